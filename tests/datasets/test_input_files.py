@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from greval import Case, DataError, DataWarning, evaluate, load_metric, read_cases, with_gold
+from greval import DataError, DataWarning, evaluate, load_metric, read_cases
 from greval.cli.app import app
-from greval.datasets.row_faults import describe_row_faults
 from greval.metrics.columns.trec_files import read_qrels, read_trec
 from greval.metrics.computed import COMPUTED_METRICS
 from greval.runs.store import Store
@@ -97,18 +96,6 @@ def test_what_fits_no_case_is_an_error_before_anything_is_judged(options, told, 
             assert [*store.results()] == []
 
 
-def test_rows_of_gold_complete_each_other_and_may_not_contradict():
-    """Documents and paths of one id are put together field by field; two answers to one field are an error."""
-    one, two = ({"id": "q1", "question": "", "gold": gold} for gold in ({"essential_docs": ["d"]}, {"answers": ["x"]}))
-    (case,) = with_gold([Case(id="q1", question="?")], [Case(**one), Case(**two)])
-    assert (case.gold.essential_docs, case.gold.answers) == (("d",), ("x",))
-    other = Case(id="q1", question="", gold={"essential_docs": ["e"]})
-    with pytest.raises(DataError, match="gold of q1: two rows differ in essential_docs"):
-        with_gold([], [Case(**one), other])
-    with pytest.raises(DataError, match="no case has the id of a row of gold there; its ids are 'q1'"):
-        [*with_gold([Case(id="q2", question="?")], [other])]
-
-
 @pytest.mark.parametrize(
     "command",
     [
@@ -144,13 +131,6 @@ def test_bad_rows_are_told_once_for_each_fault_on_stderr():
         f"not a case: cases.json, row 2: {missing} (and so in 19 more rows, the last at cases.json, row 21)",
         "not a case: cases.json, row 22: answer: must be a text, got 3",
     ]
-
-
-def test_more_than_five_faults_are_counted():
-    """The first five faults are told, then how many rows more."""
-    told = describe_row_faults([f"a.csv:{n}: fault {n % 7}" for n in range(14)], count=100)
-    assert [line.split(" (")[0] for line in told[:5]] == [f"a.csv:{n}: fault {n}" for n in range(5)]
-    assert told[5:] == ["and 90 more rows"]
 
 
 @pytest.mark.parametrize("dry_run", [[], ["--dry-run"]])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import random
 
 import numpy as np
@@ -12,9 +11,6 @@ from hypothesis import strategies as st
 
 from greval.errors import DataError, DefinitionError
 from greval.metrics.columns import Qrels, Rankings, measure_rankings
-from greval.metrics.columns.column_readers import read_texts
-from greval.metrics.columns.grouping import iterate_blocks
-from greval.metrics.columns.text_column import BLOCK_ROWS, LazyNames
 from greval.metrics.library import load_metric
 from greval.records.case import Case
 from greval.records.result import Skipped
@@ -83,13 +79,6 @@ def test_columns_are_equal_to_the_measures_of_each_case(cases):
             else:
                 assert values[case.id] == pytest.approx(outcome[0].number, abs=1e-12)
         assert measured[name].measured_count + measured[name].skipped == len(cases)
-
-
-def test_essential_documents_of_columns_are_graded_so():
-    """Columns know essential documents by their grade alone: a case that says otherwise is refused."""
-    gold = {"essential_docs": ["d1"], "grades": {"d1": 1, "d2": 3}}
-    with pytest.raises(DataError, match="case 'q': essential_docs must be the documents graded 2 or more"):
-        Qrels.from_cases([Case(id="q", question="?", gold=gold)])
 
 
 def drawn_run(seed):
@@ -179,75 +168,6 @@ def test_columns_of_any_kind_and_order(kind, rows, gold):
         assert value == len(due & {*ranked.get(question, [])[:2]}) / len(due)
 
 
-def test_more_rows_than_a_block():
-    """Questions across the edges of blocks, one longer than a block, repeated documents: as in plain Python."""
-    lists = {f"q{n}": [f"d{n + k * k % 31}" for k in range(40)] for n in range(900)}
-    lists["long"] = [f"d{k}" for k in range(3 * BLOCK_ROWS)]
-    gold = {name: {documents[n]: 1 + n % 2 for n in (0, 5, 10)} for name, documents in lists.items()}
-    measured = measure_rankings(Qrels.from_dicts(gold), Rankings.from_lists(lists), ["map", "precision"])
-    for name, documents in lists.items():
-        once = list(dict.fromkeys(documents))
-        ranks = sorted(once.index(document) + 1 for document in gold[name])
-        value = sum(n / rank for n, rank in enumerate(ranks, 1)) / len(ranks)
-        assert measured["map"].by_question()[name] == pytest.approx(value, abs=1e-12)
-        assert measured["precision"].by_question()[name] == pytest.approx(len(ranks) / len(once), abs=1e-12)
-
-
-def recalls_and_mrr(gold, lists):
-    """Compute recall@5 and MRR in plain Python."""
-    found = {}
-    for name, judged in gold.items():
-        ranks = [n for n, document in enumerate(dict.fromkeys(lists.get(name, [])), 1) if document in judged]
-        found[name] = (sum(rank <= 5 for rank in ranks) / len(judged), 1 / min(ranks, default=math.inf))
-    return found
-
-
-@pytest.mark.parametrize("form", ["lists", "scattered", "dicts"])
-@pytest.mark.parametrize("ids", ["doc{}", "https://example.org/{}", "文書{}é", "{}"])
-def test_many_questions_of_uneven_length(form, ids):
-    """Over many blocks: uneven rankings and judgements, repeated documents, ties, rows and questions in any order."""
-    draw = random.Random(form + ids)
-    lists = {f"q{n}": [ids.format(draw.randint(0, 120)) for _ in range(draw.randint(0, 90))] for n in range(1500)}
-    lists["q7"] = [ids.format(draw.randint(0, 9000)) for _ in range(7000)]
-    gold = {f"q{n}": {ids.format(draw.randint(0, 120)): 1 for _ in range(draw.randint(1, 9))} for n in range(100, 1600)}
-    gold["q7"] = {ids.format(n): 1 for n in range(3000)}
-    gold = dict(draw.sample([*gold.items()], len(gold)))
-    if form == "lists":
-        rankings = Rankings.from_lists(lists)
-    elif form == "dicts":
-        scores = {name: {document: draw.randint(0, 40) for document in found} for name, found in lists.items()}
-        lists = {name: sorted(found, key=lambda document: -found[document]) for name, found in scores.items()}
-        rankings = Rankings.from_dicts(scores)
-    else:
-        rows = [(name, document, -n // 2) for name, found in lists.items() for n, document in enumerate(found)]
-        rows.sort(key=lambda row: (-row[2], draw.random()))
-        lists = by_hand(rows)
-        questions, documents, column = zip(*rows, strict=True)
-        rankings = Rankings.from_columns(questions, documents, scores=column)
-    measured = measure_rankings(Qrels.from_dicts(gold), rankings, ["recall@5", "mrr"])
-    recalls, reciprocals = (measured[name].by_question() for name in ("recall@5", "mrr"))
-    assert {name: (recalls[name], reciprocals[name]) for name in recalls} == recalls_and_mrr(gold, lists)
-
-
-@given(lengths=st.lists(st.integers(0, 9) | st.integers(0, 300), max_size=40), size=st.integers(1, 100))
-@settings(max_examples=100, deadline=None)
-def test_blocks_hold_every_question_once_and_stay_small(lengths, size):
-    """Ranges of questions follow one another, and their tables have at most twice the size asked for."""
-    ranges = list(iterate_blocks(np.array(lengths, dtype=np.intp), size))
-    assert [n for first, last in ranges for n in range(first, last)] == list(range(len(lengths)))
-    assert all(last - first == 1 or (last - first) * max(lengths[first:last]) <= 2 * size for first, last in ranges)
-
-
-def test_names_are_compared_by_what_they_hold():
-    """Names of two columns are equal where their texts are, and equal to a tuple of the same texts."""
-    one, other = (LazyNames(read_texts(texts, "names"), np.arange(2)) for texts in (["a", "bé", "c"], ["a", "bé"]))
-    assert one == other
-    assert one == ("a", "bé")
-    assert other != ("a", "c")
-    assert one != LazyNames(read_texts(["a", "c"], "names"), np.arange(2))
-    assert [one.is_distinct, LazyNames(read_texts(["a", "a"], "names"), np.arange(2)).is_distinct] == [True, False]
-
-
 def test_what_is_not_there_is_told():
     """Questions without relevant documents are skipped, unanswered ones count as 0 or are dropped; all are counted."""
     qrels = Qrels.from_dicts({"a": {"d1": 1}, "b": {"d1": 1}, "c": {"d1": 0}, "d": {}})
@@ -271,25 +191,6 @@ def test_no_nan_leaves():
     ).values():
         assert not np.isnan(found.values).any()
         assert found.measured_count == 0
-
-
-def test_whole_numbers_are_ids():
-    """7 in one column and "7" in the other are the same id."""
-    qrels = Qrels.from_columns(np.array([1, 1]), [7, 8], [1, 0])
-    assert measure_rankings(qrels, Rankings.from_columns(["1"], ["7"]), ["recall"])["recall"].mean == 1.0
-
-
-def test_essential_and_relevant_grades():
-    """The lowest relevant and essential grades can be told; gains stay those of the grades."""
-    grades = {"q": {"a": 3, "b": 1}}
-    rankings = Rankings.from_lists({"q": ["b", "a"]})
-    figures = measure_rankings(
-        Qrels.from_dicts(grades, essential=2), rankings, ["mrr", "recall@1", "essential_recall@1"]
-    )
-    assert [figure.mean for figure in figures.values()] == [0.5, 0.5, 0.0]
-    figures = measure_rankings(Qrels.from_dicts(grades, relevant=2), rankings, ["recall@1", "ndcg"])
-    assert figures["recall@1"].mean == 0.0
-    assert figures["ndcg"].mean == pytest.approx((1 + 3 / math.log2(3)) / (3 + 1 / math.log2(3)))
 
 
 @pytest.mark.parametrize(
@@ -342,43 +243,3 @@ def test_unknown_measures_are_told(name, told):
     with pytest.raises(DefinitionError) as caught:
         measure_rankings(Qrels.from_dicts({}), Rankings.from_dicts({}), [name])
     assert told in str(caught.value)
-
-
-@given(places=st.lists(st.integers(0, 11), max_size=14))
-@settings(max_examples=100, deadline=None)
-def test_no_hash_decides(places):
-    """Ids with one hash, judged or not and repeated between one another, are told apart by their bytes."""
-    plain = {f"{n:08}": 1 for n in range(400)}
-    alike = [f"{side}/the-same-end-{n}" for n in range(4) for side in "ABC"]
-    gold = {"many": plain, "q": {alike[0]: 1, alike[1]: 2, alike[3]: 1}}
-    qrels = Qrels.from_dicts(gold, essential=2)
-    assert not qrels.grouped.needs_full_hashes  # so that the hash is of the last eight bytes
-    ranked = [alike[n] for n in places]
-    figures = measure_rankings(qrels, Rankings.from_lists({"q": ranked}), ["map", "mrr", "precision"])
-    once = list(dict.fromkeys(ranked))
-    ranks = sorted(once.index(name) + 1 for name in gold["q"] if name in once)
-    assert figures["map"].by_question()["q"] == pytest.approx(sum(n / r for n, r in enumerate(ranks, 1)) / 3)
-    assert figures["mrr"].by_question()["q"] == (1 / (once.index(alike[1]) + 1) if alike[1] in once else 0)
-    assert figures["precision"].by_question()["q"] == (len(ranks) / len(once) if once else 0)
-
-
-def test_ends_that_are_alike_are_not_relied_on():
-    """Where judged ids end alike, whole ids are hashed."""
-    qrels = Qrels.from_dicts({"q": {f"{n}/the-same-end": 1 for n in range(40)}})
-    assert qrels.grouped.needs_full_hashes
-    figure = measure_rankings(
-        qrels, Rankings.from_lists({"q": [f"{n}/the-same-end" for n in range(80)]}), ["recall@20"]
-    )
-    assert figure["recall@20"].mean == 0.5
-
-
-@given(texts=st.lists(st.text("ab\0é", max_size=26), min_size=1, max_size=9), whole=st.booleans())
-@settings(max_examples=200, deadline=None)
-def test_a_hash_is_of_the_text_alone(texts, whole):
-    """A text has the same hash whatever stands around it, and is read back as it was."""
-    column = read_texts([*texts, "long enough to take several words"], "ids")
-    hashes = column.compute_hashes(slice(0, len(texts)), whole=whole)
-    alone = [read_texts([text], "ids").compute_hashes(slice(0, 1), whole=whole)[0] for text in texts]
-    assert hashes.tolist() == alone
-    assert column.compute_hashes(np.arange(len(texts)), whole=whole).tolist() == alone
-    assert column.read(np.arange(len(texts))[::-1]) == texts[::-1]

@@ -1,22 +1,19 @@
-"""Metric files: what is read, how faults are told, what is written, and the schema for editors."""
+"""Faults of metric files are reported all at once, each with its line and what to do."""
 
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 
 import jsonschema
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
-from strategies import AWKWARD, SCRIPTS, metrics
+from strategies import AWKWARD, SCRIPTS
 
 from greval.errors import DefinitionError
-from greval.metrics.files import MAX_BYTES, build_file_schema, parse_metric, read_metric, write_metric
+from greval.metrics.files import MAX_BYTES, build_file_schema, parse_metric, read_metric
 from greval.metrics.library import find_predefined_folder
-from greval.records.metric import CategoricalMetric, JudgedMetric, ManyValueMetric
 
 FILES = sorted(find_predefined_folder().glob("*.yaml"))
 GOOD = """\
@@ -61,34 +58,6 @@ def as_editors_see(text: str) -> object:
 
 def accepts(text: str) -> bool:
     return jsonschema.Draft7Validator(build_file_schema()).is_valid(as_editors_see(text))
-
-
-class TestRead:
-    def test_short_forms(self):
-        """A category may be a text, a mapping or nothing, and a note may be a text."""
-        metric = parse_metric(GOOD)
-        assert isinstance(metric, CategoricalMetric)
-        assert [category.means for category in metric.scale.categories] == ["Courteous.", ""]
-        assert metric.notes["advice"].means == "what to say instead"
-
-    def test_yaml_12(self):
-        """The words yes, no, on and off and dates stay text, as values and as names."""
-        metric = parse_metric(GOOD.replace("Rude:", "no: yes\n    off: 2024-01-01\n    1.0: x\n    true: x"))
-        assert metric.scale.names == ("Polite", "no", "off", "1.0", "true")
-        assert metric.scale.categories[2].means == "2024-01-01"
-
-    def test_over_a_range(self):
-        """A file with a range and items gives the class for many values."""
-        text = (
-            "name: n\ndescription: d\nover: triples\nneeds: [triples]\nscale: {range: [0, 2], levels: {0: a, 2: b}}\n"
-        )
-        assert isinstance(parse_metric(text + "steps: [s]\n"), ManyValueMetric)
-
-    def test_byte_order_mark(self, tmp_path):
-        """A file that begins with a byte order mark is read."""
-        file = tmp_path / "tone.yaml"
-        file.write_bytes(b"\xef\xbb\xbf" + GOOD.encode())
-        assert read_metric(file) == parse_metric(GOOD)
 
 
 class TestFaults:
@@ -290,139 +259,3 @@ class TestFaults:
         file.write_bytes(content)
         with pytest.raises(DefinitionError):
             read_metric(file)
-
-
-class TestWrite:
-    @given(metric=metrics())
-    @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-    def test_round_trip(self, metric):
-        """What is written reads as the same metric, whatever its script and characters, and fits the schema."""
-        text = write_metric(metric)
-        assert parse_metric(text) == metric
-        assert text.startswith("# yaml-language-server: $schema=metric.schema.json\nname:")
-        assert accepts(text)
-
-    def test_many_categories(self):
-        """A metric of 500 categories is written and read again."""
-        names = {f"分類 {n}: №{n}": {"means": f"Means {n}. " * 12, "score": 500 - n} for n in range(500)}
-        metric = CategoricalMetric(name="μέτρο", description="d", needs=["answer"], steps=["s"], categories=names)
-        assert parse_metric(write_metric(metric)) == metric
-
-    @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-    def test_predefined(self, file):
-        """Every predefined metric is written and read again, with a direction only where it was stated."""
-        metric = read_metric(file)
-        again = parse_metric(write_metric(metric))
-        assert again == metric
-        assert again.scale.model_fields_set == metric.scale.model_fields_set
-
-    def test_readable(self):
-        """Long text is folded, lines are kept, and what is understood is left out."""
-        metric = CategoricalMetric(
-            name="tone",
-            description="word " * 40,
-            needs=["answer"],
-            steps=["One.\nTwo."],
-            categories={"Polite": "Courteous.", "Rude": {"score": 0.5}},
-            notes={"late": "a text", "early": {"means": "b", "when": "before"}, "sure": "yes"},
-        )
-        lines = write_metric(metric).splitlines()
-        assert "description: >-" in lines
-        assert max(map(len, lines)) < 120
-        assert lines[-15:] == [
-            "scale:",
-            "  categories:",
-            "    Polite: Courteous.",
-            "    Rude:",
-            "      score: 0.5",
-            "steps:",
-            "  - |-",
-            "    One.",
-            "    Two.",
-            "notes:",
-            "  late: a text",
-            "  early:",
-            "    when: before",
-            "    means: b",
-            '  sure: "yes"',
-        ]
-
-
-class TestSchema:
-    def test_is_the_stored_one(self):
-        """The schema beside the predefined metrics is the one that the models give."""
-        stored = json.loads((find_predefined_folder() / "metric.schema.json").read_text("utf-8"))
-        assert stored == build_file_schema()
-        jsonschema.Draft7Validator.check_schema(stored)
-
-    def test_command(self):
-        """The command that regenerates the schema prints it to the letter."""
-        command = [sys.executable, "-m", "greval.metrics.files"]
-        printed = subprocess.run(command, capture_output=True, check=True, encoding="utf-8").stdout
-        assert printed == (find_predefined_folder() / "metric.schema.json").read_text("utf-8")
-
-    @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-    def test_predefined(self, file):
-        """Every predefined file fits the schema, and names it for editors in its first line."""
-        text = file.read_text("utf-8")
-        jsonschema.Draft7Validator(build_file_schema()).validate(as_editors_see(text))
-        assert text.startswith("# yaml-language-server: $schema=metric.schema.json\n")
-
-    def test_described(self):
-        """Every field has a description for the editor."""
-        fields = build_file_schema()["properties"]
-        assert {*fields} == {*JudgedMetric.model_fields}
-        assert all(content["description"] for content in fields.values())
-
-    @pytest.mark.parametrize(
-        ("old", "new"),
-        [
-            ("name: tone", "name: 3"),
-            ("name: tone", "nam: tone"),
-            ("needs: [answer]", "needs: [answr]"),
-            ("needs: [answer]", "needs: answer"),
-            ("score: 1", "score: one"),
-            ("Rude:", "Rude: 3"),
-            ("Rude:", "Rude: [a]"),
-            ("    Rude:\n", ""),
-            ("Rude:", "Rude: {name: Rude}"),
-            ("  advice: what to say instead", "  advice:"),
-            ("  advice: what to say instead", "  reason: x"),
-            ("steps: [Read the answer.]", "steps: []"),
-            ("steps:", "over: chunk\nsteps:"),
-            ("steps:", "range: [1, 2]\nsteps:"),
-        ],
-    )
-    def test_refuses_what_reading_refuses(self, old, new):
-        """The form that a file may not have is a fault in the editor and in reading alike."""
-        assert accepts(GOOD)
-        assert not accepts(GOOD.replace(old, new, 1))
-        assert faults_of(GOOD.replace(old, new, 1))
-
-    @pytest.mark.parametrize(
-        ("old", "new"),
-        [
-            ("needs: [answer]", "needs: [answer, tags.year]"),
-            ("score: 1", "score: null"),
-            ("steps:", "over:\nsteps:"),
-            ("    Rude:\n", "    Rude: bad\n  ordered: false\n"),
-            ("  advice: what to say instead", "  a: {means: m, each: {b: text, c: [x, 'y']}}"),
-            (
-                "  advice: what to say instead",
-                "  a: {means: m, each: {c: [x, z]}}\n  s: {share: a, where: {c: x}, among: {c: [x, z]}}",
-            ),
-            (
-                "steps:",
-                EXAMPLE.format("chunks: [t]"),
-            ),
-            (
-                "steps:",
-                EXAMPLE.format("triples: [[s, p, o]]"),
-            ),
-        ],
-    )
-    def test_accepts_what_reading_accepts(self, old, new):
-        """Each short form that is read is good in the editor too."""
-        text = GOOD.replace(old, new, 1)
-        assert parse_metric(text)
-        assert accepts(text)

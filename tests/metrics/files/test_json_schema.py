@@ -1,0 +1,144 @@
+"""The schema of metric files accepts what greval reads, and rejects what editors can see is wrong."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import jsonschema
+import pytest
+from ruamel.yaml import YAML
+
+from greval.errors import DefinitionError
+from greval.metrics.files import build_file_schema, parse_metric
+from greval.metrics.library import find_predefined_folder
+from greval.records.metric import JudgedMetric
+
+FILES = sorted(find_predefined_folder().glob("*.yaml"))
+
+
+GOOD = """\
+name: tone
+description: Whether the answer is polite.
+needs: [answer]
+scale:
+  categories:
+    Polite: {means: Courteous., score: 1}
+    Rude:
+steps: [Read the answer.]
+notes:
+  advice: what to say instead
+"""
+
+
+EXAMPLE = """\
+examples:
+  - case: {{question: q, answer: a, {}}}
+    reason: r
+    value: Rude
+    notes: {{advice: z}}
+steps:"""
+
+
+def faults_of(text: str) -> tuple[str, ...]:
+    with pytest.raises(DefinitionError) as caught:
+        parse_metric(text, "tone.yaml")
+    return caught.value.faults
+
+
+def faults_or_none(text: str) -> tuple[str, ...]:
+    try:
+        parse_metric(text)
+    except DefinitionError as error:
+        return error.faults
+    return ()
+
+
+def as_editors_see(text: str) -> object:
+    """Give the JSON that a YAML 1.2 text stands for: keys are text."""
+    return json.loads(json.dumps(YAML(typ="safe", pure=True).load(text)))
+
+
+def accepts(text: str) -> bool:
+    return jsonschema.Draft7Validator(build_file_schema()).is_valid(as_editors_see(text))
+
+
+class TestSchema:
+    def test_is_the_stored_one(self):
+        """The schema beside the predefined metrics is the one that the models give."""
+        stored = json.loads((find_predefined_folder() / "metric.schema.json").read_text("utf-8"))
+        assert stored == build_file_schema()
+        jsonschema.Draft7Validator.check_schema(stored)
+
+    def test_command(self):
+        """The command that regenerates the schema prints it to the letter."""
+        command = [sys.executable, "-m", "greval.metrics.files"]
+        printed = subprocess.run(command, capture_output=True, check=True, encoding="utf-8").stdout
+        assert printed == (find_predefined_folder() / "metric.schema.json").read_text("utf-8")
+
+    @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+    def test_predefined(self, file):
+        """Every predefined file fits the schema, and names it for editors in its first line."""
+        text = file.read_text("utf-8")
+        jsonschema.Draft7Validator(build_file_schema()).validate(as_editors_see(text))
+        assert text.startswith("# yaml-language-server: $schema=metric.schema.json\n")
+
+    def test_described(self):
+        """Every field has a description for the editor."""
+        fields = build_file_schema()["properties"]
+        assert {*fields} == {*JudgedMetric.model_fields}
+        assert all(content["description"] for content in fields.values())
+
+    @pytest.mark.parametrize(
+        ("old", "new"),
+        [
+            ("name: tone", "name: 3"),
+            ("name: tone", "nam: tone"),
+            ("needs: [answer]", "needs: [answr]"),
+            ("needs: [answer]", "needs: answer"),
+            ("score: 1", "score: one"),
+            ("Rude:", "Rude: 3"),
+            ("Rude:", "Rude: [a]"),
+            ("    Rude:\n", ""),
+            ("Rude:", "Rude: {name: Rude}"),
+            ("  advice: what to say instead", "  advice:"),
+            ("  advice: what to say instead", "  reason: x"),
+            ("steps: [Read the answer.]", "steps: []"),
+            ("steps:", "over: chunk\nsteps:"),
+            ("steps:", "range: [1, 2]\nsteps:"),
+        ],
+    )
+    def test_refuses_what_reading_refuses(self, old, new):
+        """The form that a file may not have is a fault in the editor and in reading alike."""
+        assert accepts(GOOD)
+        assert not accepts(GOOD.replace(old, new, 1))
+        assert faults_of(GOOD.replace(old, new, 1))
+
+    @pytest.mark.parametrize(
+        ("old", "new"),
+        [
+            ("needs: [answer]", "needs: [answer, tags.year]"),
+            ("score: 1", "score: null"),
+            ("steps:", "over:\nsteps:"),
+            ("    Rude:\n", "    Rude: bad\n  ordered: false\n"),
+            ("  advice: what to say instead", "  a: {means: m, each: {b: text, c: [x, 'y']}}"),
+            (
+                "  advice: what to say instead",
+                "  a: {means: m, each: {c: [x, z]}}\n  s: {share: a, where: {c: x}, among: {c: [x, z]}}",
+            ),
+            (
+                "steps:",
+                EXAMPLE.format("chunks: [t]"),
+            ),
+            (
+                "steps:",
+                EXAMPLE.format("triples: [[s, p, o]]"),
+            ),
+        ],
+    )
+    def test_accepts_what_reading_accepts(self, old, new):
+        """Each short form that is read is good in the editor too."""
+        text = GOOD.replace(old, new, 1)
+        assert parse_metric(text)
+        assert accepts(text)
