@@ -73,7 +73,7 @@ class TextChunk:
                     text[a:b]
                     for a, b in zip((texts.starts - first).tolist(), (texts.ends - first).tolist(), strict=True)
                 ]
-        view = memoryview(self.data)
+        view = self.data.data
         return [str(view[a:b], "utf-8") for a, b in zip(texts.starts.tolist(), texts.ends.tolist(), strict=True)]
 
     def read_piece(self, texts: TextBounds, number: int) -> Words:
