@@ -145,8 +145,8 @@ async def align_async(
     """
     check_options(options, AlignOptions, "align")
     setup = _prepare_alignment(run, metric, judge, annotations, options)
-    caps = options.get("max_calls"), options.get("max_cost")
-    budget = AlignBudget(_get_prices(options), setup.work, max_calls=caps[0], max_cost=caps[1])
+    calls, cost = options.get("max_calls"), options.get("max_cost")
+    budget = AlignBudget(_get_prices(options), setup.work, max_calls=calls, max_cost=cost)
     runner = DefinitionRunner(
         judge,
         setup.work,
@@ -204,7 +204,7 @@ def forecast_align(
     """
     setup = _prepare_alignment(run, metric, judge, annotations, options)
     alone, items = setup.metric.model_copy(update={"uses": {}}), setup.labelled.items
-    cases = {(item.case.id, item.case.method): item.case for item in items}
+    cases = {item.case_key: item.case for item in items}
     with TemporaryDirectory() as empty:
         once = forecast(cases.values(), [alone], judge, out=Path(empty) / "run").expected[0]
     metric_judge = MetricJudge(alone, JudgeClient(judge))
@@ -241,13 +241,7 @@ def _prepare_alignment(
     annotations: AnnotationSource,
     options: AlignOptions,
 ) -> PreparedAlignment:
-    """Read the labelled items and assign them to folds.
-
-    Raises:
-        DataError: If there are too few labelled items, or an option is invalid.
-        DefinitionError: If the metric does not exist or is computed.
-        StoreError: If the folder is not a run.
-    """
+    """Read the labelled items and assign them to folds, or raise an error that `align_async` lists."""
     ways = tuple(dict.fromkeys(options.get("ways") or WAYS))
     if unknown := [way for way in ways if way not in WAYS]:
         raise DataError(f"ways: {', '.join(unknown)} is not known; choose from {', '.join(WAYS)}")
@@ -377,7 +371,7 @@ def _list_round(setup: PreparedAlignment, calls: Mapping[CaseKey, int], fold: in
 
 
 def _list_calls(items: Sequence[LabelledItem], calls: Mapping[CaseKey, int]) -> list[int]:
-    return [calls[key] for key in {(item.case.id, item.case.method) for item in items}]
+    return [calls[key] for key in {item.case_key for item in items}]
 
 
 def _count_calls(metric_judge: MetricJudge, case: Case) -> int:

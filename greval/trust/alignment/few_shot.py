@@ -41,15 +41,8 @@ async def add_examples(
 ) -> tuple[JudgedMetric, list[LabelledItem]] | str:
     """Add few-shot examples from labelled items to a metric, after its existing examples.
 
-    Args:
-        metric: The definition.
-        items: The items to choose from.
-        before: The judge's verdicts on them.
-        writer: The model that writes the reasons for items on which the judge was wrong.
-        seed: The random seed that breaks ties between equally good items.
-
-    Returns:
-        The new metric and the items that became examples, or the reason if there is no new metric.
+    The writer gives the reasons for items on which the judge was wrong `before`. Returns the new metric and the items
+    that became examples, or the reason if there is no new metric.
     """
     chosen = [*choose_items(metric, items, before, seed=seed)]
     if all(before.get(item.number) == item.people for item in chosen):

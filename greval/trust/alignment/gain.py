@@ -28,15 +28,14 @@ class VerdictPair(NamedTuple):
 
 
 class _GainColumns(NamedTuple):
-    """The contribution of each item to the sums, the statistic of the sums, and the distance of each side from people.
+    """The contribution of each item to the sums, the statistic of the sums, and how much closer to people each came.
 
-    `rows` has shape (n_items, n_sums). `before` and `after` have shape (n_items,).
+    `rows` has shape (n_items, n_sums), and `closer` has shape (n_items,).
     """
 
     rows: Any
     statistic: Statistic
-    before: Floats
-    after: Floats
+    closer: Floats
 
 
 def choose_figure(scale: Scale) -> FigureName:
@@ -125,9 +124,8 @@ def _build_category_columns(pairs: Sequence[VerdictPair], scale: CategoricalScal
         before, after = (compute_kappas(tables[:, side], ordered=name != "kappa")[name] for side in (0, 1))
         return {"before": before, "after": after, "gain": after - before}
 
-    apart = [np.abs(people - side) for side in sides]
-    far = [(steps > 0) if name == "kappa" else steps for steps in apart]
-    return _GainColumns(rows, statistic, far[0].astype(float), far[1].astype(float))
+    before, after = (np.abs(people - side).clip(max=1 if name == "kappa" else None) for side in sides)
+    return _GainColumns(rows, statistic, (before - after).astype(float))
 
 
 def _build_number_columns(pairs: Sequence[VerdictPair]) -> _GainColumns:
@@ -144,7 +142,7 @@ def _build_number_columns(pairs: Sequence[VerdictPair]) -> _GainColumns:
         errors = sums[:, 1:] / sums[:, :1]
         return {"before": errors[:, 0], "after": errors[:, 1], "gain": errors[:, 0] - errors[:, 1]}
 
-    return _GainColumns(rows, statistic, before, after)
+    return _GainColumns(rows, statistic, before - after)
 
 
 def _compute_intervals(columns: _GainColumns, pairs: Sequence[VerdictPair], level: float) -> dict[str, Any]:
@@ -158,7 +156,7 @@ def _compute_intervals(columns: _GainColumns, pairs: Sequence[VerdictPair], leve
         "before_interval": ends.get("before"),
         "after_interval": ends.get("after"),
         "interval": ends.get("gain"),
-        "p": sign_flip_test(np.bincount(place, weights=columns.before - columns.after).astype(np.float64)),
+        "p": sign_flip_test(np.bincount(place, weights=columns.closer).astype(np.float64)),
     }
 
 

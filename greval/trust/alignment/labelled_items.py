@@ -37,6 +37,11 @@ class LabelledItem(NamedTuple):
     people: Value
     judgement: Judgement
 
+    @property
+    def case_key(self) -> CaseKey:
+        """Sample id and method."""
+        return self.case.id, self.case.method
+
 
 class LabelledItems(NamedTuple):
     """The labelled items, the scale on which they are compared, and the metrics and fingerprints of the run."""
@@ -117,12 +122,7 @@ def number_clusters(marks: Sequence[Sequence[Hashable]]) -> list[int]:
 
 
 def assign_folds(questions: Sequence[int], count: int, *, seed: int) -> dict[int, int]:
-    """Assign each question to a fold, numbered from 1. Folds have similar numbers of items, and no question is split.
-
-    Args:
-        questions: The question of each item.
-        count: The number of folds, at most the number of questions.
-        seed: The random seed.
+    """Assign each question of the items to a fold, numbered from 1, so that folds have similar numbers of items.
 
     Example:
         >>> sorted(assign_folds([7, 7, 8, 9], 2, seed=0).values())

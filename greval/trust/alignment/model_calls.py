@@ -71,11 +71,7 @@ class AlignBudget:
         return self._before + RunSpending(calls=self.usage.calls, cost=self.cost)
 
     def check_price(self, label: str) -> None:
-        """Raise if there is a cap on the cost but no price of a model.
-
-        Raises:
-            JudgeError: If the cap could not be kept.
-        """
+        """Raise `JudgeError` if there is a cap on the cost but no price of a model, so that it could not be kept."""
         if self._max_cost is not None and self._prices.of(label) is None:
             raise JudgeError(
                 f"{label}: no price is known to cap a cost by; give one (--prices) or cap calls (--max-calls)"
@@ -98,8 +94,7 @@ class AlignBudget:
     def reserve_call(self, label: str, messages: Sequence[BaseMessage]) -> Iterator[None]:
         """Reserve one call and its estimated cost while it is in flight, so that concurrent calls keep to the caps.
 
-        Raises:
-            StoppedError: If a cap is reached.
+        `StoppedError` is raised if a cap is reached.
         """
         tokens = sum(estimate_tokens(message.text) for message in messages)
         usage = Usage(calls=1, input_tokens=tokens, output_tokens=ASSUMED_OUTPUT_TOKENS)
@@ -118,12 +113,9 @@ class AlignBudget:
             self._reserved.remove(cost)
 
     def compute_remaining_caps(self, folder: Path) -> EvaluateOptions:
-        """Return the remaining caps as options of the next run.
+        """Return the remaining caps as options of the next run, or raise `StoppedError` if one is reached.
 
         The cap of a run counts what its folder has spent before, so that amount is added back.
-
-        Raises:
-            StoppedError: If a cap is reached.
         """
         calls, cost, spent = self._max_calls, self._max_cost, self._spent
         if calls is not None and spent.calls >= calls:
@@ -181,8 +173,8 @@ class DefinitionRunner:
             JudgeError: If the judge cannot be used at all.
             StoppedError: If judging was stopped early. Finished judgements are kept.
         """
-        keys = {item.number: (item.case.id, item.case.method, item.item_id) for item in items}
-        cases = {(item.case.id, item.case.method): item.case for item in items}
+        keys = {item.number: (*item.case_key, item.item_id) for item in items}
+        cases = {item.case_key: item.case for item in items}
         alone = metric.model_copy(update={"uses": {}})
         self._on_progress(f"{step}: judging {len(cases)} cases")
         folder = self._get_folder(alone)
@@ -254,15 +246,8 @@ class DefinitionWriter(CloseOnExit):
     ) -> T | str:
         """Ask the model, and return its answer as parsed by `read`, or a message if it cannot be used.
 
-        Args:
-            name: The name of what is written, in one word.
-            schema: The JSON schema of the answer.
-            messages: The prompt.
-            read: Parses an answer. Raises `MalformedVerdictError` or `ValidationError` if it is not usable.
-            tries: The maximum number of calls. Each retry includes the error of the previous answer.
-
-        Raises:
-            StoppedError: If a cap is reached.
+        `read` raises `MalformedVerdictError` or `ValidationError` if an answer is not usable. Each retry includes
+        the error of the previous answer. `StoppedError` is raised if a cap is reached.
         """
         form = AnswerFormat(name, schema, self.client.tier)
         prompt, fault = [*messages], "it was not asked"

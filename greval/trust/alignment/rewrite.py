@@ -42,15 +42,7 @@ async def rewrite_metric(
 ) -> tuple[JudgedMetric, list[LabelledItem]] | str:
     """Ask the writer for new steps, scale texts and instructions, from items on which the judge and people disagree.
 
-    Args:
-        metric: The definition.
-        items: The items to choose from.
-        before: The judge's verdicts on them.
-        writer: The model that writes.
-        seed: The random seed that breaks ties between equally large disagreements.
-
-    Returns:
-        The new metric and the items that the writer was shown, or the reason if there is no new metric.
+    Returns the new metric and the items that the writer was shown, or the reason if there is no new metric.
     """
     chosen = _choose_disagreements(metric, items, before, seed=seed)
     if not chosen:
@@ -131,17 +123,20 @@ def _build_schema(metric: JudgedMetric, *, bounded: bool) -> dict[str, Any]:
 def _apply_texts(metric: JudgedMetric, answer: Mapping[str, Any]) -> JudgedMetric:
     """Apply the written texts to the definition.
 
-    Raises:
-        MalformedVerdictError: If a part has the wrong form, or the values are not those of the scale.
-        pydantic.ValidationError: If the result is not a valid definition.
+    Raises `MalformedVerdictError` if a part has the wrong form or the values are not those of the scale, and
+    `pydantic.ValidationError` if the result is not a valid definition.
     """
     steps, meanings, instructions = (answer.get(name) for name in ("steps", "scale", "instructions"))
     if not (isinstance(steps, list) and steps and all(isinstance(step, str) and step.strip() for step in steps)):
         raise MalformedVerdictError("malformed", "steps: must be a list of texts")
     if not isinstance(instructions, str):
         raise MalformedVerdictError("malformed", "instructions: must be a text")
-    given = metric.model_dump(mode="json")
-    scale = _update_scale(metric, given["scale"], _read_meanings(metric, meanings))
+    given, texts = metric.model_dump(mode="json"), _read_meanings(metric, meanings)
+    scale: dict[str, Any] = dict(given["scale"])
+    if isinstance(metric.scale, CategoricalScale):
+        scale["categories"] = {name: {**old, "means": texts[name]} for name, old in scale["categories"].items()}
+    else:
+        scale["levels"] = {level: texts[str(level)] for level in scale["levels"]}
     return build_metric({**given, "steps": steps, "scale": scale, "instructions": instructions.strip()})
 
 
@@ -157,10 +152,3 @@ def _read_meanings(metric: JudgedMetric, meanings: object) -> dict[str, str]:
     if sorted(texts) != sorted(wanted) or len(entries) != len(wanted):
         raise MalformedVerdictError("malformed", f"scale: say what each of {', '.join(wanted)} means, each once")
     return texts
-
-
-def _update_scale(metric: JudgedMetric, given: Mapping[str, Any], texts: Mapping[str, str]) -> dict[str, Any]:
-    if isinstance(metric.scale, CategoricalScale):
-        categories = {name: {**content, "means": texts[name]} for name, content in given["categories"].items()}
-        return {**given, "categories": categories}
-    return {**given, "levels": {level: texts[str(level)] for level in given["levels"]}}

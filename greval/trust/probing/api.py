@@ -186,11 +186,7 @@ class ProbeTask:
 def _build_task(
     metric: Metric, judge: Judge | BaseChatModel, cases: CaseRecords | None, options: ProbeOptions
 ) -> ProbeTask:
-    """Read the cases and select the checks.
-
-    Raises:
-        DataError: If there is nothing to probe.
-    """
+    """Read the cases and select the checks, or raise `DataError` if there is nothing to probe."""
     if not isinstance(metric, JudgedMetric):
         raise DataError(f"{metric.name}: is computed, not judged: there is no judge to probe")
     named = _parse_checks(options)
@@ -200,7 +196,7 @@ def _build_task(
         raise DataError(f"limit, mutants and repeats must be 1 or more, got {limit}, {mutants} and {repeats}")
     source = read_source_cases(iter_demo_cases() if cases is None else cases, metric, limit)
     if not source.cases:
-        reasons = ", ".join(f"{count} {reason}" for reason, count in source.left_out.items()) or "there are none"
+        reasons = ", ".join(f"{count} {reason}" for reason, count in source.left_out.items()) or "no case was read"
         if source.unread:
             reasons += f"; rows that are no cases: {len(source.unread)}, the first: {source.unread[0]}"
         raise DataError(f"{metric.name}: no case to probe on among the first {max(limit, MIN_POOL)}: {reasons}")
@@ -230,11 +226,7 @@ def _get_folder(metric: Metric, options: ProbeOptions) -> Path:
 
 
 def _parse_checks(options: ProbeOptions) -> frozenset[str]:
-    """Return the named checks.
-
-    Raises:
-        DataError: If one is unknown.
-    """
+    """Return the named checks, or raise `DataError` if one is unknown."""
     given = options.get("checks") or ()
     named = frozenset([given] if isinstance(given, str) else given)
     if unknown := sorted(named - {*PROBE_CHECKS}):

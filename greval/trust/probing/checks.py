@@ -10,20 +10,17 @@ from typing import Literal, NamedTuple
 from greval.records.case import Case
 from greval.records.metric import JudgedMetric
 from greval.records.metric_input import list_items
-from greval.records.scale import CategoricalScale
+from greval.records.scale import CategoricalScale, Value
 from greval.trust.probing.mutations import (
+    DENIALS,
+    INJECTIONS,
+    PADDINGS,
     SOURCES,
-    add_fences,
-    add_order,
-    add_system_message,
-    add_verdict,
-    append_padding,
     blank_target,
     change_texts,
-    deny_text,
     find_target,
     is_grounded,
-    prepend_padding,
+    plant_text,
     reorder_items,
 )
 from greval.trust.probing.relations import Relation, find_best_value
@@ -144,14 +141,25 @@ def _reorder_items(case: Case, *, target: Literal["chunks", "triples"], shift: i
 
 
 def _list_paddings(metric: JudgedMetric) -> Iterator[MutationVariant]:
-    if target := find_target(metric):
-        yield MutationVariant("after", partial(change_texts, target=target, change=append_padding))
-        yield MutationVariant("before", partial(change_texts, target=target, change=prepend_padding))
+    return _plant_texts(metric, PADDINGS)
 
 
 def _list_denials(metric: JudgedMetric) -> Iterator[MutationVariant]:
-    if _list_evidence(metric):
-        yield MutationVariant("denied", partial(change_texts, target="answer", change=deny_text))
+    return _plant_texts(metric, DENIALS if _list_evidence(metric) else {})
+
+
+def _list_injections(metric: JudgedMetric) -> Iterator[MutationVariant]:
+    value = find_best_value(metric.scale)
+    return _plant_texts(metric, {} if value is None else INJECTIONS, value)
+
+
+def _plant_texts(
+    metric: JudgedMetric, templates: Mapping[str, str], value: Value | None = None
+) -> Iterator[MutationVariant]:
+    if target := find_target(metric):
+        for name, template in templates.items():
+            change = partial(plant_text, template=template, value=value)
+            yield MutationVariant(name, partial(change_texts, target=target, change=change))
 
 
 def _list_blanks(metric: JudgedMetric) -> Iterator[MutationVariant]:
@@ -166,13 +174,6 @@ def _remove_context(case: Case) -> Case | str:
     return blank_target(case, "context") if is_grounded(case, "answer") else NO_CLAIM
 
 
-def _list_injections(metric: JudgedMetric) -> Iterator[MutationVariant]:
-    target, value = find_target(metric), find_best_value(metric.scale)
-    if target and value is not None:
-        for name, plant in INJECTIONS.items():
-            yield MutationVariant(name, partial(change_texts, target=target, change=partial(plant, value=value)))
-
-
 def _reverse_categories(metric: JudgedMetric) -> JudgedMetric:
     """Return the metric with its categories listed in reverse order. Their meanings are unchanged."""
     scale = metric.scale
@@ -181,12 +182,6 @@ def _reverse_categories(metric: JudgedMetric) -> JudgedMetric:
     return metric.model_copy(update={"scale": CategoricalScale(categories=scale.categories[::-1], ordered=False)})
 
 
-INJECTIONS = {
-    "order": add_order,
-    "verdict": add_verdict,
-    "fences": add_fences,
-    "system": add_system_message,
-}
 OTHER_FIRST: tuple[ReferenceName, ...] = ("other", "unchanged")
 """The reference with another question's content comes first: its verdict is low, so a rise is most likely visible."""
 

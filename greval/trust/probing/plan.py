@@ -154,14 +154,9 @@ def plan_mutants(
     *,
     mutants: int,
 ) -> ProbePlan:
-    """Plan the mutants of all checks.
+    """Plan at most `mutants` variants per check and case, of which the first rotates between cases.
 
-    Args:
-        bases: The cases with their references.
-        metric: The definition.
-        checks: The checks that apply to it.
-        verdicts: The verdicts on the references. None treats all references as usable, before they are judged.
-        mutants: The maximum number of variants per check and case. The first variant rotates between cases.
+    `verdicts` are those on the references. None treats all references as usable, before they are judged.
     """
     plan = ProbePlan()
     for check in checks:
