@@ -8,8 +8,6 @@ import logging
 import threading
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from method_server import MethodServer, Reply
 from waiting import SECONDS
 
@@ -17,8 +15,6 @@ from greval import Sample
 from greval.errors import MethodError
 from greval.methods.endpoint import Endpoint, HttpMethod, read_endpoint
 from greval.methods.loading import load_method
-from greval.methods.reply_mapping import JsonPath, ReplyMapping
-from greval.methods.templates import fill_content, fill_url
 
 SAMPLE = Sample(
     id="q1",
@@ -26,7 +22,11 @@ SAMPLE = Sample(
     tags={"lang": "de", "top": "3"},
     gold={"essential_docs": ["d1", "d2"]},
 )
+
+
 KEY = 'very-"secret"-key-4711'
+
+
 REPLY = {
     "data": {
         "text": "Wanda.",
@@ -40,6 +40,8 @@ REPLY = {
     },
     "meta": {"tokens": {"in": 12, "out": 3}, "model.name": "m", "counts": ["leads: 1"]},
 }
+
+
 LINES = {
     "answer": "data.text",
     "chunks": "data.hits",
@@ -102,18 +104,6 @@ def test_a_reply_is_read_by_paths(server):
     assert (response.usage.prompt_tokens, response.usage.cost) == (12, None)
 
 
-def test_edges_as_objects():
-    """Edges may be objects; a path may go through every item of a list."""
-    edges = {"traversal.traversed_edges": "data.rows"}
-    parts = {"source": "a", "label": "is", "target": "b"}
-    form = ReplyMapping(edges | {f"traversal.traversed_edges.{part}": path for part, path in parts.items()})
-    assert form.read(REPLY) == {"traversal": {"traversed_edges": [["Tern", "led by", "7"]]}}
-    assert ReplyMapping({"chunks": "data.hits[*].body", "chunks.text": "content"}).read(REPLY) == {
-        "chunks": [{"text": "One."}, {"text": "Two."}]
-    }
-    assert ReplyMapping({"chunks": "data.hits[*].body.content"}).read(REPLY) == {"chunks": ["One.", "Two."]}
-
-
 def test_an_error_in_a_good_reply(server):
     """A reply that tells an error with status 200 is a failed response."""
     server.plan = lambda _: Reply({"error": {"message": "index is loading"}})
@@ -141,18 +131,6 @@ def test_the_body_holds_the_sample_as_data(server):
         "none": None,
         "fixed": [1, True, None, "{question}"],
     }
-
-
-@given(st.text(st.characters(codec="utf-8")), st.text(st.characters(codec="utf-8"), min_size=1))
-@settings(max_examples=200)
-def test_no_question_breaks_out(question, tag):
-    """Whatever a sample holds, the body keeps its shape, and the address its host and path."""
-    sample = Sample(question=question, tags={"t": tag})
-    filled = fill_content({"a": "{question}", "b": "x{question}y{tags.t}", "c": ["{tags.t}"]}, sample, {"K": "k"})
-    assert json.loads(json.dumps(filled)) == {"a": question, "b": f"x{question}y{tag}", "c": [tag]}
-    url = fill_url("http://host/{tags.t}/ask?q={question}", sample)
-    assert url.startswith("http://host/")
-    assert (url.count("/"), url.count("?"), url.count("#"), url.count("&")) == (4, 1, 0, 0)
 
 
 def test_the_address_holds_the_sample(server):
@@ -357,31 +335,3 @@ def test_faults_of_a_file(tmp_path, text, told):
     with pytest.raises(MethodError) as raised:
         read_endpoint(path)
     assert told in str(raised.value)
-
-
-NAMES = st.text(st.characters(codec="utf-8", exclude_characters='"'), min_size=1)
-
-
-@given(st.lists(NAMES | st.integers(0, 3), max_size=4), st.integers())
-def test_a_path_finds_what_it_names(steps, leaf):
-    """Every place of a JSON document has a path that finds it."""
-    content = leaf
-    for step in reversed(steps):
-        content = [*["other"] * step, content] if isinstance(step, int) else {step: content, f"{step}2": 0}
-    text = "$" + "".join(f"[{step}]" if isinstance(step, int) else f'["{step}"]' for step in steps)
-    assert JsonPath.parse(text).find(content) == leaf
-
-
-@pytest.mark.parametrize("text", ["", " ", "?", "a..b", ".a", "a[", "a[x]", "a[*", "a]b", '["a]', "a.$"])
-def test_what_is_no_path(text):
-    """What cannot be read as a path is refused."""
-    with pytest.raises(MethodError, match="is no path"):
-        JsonPath.parse(text)
-
-
-def test_each_within_each():
-    """Two stars give one flat list; an optional path that leads nowhere gives nothing."""
-    content = {"a": [{"b": [{"c": 1}, {"c": 2}]}, {"b": []}, {"b": [{"c": 3}]}]}
-    assert JsonPath.parse("a[*].b[*].c").find(content) == [1, 2, 3]
-    assert JsonPath.parse("a[*].x.c?").find(content) is None
-    assert JsonPath.parse("$").find(content) is content

@@ -14,9 +14,10 @@ from pyarrow import parquet
 from greval.errors import DataError
 from greval.methods.graphrag.index import read_graphrag
 from greval.methods.inventories import read_inventory
-from greval.records.inventory import Inventory
 
 NAMES = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), min_size=1, max_size=8)
+
+
 TABLES = {
     "documents": [{"id": "d1", "title": "one.txt"}, {"id": "d2", "title": "two.txt"}],
     "text_units": [{"id": "u1", "document_id": "d1"}, {"id": "u2", "document_id": "d2"}],
@@ -31,43 +32,6 @@ TABLES = {
 }
 
 
-VERSION_0 = {
-    "documents": [
-        {"id": "d1", "text_unit_ids": ["u1"], "raw_content": "Ada ...", "title": "one.txt"},
-        {"id": "d2", "text_unit_ids": ["u2"], "raw_content": "Then ...", "title": "two.txt"},
-    ],
-    "text_units": [
-        {"id": "u1", "text": "Ada ...", "n_tokens": 9, "document_ids": ["d1"], "entity_ids": ["e1", "e2"]},
-        {"id": "u2", "text": "Then ...", "n_tokens": 7, "document_ids": ["d2"], "entity_ids": ["e1"]},
-    ],
-    "entities": [
-        {"id": "e1", "name": '"ADA"', "type": '"PERSON"', "human_readable_id": 0, "text_unit_ids": ["u1", "u2"]},
-        {"id": "e2", "name": "NOTES", "type": "WORK", "human_readable_id": 1, "text_unit_ids": ["u1"]},
-    ],
-    "relationships": [
-        {"source": '"ADA"', "target": "NOTES", "description": "Ada wrote them.", "rank": 3, "text_unit_ids": "u1"},
-        {"source": '"ADA"', "target": "NOTES", "description": None, "rank": 3, "text_unit_ids": "u2, u1"},
-    ],
-}
-"""Tables as GraphRAG 0.x wrote them: entities have a `name`, which early versions put in quotes."""
-VERSION_1 = VERSION_0 | {
-    "entities": [
-        {"id": "e1", "human_readable_id": 0, "title": "ADA", "type": "PERSON", "text_unit_ids": ["u1", "u2"]},
-        {"id": "e2", "human_readable_id": 1, "title": "NOTES", "type": "WORK", "text_unit_ids": ["u1"]},
-    ],
-    "relationships": [
-        {"source": "ADA", "target": "NOTES", "description": "Ada wrote them.", "text_unit_ids": ["u1"]},
-        {"source": "ADA", "target": "NOTES", "description": "", "text_unit_ids": ["u2", "u1"]},
-    ],
-}
-OF_BOTH = Inventory(
-    documents=frozenset({"d1", "d2"}),
-    chunks={"u1": "d1", "u2": "d2"},
-    nodes={"ADA": ("d1", "d2"), "NOTES": ("d1",)},
-    edges={("ADA", "Ada wrote them.", "NOTES"): ("d1",), ("ADA", "related", "NOTES"): ("d2", "d1")},
-)
-
-
 def write(folder: Path, name: str = "{}.parquet", **changed):
     """Write the tables, some of them changed; None leaves one out."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -75,35 +39,6 @@ def write(folder: Path, name: str = "{}.parquet", **changed):
         if rows is not None:
             parquet.write_table(pa.Table.from_pylist(rows), folder / name.format(table))
     return folder
-
-
-@pytest.mark.parametrize("schema", ["v2_dulce", "v3_dulce"])
-def test_whole_tables(data_set, schema):
-    """Both generations of tables load: counts are the reference's, and dangling ends are told."""
-    folder = data_set("msgraphrag_output")
-    reference = json.loads((folder / "reference.json").read_text(encoding="utf-8"))
-    found = read_inventory(folder / schema)
-    counts = {
-        "documents": len(found.documents),
-        "text_units": len(found.chunks),
-        "entities": len(found.nodes),
-        "relationships": len(found.edges),
-    }
-    assert counts == {name: reference[f"{schema}/{name}.parquet"]["rows"] for name in counts}
-    dangling = reference[f"integrity:{schema}"]["relationships_with_unknown_endpoint"]
-    assert [note.split()[0] for note in found.notes] == ([str(dangling)] if dangling else [])
-    assert all(documents for documents in (*found.nodes.values(), *found.edges.values()))
-
-
-def test_what_comes_from_where(tmp_path):
-    """Nodes and edges know their documents, each once; a label is the description, or `related` without one."""
-    found = read_graphrag(write(tmp_path))
-    assert found == Inventory(
-        documents=frozenset({"d1", "d2"}),
-        chunks={"u1": "d1", "u2": "d2"},
-        nodes={"ADA": ("d1", "d2"), "NOTES": ("d1",)},
-        edges={("ADA", "Ada wrote them.", "NOTES"): ("d1",), ("ADA", "related", "NOTES"): ("d2",)},
-    )
 
 
 def test_root_and_titles(tmp_path):
@@ -114,74 +49,6 @@ def test_root_and_titles(tmp_path):
     assert found.nodes["ADA"] == ("one.txt", "two.txt")
     with pytest.raises(DataError, match="document: expected one of id, title, path, got 'author'"):
         read_inventory(f"{tmp_path}?document=author")
-
-
-def test_schema_of_version_2(tmp_path):
-    """Version 2 has lists of documents: the first one is counted, and that is told."""
-    units = [{"id": "u1", "document_ids": ["d1", "d2"]}, {"id": "u2", "document_ids": ["d2"]}]
-    found = read_graphrag(write(tmp_path, text_units=units))
-    assert found.chunks == {"u1": "d1", "u2": "d2"}
-    assert found.notes == ("1 text units come from several documents; the first of them is counted",)
-
-
-OLD = "create_final_{}.parquet"
-
-
-@pytest.mark.parametrize("tables", [VERSION_0, VERSION_1])
-@pytest.mark.parametrize("place", ["", "output", "output/20240709-043643/artifacts", "20240709-043643/artifacts"])
-def test_tables_of_versions_0_and_1(tmp_path, tables, place):
-    """`create_final_*.parquet` are read as the tables that they became, wherever these versions wrote them."""
-    write(tmp_path / place, OLD, **tables)
-    assert read_inventory(tmp_path) == OF_BOTH
-    assert read_inventory(f"{tmp_path}?document=title").nodes["ADA"] == ("one.txt", "two.txt")
-
-
-def test_the_latest_run_and_the_newest_tables_are_read(tmp_path):
-    """Of several runs the latest counts; tables of version 2 on beside old ones are the index."""
-    latest = {**VERSION_1, "entities": VERSION_1["entities"][:1], "relationships": None}
-    write(tmp_path / "output" / "20240709-043643" / "artifacts", OLD, **VERSION_1)
-    write(tmp_path / "output" / "20240711-090000" / "artifacts", OLD, **latest)
-    found = read_inventory(tmp_path)
-    assert [*found.nodes] == ["ADA"]
-    assert found.notes == ("create_final_relationships.parquet is missing: its part of the index is unknown",)
-    write(tmp_path / "output")
-    assert len(read_inventory(tmp_path).nodes) == 2
-
-
-def test_tables_that_are_none_of_graphrag(tmp_path):
-    """A table without names is told with the columns that are looked for; single rows without are left out and told."""
-    write(tmp_path / "a", OLD, **VERSION_0 | {"entities": [{"id": "e1", "label": "ADA"}]})
-    with pytest.raises(DataError, match=r"create_final_entities\.parquet: no row has title or name, which GraphRAG 0"):
-        read_inventory(tmp_path / "a")
-    write(tmp_path / "b", relationships=[{"from": "ADA", "target": "NOTES"}])
-    with pytest.raises(DataError, match=r"relationships\.parquet: no row has source and target"):
-        read_inventory(tmp_path / "b")
-    some = [*TABLES["entities"], {"title": None, "text_unit_ids": ["u1"]}]
-    found = read_inventory(write(tmp_path / "c", entities=some))
-    assert found.notes == ("entities.parquet: 1 rows without title or name are left out",)
-    assert [*found.nodes] == ["ADA", "NOTES"]
-
-
-def test_faults_are_told(tmp_path):
-    """Ends, text units and documents that are not there are told, and stop nothing."""
-    edges = [{"source": "ADA", "target": "BOB", "description": "met", "text_unit_ids": None}]
-    nodes = [{"title": "ADA", "text_unit_ids": ["u1", "u9"]}]
-    units = [{"id": "u1", "document_id": "d7"}]
-    found = read_graphrag(write(tmp_path, relationships=edges, entities=nodes, text_units=units))
-    assert found.edges == {("ADA", "met", "BOB"): ()}
-    assert found.notes == (
-        "text units name documents that documents.parquet does not have: 'd7'",
-        "entities name text units that text_units.parquet does not have: 'u9'",
-        "1 edge has an end that is no node of the graph: 'BOB'",
-    )
-
-
-def test_missing_tables(tmp_path):
-    """A missing table is told; without text units nothing is known of documents, and nothing breaks."""
-    found = read_graphrag(write(tmp_path, text_units=None, documents=None))
-    assert [note.split()[0] for note in found.notes] == ["documents.parquet", "text_units.parquet"]
-    assert found.nodes == {"ADA": (), "NOTES": ()}
-    assert not found.documents
 
 
 def test_no_index(tmp_path):

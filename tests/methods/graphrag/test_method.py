@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from types import SimpleNamespace
 
 import pandas as pd
@@ -11,9 +10,9 @@ import pytest
 from greval.errors import MethodError
 from greval.methods.graphrag.engines import build_search
 from greval.methods.graphrag.method import GraphRagMethod, load
-from greval.methods.graphrag.records import IndexIds, build_response
-from greval.methods.query_trace import get_current_trace, trace_chat_model, trace_query
-from greval.records.case import Effort, Sample, Traversal
+from greval.methods.graphrag.records import IndexIds
+from greval.methods.query_trace import get_current_trace
+from greval.records.case import Effort, Sample
 
 TABLES = {
     "documents": pd.DataFrame({"id": ["d1", "d2"], "title": ["one.txt", "two.txt"]}),
@@ -23,16 +22,9 @@ TABLES = {
     "communities": pd.DataFrame({"community": [2, 3], "text_unit_ids": [["u-a"], ["u-a", "u-b"]]}),
     "covariates": None,
 }
+
+
 SOURCES = pd.DataFrame({"id": ["1", "0"], "text": ["second", "first"]})
-CONTEXT = {
-    "sources": SOURCES,
-    "entities": pd.DataFrame({"id": ["4", "9"], "entity": ["ADA", "BOB"], "description": ["A writer.", ""]}),
-    "relationships": pd.DataFrame(
-        {"id": ["7"], "source": ["ADA"], "target": ["NOTES"], "description": ["Ada wrote\n them."], "weight": ["1"]}
-    ),
-    "claims": pd.DataFrame({"id": ["3"], "entity": ["ADA"], "description": ["Ada was first."], "status": ["TRUE"]}),
-    "reports": pd.DataFrame({"id": ["2", "3"], "title": ["x", "y"], "content": ["All about Ada.", "All."]}),
-}
 
 
 def chunk(text, usage=None):
@@ -51,136 +43,6 @@ async def streamed(*texts, fails=False):
         yield chunk(text)
     if fails:
         raise ConnectionError("gone")
-
-
-def test_numbers_become_ids():
-    """Numbers of the context become the ids of the index, and chunks know their documents."""
-    response = build_response("It was Ada.", [CONTEXT], IndexIds.from_tables(TABLES))
-    assert [(c.id, c.text, c.doc_id) for c in response.chunks] == [
-        ("u-b", "second", "d2"),
-        ("u-a", "first", "d1"),
-        ("report:2", "All about Ada.", "d1"),
-        ("report:3", "All.", None),
-    ]
-    assert [c.doc_id for c in build_response("", [CONTEXT], IndexIds.from_tables(TABLES, "title")).chunks[:2]] == [
-        "two.txt",
-        "one.txt",
-    ]
-
-
-def test_triples_and_walk():
-    """Relationships come first, then descriptions and claims; the walk begins at the entities."""
-    response = build_response("It was Ada.", [CONTEXT], IndexIds.from_tables(TABLES))
-    assert [(t.id, t.subject, t.predicate, t.object) for t in response.triples] == [
-        ("r-a", "ADA", "Ada wrote them.", "NOTES"),
-        ("e-a", "ADA", "description", "A writer."),
-        ("claims:3", "ADA", "claim", "Ada was first."),
-    ]
-    assert response.traversal == Traversal(
-        start_nodes=("ADA", "BOB"),
-        traversed_edges=(("ADA", "Ada wrote them.", "NOTES"),),
-        final_nodes=("ADA", "BOB", "NOTES"),
-    )
-
-
-def test_no_graph_no_walk():
-    """Without entities in the context there is no walk, and that there are no triples is recorded."""
-    response = build_response("So.", [{"sources": SOURCES}], IndexIds.from_tables(TABLES))
-    assert response.traversal is None
-    assert response.triples == ()
-    assert build_response("So.", [{}], IndexIds()).chunks == ()
-
-
-def test_several_contexts():
-    """What several contexts of a search hold is there once, at its first place."""
-    other = {"sources": pd.DataFrame({"id": ["5", "0"], "text": ["new", "first, cut"]})}
-    response = build_response("So.", [CONTEXT, other, CONTEXT], IndexIds.from_tables(TABLES))
-    assert [c.id for c in response.chunks] == ["u-b", "u-a", "sources:5", "report:2", "report:3"]
-    assert [c.text for c in response.chunks[:3]] == ["second", "first", "new"]
-    assert len(response.triples) == 3
-
-
-def test_candidates_are_left_out():
-    """A row that was a candidate and is not in the context was not given to the model."""
-    sources = SOURCES.assign(in_context=[False, True])
-    assert [c.id for c in build_response("So.", [{"sources": sources}], IndexIds.from_tables(TABLES)).chunks] == ["u-a"]
-
-
-def test_reports_as_aggregates():
-    """Community reports are aggregates where that is asked for."""
-    response = build_response("So.", [CONTEXT], IndexIds.from_tables(TABLES), reports="aggregates")
-    assert response.aggregates == ("All about Ada.", "All.")
-    assert [c.id for c in response.chunks] == ["u-b", "u-a"]
-
-
-async def test_usage_of_a_call():
-    """Tokens are the endpoint's where it tells them, else those of the texts."""
-    usage = SimpleNamespace(prompt_tokens=70, completion_tokens=9)
-    whole = SimpleNamespace(choices=[SimpleNamespace(message=SimpleNamespace(content="a b"))], usage=usage)
-
-    async def ask(**given):
-        return streamed("one ", "two") if given.get("stream") else whole
-
-    asked = trace_chat_model(ask, words)
-    with trace_query("graphrag") as watch:
-        await asked(messages="who was it")
-        messages = [{"role": "system", "content": "be short"}, {"role": "user", "content": "who was it"}]
-        parts = [part async for part in await asked(messages=messages, stream=True)]
-    assert [part.choices[0].delta.content for part in parts] == ["one ", "two"]
-    assert (watch.calls, watch.prompt_tokens, watch.output_tokens) == (2, 70 + 5, 9 + 2)
-
-
-async def test_usage_of_a_stream():
-    """A stream that tells its usage, in its last part, is counted by that; a call outside a query by none."""
-
-    async def told():
-        yield chunk("one two")
-        yield chunk("", SimpleNamespace(prompt_tokens=70, completion_tokens=9))
-
-    async def ask(**_):
-        return told()
-
-    with trace_query("graphrag") as watch:
-        assert len([part async for part in await trace_chat_model(ask, words)(messages="who")]) == 2
-    assert len([part async for part in await trace_chat_model(ask, words)(messages="who")]) == 2
-    assert (watch.calls, watch.prompt_tokens, watch.output_tokens) == (1, 70, 9)
-
-
-async def test_failed_calls():
-    """A call that fails is counted and told to the watch, and so is a stream that breaks off."""
-
-    async def ask(**given):
-        if given.get("stream"):
-            return streamed("one ", fails=True)
-        raise TimeoutError("late")
-
-    with trace_query("graphrag") as watch:
-        with pytest.raises(TimeoutError):
-            await trace_chat_model(ask, words)(messages="who")
-        with pytest.raises(ConnectionError):
-            [part async for part in await trace_chat_model(ask, words)(messages="who", stream=True)]
-    assert [str(error) for error in watch.errors] == ["late", "gone"]
-    assert (watch.calls, watch.prompt_tokens, watch.output_tokens) == (2, 1, 1)
-
-
-async def test_queries_at_once():
-    """Each query counts its own calls, those of its tasks too."""
-
-    async def ask(**_):
-        await asyncio.sleep(0.001)
-        return streamed("so")
-
-    asked = trace_chat_model(ask, words)
-
-    async def call():
-        return [part async for part in await asked(messages="x")]
-
-    async def query(calls):
-        with trace_query("graphrag") as watch:
-            await asyncio.gather(*[call() for _ in range(calls)])
-        return watch.calls, watch.output_tokens
-
-    assert await asyncio.gather(*map(query, range(1, 6))) == [(n, n) for n in range(1, 6)]
 
 
 def engine(*, fails=False, answer=("Ada ", "wrote it.")):

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import re
-import threading
-from datetime import datetime
 
 import pytest
-from framework_folder import CONFIG, METHODS, ROWS, calls, make_folder, read
-from waiting import SECONDS
+from framework_folder import CONFIG, ROWS, calls, make_folder, read
 
 from greval.errors import StoreError
 from greval.methods.collecting.response_file import ResponseFile
@@ -18,9 +14,12 @@ from greval.runs.from_config.plan import ConfigSelection
 from greval.testing import ScriptedJudge
 
 FOUR = {"correctness", "faithfulness", "relevance", "completeness"}
+
+
 EFFORT = {"latency", "llm_calls", "prompt_tokens", "output_tokens"}
+
+
 AVERAGES = {f"avg_{name}" for name in EFFORT}
-COUNTED = {"questions", "answered", "failed", "pending"} | FOUR | EFFORT
 
 
 def yes(messages):
@@ -33,103 +32,6 @@ def run(folder, judge=None, **selection):
     options = {name: selection.pop(name) for name in ("resume", "save_seconds", "on_progress") if name in selection}
     done = evaluate_config(folder, selection=ConfigSelection(**selection), judge=judge or ScriptedJudge(yes), **options)
     return done, read(done.detailed), read(done.summary)
-
-
-def shape(content):
-    """Give the structure of JSON: keys, and types of what they hold."""
-    if isinstance(content, dict):
-        return {key: shape(value) for key, value in content.items()}
-    if isinstance(content, list):
-        return [shape(content[0])] if content else []
-    return type(content).__name__
-
-
-def test_the_published_shapes(tmp_path):
-    """Both files have the keys and the nesting of the published design, and what went wrong under keys of its own."""
-    done, detailed, summary = run(make_folder(tmp_path), where={"imdb_key": ["tt2"]}, methods=["tog"])
-    assert (done.detailed.name, done.summary.name) == ("eval_results_detailed.json", "eval_results_summary.json")
-    assert shape(detailed) == {
-        "metadata": {"timestamp": "str", "total_questions": "int", "methods": ["str"]},
-        "results": [
-            {
-                "imdb_key": "str",
-                "question": "str",
-                "ground_truth": "str",
-                "methods": {
-                    "tog": {
-                        "response": "str",
-                        "scores": {
-                            "correctness": "int",
-                            "faithfulness": "int",
-                            "relevance": "int",
-                            "completeness": "int",
-                        },
-                        "efficiency": {
-                            "latency": "float",
-                            "llm_calls": "int",
-                            "prompt_tokens": "int",
-                            "output_tokens": "int",
-                        },
-                    }
-                },
-            }
-        ],
-    }
-    means = {"correctness": "float", "faithfulness": "float", "relevance": "float", "completeness": "float"}
-    counts = summary.pop("counts")
-    assert shape(summary) == {
-        "by_method": {"tog": means},
-        "by_movie": {"tt2": {"tog": means}},
-        "efficiency": {
-            "tog": {
-                "avg_latency": "float",
-                "avg_llm_calls": "float",
-                "avg_prompt_tokens": "float",
-                "avg_output_tokens": "float",
-            }
-        },
-    }
-    assert {*counts["by_method"]["tog"]} == {*counts["by_movie"]["tt2"]["tog"]} == COUNTED
-    assert datetime.fromisoformat(detailed["metadata"]["timestamp"]).tzinfo is None
-
-
-def test_a_score_that_is_not_there_is_null_with_its_reason(tmp_path):
-    """A method that failed, a judgement that failed and one that is not defined are never 0."""
-
-    def judge(messages):
-        return TimeoutError() if "At nine" in messages[-1].text else yes(messages)
-
-    _, detailed, summary = run(make_folder(tmp_path), ScriptedJudge(judge))
-    first, broken, last = (row["methods"] for row in detailed["results"])
-    assert broken["tog"]["response"] is None
-    assert broken["tog"]["scores"] == dict.fromkeys(FOUR)
-    assert broken["tog"]["failures"]["response"] == {"kind": "method", "message": "ValueError: the walk broke"}
-    assert {*broken["tog"]["failures"]} == {"response", *FOUR}
-    assert broken["tog"]["efficiency"] == dict.fromkeys(EFFORT)
-    assert last["tog"]["scores"] == {"correctness": None, "faithfulness": 1, "relevance": 1, "completeness": 1}
-    assert last["tog"]["failures"]["correctness"]["kind"] == "timeout"
-    assert first["bare"]["scores"]["faithfulness"] is None
-    assert first["bare"]["skipped"]["faithfulness"] == "context is not recorded"
-    assert summary["by_method"]["tog"] == dict.fromkeys(FOUR, 1.0)
-    assert summary["by_method"]["bare"]["faithfulness"] is None
-    assert summary["by_movie"]["tt2"]["tog"]["correctness"] is None
-    assert summary["efficiency"]["tog"] == {
-        "avg_latency": 2.0,
-        "avg_llm_calls": 4.0,
-        "avg_prompt_tokens": 100.0,
-        "avg_output_tokens": 10.0,
-    }
-    assert summary["efficiency"]["bare"]["avg_llm_calls"] is None
-    counts = summary["counts"]["by_method"]
-    assert {name: counts["tog"][name] for name in ("questions", "answered", "failed", "pending")} == {
-        "questions": 3,
-        "answered": 2,
-        "failed": 1,
-        "pending": 0,
-    }
-    assert counts["tog"]["correctness"] == {"scored": 1, "skipped": 0, "failed": 2, "pending": 0}
-    assert counts["bare"]["faithfulness"] == {"scored": 0, "skipped": 3, "failed": 0, "pending": 0}
-    assert (counts["tog"]["llm_calls"], counts["bare"]["llm_calls"]) == ({"recorded": 2}, {"recorded": 0})
 
 
 def test_the_same_command_again_asks_nothing(tmp_path):
@@ -282,79 +184,3 @@ def test_one_model_answers_from_fair_context(tmp_path, fault_server):
     make_folder(tmp_path, config.replace("facts:", "context: none, facts:"))
     with pytest.raises(StoreError, match="generation has changed"):
         run(folder, limit=1)
-
-
-WAITING = """
-    if sample.question == "Who is 7?":
-        end = time.monotonic() + SECONDS
-        while not SEEN.exists() and time.monotonic() < end:
-            time.sleep(0.01)
-"""
-
-
-@pytest.mark.long
-def test_the_files_are_whole_at_every_moment(tmp_path):
-    """Whoever reads the files while the evaluation runs finds valid JSON that tells what is pending."""
-    rows = [{"imdb_key": "tt1", "question": f"Who is {n}?", "answer": "Ada"} for n in range(30)]
-    folder, over, seen = make_folder(tmp_path, rows=rows), threading.Event(), []
-    results = folder / "eval/results/eval_results_summary.json"
-    head = f"import pathlib, time\nSEEN, SECONDS = pathlib.Path({str(tmp_path / 'seen')!r}), {SECONDS}\n"
-    slow = METHODS.replace('    note("walk", sample)\n', f'    note("walk", sample)\n{WAITING}')
-    (folder / "methods.py").write_text(f"{head}{slow}", encoding="utf-8")
-
-    def early(told):
-        counts = told["counts"]["by_method"]["tog"] if "counts" in told else {"answered": 0}
-        return 20 <= counts["answered"] < 30 and counts["correctness"]["pending"] == 30
-
-    def waiting(told):
-        rows = [row["methods"]["tog"] for row in told.get("results", ()) if row["methods"]]
-        return any(row["scores"] == dict.fromkeys(FOUR) and {*row["pending"]} == FOUR for row in rows)
-
-    def watch():
-        while not over.is_set():
-            seen.extend(
-                read(path) for path in (results, results.with_name("eval_results_detailed.json")) if path.exists()
-            )
-            if any(map(early, seen)) and any(map(waiting, seen)):
-                (tmp_path / "seen").touch()
-
-    watcher = threading.Thread(target=watch)
-    watcher.start()
-    try:
-        _, _, summary = run(folder, ScriptedJudge(yes, delay=0.02), methods=["tog"], save_seconds=0.02)
-    finally:
-        over.set()
-        watcher.join()
-    assert summary["counts"]["by_method"]["tog"]["correctness"] == {
-        "scored": 30,
-        "skipped": 0,
-        "failed": 0,
-        "pending": 0,
-    }
-    assert any(map(early, seen))
-    assert any(map(waiting, seen))
-
-
-def test_without_saving_between_there_is_one_writing(tmp_path):
-    """`save_intermediate: false` leaves the writing to the end."""
-    folder = make_folder(tmp_path, CONFIG.replace("eval/results}", "eval/results, save_intermediate: false}"))
-    there = []
-
-    def look(progress):
-        there.append((folder / "eval/results/eval_results_summary.json").exists())
-
-    run(folder, ScriptedJudge(yes, delay=0.05), save_seconds=0.01, on_progress=look)
-    assert there
-    assert not any(there)
-
-
-def test_rows_that_are_no_questions_are_told(tmp_path):
-    """A row without a question or a group stops no other, and is counted."""
-    rows = [*ROWS, {"imdb_key": "tt1", "answer": "x"}, {"question": "Where?"}, {**ROWS[0], "id": "row-1"}]
-    done, detailed, summary = run(make_folder(tmp_path, rows=rows), methods=["tog"])
-    assert detailed["metadata"]["unread"] == [*done.unread]
-    assert summary["counts"]["unread"] == 3
-    assert "question: is missing" in done.unread[0]
-    assert "has no imdb_key" in done.unread[1]
-    assert "id: row-1 is at " in done.unread[2]
-    assert json.dumps(detailed)

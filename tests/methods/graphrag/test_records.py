@@ -1,0 +1,91 @@
+"""Contexts of GraphRAG as chunks, triples and traversals."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from greval.methods.graphrag.records import IndexIds, build_response
+from greval.records.case import Traversal
+
+TABLES = {
+    "documents": pd.DataFrame({"id": ["d1", "d2"], "title": ["one.txt", "two.txt"]}),
+    "text_units": pd.DataFrame({"id": ["u-a", "u-b"], "human_readable_id": [0, 1], "document_id": ["d1", "d2"]}),
+    "entities": pd.DataFrame({"id": ["e-a"], "human_readable_id": [4]}),
+    "relationships": pd.DataFrame({"id": ["r-a"], "human_readable_id": [7]}),
+    "communities": pd.DataFrame({"community": [2, 3], "text_unit_ids": [["u-a"], ["u-a", "u-b"]]}),
+    "covariates": None,
+}
+
+
+SOURCES = pd.DataFrame({"id": ["1", "0"], "text": ["second", "first"]})
+
+
+CONTEXT = {
+    "sources": SOURCES,
+    "entities": pd.DataFrame({"id": ["4", "9"], "entity": ["ADA", "BOB"], "description": ["A writer.", ""]}),
+    "relationships": pd.DataFrame(
+        {"id": ["7"], "source": ["ADA"], "target": ["NOTES"], "description": ["Ada wrote\n them."], "weight": ["1"]}
+    ),
+    "claims": pd.DataFrame({"id": ["3"], "entity": ["ADA"], "description": ["Ada was first."], "status": ["TRUE"]}),
+    "reports": pd.DataFrame({"id": ["2", "3"], "title": ["x", "y"], "content": ["All about Ada.", "All."]}),
+}
+
+
+def test_numbers_become_ids():
+    """Numbers of the context become the ids of the index, and chunks know their documents."""
+    response = build_response("It was Ada.", [CONTEXT], IndexIds.from_tables(TABLES))
+    assert [(c.id, c.text, c.doc_id) for c in response.chunks] == [
+        ("u-b", "second", "d2"),
+        ("u-a", "first", "d1"),
+        ("report:2", "All about Ada.", "d1"),
+        ("report:3", "All.", None),
+    ]
+    assert [c.doc_id for c in build_response("", [CONTEXT], IndexIds.from_tables(TABLES, "title")).chunks[:2]] == [
+        "two.txt",
+        "one.txt",
+    ]
+
+
+def test_triples_and_walk():
+    """Relationships come first, then descriptions and claims; the walk begins at the entities."""
+    response = build_response("It was Ada.", [CONTEXT], IndexIds.from_tables(TABLES))
+    assert [(t.id, t.subject, t.predicate, t.object) for t in response.triples] == [
+        ("r-a", "ADA", "Ada wrote them.", "NOTES"),
+        ("e-a", "ADA", "description", "A writer."),
+        ("claims:3", "ADA", "claim", "Ada was first."),
+    ]
+    assert response.traversal == Traversal(
+        start_nodes=("ADA", "BOB"),
+        traversed_edges=(("ADA", "Ada wrote them.", "NOTES"),),
+        final_nodes=("ADA", "BOB", "NOTES"),
+    )
+
+
+def test_no_graph_no_walk():
+    """Without entities in the context there is no walk, and that there are no triples is recorded."""
+    response = build_response("So.", [{"sources": SOURCES}], IndexIds.from_tables(TABLES))
+    assert response.traversal is None
+    assert response.triples == ()
+    assert build_response("So.", [{}], IndexIds()).chunks == ()
+
+
+def test_several_contexts():
+    """What several contexts of a search hold is there once, at its first place."""
+    other = {"sources": pd.DataFrame({"id": ["5", "0"], "text": ["new", "first, cut"]})}
+    response = build_response("So.", [CONTEXT, other, CONTEXT], IndexIds.from_tables(TABLES))
+    assert [c.id for c in response.chunks] == ["u-b", "u-a", "sources:5", "report:2", "report:3"]
+    assert [c.text for c in response.chunks[:3]] == ["second", "first", "new"]
+    assert len(response.triples) == 3
+
+
+def test_candidates_are_left_out():
+    """A row that was a candidate and is not in the context was not given to the model."""
+    sources = SOURCES.assign(in_context=[False, True])
+    assert [c.id for c in build_response("So.", [{"sources": sources}], IndexIds.from_tables(TABLES)).chunks] == ["u-a"]
+
+
+def test_reports_as_aggregates():
+    """Community reports are aggregates where that is asked for."""
+    response = build_response("So.", [CONTEXT], IndexIds.from_tables(TABLES), reports="aggregates")
+    assert response.aggregates == ("All about Ada.", "All.")
+    assert [c.id for c in response.chunks] == ["u-b", "u-a"]

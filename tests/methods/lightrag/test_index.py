@@ -1,0 +1,104 @@
+"""Inventories of LightRAG folders, whole and with missing or broken files."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from greval.errors import DataError
+from greval.methods.inventories import read_inventory
+from greval.methods.lightrag.index import read_lightrag
+from greval.records.inventory import Inventory
+
+STORES = {
+    "doc_status": {
+        "doc-1": {"chunks_list": ["c1"], "file_path": "one.txt"},
+        "doc-2": {"chunks_list": ["c2"], "file_path": "unknown_source"},
+    },
+    "full_entities": {"doc-1": {"entity_names": ["Ada"]}, "doc-2": {"entity_names": ["Ada", "Notes"]}},
+    "full_relations": {"doc-2": {"relation_pairs": [["Notes", "Ada"], ["Ada", "Bob"]]}},
+}
+
+
+GRAPH = """<?xml version='1.0' encoding='utf-8'?>
+<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
+  <key id="d0" for="node" attr.name="source_id" attr.type="string" />
+  <key id="d1" for="edge" attr.name="description" attr.type="string" />
+  <key id="d2" for="edge" attr.name="source_id" attr.type="string" />
+  <graph edgedefault="undirected">
+    <node id="Ada"><data key="d0">c1&lt;SEP&gt;c9</data></node>
+    <node id="Notes"><data key="d0">c1</data></node>
+    <edge source="Notes" target="Ada">
+      <data key="d1">Ada wrote them.&lt;SEP&gt;She was first.</data><data key="d2">c1</data>
+    </edge>
+  </graph>
+</graphml>
+"""
+
+
+EDGE = ("Ada", "Ada wrote them. She was first.", "Notes")
+
+
+def write(folder, stores=STORES, graph=GRAPH):
+    """Write the files of a working folder."""
+    for name, rows in stores.items():
+        (folder / f"kv_store_{name}.json").write_text(json.dumps(rows), encoding="utf-8")
+    if graph:
+        (folder / "graph_chunk_entity_relation.graphml").write_text(graph, encoding="utf-8")
+    return folder
+
+
+def test_whole_files(data_set):
+    """The files of several documents load; their counts are those of the files themselves."""
+    folder = data_set("lightrag_novel_kv")
+    entities, relations, status = (
+        json.loads((folder / f"kv_store_{name}.json").read_text(encoding="utf-8"))
+        for name in ("full_entities", "full_relations", "doc_status")
+    )
+    found = read_inventory(folder)
+    assert found.documents == {*status}
+    assert len(found.chunks) == sum(row["chunks_count"] for row in status.values()) > 0
+    assert {*found.nodes} == {name for row in entities.values() for name in row["entity_names"]}
+    pairs = {frozenset(pair) for row in relations.values() for pair in row["relation_pairs"]}
+    assert {frozenset((source, target)) for source, _, target in found.edges} == pairs
+    assert len(found.edges) == len(pairs)
+    assert {label for _, label, _ in found.edges} == {"related"}
+    assert found.notes == ()
+
+
+def test_graph_and_names(tmp_path):
+    """The graph's file and the names of each document are put together; an end that is no node is told."""
+    assert read_lightrag(write(tmp_path)) == Inventory(
+        documents=frozenset({"doc-1", "doc-2"}),
+        chunks={"c1": "doc-1", "c2": "doc-2"},
+        nodes={"Ada": ("doc-1", "doc-2"), "Notes": ("doc-1", "doc-2")},
+        edges={EDGE: ("doc-1", "doc-2"), ("Ada", "related", "Bob"): ("doc-2",)},
+        notes=("1 edge has an end that is no node of the graph: 'Bob'",),
+    )
+
+
+def test_paths(tmp_path):
+    """`?document=path` names documents by their files; where the path is not known the id stands."""
+    found = read_inventory(f"{write(tmp_path)}?document=path")
+    assert found.documents == {"one.txt", "doc-2"}
+    assert found.edges[EDGE] == ("one.txt", "doc-2")
+    assert found.chunks == {"c1": "one.txt", "c2": "doc-2"}
+
+
+def test_missing_and_broken_files(tmp_path):
+    """What is missing is told; a file that cannot be read is named."""
+    write(tmp_path, {"text_chunks": {"c1": {"full_doc_id": "doc-1"}}}, graph=None)
+    found = read_lightrag(tmp_path)
+    assert found.documents == {"doc-1"}
+    assert [note.split(" are unknown")[0] for note in found.notes] == ["its nodes", "its edges"]
+    for name in ("kv_store_doc_status.json", "graph_chunk_entity_relation.graphml"):
+        (tmp_path / name).write_text("<graphml>[", encoding="utf-8")
+        with pytest.raises(DataError, match=rf"{name}: cannot be read as"):
+            read_lightrag(tmp_path)
+        (tmp_path / name).unlink()
+    (tmp_path / "kv_store_text_chunks.json").write_text("[]", encoding="utf-8")
+    with pytest.raises(DataError, match="holds no object"):
+        read_lightrag(tmp_path)
+    with pytest.raises(DataError, match="no index of LightRAG"):
+        read_lightrag(tmp_path / "nowhere")

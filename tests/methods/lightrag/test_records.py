@@ -1,0 +1,69 @@
+"""Contexts of LightRAG as chunks, triples and traversals."""
+
+from __future__ import annotations
+
+import json
+
+from lightrag_stand_in import DATA
+
+from greval.methods.lightrag.index import read_lightrag
+from greval.methods.lightrag.records import build_response
+from greval.records.case import Traversal
+
+STORES = {
+    "doc_status": {
+        "doc-1": {"chunks_list": ["c1"], "file_path": "one.txt"},
+        "doc-2": {"chunks_list": ["c2"], "file_path": "unknown_source"},
+    },
+    "full_entities": {"doc-1": {"entity_names": ["Ada"]}, "doc-2": {"entity_names": ["Ada", "Notes"]}},
+    "full_relations": {"doc-2": {"relation_pairs": [["Notes", "Ada"], ["Ada", "Bob"]]}},
+}
+
+
+GRAPH = """<?xml version='1.0' encoding='utf-8'?>
+<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
+  <key id="d0" for="node" attr.name="source_id" attr.type="string" />
+  <key id="d1" for="edge" attr.name="description" attr.type="string" />
+  <key id="d2" for="edge" attr.name="source_id" attr.type="string" />
+  <graph edgedefault="undirected">
+    <node id="Ada"><data key="d0">c1&lt;SEP&gt;c9</data></node>
+    <node id="Notes"><data key="d0">c1</data></node>
+    <edge source="Notes" target="Ada">
+      <data key="d1">Ada wrote them.&lt;SEP&gt;She was first.</data><data key="d2">c1</data>
+    </edge>
+  </graph>
+</graphml>
+"""
+
+
+EDGE = ("Ada", "Ada wrote them. She was first.", "Notes")
+
+
+def write(folder, stores=STORES, graph=GRAPH):
+    """Write the files of a working folder."""
+    for name, rows in stores.items():
+        (folder / f"kv_store_{name}.json").write_text(json.dumps(rows), encoding="utf-8")
+    if graph:
+        (folder / "graph_chunk_entity_relation.graphml").write_text(graph, encoding="utf-8")
+    return folder
+
+
+def test_context_becomes_a_response(tmp_path):
+    """Chunks, triples and the walk have the ids, the labels and the names of the inventory."""
+    inventory = read_lightrag(write(tmp_path))
+    response = build_response("It was Ada.", DATA, {"c1": "doc-1"}, "mix")
+    assert [(c.id, c.doc_id) for c in response.chunks] == [*inventory.chunks.items()][:1]
+    assert [(t.id, t.subject, t.predicate, t.object) for t in response.triples] == [
+        ("relation:Ada|Notes", *EDGE),
+        ("entity:Notes", "Notes", "description", "A text."),
+    ]
+    assert response.traversal == Traversal(
+        start_nodes=("Notes", "Ada"), traversed_edges=(EDGE,), final_nodes=("Notes", "Ada")
+    )
+    assert {*response.traversal.traversed_edges} <= {*inventory.edges}
+
+
+def test_modes_without_a_start():
+    """The mode `global` begins at relations, and `naive` has no walk at all."""
+    assert build_response("So.", DATA, {}, "global").traversal.start_nodes == ()
+    assert build_response("So.", {"chunks": DATA["chunks"]}, {}, "naive").traversal is None

@@ -1,0 +1,98 @@
+"""Traces of queries: calls, tokens and errors of each query, also if several share one model."""
+
+from __future__ import annotations
+
+import asyncio
+from types import SimpleNamespace
+
+import pytest
+
+from greval.methods.query_trace import trace_chat_model, trace_query
+
+
+def chunk(text, usage=None):
+    """Give a streamed part of an answer, in OpenAI's form."""
+    return SimpleNamespace(choices=[SimpleNamespace(delta=SimpleNamespace(content=text))], usage=usage)
+
+
+def words(text):
+    """Count words as tokens."""
+    return len(text.split())
+
+
+async def streamed(*texts, fails=False):
+    """Stream these texts, and break off where it shall fail."""
+    for text in texts:
+        yield chunk(text)
+    if fails:
+        raise ConnectionError("gone")
+
+
+async def test_usage_of_a_call():
+    """Tokens are the endpoint's where it tells them, else those of the texts."""
+    usage = SimpleNamespace(prompt_tokens=70, completion_tokens=9)
+    whole = SimpleNamespace(choices=[SimpleNamespace(message=SimpleNamespace(content="a b"))], usage=usage)
+
+    async def ask(**given):
+        return streamed("one ", "two") if given.get("stream") else whole
+
+    asked = trace_chat_model(ask, words)
+    with trace_query("graphrag") as watch:
+        await asked(messages="who was it")
+        messages = [{"role": "system", "content": "be short"}, {"role": "user", "content": "who was it"}]
+        parts = [part async for part in await asked(messages=messages, stream=True)]
+    assert [part.choices[0].delta.content for part in parts] == ["one ", "two"]
+    assert (watch.calls, watch.prompt_tokens, watch.output_tokens) == (2, 70 + 5, 9 + 2)
+
+
+async def test_usage_of_a_stream():
+    """A stream that tells its usage, in its last part, is counted by that; a call outside a query by none."""
+
+    async def told():
+        yield chunk("one two")
+        yield chunk("", SimpleNamespace(prompt_tokens=70, completion_tokens=9))
+
+    async def ask(**_):
+        return told()
+
+    with trace_query("graphrag") as watch:
+        assert len([part async for part in await trace_chat_model(ask, words)(messages="who")]) == 2
+    assert len([part async for part in await trace_chat_model(ask, words)(messages="who")]) == 2
+    assert (watch.calls, watch.prompt_tokens, watch.output_tokens) == (1, 70, 9)
+
+
+async def test_failed_calls():
+    """A call that fails is counted and told to the watch, and so is a stream that breaks off."""
+
+    async def ask(**given):
+        if given.get("stream"):
+            return streamed("one ", fails=True)
+        raise TimeoutError("late")
+
+    with trace_query("graphrag") as watch:
+        with pytest.raises(TimeoutError):
+            await trace_chat_model(ask, words)(messages="who")
+        with pytest.raises(ConnectionError):
+            [part async for part in await trace_chat_model(ask, words)(messages="who", stream=True)]
+    assert [str(error) for error in watch.errors] == ["late", "gone"]
+    assert (watch.calls, watch.prompt_tokens, watch.output_tokens) == (2, 1, 1)
+
+
+async def test_queries_at_once():
+    """Each query counts its own calls, those of its tasks too."""
+
+    async def ask(**_):
+        await asyncio.sleep(0.001)
+        return streamed("so")
+
+    asked = trace_chat_model(ask, words)
+
+    async def call():
+        return [part async for part in await asked(messages="x")]
+
+    async def query(calls):
+        with trace_query("graphrag") as watch:
+            await asyncio.gather(*[call() for _ in range(calls)])
+        return watch.calls, watch.output_tokens
+
+    assert await asyncio.gather(*map(query, range(1, 6))) == [(n, n) for n in range(1, 6)]

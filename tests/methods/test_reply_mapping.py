@@ -1,0 +1,64 @@
+"""Replies of endpoints: paths into their JSON, and the fields of a response at these paths."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from greval.errors import MethodError
+from greval.methods.reply_mapping import JsonPath, ReplyMapping
+
+REPLY = {
+    "data": {
+        "text": "Wanda.",
+        "hits": [
+            {"ref": 17, "body": {"content": "One."}, "rank": 0.5, "file": "a.md"},
+            {"ref": 18, "body": {"content": "Two."}, "rank": 0.25, "file": None},
+        ],
+        "facts": [{"s": "Tern", "p": "led by", "o": "Wanda"}],
+        "walk": {"from": ["Tern"], "edges": [["Tern", "led by", "Wanda"]], "to": [4]},
+        "rows": [{"a": "Tern", "is": "led by", "b": 7}],
+    },
+    "meta": {"tokens": {"in": 12, "out": 3}, "model.name": "m", "counts": ["leads: 1"]},
+}
+
+
+def test_edges_as_objects():
+    """Edges may be objects; a path may go through every item of a list."""
+    edges = {"traversal.traversed_edges": "data.rows"}
+    parts = {"source": "a", "label": "is", "target": "b"}
+    form = ReplyMapping(edges | {f"traversal.traversed_edges.{part}": path for part, path in parts.items()})
+    assert form.read(REPLY) == {"traversal": {"traversed_edges": [["Tern", "led by", "7"]]}}
+    assert ReplyMapping({"chunks": "data.hits[*].body", "chunks.text": "content"}).read(REPLY) == {
+        "chunks": [{"text": "One."}, {"text": "Two."}]
+    }
+    assert ReplyMapping({"chunks": "data.hits[*].body.content"}).read(REPLY) == {"chunks": ["One.", "Two."]}
+
+
+NAMES = st.text(st.characters(codec="utf-8", exclude_characters='"'), min_size=1)
+
+
+@given(st.lists(NAMES | st.integers(0, 3), max_size=4), st.integers())
+def test_a_path_finds_what_it_names(steps, leaf):
+    """Every place of a JSON document has a path that finds it."""
+    content = leaf
+    for step in reversed(steps):
+        content = [*["other"] * step, content] if isinstance(step, int) else {step: content, f"{step}2": 0}
+    text = "$" + "".join(f"[{step}]" if isinstance(step, int) else f'["{step}"]' for step in steps)
+    assert JsonPath.parse(text).find(content) == leaf
+
+
+@pytest.mark.parametrize("text", ["", " ", "?", "a..b", ".a", "a[", "a[x]", "a[*", "a]b", '["a]', "a.$"])
+def test_what_is_no_path(text):
+    """What cannot be read as a path is refused."""
+    with pytest.raises(MethodError, match="is no path"):
+        JsonPath.parse(text)
+
+
+def test_each_within_each():
+    """Two stars give one flat list; an optional path that leads nowhere gives nothing."""
+    content = {"a": [{"b": [{"c": 1}, {"c": 2}]}, {"b": []}, {"b": [{"c": 3}]}]}
+    assert JsonPath.parse("a[*].b[*].c").find(content) == [1, 2, 3]
+    assert JsonPath.parse("a[*].x.c?").find(content) is None
+    assert JsonPath.parse("$").find(content) is content
