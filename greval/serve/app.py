@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 from fastapi import FastAPI
 
 import greval
-from greval.serve import routes
 from greval.serve.call_limit import FairCallLimit
-from greval.serve.error_handlers import add_error_handlers
 from greval.serve.middleware.access import AccessMiddleware
-from greval.serve.middleware.admission import AdmissionMiddleware
 from greval.serve.middleware.cancellation import CancellationMiddleware
 from greval.serve.middleware.request_body import RequestBodyMiddleware
 from greval.serve.middleware.request_log import RequestLogMiddleware
 from greval.serve.openapi import GrevalApi
+from greval.serve.problems import add_error_handlers
 from greval.serve.prometheus import ServerCounters, has_process_ended, remove_ended_processes
+from greval.serve.routes import annotations as people
+from greval.serve.routes import datasets, evaluate, figures, health, langserve, metrics, page, runs
 from greval.serve.service import Service
 from greval.serve.settings import ServerSettings
 
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 MIDDLEWARE = (
     RequestLogMiddleware,
     AccessMiddleware,
-    AdmissionMiddleware,
     RequestBodyMiddleware,
     CancellationMiddleware,
 )
@@ -62,11 +61,12 @@ def create_app(settings: ServerSettings, models: Mapping[str, Judge | BaseChatMo
         lifespan=_lifespan,
     )
     app.state.service = service
+    app.state.readiness = health.ReadinessCheck(settings, service.models)
     for layer in reversed(MIDDLEWARE):
         app.add_middleware(layer, service=service)
     add_error_handlers(app)
-    for router in routes.list_routers():
-        app.include_router(router)
+    for module in (health, metrics, evaluate, langserve, datasets, runs, figures, people, page):
+        app.include_router(module.router)
     return app
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from fastapi import FastAPI
 
-from greval.serve.middleware.request_kinds import PROMETHEUS_PATH, is_public
+from greval.serve.middleware.access import classify_request
 from greval.serve.problems import MEDIA_TYPE, Problem
 
 METHODS = ("get", "put", "post", "delete", "patch")
@@ -70,5 +70,5 @@ class GrevalApi(FastAPI):
             content = response.get("content", {})
             if int(status) >= FIRST_ERROR_STATUS and content.get("application/json", {}).get("schema") == PROBLEM_REF:
                 response["content"] = {MEDIA_TYPE: {"schema": PROBLEM_REF}}
-        if self._keyed and (path == PROMETHEUS_PATH or not is_public({"path": path})):
+        if self._keyed and not classify_request("GET", path).public:
             operation["security"] = [{"key": []}]

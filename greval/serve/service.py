@@ -18,7 +18,6 @@ from greval.judging.model.judge import NO_JUDGE_MESSAGE, Judge
 from greval.serve.call_limit import FairCallLimit
 from greval.serve.problems import ServeError
 from greval.serve.prometheus import ServerCounters
-from greval.serve.readiness import ReadinessCheck
 from greval.serve.settings import ServerSettings
 
 METRICS_FOLDER = ".metrics"
@@ -61,11 +60,6 @@ class Service:
     starting: list[Callable[[], Awaitable[None]]] = field(default_factory=list)
     closing: list[Callable[[], Awaitable[None]]] = field(default_factory=list)
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
-    check_readiness: ReadinessCheck = field(init=False)
-
-    def __post_init__(self) -> None:
-        """Create the readiness check."""
-        self.check_readiness = ReadinessCheck(self.settings, self.models)
 
     def get_call_slot(self, tenant: Tenant) -> AbstractAsyncContextManager[object]:
         """Return the context manager to enter for each call of the judge; tenants take turns."""

@@ -17,7 +17,7 @@ from waiting import SECONDS
 import greval
 from greval.cli.app import app
 from greval.serve.app import create_app
-from greval.serve.jobs.records import RunRequest
+from greval.serve.jobs.queue import RunRequest
 from greval.serve.settings import ServerSettings
 from greval.testing import ScriptedJudge
 

@@ -21,9 +21,8 @@ from greval.runs.progress import Progress
 from greval.runs.store import FILE, Store
 from greval.serve.ids import utc_now
 from greval.serve.jobs import manager
-from greval.serve.jobs.event_stream import stream_events
-from greval.serve.jobs.queue import SPEC_FILE
-from greval.serve.jobs.records import RunInfo
+from greval.serve.jobs.info import stream_events
+from greval.serve.jobs.queue import SPEC_FILE, RunInfo
 from greval.serve.jobs.requests import MAX_QUEUED
 from greval.serve.problems import ServeError
 from greval.serve.settings import ServerLimits

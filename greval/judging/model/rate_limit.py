@@ -32,17 +32,17 @@ CUT_INTERVAL_SECONDS = 1.0
 
 
 class RateBucket:
-    """A limit of units a minute, spread evenly over time, with a burst of at most one second's worth.
+    """A limit of units a minute, spread evenly over time, with a burst of some seconds' worth (one by default).
 
     A single larger amount may exceed the burst. If units are taken one at a time, the limit holds in any window of a
     minute; with larger amounts it is exceeded by at most the last one. This is the generic cell rate algorithm
     (ITU-T I.371): `_due` is the time at which the next unit is due at the even rate.
     """
 
-    def __init__(self, per_minute: float) -> None:
+    def __init__(self, per_minute: float, burst_seconds: float = 1.0) -> None:
         """Compute the rate and the burst from the limit."""
         self.per_minute = per_minute
-        burst = max(1.0, per_minute // MINUTE_SECONDS)
+        burst = max(1.0, per_minute * burst_seconds // MINUTE_SECONDS)
         self._rate = (per_minute - burst + 1) / MINUTE_SECONDS
         self._slack = (burst - 1) / self._rate
         self._due = -inf

@@ -20,9 +20,18 @@ from greval.runs.options import EvaluateOptions, get_concurrency
 from greval.runs.progress import Progress
 from greval.runs.store import FILE
 from greval.runs.store.pages import PageReader
-from greval.serve.jobs.queue import CANCEL_FILE, JobLock, QueueEntry, read_job_state, write_job_state
-from greval.serve.jobs.records import ACTIVE, JobSpec, JobState, JobStatus
-from greval.serve.jobs.thread_slot import ThreadSlot
+from greval.serve.call_limit import ThreadSlot
+from greval.serve.jobs.queue import (
+    ACTIVE,
+    CANCEL_FILE,
+    JobLock,
+    JobSpec,
+    JobState,
+    JobStatus,
+    QueueEntry,
+    read_job_state,
+    write_job_state,
+)
 from greval.serve.state.uploads import Uploads
 
 if TYPE_CHECKING:

@@ -14,16 +14,17 @@ from pathlib import Path
 
 from greval.serve.jobs.job import CANCELLED, RunJob
 from greval.serve.jobs.queue import (
+    ACTIVE,
     CANCEL_FILE,
     JobLock,
     JobQueue,
+    JobState,
     QueueEntry,
     read_job_spec,
     read_job_state,
     remove_leftovers,
     write_job_state,
 )
-from greval.serve.jobs.records import ACTIVE, JobState
 from greval.serve.service import Service, Tenant
 
 MAX_JOBS = 4

@@ -13,16 +13,20 @@ from greval.judging.model.prices import Prices
 from greval.records.metric import Metric, needs_judge
 from greval.serve.ids import create_id, utc_now
 from greval.serve.jobs.queue import (
+    ACTIVE,
     CANCEL_FILE,
     JobLock,
     JobQueue,
+    JobSpec,
+    JobState,
+    ResumeRequest,
+    RunRequest,
     create_run_folder,
     read_job_spec,
     read_job_state,
     write_job_spec,
     write_job_state,
 )
-from greval.serve.jobs.records import ACTIVE, JobSpec, JobState, ResumeRequest, RunRequest
 from greval.serve.problems import ServeError
 from greval.serve.service import Service, Tenant
 from greval.serve.state.uploads import DatasetInfo, Uploads

@@ -1,126 +1,224 @@
-"""Middleware for authentication and rate limits: API keys, or this machine only when there are no keys."""
+"""Middleware that decides whether a request is served: its kind, its tenant, the rate of its key, and free capacity."""
 
 from __future__ import annotations
 
 import math
+import re
 import time
-from collections.abc import Callable
-from typing import Any
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
+from starlette.datastructures import Headers
+
 from greval.errors import GrevalError
+from greval.judging.model.rate_limit import RateBucket
 from greval.serve.logs import ERRORS
 from greval.serve.middleware.api_keys import ApiKeyFile
-from greval.serve.middleware.request_kinds import Scope, count_head_bytes, get_header, is_public, is_traversal
 from greval.serve.problems import ServeError
 from greval.serve.service import Service, Tenant
 from greval.serve.settings import LOCAL_HOSTS
 
+Scope = dict[str, Any]
+
+PUBLIC_PATHS = frozenset({"/", "/favicon.ico", "/health", "/ready"})
+"""Paths that are served without a key, for the page and for monitoring."""
+PAGE_PREFIX = "/page/"
+PROMETHEUS_PATH = "/metrics-exposition"
+_UPLOAD_PATHS = {"POST": re.compile(r"/v1/datasets"), "PUT": re.compile(r"/v1/runs/[^/]+/annotations")}
+_EVENT_STREAM_PATH = re.compile(r"/v1/runs/[^/]+/events")
+_TRAVERSAL = re.compile(r"[\x00-\x1f\x7f\\]|/\.{1,2}(?:/|$)")
+"""Path traversal, and characters that no name may have."""
+
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 MAX_HEAD_BYTES = 16 * 1024
 BURST_SECONDS = 10
-MINUTE_SECONDS = 60
+TENANT_SHARE = 0.75
+MAX_DELAY = 60.0
+SMOOTHING = 0.95
+"""The weight of the old value when a new gap enters the exponential moving average of gaps between answers."""
+INITIAL_GAP = 0.05
+MAX_GAP = 5.0
+
+
+class RequestKind(NamedTuple):
+    """The kind of a request by its method and path; inner middleware reads it from `scope["state"]["kind"]`.
+
+    `public` requests need no key, `cheap` ones no admission. The body of an `upload` is a file, which the route itself
+    reads. The response to an `event_stream` lasts as long as the run and has no request timeout.
+    """
+
+    public: bool
+    cheap: bool
+    upload: bool
+    event_stream: bool
+
+
+def classify_request(method: str, path: str) -> RequestKind:
+    """Return the kind of a request.
+
+    Example:
+        >>> classify_request("POST", "/v1/datasets").upload, classify_request("POST", "/v1/runs").upload
+        (True, False)
+    """
+    public = path in PUBLIC_PATHS or path.startswith(PAGE_PREFIX)
+    upload = _UPLOAD_PATHS.get(method)
+    return RequestKind(
+        public=public,
+        cheap=public or path == PROMETHEUS_PATH,
+        upload=upload is not None and upload.fullmatch(path) is not None,
+        event_stream=method == "GET" and _EVENT_STREAM_PATH.fullmatch(path) is not None,
+    )
 
 
 class AccessMiddleware:
-    """Middleware that assigns each request to a tenant, or refuses it before any of its body is read."""
+    """Middleware that assigns each request to a tenant, or refuses it before any of its body is read.
+
+    As many requests are served at once as there are calls in flight and requests that may wait for them. With keys, no
+    tenant takes more than three quarters of that. Event streams are counted apart, with the same limit, because they
+    last long and cost little.
+    """
 
     def __init__(self, app: Any, service: Service) -> None:  # noqa: ANN401 - an ASGI app
-        """Store the key file and the rate limit."""
-        settings = service.settings
+        """Start with no request in progress."""
+        settings, limits = service.settings, service.settings.limits
         self._app = app
         self._runs = settings.runs
         self._keys = ApiKeyFile(settings.keys) if settings.keys else None
-        self._rate = settings.limits.rate / settings.workers
-        self._buckets: dict[str, TokenBucket] = {}
+        self._rate = limits.rate / settings.workers
+        self._buckets: dict[str, RateBucket] = {}
+        self._capacity = max(1, (limits.calls + limits.waiting) // settings.workers)
+        self._own = max(1, int(self._capacity * TENANT_SHARE)) if settings.keys else self._capacity
+        self._taken: dict[bool, Counter[str]] = {False: Counter(), True: Counter()}
+        self._retry_schedule = RetrySchedule()
 
     async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:  # noqa: ANN401 - ASGI's callables
-        """Authenticate the request, or raise `ServeError`."""
-        if scope["type"] == "http":
-            if count_head_bytes(scope) > MAX_HEAD_BYTES:
-                told = f"the address and the headers have more than {MAX_HEAD_BYTES // 1024} KB; send less of them"
-                raise ServeError(431, told)
-            if is_traversal(scope):
-                raise ServeError(404, "path: there is nothing at such a path; /openapi.json lists what there is")
-            scope["state"]["tenant"] = self._identify_tenant(scope)
-        await self._app(scope, receive, send)
+        """Serve the request, or raise `ServeError`."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        _check_head(scope)
+        kind = classify_request(scope["method"], scope["path"])
+        tenant = self._identify_tenant(scope, kind)
+        scope["state"].update(kind=kind, tenant=tenant)
+        if kind.cheap:
+            await self._app(scope, receive, send)
+        else:
+            with self._admit(tenant.name, kind):
+                await self._app(scope, receive, send)
 
-    def _identify_tenant(self, scope: Scope) -> Tenant:
+    def _identify_tenant(self, scope: Scope, kind: RequestKind) -> Tenant:
+        headers = Headers(scope=scope)
         if self._keys is None:
-            _check_same_origin(scope)
+            _check_same_origin(scope["method"], headers)
+        if self._keys is None or kind.public:
             return Tenant("", self._runs)
-        if is_public(scope):
-            return Tenant("", self._runs)
-        name = self._authenticate(self._keys, get_header(scope, b"authorization"))
+        name = _authenticate(self._keys, headers.get("authorization", ""))
         self._check_rate(name)
         return Tenant(name, self._runs / name)
 
-    def _authenticate(self, keys: ApiKeyFile, authorization: str) -> str:
-        """Return the name of the key that was sent, or raise `ServeError` (401)."""
-        scheme, _, key = authorization.partition(" ")
-        try:
-            known = keys.read()
-        except GrevalError as error:
-            ERRORS.error("%s", error)
-            raise ServeError(503, "the server cannot read its keys; ask its operator") from error
-        name = known.find_name(key.strip()) if scheme.lower() == "bearer" else None
-        if name is None:
-            told = "Authorization: no valid key; send there the word Bearer, a blank, and a key of this server"
-            raise ServeError(401, told, headers={"WWW-Authenticate": "Bearer"})
-        return name
-
     def _check_rate(self, name: str) -> None:
-        """Take one token from the rate limit of a key, or raise `ServeError` (429)."""
-        bucket = self._buckets.get(name) or self._buckets.setdefault(name, TokenBucket(self._rate))
-        if wait := bucket.take():
-            told = f"key {name}: more than {self._rate:g} requests a minute; ask again in {wait} s"
-            raise ServeError(429, told, headers={"Retry-After": str(wait)})
+        """Count a request of a key, or raise `ServeError` (429) if it sends too many."""
+        bucket = self._buckets.setdefault(name, RateBucket(self._rate, BURST_SECONDS))
+        now = time.monotonic()
+        if wait := math.ceil(bucket.compute_wait(now)):
+            message = f"key {name}: more than {self._rate:g} requests a minute; ask again in {wait} s"
+            raise ServeError(429, message, headers={"Retry-After": str(wait)})
+        bucket.take(1, now)
+
+    @contextmanager
+    def _admit(self, name: str, kind: RequestKind) -> Iterator[None]:
+        """Count a request in progress, or raise `ServeError` (429) with a Retry-After time if there is no capacity."""
+        taken = self._taken[kind.event_stream]
+        full = taken.total() >= self._capacity
+        if full or taken[name] >= self._own:
+            wait = math.ceil(self._retry_schedule.next_delay(ahead=taken.total()))
+            message = "the server is busy" if full else "this key has its share of the server in use"
+            raise ServeError(429, f"{message}; ask again in {wait} s", headers={"Retry-After": str(wait)})
+        taken[name] += 1
+        try:
+            yield
+        finally:
+            taken[name] -= 1
+            if not taken[name]:
+                del taken[name]
+            if not kind.event_stream:
+                self._retry_schedule.record_answer(busy=bool(taken))
 
 
-class TokenBucket:
-    """A rate limiter: a number of requests per minute on average, with bursts of up to ten seconds' worth.
+class RetrySchedule:
+    """A schedule of Retry-After times: refused requests get different times, as far apart as answers are.
+
+    If all were given the same time, they would all return at once, and most would be refused again.
 
     Args:
-        per_minute: The rate.
         clock: Returns the time in seconds.
 
     Example:
-        >>> bucket = TokenBucket(60, lambda: 0.0)
-        >>> [bucket.take() for _ in range(11)]
-        [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]
+        >>> times = RetrySchedule(lambda: 0.0)
+        >>> [round(times.next_delay(ahead=20), 2) for _ in range(3)]
+        [1.0, 1.05, 1.1]
     """
 
-    def __init__(self, per_minute: float, clock: Callable[[], float] = time.monotonic) -> None:
-        """Start with a full bucket."""
-        self._rate = per_minute / MINUTE_SECONDS
-        self._size = max(1.0, self._rate * BURST_SECONDS)
-        self._left = self._size
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        """Start with an initial guess of the gap."""
         self._clock = clock
-        self._at = clock()
+        self._gap = INITIAL_GAP
+        self._last = -math.inf
+        self._given = -math.inf
 
-    def take(self) -> int:
-        """Take one token and return 0; if the bucket is empty, return the seconds until there is one."""
+    def record_answer(self, *, busy: bool) -> None:
+        """Record an answer, and whether other requests are in progress: if none is, the next gap is not counted."""
         now = self._clock()
-        self._left = min(self._size, self._left + (now - self._at) * self._rate)
-        self._at = now
-        if self._left < 1:
-            return math.ceil((1 - self._left) / self._rate)
-        self._left -= 1
-        return 0
+        if self._last > -math.inf:
+            self._gap = SMOOTHING * self._gap + (1 - SMOOTHING) * min(now - self._last, MAX_GAP)
+        self._last = now if busy else -math.inf
+
+    def next_delay(self, *, ahead: int) -> float:
+        """Return the seconds after which a request behind this number of others may retry, at most a minute."""
+        now = self._clock()
+        self._given = min(max(self._given + self._gap, now + ahead * self._gap), now + MAX_DELAY)
+        return min(max(1.0, self._given - now), MAX_DELAY)
 
 
-def _check_same_origin(scope: Scope) -> None:
+def _check_head(scope: Scope) -> None:
+    """Refuse long heads, which uvicorn does not limit if they arrive in one piece, and traversal of paths."""
+    head = len(scope.get("raw_path") or b"") + len(scope["query_string"])
+    if head + sum(len(name) + len(value) for name, value in scope["headers"]) > MAX_HEAD_BYTES:
+        message = f"the address and the headers have more than {MAX_HEAD_BYTES // 1024} KB; send less of them"
+        raise ServeError(431, message)
+    if _TRAVERSAL.search(scope["path"]):
+        raise ServeError(404, "path: there is nothing at such a path; /openapi.json lists what there is")
+
+
+def _authenticate(keys: ApiKeyFile, authorization: str) -> str:
+    """Return the name of the key that was sent, or raise `ServeError` (401)."""
+    scheme, _, key = authorization.partition(" ")
+    try:
+        known = keys.read()
+    except GrevalError as error:
+        ERRORS.error("%s", error)
+        raise ServeError(503, "the server cannot read its keys; ask its operator") from error
+    name = known.find_name(key.strip()) if scheme.lower() == "bearer" else None
+    if name is None:
+        message = "Authorization: no valid key; send the word Bearer, a space, and a key of this server"
+        raise ServeError(401, message, headers={"WWW-Authenticate": "Bearer"})
+    return name
+
+
+def _check_same_origin(method: str, headers: Headers) -> None:
     """Refuse requests that a page of another site made a browser on this machine send.
 
     `Host` reveals a foreign host name that was pointed at this machine (DNS rebinding). `Origin` reveals the others.
     """
-    host = get_header(scope, b"host")
+    host = headers.get("host", "")
     if _parse_hostname(f"//{host}") not in LOCAL_HOSTS:
         raise ServeError(403, "Host: without keys this machine alone is served; open it as http://127.0.0.1:PORT")
-    if scope["method"] in SAFE_METHODS:
-        return
-    origin = get_header(scope, b"origin")
-    if get_header(scope, b"sec-fetch-site") == "cross-site" or (origin and origin.partition("://")[2] != host):
+    origin = headers.get("origin")
+    foreign = headers.get("sec-fetch-site") == "cross-site" or (origin and origin.partition("://")[2] != host)
+    if foreign and method not in SAFE_METHODS:
         raise ServeError(403, "Origin: pages of other sites may not use this server; use the page that it serves")
 
 

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
-from greval.serve.middleware.request_kinds import Scope, is_event_stream, is_upload
+from greval.serve.middleware.access import RequestKind, Scope
 from greval.serve.problems import ServeError
 from greval.serve.service import Service
 
@@ -30,17 +30,17 @@ class CancellationMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        following, upload = is_event_stream(scope), is_upload(scope)
-        incoming = DisconnectWatcher(receive, None if upload else await receive())
-        ends = [incoming.wait_for_disconnect(), *([self._stopping.wait()] if following else [])]
+        kind: RequestKind = scope["state"]["kind"]
+        incoming = DisconnectWatcher(receive, None if kind.upload else await receive())
+        ends = [incoming.wait_for_disconnect(), *([self._stopping.wait()] if kind.event_stream else [])]
         async with _run_tasks(self._app(scope, incoming.receive, _wrap_send(send)), *ends) as (work, *others):
-            seconds = None if following or upload else self._seconds  # uploads have a minimum transfer rate instead
+            seconds = None if kind.event_stream or kind.upload else self._seconds  # uploads have a minimum rate instead
             await asyncio.wait({work, *others}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
             if work.done():
                 work.result()
             elif not any(other.done() for other in others):
-                told = f"the request took longer than {self._seconds:g} s; send fewer cases at once, or start a run"
-                raise ServeError(504, told)
+                message = f"the request took longer than {self._seconds:g} s; send fewer cases at once, or start a run"
+                raise ServeError(504, message)
 
 
 def _wrap_send(send: Any) -> Any:  # noqa: ANN401 - ASGI's callable

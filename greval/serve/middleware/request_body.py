@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-from greval.serve.middleware.json_text import find_json_fault
-from greval.serve.middleware.request_kinds import Scope, get_header, is_upload
+from starlette.datastructures import Headers
+
+from greval.serve.middleware.access import Scope
 from greval.serve.problems import ServeError
 from greval.serve.service import Service
 from greval.serve.settings import MEGABYTE, ServerLimits
@@ -36,7 +38,7 @@ class RequestBodyMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        upload = is_upload(scope)
+        upload = scope["state"]["kind"].upload
         body = BoundedBody(scope, receive, self._limits.upload if upload else self._limits.body, self._limits)
         if upload:
             await self._app(scope, body.receive, send)
@@ -63,8 +65,8 @@ class RequestBodyMiddleware:
                 held += len(parts[-1])
                 self._held += len(parts[-1])
                 if self._held > self._limits.held:
-                    told = "the server holds as many bodies as it may; ask again in a moment"
-                    raise ServeError(503, told, headers={"Retry-After": "1"})
+                    refusal = "the server holds as many bodies as it may; ask again in a moment"
+                    raise ServeError(503, refusal, headers={"Retry-After": "1"})
             yield None if more else b"".join(parts)
         finally:
             self._held -= held
@@ -96,8 +98,8 @@ class BoundedBody:
         self._read = 0
         self._done = False
         self._start = time.monotonic()
-        told = get_header(scope, b"content-length")
-        if told.isdecimal() and (len(told) > len(str(max_bytes)) or int(told) > max_bytes):
+        length = Headers(scope=scope).get("content-length", "")
+        if length.isdecimal() and (len(length) > len(str(max_bytes)) or int(length) > max_bytes):
             raise self._build_size_error()
 
     async def receive(self) -> dict[str, Any]:
@@ -131,7 +133,7 @@ class BoundedBody:
 
 def _check_content_type(scope: Scope) -> None:
     """Refuse bodies of other content types: browsers send some of those across sites without a preflight request."""
-    kind = get_header(scope, b"content-type")
+    kind = Headers(scope=scope).get("content-type", "")
     if kind.partition(";")[0].strip().lower() != JSON_TYPE:
         raise ServeError(415, f"Content-Type: this body must be {JSON_TYPE}; send it as JSON under that header")
 
@@ -148,3 +150,59 @@ def _replay_body(content: bytes, receive: Receive) -> Receive:
         return {"type": "http.request", "body": content, "more_body": False}
 
     return receive_replayed
+
+
+JSON_STRING = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\Z)', re.DOTALL)
+"""A string, or an unclosed one up to the end of the text; linear time, without backtracking."""
+TO_SQUARE_BRACKETS = bytes.maketrans(b"{}", b"[]")
+NON_BRACKETS = bytes(byte for byte in range(256) if byte not in b"[]{}")
+NON_FINITE = re.compile(rb"NaN|Infinity")
+SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+"""An escaped surrogate."""
+COMPLETE_ESCAPE = re.compile(
+    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|[^u]|u(?![dD][89a-fA-F]))", re.DOTALL
+)
+"""Complete escapes: surrogate pairs, and all escapes that are no surrogates."""
+MAX_DIGITS = 1000
+LONG_NUMBER = re.compile(rb"\d{%d}" % MAX_DIGITS)
+
+
+def find_json_fault(body: bytes, depth: int) -> str | None:
+    """Return why a body must not be parsed (not UTF-8, nested too deeply, invalid numbers), or None if it may be.
+
+    Whether it is valid JSON is left to the parser.
+
+    Args:
+        body: The bytes.
+        depth: The deepest nesting of lists and objects that is allowed.
+
+    Example:
+        >>> find_json_fault(b'{"a": [1]}', 2), find_json_fault(b'["["]', 1)
+        (None, None)
+        >>> find_json_fault(b"[[[]]]", 2)
+        'body: nested deeper than 2; flatten it'
+    """
+    try:
+        body.decode()
+    except UnicodeDecodeError as error:
+        return f"body: byte {error.start} is not UTF-8; send JSON in UTF-8"
+    if b"\0" in body:
+        return "body: holds NUL bytes; send JSON in UTF-8, with \\u0000 where the character is meant"
+    if SURROGATE.search(body) and SURROGATE.search(COMPLETE_ESCAPE.sub(b" ", body)):
+        return "body: holds half of a surrogate pair (\\ud800 to \\udfff alone); send the whole character"
+    bare = JSON_STRING.sub(b"", body)
+    if NON_FINITE.search(bare):
+        return "body: NaN and Infinity are no JSON; leave the field out or send null"
+    if LONG_NUMBER.search(bare):
+        return f"body: a number has {MAX_DIGITS} digits or more; send it as a text"
+    return f"body: nested deeper than {depth}; flatten it" if _is_deeper(bare, depth) else None
+
+
+def _is_deeper(bare: bytes, depth: int) -> bool:
+    """Return whether brackets are nested more deeply than `depth`; each round removes the innermost pairs."""
+    left = bare.translate(TO_SQUARE_BRACKETS, NON_BRACKETS)
+    for _ in range(depth):
+        if not left:
+            return False
+        left = left.replace(b"[]", b"")
+    return left.count(b"[") > depth or b"[]" in left

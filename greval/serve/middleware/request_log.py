@@ -8,10 +8,11 @@ import secrets
 import time
 from typing import Any
 
+from starlette.datastructures import Headers
+
 from greval.errors import GrevalError
 from greval.serve.logs import ACCESS, ERRORS
-from greval.serve.middleware.request_kinds import get_header
-from greval.serve.problems import MEDIA_TYPE, Problem, ServeError, build_problem
+from greval.serve.problems import MEDIA_TYPE, ServeError, build_problem
 from greval.serve.service import Service
 
 REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
@@ -45,7 +46,7 @@ class RequestLogMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        given = get_header(scope, b"x-request-id")
+        given = Headers(scope=scope).get("x-request-id", "")
         request_id = given if REQUEST_ID.fullmatch(given) else secrets.token_hex(16)
         scope.setdefault("state", {})["request_id"] = request_id
         answer = ResponseSender(send, request_id)
@@ -111,9 +112,9 @@ class ResponseSender:
             return
         found = build_problem(error, self.request_id)
         headers = error.headers if isinstance(error, ServeError) else {}
-        content = _encode_problem(found)
-        told = {"Content-Type": MEDIA_TYPE, "Content-Length": str(len(content)), **headers}
-        pairs = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in told.items()]
+        content = json.dumps(found.model_dump(mode="json")).encode()
+        own = {"Content-Type": MEDIA_TYPE, "Content-Length": str(len(content)), **headers}
+        pairs = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in own.items()]
         await self({"type": "http.response.start", "status": found.status, "headers": pairs})
         await self({"type": "http.response.body", "body": content})
 
@@ -123,7 +124,3 @@ class ResponseSender:
         own = [(name.lower().encode(), value.encode()) for name, value in SECURITY_HEADERS.items()]
         kept = [(name, value) for name, value in own if name not in names]
         return [*given, *kept, (b"x-request-id", self.request_id.encode())]
-
-
-def _encode_problem(problem: Problem) -> bytes:
-    return json.dumps(problem.model_dump(mode="json")).encode()

@@ -9,11 +9,10 @@ from fastapi import APIRouter, Query, Request, Response
 from greval.records.record import Record
 from greval.serve.ids import ID_PATTERN, Id
 from greval.serve.jobs.queue import JobQueue, read_job_spec
-from greval.serve.problems import ServeError
+from greval.serve.problems import ServeError, describe_errors
 from greval.serve.service import TheService, TheTenant
 from greval.serve.state.file_receiver import describe_file_body, find_extension
 from greval.serve.state.uploads import KINDS, DatasetInfo, Uploads
-from greval.serve.statuses import describe_errors
 
 router = APIRouter(prefix="/v1/datasets", tags=["datasets"])
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from fastapi import APIRouter
 from fastapi.concurrency import run_in_threadpool
 
+from greval.serve.problems import describe_errors
 from greval.serve.schemas.cases import check_limits, read_rows
 from greval.serve.schemas.metrics import EvaluateRequest, EvaluationResponse
 from greval.serve.service import TheService
-from greval.serve.state.dependencies import TheTenantMetrics
-from greval.serve.statuses import describe_errors
+from greval.serve.state.metric_runner import TheTenantMetrics
 
 router = APIRouter(prefix="/v1", tags=["evaluate"])
 

@@ -18,9 +18,9 @@ from greval.records.record import Record
 from greval.runs.store import Store
 from greval.serve.ids import ID_PATTERN, Id
 from greval.serve.jobs.info import find_judged_folder
+from greval.serve.problems import describe_errors
 from greval.serve.service import TheTenant
 from greval.serve.state.figure_cache import FigureCache, dump_without_paths, hide_paths_in_errors, read_run_stamp
-from greval.serve.statuses import describe_errors
 from greval.stats.correction import Correction
 from greval.trust.agreement import agreement
 from greval.trust.agreement.records import Agreement

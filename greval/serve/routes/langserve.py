@@ -7,7 +7,7 @@ playground (it writes descriptions unescaped into its page), and nothing that sh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, Any, cast
@@ -16,19 +16,101 @@ import anyio
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from langserve import APIHandler
+from pydantic import ConfigDict, Field, WithJsonSchema
 from sse_starlette import EventSourceResponse, ServerSentEvent
 
 from greval.records.case import Case
-from greval.serve.problems import ServeError
-from greval.serve.schemas.cases import check_limits, parse_cases
-from greval.serve.schemas.langserve import BatchBody, BatchResponse, InvokeBody, InvokeResponse
+from greval.records.record import Record
+from greval.records.result import Result
+from greval.serve.problems import ServeError, describe_errors
+from greval.serve.schemas.cases import build_case_schema, check_limits, parse_cases
+from greval.serve.schemas.metrics import INTEGRAL, JudgeName
 from greval.serve.service import Service, Tenant, TheService
-from greval.serve.state.dependencies import PathName, TenantMetrics, TheTenantMetrics
 from greval.serve.state.metric_library import LibraryMetric
+from greval.serve.state.metric_runner import PathName, TenantMetrics, TheTenantMetrics
 from greval.serve.state.remote_metric import RemoteMetric, ResultSerializer
-from greval.serve.statuses import describe_errors
 
 router = APIRouter(prefix="/metrics", tags=["langserve"])
+
+SentCase = Annotated[Any, WithJsonSchema(build_case_schema())]
+"""A case as it is sent; the route parses it, so that all faults are reported in the same form."""
+
+
+class _Envelope(Record):
+    """Base of LangServe bodies; clients send fields that are not used, such as `kwargs`."""
+
+    model_config = ConfigDict(strict=True, extra="ignore")
+
+
+class Configurable(_Envelope):
+    """What a client may choose: one of the server's judges, the first by default."""
+
+    judge: JudgeName | None = None
+
+
+class LangServeConfig(_Envelope):
+    """LangChain's config; all but the judge is dropped, because callbacks and tags are the client's own.
+
+    The server decides how many calls are in flight, so `max_concurrency` has no effect.
+    """
+
+    configurable: Configurable | None = None
+    max_concurrency: Annotated[int, Field(ge=1), INTEGRAL] | None = None
+
+    @property
+    def judge(self) -> str | None:
+        """The chosen judge."""
+        return self.configurable.judge if self.configurable else None
+
+    @property
+    def runnable_config(self) -> dict[str, Any]:
+        """The config that is passed to the runnable."""
+        return {"configurable": {"judge": self.judge}} if self.judge else {}
+
+
+class InvokeBody(_Envelope):
+    """One case."""
+
+    input: SentCase
+    config: LangServeConfig = LangServeConfig()
+
+
+class BatchBody(_Envelope):
+    """Several cases, with one config for all or one for each."""
+
+    inputs: Annotated[list[SentCase], Field(min_length=1)]
+    config: LangServeConfig | list[LangServeConfig] = LangServeConfig()
+
+
+class InvokeMetadata(Record):
+    """The id of the run, by which LangChain distinguishes runs."""
+
+    run_id: str
+    feedback_tokens: Sequence[str] = ()
+
+
+class BatchMetadata(Record):
+    """The ids of the runs, one for each case."""
+
+    run_ids: Sequence[str]
+    responses: Sequence[InvokeMetadata]
+
+
+class InvokeResponse(Record):
+    """One result; `callback_events` is empty, because prompts stay on the server."""
+
+    output: Result
+    callback_events: Sequence[Any] = ()
+    metadata: InvokeMetadata
+
+
+class BatchResponse(Record):
+    """One result for each case, in their order."""
+
+    output: Sequence[Result]
+    callback_events: Sequence[Sequence[Any]] = ()
+    metadata: BatchMetadata
+
 
 MAX_HANDLERS = 512
 HEARTBEAT_SECONDS = 15

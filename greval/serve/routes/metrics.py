@@ -11,7 +11,7 @@ from greval.judging.metric_draft import DraftScale, draft_async
 from greval.judging.model.client import JudgeClient
 from greval.metrics.files import parse_metric, write_metric
 from greval.metrics.lint import lint_metric
-from greval.serve.problems import ServeError
+from greval.serve.problems import ServeError, describe_errors
 from greval.serve.schemas.metrics import (
     DraftRequest,
     JudgeInfo,
@@ -25,9 +25,8 @@ from greval.serve.schemas.metrics import (
     limit_faults,
 )
 from greval.serve.service import TheService
-from greval.serve.state.dependencies import PathName, TheTenantMetrics
 from greval.serve.state.metric_library import LibraryMetric
-from greval.serve.statuses import describe_errors
+from greval.serve.state.metric_runner import PathName, TheTenantMetrics
 
 router = APIRouter(prefix="/v1", tags=["metrics"])
 

@@ -15,11 +15,10 @@ from greval.records.result import Result
 from greval.runs.store.pages import CaseLine, PageReader, ResultFilter
 from greval.serve.ids import Id
 from greval.serve.jobs.info import find_judged_folder
-from greval.serve.problems import ServeError
+from greval.serve.problems import ServeError, describe_errors
 from greval.serve.schemas.cursors import Cursor, Limit, decode_row_cursor, encode_cursor
 from greval.serve.service import Tenant, TheTenant
 from greval.serve.state.figure_cache import hide_paths_in_errors
-from greval.serve.statuses import describe_errors
 
 router = APIRouter()
 

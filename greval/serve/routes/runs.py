@@ -14,21 +14,25 @@ from pydantic import JsonValue
 
 from greval.records.record import Record
 from greval.serve.ids import Id, build_not_found_error
-from greval.serve.jobs.event_stream import EVENT_SCHEMA, EventStream, stream_events
-from greval.serve.jobs.info import find_run_folder, list_run_folders, read_run_info
+from greval.serve.jobs.info import (
+    EVENT_SCHEMA,
+    EventStream,
+    find_run_folder,
+    list_run_folders,
+    read_run_info,
+    stream_events,
+)
 from greval.serve.jobs.manager import JobManager
-from greval.serve.jobs.queue import read_job_spec, remove_run_folder
-from greval.serve.jobs.records import ACTIVE, ResumeRequest, RunInfo, RunRequest
+from greval.serve.jobs.queue import ACTIVE, ResumeRequest, RunInfo, RunRequest, read_job_spec, remove_run_folder
 from greval.serve.jobs.requests import build_job_spec, enqueue_job, lock_ended_run
 from greval.serve.jobs.requests import resume_job as queue_again
-from greval.serve.problems import ServeError
+from greval.serve.problems import ServeError, describe_errors
 from greval.serve.routes import results as reading
 from greval.serve.schemas.cursors import Cursor, Limit, build_cursor_error, decode_cursor, encode_cursor
 from greval.serve.service import Service, Tenant, TheService, TheTenant
-from greval.serve.state.dependencies import TheTenantMetrics
 from greval.serve.state.file_receiver import report_full_disk
+from greval.serve.state.metric_runner import TheTenantMetrics
 from greval.serve.state.uploads import Uploads
-from greval.serve.statuses import describe_errors
 
 
 @asynccontextmanager

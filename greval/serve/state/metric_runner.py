@@ -1,21 +1,25 @@
-"""Judging within a request; judge clients and runnables are cached between requests."""
+"""The metrics of a tenant, and judging with them within a request; judge clients and runnables are cached."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Annotated, cast
+
+from fastapi import Depends, Path, Request
 
 from greval.judging.metric_runnable import MetricRunnable
 from greval.judging.model.budget import RunGuard
 from greval.judging.model.client import JudgeClient
 from greval.records.case import Case
-from greval.records.metric import needs_judge
+from greval.records.metric import ReasonDepth, needs_judge, set_reason_depth
 from greval.records.result import Failed, Failure, Result
 from greval.runs.progress import Progress
 from greval.runs.runnable import compile_metric, compile_metrics
 from greval.runs.worker import JudgingLoop, MemoryLog
-from greval.serve.service import Service, Tenant
-from greval.serve.state.metric_library import LibraryMetric
+from greval.serve.service import Service, Tenant, get_service, get_tenant
+from greval.serve.state.metric_library import LibraryMetric, MetricLibrary
 
 MAX_CLIENTS = 128
 MAX_RUNNABLES = 1_024
@@ -115,3 +119,59 @@ class MetricRunner:
 def _build_unasked_failure(guard: RunGuard) -> Failure:
     """Return the failure of a result for which the judge was not called any more."""
     return Failure(kind=guard.kind or "error", message=f"the judge was not asked: {guard.why}")
+
+
+PathName = Annotated[
+    str, Path(min_length=1, max_length=100, description="the metric's name; a computed one with any setting")
+]
+
+
+@dataclass(frozen=True)
+class TenantMetrics:
+    """The metric library as one client sees it, and the runner that judges with its metrics."""
+
+    library: MetricLibrary
+    runner: MetricRunner
+    tenant: Tenant
+
+    def find(self, name: str) -> LibraryMetric:
+        """Return the client's metric with a name.
+
+        Raises:
+            ServeError: If there is no such metric (404).
+        """
+        return self.library.find(self.tenant.metrics, name)
+
+    def find_all(self, names: list[str], depth: ReasonDepth | None = None) -> list[LibraryMetric]:
+        """Return the metrics with these names and those that they build on, in order, with this reason depth if any.
+
+        Raises:
+            ServeError: If there is no metric of a name (404).
+            DefinitionError: If the metrics do not fit together.
+        """
+        metrics = [self.find(name).metric for name in dict.fromkeys(names)]
+        resolved = self.library.resolve_dependencies(self.tenant.metrics, metrics)
+        return [_apply_reason_depth(self.find(metric.name), depth) for metric in resolved]
+
+
+@lru_cache(maxsize=MAX_RUNNABLES)
+def _apply_reason_depth(found: LibraryMetric, depth: ReasonDepth | None) -> LibraryMetric:
+    """Return a metric with this reason depth: the same object each time, because compiled metrics are cached by it."""
+    (metric,) = set_reason_depth([found.metric], depth)
+    return found if metric is found.metric else replace(found, metric=metric)
+
+
+async def get_tenant_metrics(request: Request) -> TenantMetrics:
+    """Return the metrics of the tenant.
+
+    The first request creates the shared parts, in the event loop and therefore only once.
+    """
+    state = request.app.state
+    if not hasattr(state, "shared"):
+        service: Service = get_service(request)
+        state.shared = MetricLibrary(*service.settings.library), MetricRunner(service)
+    library, bench = cast("tuple[MetricLibrary, MetricRunner]", state.shared)
+    return TenantMetrics(library, bench, get_tenant(request))
+
+
+TheTenantMetrics = Annotated[TenantMetrics, Depends(get_tenant_metrics)]

@@ -5,13 +5,17 @@ from __future__ import annotations
 import hmac
 import stat
 import sys
+from itertools import pairwise
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from shell_app import LOCAL, bearer, client, made
 from typer.testing import CliRunner
 
 from greval.cli.keys import app as keys_app
 from greval.errors import GrevalError
+from greval.serve.middleware.access import RetrySchedule, classify_request
 from greval.serve.middleware.api_keys import ApiKeys, add_key, remove_key
 
 
@@ -102,7 +106,7 @@ def test_rate_of_a_key(tmp_path):
     asked = client(made(tmp_path, keys=file, rate=12))
     statuses = [asked.get("/v1/who/x", headers=bearer(ana)) for _ in range(4)]
     assert [answer.status_code for answer in statuses] == [200, 200, 429, 429]
-    assert 1 <= int(statuses[-1].headers["retry-after"]) <= 5
+    assert 1 <= int(statuses[-1].headers["retry-after"]) <= 6
     assert asked.get("/v1/who/x", headers=bearer(bob)).status_code == 200
 
 
@@ -127,3 +131,59 @@ def test_keys_on_the_command_line(tmp_path):
         remove_key(file, "ana")
     with pytest.raises(GrevalError, match=r"cannot be read.*keys add"):
         cli.invoke(keys_app, ["list", "--file", str(tmp_path / "no.json")], catch_exceptions=False)
+
+
+@given(st.lists(st.floats(0.001, 10), min_size=25, max_size=60), st.integers(0, 500), st.integers(1, 400))
+def test_appointments_are_spread(gaps, behind, refused):
+    """Those that are refused are told times that rise by the usual gap of answers, from one second to a minute."""
+    now = [0.0]
+    times = RetrySchedule(lambda: now[0])
+    for gap in gaps:
+        now[0] += gap
+        times.record_answer(busy=True)
+    told = [times.next_delay(ahead=behind) for _ in range(refused)]
+    assert told == sorted(told)
+    assert all(1 <= wait <= 60 for wait in told)
+    inner = [wait for wait in told if 1.001 < wait < 59.999]
+    steps = {round(after - before, 6) for before, after in pairwise(inner)}
+    assert len(steps) <= 1
+    assert all(step > 0 for step in steps)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "kind"),
+    [
+        ("GET", "/", "public cheap"),
+        ("HEAD", "/page/js/main.js", "public cheap"),
+        ("GET", "/ready", "public cheap"),
+        ("GET", "/pages", ""),
+        ("GET", "/metrics-exposition", "cheap"),
+        ("POST", "/v1/datasets", "upload"),
+        ("PUT", "/v1/runs/a-1/annotations", "upload"),
+        ("POST", "/v1/runs/a-1/annotations", ""),
+        ("GET", "/v1/runs/a-1/annotations", ""),
+        ("GET", "/v1/runs/a-1/events", "event_stream"),
+        ("POST", "/v1/runs/a-1/events", ""),
+        ("GET", "/v1/runs/a/b/events", ""),
+        ("POST", "/v1/evaluate", ""),
+    ],
+)
+def test_requests_are_classified_by_method_and_path(method, path, kind):
+    """Only the listed paths are public, cheap, uploads or event streams; any other request is none of them."""
+    found = classify_request(method, path)
+    assert [name for name, holds in found._asdict().items() if holds] == kind.split()
+
+
+@pytest.mark.parametrize("path", ["/v1/../keys", "/./x", "/v1/a%00b", "/v1/a%5Cb"])
+def test_path_traversal_is_not_found(local, path):
+    """Paths with dot segments, control characters or backslashes reach no route."""
+    answer = local.request("GET", path.replace("..", "%2e%2e").replace("/./", "/%2e/"))
+    assert answer.status_code == 404
+    assert "nothing at such a path" in answer.json()["detail"]
+
+
+def test_long_heads_are_refused(local):
+    """The address and the headers together may have 16 KB."""
+    assert local.get("/v1/who/a", headers={"X-Long": "a" * 10_000}).status_code == 200
+    assert local.get("/v1/who/a", headers={"X-Long": "a" * 17_000}).status_code == 431
+    assert local.get("/v1/who/a?q=" + "a" * 17_000).status_code == 431

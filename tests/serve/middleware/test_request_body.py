@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from shell_app import client, made
 
-from greval.serve.middleware.json_text import find_json_fault
+from greval.serve.middleware.request_body import find_json_fault
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""A run in a thread of its own keeps to the server's limit of calls, and leaves nothing taken behind."""
+"""Tests of the limit of judge calls: tenants take turns, and runs in other threads leave no slot taken."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import asyncio
 import random
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from waiting import until
 
-from greval.serve.call_limit import FairCallLimit
-from greval.serve.jobs.thread_slot import ThreadSlot
+from greval.serve.call_limit import FairCallLimit, ThreadSlot
 
 
 async def in_thread(work):
@@ -89,3 +90,44 @@ async def test_what_goes_wrong_at_the_gate_is_heard_of():
                     raise AssertionError
 
     await in_thread(run)
+
+
+async def test_gate_takes_turns_among_tenants():
+    """Where one tenant has many calls waiting, another one's is next but one; no more than the width are inside."""
+    gate, order = FairCallLimit(1), []
+
+    async def call(tenant):
+        async with gate.get_slot(tenant):
+            assert gate.in_flight == 1
+            order.append(tenant)
+            await asyncio.sleep(0)
+
+    await asyncio.gather(*(call(name) for name in ["ana"] * 5 + ["bob", "eve"]))
+    assert order == ["ana", "ana", "bob", "eve", "ana", "ana", "ana"]
+    assert (gate.in_flight, gate.waiting_count) == (0, 0)
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 3)), max_size=20), st.integers(1, 3))
+def test_gate_loses_no_turn(calls, width):
+    """Whoever gives up while it waits or while it is inside, all others get through, and nobody stays inside."""
+
+    async def play():
+        gate, done = FairCallLimit(width), []
+
+        async def call(tenant, fate):
+            async with gate.get_slot(tenant):
+                assert gate.in_flight <= width
+                await asyncio.sleep(0.001 if fate else 0)
+                done.append(fate)
+
+        tasks = [asyncio.create_task(call(*one)) for one in calls]
+        for fate in (1, 2):
+            await asyncio.sleep(0)
+            for task, (_, when) in zip(tasks, calls, strict=True):
+                if when == fate:
+                    task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        assert (gate.in_flight, gate.waiting_count) == (0, 0)
+        assert done.count(0) + done.count(3) == sum(fate in {0, 3} for _, fate in calls)
+
+    asyncio.run(play())
