@@ -103,12 +103,8 @@ class TenantSlot:
 class ThreadSlot:
     """A slot of a limit that belongs to the server's event loop, entered from the loop of another thread.
 
-    A job has a thread and a loop of its own, so that reading cases, computing and writing delay no request.
-
-    Args:
-        slot: The context manager to enter in the server's loop.
-        server_loop: The server's loop.
-        max_calls: The most slots held from here at once.
+    A job has a thread and a loop of its own, so that reading cases, computing and writing delay no request. It holds at
+    most `max_calls` slots at once.
     """
 
     def __init__(

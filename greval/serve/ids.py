@@ -37,11 +37,7 @@ def create_id(name: str) -> str:
 
 
 def resolve_folder(folder: Folder, given_id: str, kind: str) -> Folder:
-    """Return the folder of an id, which need not exist.
-
-    Raises:
-        ServeError: If it is not a valid id, so that nothing can have it (404).
-    """
+    """Return the folder of an id, which need not exist, or raise `ServeError` (404) for an invalid id."""
     if not PLAIN_NAME.fullmatch(given_id):
         raise build_not_found_error(kind, given_id)
     return folder / given_id

@@ -29,11 +29,7 @@ KEY_SCHEME = {"type": "http", "scheme": "bearer", "description": "A key that the
 
 
 class GrevalApi(FastAPI):
-    """FastAPI with a document that lists every possible status, each with its schema.
-
-    Args:
-        requires_keys: Whether API keys are required.
-    """
+    """FastAPI with a document that lists every possible status, each with its schema."""
 
     def __init__(self, *, requires_keys: bool, **settings: Any) -> None:  # noqa: ANN401 - FastAPI's
         """Store whether keys are required."""

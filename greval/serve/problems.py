@@ -38,14 +38,7 @@ class Problem(Record):
 
 
 class ServeError(GrevalError):
-    """An error response to a request.
-
-    Args:
-        status: The HTTP status.
-        message: What is wrong, where, and what to do.
-        headers: Headers of the response, such as `Retry-After`.
-        faults: Each single fault.
-    """
+    """An error response to a request: its status, message (what, where, what to do), headers and single faults."""
 
     def __init__(
         self, status: int, message: str, *, headers: Mapping[str, str] | None = None, faults: Sequence[str] = ()

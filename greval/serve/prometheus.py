@@ -96,11 +96,7 @@ def share_counters() -> Iterator[None]:
 
 
 def remove_ended_processes(gone: Callable[[int], bool]) -> None:
-    """Remove the in-flight counts of ended processes.
-
-    Args:
-        gone: Returns whether the process with this id has ended.
-    """
+    """Remove the in-flight counts of processes that have ended, as `gone` says of a process id."""
     if folder := os.environ.get(FOLDER_VARIABLE):
         for file in Path(folder).glob("gauge_live*_*.db"):
             number = file.stem.rpartition("_")[2]

@@ -66,11 +66,7 @@ class Service:
         return self.call_limit.get_slot(tenant.name)
 
     def find_judge(self, name: str | None = None) -> Judge | BaseChatModel:
-        """Return the judge with a name, the first by default.
-
-        Raises:
-            ServeError: If there is no judge of this name (404), or no judge at all (503).
-        """
+        """Return a judge, the first by default, or raise `ServeError` (404 for an unknown name, 503 without judges)."""
         if not self.models:
             raise ServeError(503, f"the server has no judge; its operator must name one. {NO_JUDGE_MESSAGE}")
         chosen = next(iter(self.models)) if name is None else name
@@ -81,11 +77,7 @@ class Service:
         return self.models[chosen]
 
     def create_client(self, tenant: Tenant, name: str | None = None) -> JudgeClient:
-        """Create a client of a judge that uses the tenant's share of the call limit.
-
-        Raises:
-            ServeError: As `find_judge` does.
-        """
+        """Create a client of a judge that uses the tenant's share of the call limit; see `find_judge`."""
         return JudgeClient(self.find_judge(name), gate=self.get_call_slot(tenant))
 
 

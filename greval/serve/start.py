@@ -33,11 +33,7 @@ SHUTDOWN_SECONDS = 30
 
 
 def app() -> FastAPI:
-    """Create the app from the settings in the environment, in a process of uvicorn.
-
-    Raises:
-        GrevalError: If the settings are missing.
-    """
+    """Create the app from the settings in the environment, in a process of uvicorn."""
     from greval.serve.app import create_app
 
     told = os.environ.get(SETTINGS_VARIABLE)
@@ -82,22 +78,14 @@ def run_server(settings: ServerSettings, announce: Callable[[str], None] = print
 
 
 def check_packages() -> None:
-    """Check that the server's packages are installed.
-
-    Raises:
-        MissingExtraError: If one is missing, with the command that installs it.
-    """
+    """Check that the server's packages are installed, or raise `MissingExtraError`."""
     for package in REQUIRED_PACKAGES:
         if find_spec(package) is None:
             raise MissingExtraError("server", package)
 
 
 def check_exposure(settings: ServerSettings) -> None:
-    """Refuse to listen on a network without keys.
-
-    Raises:
-        GrevalError: If the address is not local and there are no keys.
-    """
+    """Raise `GrevalError` if the server would listen on a network without keys."""
     if not settings.local and settings.keys is None:
         message = (
             f"host {settings.host}: other machines could use the server without a key. "
@@ -149,11 +137,7 @@ def build_uvicorn_config(app: Any, **more: Any) -> uvicorn.Config:  # noqa: ANN4
 
 
 def open_socket(settings: ServerSettings) -> socket.socket:
-    """Return a socket that listens on the address.
-
-    Raises:
-        GrevalError: If the address cannot be used.
-    """
+    """Return a socket that listens on the address, or raise `GrevalError` if the address cannot be used."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     listening = socket.socket(family)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

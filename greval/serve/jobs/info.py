@@ -45,11 +45,7 @@ class _LogSummary(NamedTuple):
 
 
 def find_run_folder(tenant: Tenant, run_id: str) -> Path:
-    """Return the folder of a run.
-
-    Raises:
-        ServeError: If the tenant has no run with this id (404).
-    """
+    """Return the folder of a run, or raise `ServeError` (404) if the tenant has no such run."""
     folder = resolve_folder(tenant.runs, run_id, "run")
     if not is_run_folder(folder):
         raise build_not_found_error("run", run_id)
@@ -57,11 +53,7 @@ def find_run_folder(tenant: Tenant, run_id: str) -> Path:
 
 
 def find_judged_folder(tenant: Tenant, run_id: str) -> Path:
-    """Return the folder of a run that has started to write results.
-
-    Raises:
-        ServeError: If the tenant has no run with this id (404), or it has not started (409).
-    """
+    """Return the folder of a run with results, or raise `ServeError` (404; 409 if the run has not started)."""
     folder = find_run_folder(tenant, run_id)
     if not (folder / FILE).is_file():
         raise ServeError(409, f"run {run_id!r}: has no results yet; it is queued, or it could not begin")
@@ -69,15 +61,9 @@ def find_judged_folder(tenant: Tenant, run_id: str) -> Path:
 
 
 def read_run_info(tenant: Tenant, folder: Path, progress: Progress | None = None) -> RunInfo:
-    """Return a run as clients see it.
+    """Return a run as clients see it, or raise `ServeError` (404) if it is gone.
 
-    Args:
-        tenant: The owner of the run.
-        folder: The folder of the run.
-        progress: Progress newer than that in the folder, if this process works on the run.
-
-    Raises:
-        ServeError: If the run is gone (404).
+    `progress` is newer than that in the folder, if this process works on the run.
     """
     order = read_job_spec(folder)
     if order is not None:
@@ -178,10 +164,9 @@ async def stream_events(
 ) -> AsyncIterator[str]:
     """Yield the progress of a run as it changes, and the run itself at its end.
 
-    Args:
-        look: Returns the current state of the run; called in a thread, at most four times a second.
-        stopping: Set when the server shuts down; it ends the stream, and the client can reconnect after a restart.
-        heartbeat: Seconds without news after which a comment line is sent to keep the connection open.
+    `look` returns the current state of the run; it is called in a thread, at most four times a second. `stopping` is
+    set when the server shuts down and ends the stream; the client can reconnect after a restart. After `heartbeat`
+    seconds without news a comment line keeps the connection open.
     """
     told: Progress | None = None
     last = time.monotonic()

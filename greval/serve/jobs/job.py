@@ -44,15 +44,7 @@ log = logging.getLogger(__name__)
 
 
 class RunJob:
-    """A running job; create it in the server's event loop.
-
-    Args:
-        entry: Its queue entry, which is removed when the job ends.
-        order: The specification of the job.
-        claim: The lock of the run, released at the end.
-        service: The shared state of the server.
-        tenant: The owner of the run.
-    """
+    """A running job, created in the server's event loop; `claim` is the lock of the run, released at the end."""
 
     def __init__(self, entry: QueueEntry, order: JobSpec, claim: JobLock, service: Service, tenant: Tenant) -> None:
         """Store the arguments; nothing starts yet."""

@@ -36,11 +36,7 @@ log = logging.getLogger(__name__)
 
 
 class JobManager:
-    """The jobs that this process runs.
-
-    Args:
-        service: The shared state of the server.
-    """
+    """The jobs that this process runs."""
 
     def __init__(self, service: Service) -> None:
         """Start with no jobs."""

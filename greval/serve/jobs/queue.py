@@ -206,8 +206,7 @@ class QueueEntry(NamedTuple):
 class JobQueue:
     """The waiting and running jobs of all tenants, in the order of their requests.
 
-    Args:
-        runs: The folder of runs; it holds the queue, which all processes of the server share.
+    The folder of runs holds the queue, which all processes of the server share.
     """
 
     def __init__(self, runs: Path) -> None:

@@ -38,17 +38,10 @@ LOCK_RETRY_SECONDS = 0.02
 
 
 def build_job_spec(service: Service, tenant: Tenant, asked: RunRequest, metrics: Sequence[Metric]) -> JobSpec:
-    """Build the specification of a job.
+    """Build the specification of a job; `metrics` include those that others build on, in order.
 
-    Args:
-        service: The shared state of the server.
-        tenant: The client that calls.
-        asked: The request.
-        metrics: Its metrics with those that they build on, in order.
-
-    Raises:
-        ServeError: If the data set (404) or the judge (404, 503) does not exist, the data set holds no case, or the
-            price that a cost cap needs is unknown (409).
+    Raise `ServeError` if the data set (404) or the judge (404, 503) does not exist, the data set holds no case, or the
+    price that a cost cap needs is unknown (409).
     """
     dataset = Uploads(tenant.datasets).find(asked.dataset)
     _check_cases(dataset)
@@ -67,11 +60,7 @@ def build_job_spec(service: Service, tenant: Tenant, asked: RunRequest, metrics:
 
 
 def enqueue_job(queue: JobQueue, tenant: Tenant, order: JobSpec) -> Path:
-    """Create the folder of a run and add the run to the queue.
-
-    Raises:
-        ServeError: If the tenant has as many queued runs as it may (429).
-    """
+    """Create the folder of a run and queue the run, or raise `ServeError` (429) if the tenant's queue is full."""
     _check_queue_length(queue, tenant)
     folder = tenant.runs / order.id
     queue.add(folder)  # first: if the process is killed in between, no run waits for ever
@@ -82,18 +71,10 @@ def enqueue_job(queue: JobQueue, tenant: Tenant, order: JobSpec) -> Path:
 def resume_job(
     service: Service, queue: JobQueue, tenant: Tenant, folder: Path, *, asked: ResumeRequest | None = None
 ) -> None:
-    """Add an ended run to the queue again; only missing and failed results are judged.
+    """Add an ended run to the queue again, with new caps; only missing and failed results are judged.
 
-    Args:
-        service: The shared state of the server.
-        queue: The waiting runs.
-        tenant: The client that calls.
-        folder: The run's folder.
-        asked: New caps for it.
-
-    Raises:
-        ServeError: If it has not ended or cannot be resumed here (409), its data set or judge is gone (404), or the
-            tenant has as many queued runs as it may (429).
+    Raise `ServeError` if the run has not ended or cannot be resumed here (409), its data set or judge is gone (404),
+    or the tenant's queue is full (429).
     """
     order = read_job_spec(folder)
     if order is None:
@@ -117,8 +98,7 @@ def resume_job(
 def lock_ended_run(folder: Path, why: str) -> JobLock:
     """Lock a run that has ended, waiting for its worker to release it; call this in a thread.
 
-    Raises:
-        ServeError: If another process holds the lock (409); `why` says what that prevents.
+    If another process holds the lock, raise `ServeError` (409); `why` says what that prevents.
     """
     for _ in range(LOCK_ATTEMPTS):
         if claim := JobLock.try_acquire(folder):

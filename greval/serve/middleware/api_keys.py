@@ -56,11 +56,7 @@ class ApiKeys(Record):
 
 
 class ApiKeyFile:
-    """A file of keys that is read again when it changes, so that a removed key is refused at once.
-
-    Args:
-        path: The file.
-    """
+    """A file of keys that is read again when it changes, so that a removed key is refused at once."""
 
     def __init__(self, path: Path) -> None:
         """Store the path; nothing is read yet."""
@@ -69,11 +65,7 @@ class ApiKeyFile:
         self._keys = ApiKeys()
 
     def read(self) -> ApiKeys:
-        """Return the current keys.
-
-        Raises:
-            GrevalError: If the file cannot be read; no key is valid then.
-        """
+        """Return the current keys, or raise `GrevalError` if the file cannot be read; no key is valid then."""
         try:
             found = self.path.stat()
             mark = found.st_mtime_ns, found.st_size, found.st_ino
@@ -87,12 +79,7 @@ class ApiKeyFile:
 
 
 def read_keys(path: Path) -> ApiKeys:
-    """Read a file of keys.
-
-    Raises:
-        OSError: If it cannot be read.
-        GrevalError: If it is not a valid file of keys.
-    """
+    """Read a file of keys, or raise `OSError` or, if it is not a valid file of keys, `GrevalError`."""
     try:
         return ApiKeys.model_validate_json(path.read_bytes())
     except ValidationError as error:
@@ -105,12 +92,8 @@ def read_keys(path: Path) -> ApiKeys:
 def add_key(path: Path, name: str) -> str:
     """Create a key, store its hash in the file and return the key, which cannot be read again later.
 
-    Args:
-        path: The file; created if it does not exist.
-        name: The name of the key's owner; it also names the folder of its runs.
-
-    Raises:
-        GrevalError: If the name is taken or invalid, or the file cannot be used.
+    `name` is the key's owner and also names the folder of its runs. Raise `GrevalError` if the name is taken or
+    invalid, or the file cannot be used.
     """
     if not PLAIN_NAME.fullmatch(name):
         message = (
@@ -128,11 +111,7 @@ def add_key(path: Path, name: str) -> str:
 
 
 def remove_key(path: Path, name: str) -> None:
-    """Remove a key; a running server refuses it from then on.
-
-    Raises:
-        GrevalError: If there is no such key.
-    """
+    """Remove a key, or raise `GrevalError` if there is none; a running server refuses it from then on."""
     known = _read_existing_keys(path)
     kept = tuple(key for key in known.keys if key.name != name)
     if len(kept) == len(known.keys):

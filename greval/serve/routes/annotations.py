@@ -92,11 +92,7 @@ def list_annotations(
 
 
 def _store_annotations(folder: Path, new: Path) -> StoredAnnotations:
-    """Read a file of annotations and store them.
-
-    Raises:
-        ServeError: If rows are invalid (422), with each of them, or if annotations are being written already (409).
-    """
+    """Store a file of annotations, or raise `ServeError`: 422 with each invalid row, 409 during another upload."""
     with hide_paths_in_errors(folder), Store.open(folder) as store:
         found = read_annotations(new, read_known_scales(store))
     if found.faults:

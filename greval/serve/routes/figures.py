@@ -55,13 +55,7 @@ def get_figure_cache(request: Request) -> FigureCache:
 
 
 class RunFigures:
-    """Responds with analyses of a client's runs.
-
-    Args:
-        request: The request.
-        tenant: The client that calls.
-        cache: The cache of analysis results.
-    """
+    """Responds with analyses of a client's runs."""
 
     def __init__(
         self, request: Request, tenant: TheTenant, cache: Annotated[FigureCache, Depends(get_figure_cache)]
@@ -72,11 +66,7 @@ class RunFigures:
         self._cache = cache
 
     def find_folder(self, given: str) -> Path:
-        """Return the folder of a run that has results.
-
-        Raises:
-            ServeError: If there is no such run (404), or it has not started (409).
-        """
+        """Return the folder of a run with results, or raise `ServeError` (404, 409)."""
         return find_judged_folder(self._tenant, given)
 
     async def respond(self, make: Callable[[], Record], *folders: Path) -> Response:

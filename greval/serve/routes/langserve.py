@@ -164,19 +164,13 @@ class TenantRunnables:
     create_handler: Callable[[Tenant, tuple[LibraryMetric, ...]], APIHandler]
 
     async def get_handler(self, name: str) -> APIHandler:
-        """Return the handler of a metric.
-
-        Raises:
-            ServeError: If there is no such metric (404).
-        """
+        """Return the handler of a metric, or raise `ServeError` (404)."""
         return (await run_in_threadpool(self._find_handler, name))[1]
 
     async def get_ready_handler(self, name: str, *judges: str | None) -> APIHandler:
         """Return the handler of a metric, after checking that its judges can be used.
 
-        Raises:
-            ServeError: If there is no such metric or judge (404).
-            JudgeError: If a judge cannot be used as it is set up.
+        Raise `ServeError` (404) if there is no such metric or judge, and `JudgeError` if a judge cannot be used.
         """
         metrics, handler = await run_in_threadpool(self._find_handler, name)
         for judge in dict.fromkeys(judges):
@@ -189,11 +183,7 @@ class TenantRunnables:
         return metrics, self.create_handler(self.tenant_metrics.tenant, metrics)
 
     async def parse_cases(self, sent: list[Any], place: str) -> list[Case]:
-        """Parse the cases that were sent.
-
-        Raises:
-            ServeError: If one is not a case, or there are more than the server accepts (422).
-        """
+        """Parse the cases that were sent, or raise `ServeError` (422) if one is not a case or there are too many."""
         check_limits(sent, self.service.settings.limits, place)
         return await run_in_threadpool(parse_cases, sent, place)
 

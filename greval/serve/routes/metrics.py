@@ -96,11 +96,7 @@ def show_metric(name: PathName, tenant_metrics: TheTenantMetrics) -> MetricDetai
 
 
 def _parse_scale(scale: str | list[int] | list[str]) -> DraftScale:
-    """Return the requested scale.
-
-    Raises:
-        ServeError: If a range does not increase, or two names are equal (422).
-    """
+    """Return the requested scale, or raise `ServeError` (422) if a range does not increase or two names are equal."""
     match scale:
         case "categorical" | "value":
             return scale

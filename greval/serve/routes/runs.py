@@ -195,11 +195,7 @@ def _read_info(runs: JobManager, tenant: Tenant, folder: Path) -> RunInfo:
 
 
 def _decode_run_cursor(cursor: str) -> tuple[int, str]:
-    """Return the creation time and the name in a cursor of runs.
-
-    Raises:
-        ServeError: If the server did not issue such a cursor (422).
-    """
+    """Return the creation time and the name in a cursor of runs, or raise `ServeError` (422)."""
     match decode_cursor(cursor):
         case [int(made), str(name)]:
             return made, name

@@ -25,15 +25,9 @@ ITEM_FIELDS = ("chunks", "triples")
 
 
 def check_limits(given: Sequence[object], limits: ServerLimits, place: str) -> None:
-    """Refuse more than one request may hold.
+    """Raise `ServeError` (422) if the cases that were sent exceed a limit, with its name.
 
-    Args:
-        given: The cases as they were sent.
-        limits: The server's limits.
-        place: The field of the request that holds the cases.
-
-    Raises:
-        ServeError: If a limit is exceeded (422), with its name.
+    `place` is the field of the request that holds them.
     """
     if len(given) > limits.batch:
         raise ServeError(
@@ -54,13 +48,7 @@ def parse_cases(given: Sequence[object], place: str) -> list[Case]:
     """Parse mappings of case fields, under greval's names or those of other tools.
 
     A number is not read from text here, and an unknown name is a fault, because the response has no room for a notice.
-
-    Args:
-        given: The cases as they were sent.
-        place: The field of the request that holds them; faults in `inputs` are reported with their positions.
-
-    Raises:
-        ServeError: If a case is invalid (422), with every fault of each.
+    If a case is invalid, raise `ServeError` (422) with every fault of each case, by its position in the field `place`.
 
     Example:
         >>> parse_cases([{"question": "Who?", "usage": {"llm_calls": 2.0}}], "inputs")[0].usage.llm_calls
@@ -100,11 +88,8 @@ def _find_text_numbers(case: object) -> Iterator[str]:
 def read_rows(given: Sequence[object]) -> tuple[list[Case], list[UnreadCase], str | None]:
     """Read cases like the rows of a file: an unreadable one is reported, the others are returned.
 
-    Returns:
-        The cases, those that could not be read, and a notice of the names that were mapped.
-
-    Raises:
-        ServeError: If none can be read (422).
+    The third part of the result is a notice of the names that were mapped. If no case can be read, raise `ServeError`
+    (422).
 
     Example:
         >>> cases, unread, notice = read_rows([{"input": "Who?"}, 7])

@@ -29,11 +29,7 @@ def encode_cursor(place: JsonValue) -> str | None:
 
 
 def decode_cursor(cursor: str) -> JsonValue:
-    """Return the position of a cursor.
-
-    Raises:
-        ServeError: If the server did not issue such a cursor (422).
-    """
+    """Return the position of a cursor, or raise `ServeError` (422) if the server did not issue it."""
     try:
         place: JsonValue = json.loads(urlsafe_b64decode(cursor.encode() + b"=" * (-len(cursor) % 4)))
     except (ValueError, RecursionError) as error:
@@ -42,11 +38,7 @@ def decode_cursor(cursor: str) -> JsonValue:
 
 
 def decode_row_cursor(cursor: str | None) -> int:
-    """Return the row of a cursor after which a page begins, 0 for the first page.
-
-    Raises:
-        ServeError: If the server did not issue such a cursor (422).
-    """
+    """Return the row after which a page begins, 0 for the first page, or raise `ServeError` (422)."""
     place = 0 if cursor is None else decode_cursor(cursor)
     if not isinstance(place, int) or isinstance(place, bool) or not 0 <= place < MAX_ROWS:
         raise build_cursor_error()

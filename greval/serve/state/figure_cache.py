@@ -36,9 +36,7 @@ class FigureCache:
     async def get_json(self, key: Hashable, make: Callable[[], str]) -> str:
         """Return an analysis result as JSON, from the cache if it is there.
 
-        Args:
-            key: Identifies the result with everything it depends on.
-            make: Computes it; called in a thread.
+        The key holds everything that the result depends on; `make` computes it and is called in a thread.
         """
         found = self._kept.get(key)
         if found is None or (found.done() and (found.cancelled() or found.exception())):
@@ -71,13 +69,7 @@ def dump_without_paths(record: Record, *folders: Path) -> str:
 
 @contextmanager
 def hide_paths_in_errors(*folders: Path) -> Iterator[None]:
-    """Replace paths on this machine by run ids in the messages of errors.
-
-    Raises:
-        DataError: If the body raises one, with the paths replaced.
-        StoreError: The same.
-        ArgillaError: The same.
-    """
+    """Replace paths on this machine by run ids in the messages of errors."""
     try:
         yield
     except (DataError, StoreError, ArgillaError) as error:

@@ -33,10 +33,7 @@ class ReceivedFile(NamedTuple):
 
 
 def find_extension(content_type: str, kinds: Mapping[str, str]) -> str:
-    """Return the file extension for a content type.
-
-    Raises:
-        ServeError: If this content type is not accepted (415).
+    """Return the file extension for a content type, or raise `ServeError` (415) if it is not accepted.
 
     Example:
         >>> find_extension("text/csv; charset=utf-8", {"text/csv": ".csv"})
@@ -59,15 +56,9 @@ def describe_file_body(kinds: Mapping[str, str], **schemas: Any) -> dict[str, An
 
 
 async def receive_file(parts: AsyncIterator[bytes], path: Path, most: int) -> ReceivedFile:
-    """Write a file to disk as its parts arrive, and flush it.
+    """Write a file to disk as its parts arrive, and flush it; its extension says of which kind it is.
 
-    Args:
-        parts: The parts of the body.
-        path: A new file; its extension says of which kind it is.
-        most: The most bytes that are accepted.
-
-    Raises:
-        ServeError: If the file or a line of it is too large (413), or the disk is full (507).
+    Raise `ServeError` if the file has more than `most` bytes, or a line is too long (413), or the disk is full (507).
     """
     with report_full_disk(), path.open("xb") as stream:
         taking = _FileWriter(stream, path.suffix, most)
@@ -124,11 +115,7 @@ def _sync_file(stream: BinaryIO) -> None:
 
 @contextmanager
 def report_full_disk() -> Iterator[None]:
-    """Convert the errors of a full disk.
-
-    Raises:
-        ServeError: If the disk is full (507).
-    """
+    """Convert the errors of a full disk to `ServeError` (507)."""
     try:
         yield
     except OSError as error:

@@ -48,9 +48,6 @@ class LibraryMetric:
 class MetricLibrary:
     """Finds metrics by name: first in the operator's folders, then the client's own, then the predefined ones.
 
-    Args:
-        folders: The operator's folders of metric files.
-
     Example:
         >>> import tempfile
         >>> own = Path(tempfile.mkdtemp())
@@ -64,14 +61,10 @@ class MetricLibrary:
         self._writing = Lock()
 
     def find(self, own: Path, name: str) -> LibraryMetric:
-        """Return the metric with a name.
+        """Return the metric with a name, among those of a client with this folder of its own metrics.
 
-        Args:
-            own: The folder of the client's own metrics.
-            name: A name; a computed metric may have any parameter, such as `ndcg@5`.
-
-        Raises:
-            ServeError: If there is no such metric (404), with the nearest name, or if its file is faulty (500).
+        A computed metric may have any parameter, such as `ndcg@5`. Raise `ServeError` if there is no such metric (404,
+        with the nearest name) or its file is faulty (500).
         """
         if found := self._find_or_none(own, name):
             return found
@@ -91,10 +84,9 @@ class MetricLibrary:
         return dict(sorted(found.items()))
 
     def resolve_dependencies(self, own: Path, metrics: Iterable[Metric]) -> tuple[Metric, ...]:
-        """Return metrics together with those that they build on, dependencies first.
+        """Return metrics with those that they build on, dependencies first.
 
-        Raises:
-            DefinitionError: If a metric that another builds on is missing or does not fit its use.
+        Raise `DefinitionError` if a metric that another builds on is missing or does not fit its use.
         """
         metrics = [*metrics]
         while names := list_missing_dependencies(metrics):
@@ -106,16 +98,10 @@ class MetricLibrary:
         return order_metrics(metrics)
 
     def add(self, own: Path, text: str, *, replace: bool = False) -> LibraryMetric:
-        """Store a metric file of the client.
+        """Store a metric file of the client; `replace` allows to replace an own metric of the same name.
 
-        Args:
-            own: The folder of the client's own metrics; created if it does not exist.
-            text: The content of the file.
-            replace: Whether an own metric of the same name may be replaced.
-
-        Raises:
-            DefinitionError: With every fault of the text.
-            ServeError: If the name is taken (409), or cannot be the name of a file (422), or the disk is full (507).
+        Raise `DefinitionError` with every fault of the text, and `ServeError` if the name is taken (409) or cannot be
+        the name of a file (422), or the disk is full (507).
         """
         metric = parse_metric(text, "yaml")
         self.resolve_dependencies(own, [metric])
@@ -130,8 +116,7 @@ class MetricLibrary:
     def _check_name(self, own: Path, name: str, *, replace: bool) -> bool:
         """Return whether there is an own metric of this name that may be replaced.
 
-        Raises:
-            ServeError: If the name is taken by another metric, or the client has as many metrics as it may (409).
+        Raise `ServeError` (409) if another metric has the name, or the client has as many metrics as it may.
         """
         mine = [*_index_folder(own)]
         if name in mine:
@@ -182,8 +167,7 @@ def _iterate_files(folder: Path) -> Iterator[Path]:
 def _read_file(file: Path, origin: Origin) -> LibraryMetric:
     """Read a file, once for each content.
 
-    Raises:
-        ServeError: If it is faulty. Details go to the server's log, because clients must not see the path.
+    If it is faulty, it raises `ServeError` without details, because clients must not see the path; the log has them.
     """
     try:
         told = file.stat()
@@ -228,11 +212,7 @@ def _parse_computed(name: str) -> LibraryMetric | None:
 
 
 def _write_file(file: Path, text: str, *, replace: bool) -> None:
-    """Write a file atomically; a new one never overwrites one that another process has just written.
-
-    Raises:
-        ServeError: If there is one now (409).
-    """
+    """Write a file atomically; a new one never overwrites what another process has just written (409)."""
     if replace:
         write_atomically(file, text)
         return

@@ -27,11 +27,7 @@ KEY_HINT = "the server's operator must look after its key"
 
 
 class MetricRunner:
-    """Compiles metrics for judges, and judges cases with them.
-
-    Args:
-        service: The judges, the limit of calls in flight and the counters.
-    """
+    """Compiles metrics for judges, and judges cases with them."""
 
     def __init__(self, service: Service) -> None:
         """Create empty caches."""
@@ -40,32 +36,17 @@ class MetricRunner:
         self._compiled = lru_cache(maxsize=MAX_RUNNABLES)(self._compile)
 
     def get_client(self, tenant: Tenant, judge: str | None) -> JudgeClient:
-        """Return the client of a judge, the same object each time because it owns connections.
-
-        Raises:
-            ServeError: If there is no such judge.
-        """
+        """Return the client of a judge, the same object each time because it owns connections."""
         return self._client(tenant, next(iter(self._service.models), None) if judge is None else judge)
 
     def get_runnable(self, tenant: Tenant, judge: str | None, metrics: tuple[LibraryMetric, ...]) -> MetricRunnable:
-        """Return a metric as a runnable, the same object each time.
-
-        Args:
-            tenant: The client that calls.
-            judge: The judge's name, None for the first.
-            metrics: The metrics that it builds on, in order, and last the metric itself.
-
-        Raises:
-            ServeError: If there is no such judge.
-        """
+        """Return the last metric, which builds on those before it, as a runnable, the same object each time."""
         return self._compiled(tenant, judge, metrics)
 
     async def check_ready(self, tenant: Tenant, judge: str | None, *metrics: LibraryMetric) -> None:
         """Check that the judge can be used, if a metric needs one.
 
-        Raises:
-            ServeError: If there is no such judge.
-            JudgeError: If it cannot be used as it is set up.
+        Raise `ServeError` (404) if there is no such judge, and `JudgeError` if it cannot be used as it is set up.
         """
         if judge is not None:
             self._service.find_judge(judge)
@@ -81,21 +62,9 @@ class MetricRunner:
         judge: str | None,
         repeats: int,
     ) -> list[Result]:
-        """Judge cases by metrics as a run does, in memory; a failure is a row.
+        """Judge cases by metrics (with all that they build on, in order) as a run does, in memory; a failure is a row.
 
-        Args:
-            tenant: The client that calls.
-            cases: The cases.
-            metrics: The metrics with all that they build on, in order.
-            judge: The judge's name, None for the first.
-            repeats: How often each case is judged.
-
-        Returns:
-            A result for each case and metric. If the judge stopped working, the remaining results are failures.
-
-        Raises:
-            ServeError: If there is no such judge.
-            JudgeError: If it cannot be used as it is set up.
+        If the judge stopped working, the remaining results are failures. It raises the errors of `check_ready`.
         """
         await self.check_ready(tenant, judge, *metrics)
         client = self.get_client(tenant, judge) if needs_judge(found.metric for found in metrics) else None
@@ -135,19 +104,13 @@ class TenantMetrics:
     tenant: Tenant
 
     def find(self, name: str) -> LibraryMetric:
-        """Return the client's metric with a name.
-
-        Raises:
-            ServeError: If there is no such metric (404).
-        """
+        """Return the client's metric with a name, or raise `ServeError` (404)."""
         return self.library.find(self.tenant.metrics, name)
 
     def find_all(self, names: list[str], depth: ReasonDepth | None = None) -> list[LibraryMetric]:
         """Return the metrics with these names and those that they build on, in order, with this reason depth if any.
 
-        Raises:
-            ServeError: If there is no metric of a name (404).
-            DefinitionError: If the metrics do not fit together.
+        Raise `ServeError` (404) for an unknown name, and `DefinitionError` if the metrics do not fit together.
         """
         metrics = [self.find(name).metric for name in dict.fromkeys(names)]
         resolved = self.library.resolve_dependencies(self.tenant.metrics, metrics)

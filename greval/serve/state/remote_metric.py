@@ -23,15 +23,9 @@ JUDGE_FIELD = "judge"
 
 
 class RemoteMetric(Runnable[CaseLike, Result]):
-    """A metric of the server as a runnable.
+    """A metric of the server as a runnable: the last of `metrics`, after those that it builds on.
 
     A call's callbacks never reach the judge, so that prompts stay on the server.
-
-    Args:
-        service: The judges and the counters.
-        runner: Compiles the metrics.
-        tenant: The client that calls.
-        metrics: The metrics that it builds on, in order, and last the metric itself.
     """
 
     def __init__(

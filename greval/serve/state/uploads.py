@@ -67,28 +67,17 @@ class DatasetInfo(Record):
 
 
 class Uploads:
-    """The data sets of one tenant.
-
-    Args:
-        folder: Their folder; each has a subfolder, which is created atomically.
-    """
+    """The data sets of one tenant, each in a subfolder that is created atomically."""
 
     def __init__(self, folder: Path) -> None:
         """Store the folder; nothing is created yet."""
         self._folder = folder
 
     async def receive(self, name: str, kind: str, parts: AsyncIterator[bytes], most: int) -> DatasetInfo:
-        """Store the file that a client sends, then read it once.
+        """Store the file that a client sends, then read it once; `kind` is its extension.
 
-        Args:
-            name: The client's name for it.
-            kind: The file extension.
-            parts: The parts of the file.
-            most: The most bytes that are accepted.
-
-        Raises:
-            ServeError: If it is too large (413), or the disk is full (507).
-            DataError: If it cannot be read as this kind of file.
+        Raise `ServeError` if it has more than `most` bytes (413) or the disk is full (507), and `DataError` if it
+        cannot be read as this kind of file.
         """
         made = create_id(name)
         new = self._folder / f".new-{secrets.token_hex(8)}"
@@ -103,11 +92,7 @@ class Uploads:
         return found
 
     def find(self, given: str) -> DatasetInfo:
-        """Return a data set.
-
-        Raises:
-            ServeError: If there is no data set with this id (404).
-        """
+        """Return a data set, or raise `ServeError` (404)."""
         try:
             return DatasetInfo.model_validate_json(
                 (resolve_folder(self._folder, given, "data set") / INFO_FILE).read_bytes()
@@ -129,20 +114,12 @@ class Uploads:
                 yield self.find(file.parent.name)
 
     def open_cases(self, given: str) -> CaseReader:
-        """Open the cases of a data set; the places of its rows name the data set, not a path of this machine.
-
-        Raises:
-            ServeError: If there is no data set with this id (404).
-        """
+        """Open the cases of a data set; the places of its rows name the data set, not a path of this machine."""
         found = self.find(given)
         return _open_reading(self._folder / found.id / f"{FILE_STEM}{found.kind}", found.name)
 
     def remove(self, given: str) -> None:
-        """Remove a data set.
-
-        Raises:
-            ServeError: If there is no data set with this id (404).
-        """
+        """Remove a data set, or raise `ServeError` (404)."""
         found = self.find(given)
         gone = self._folder / f".gone-{secrets.token_hex(8)}"
         try:
