@@ -99,7 +99,6 @@ def build_report(store: Store, *, by: Sequence[str] = (), show: int = 0) -> Repo
 
 
 def _build_from_snapshot(store: Store, by: Sequence[str], show: int) -> Report:
-    """Build the report from a snapshot of the store."""
     found = summarise_run(store, by)
     unread = store.fact("unread")
     unread = [*map(str, unread)] if isinstance(unread, list) else []
@@ -122,12 +121,7 @@ def _build_from_snapshot(store: Store, by: Sequence[str], show: int) -> Report:
 
 
 def compute_spending(summaries: Sequence[Summary], price: JsonValue) -> tuple[MetricSpending, ...]:
-    """Return the cost of each group; groups without calls are left out.
-
-    Args:
-        summaries: The groups.
-        price: The price of the run's judge in the run's manifest, None if it is not known.
-    """
+    """Return the cost of each group with calls, by the price in the run's manifest."""
     known = Price.model_validate(price) if isinstance(price, dict) else None
     return tuple(
         MetricSpending(
@@ -142,12 +136,7 @@ def compute_spending(summaries: Sequence[Summary], price: JsonValue) -> tuple[Me
 
 
 def list_verdicts(result: Result, metric: JudgedMetric | None = None) -> Iterable[ReportVerdict]:
-    """Yield the verdicts of a result, including its failures and skip.
-
-    Args:
-        result: The result.
-        metric: Its definition, by which contradictions are found; None if it is computed or not known.
-    """
+    """Yield the verdicts of a result, including its failures and skip; contradictions are found by the definition."""
     who = {"sample_id": result.sample_id, "method": result.method, "metric": result.metric}
     for judgement in result.judgements:
         wrong = metric and find_contradictions(metric, judgement.value, judgement.notes, judgement.votes)

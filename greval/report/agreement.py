@@ -62,7 +62,6 @@ def format_legend(agreement: Agreement) -> Iterator[str]:
 
 
 def _format_title(agreement: Agreement) -> str:
-    """Format the title."""
     whole = agreement.groups[0]
     judge = f", judge {', '.join(agreement.judges)}"
     people = format_count(len(agreement.annotators), "annotator")
@@ -91,7 +90,6 @@ def _build_figures_table(group: AgreementGroup, level: float) -> Table:
 
 
 def _build_tables(agreement: Agreement) -> Iterator[Table]:
-    """Yield the tables that have content."""
     whole, *groups = agreement.groups
     yield _build_figures_table(whole, agreement.level)
     match whole.judge:
@@ -117,7 +115,6 @@ def _build_classes_table(judge: CategoricalAgreement) -> Table:
 
 
 def _build_confusion_table(judge: CategoricalAgreement) -> Table:
-    """Build the confusion matrix."""
     names = [one.name for one in judge.classes]
     rows = ((name, *(f"{cell:,.0f}" for cell in row)) for name, row in zip(names, judge.confusion, strict=True))
     return build_table(("people \\ judge", *names), rows)
@@ -136,12 +133,7 @@ def _build_spreads_table(people: NumberSpread, judge: NumberSpread) -> Table:
 
 
 def build_pairs_table(head: str, among: PeopleAgreement) -> Table:
-    """Build a table of each pair of people or judges who valued the same items.
-
-    Args:
-        head: The heading of the pairs.
-        among: Their agreement.
-    """
+    """Build a table of each pair of people or judges who valued the same items."""
     names = [*dict.fromkeys(name for pair in among.pairs for name in pair.figures)]
     more = f" (and {among.left_out} more pairs)" if among.left_out else ""
     rows = (
@@ -152,7 +144,6 @@ def build_pairs_table(head: str, among: PeopleAgreement) -> Table:
 
 
 def _build_groups_table(agreement: Agreement, groups: Sequence[AgreementGroup]) -> Table:
-    """Build the table of groups, one row each."""
     names = GROUP_FIGURES[groups[0].judge.kind]
     rows = (
         (group.name, f"{group.things:,}", *(format_measured(group.judge.figures.get(name)) for name in names))

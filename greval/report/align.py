@@ -67,7 +67,6 @@ def format_sentences(alignment: Alignment) -> Iterator[str]:
 
 
 def _format_title(alignment: Alignment) -> str:
-    """Format the title."""
     people = ", ".join(alignment.annotators)
     things = f"{alignment.labels:,} things of {alignment.questions:,} questions"
     writer = "" if alignment.writer == alignment.judge else f", writer {alignment.writer}"
@@ -82,14 +81,12 @@ def _build_attempts_table(alignment: Alignment) -> Table:
 
 
 def _format_attempt(one: AlignAttempt, folds: int) -> tuple[str, ...]:
-    """Format the row of an attempt."""
     learned_on = f"all but fold {one.fold} of {folds}" if one.fold else "all labels"
     figures = (str(one.learned), str(one.things), format_number(one.before), format_number(one.after))
     return learned_on, one.way, *(("",) * len(figures) if one.dropped else figures), _format_outcome(one)
 
 
 def _format_outcome(one: AlignAttempt) -> str:
-    """Format the outcome of an attempt."""
     if one.dropped:
         return f"dropped: {one.dropped}"
     failed = f"{one.failed} failed" if one.failed else ""

@@ -34,7 +34,6 @@ def _build_rows(given: MethodContext) -> Iterator[tuple[str, ...]]:
 
 
 def _format_cells(spread: SizeDistribution | None) -> tuple[str, ...]:
-    """Format the distribution of a size."""
     if spread is None:
         return "0", "-", "-", "-"
     return str(spread.cases), *(f"{figure:,.1f}" for figure in (spread.mean, spread.p50, spread.p95))

@@ -244,7 +244,6 @@ def _format_count(one: Contrast) -> str:
 
 
 def _format_difference(one: Contrast) -> str:
-    """Format a difference with its interval."""
     return format_measured(one.difference_value, _create_writer(one, sign=True), without=NO_INTERVAL)
 
 

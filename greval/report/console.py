@@ -53,14 +53,12 @@ def render(report: Report, console: Console) -> None:
 
 
 def _build_verdicts_table(verdicts: Iterable[ReportVerdict]) -> RenderableType:
-    """Build the table of verdicts with their reasons."""
     names = (Column(name, left=True) for name in ("case", "metric", "verdict"))
     columns = (*names, Column("reason", left=True, ratio=3))
     return Group(build_table(columns, map(_format_verdict, verdicts), title="Verdicts and their reasons"), Text())
 
 
 def _format_verdict(verdict: ReportVerdict) -> tuple[str, ...]:
-    """Format the row of a verdict."""
     who = " ".join(shorten(part) for part in (verdict.sample_id, verdict.method, verdict.item) if part)
     details = format_details(verdict.findings, verdict.notes, verdict.cited_items)
     wrong = (f"contradiction: {why}" for why in verdict.contradictions)
@@ -75,7 +73,6 @@ def _fit_summaries_table(report: Report, console: Console) -> Table:
 
 
 def _build_summaries_table(report: Report, *, wide: bool) -> Table:
-    """Build the table of summaries."""
     judge = f", judge {report.judge}" if report.judge else ""
     counts = ("planned", "scored", "skipped", "failed", *(["not judged yet"] if report.pending else []))
     columns = (
@@ -100,7 +97,6 @@ def _name_rows(report: Report) -> list[Column]:
 
 
 def _format_cells(report: Report, summary: Summary, *, wide: bool) -> list[str]:
-    """Format a row of the summaries."""
     pending = 0 if report.by else report.pending.get(summary.metric, 0)
     counts = [summary.planned + pending, summary.scored, summary.skipped, summary.failed]
     counts += [pending] if report.pending else []
@@ -126,7 +122,6 @@ def _build_shares_table(report: Report) -> RenderableType:
 
 
 def _format_figure_or_dash(number: float | None) -> str:
-    """Format a number, or None as a dash."""
     return "-" if number is None else format_figure(number)
 
 

@@ -15,14 +15,7 @@ MAX_NOTES = 3
 
 
 def render(found: DiagnosisTable, console: Console, *, title: str, show: Iterable[Cause] = ()) -> None:
-    """Print the cases of the causes to show, then the table of counts.
-
-    Args:
-        found: The diagnoses.
-        console: The console to print to.
-        title: The title of the table.
-        show: The causes of which every case is listed with its evidence.
-    """
+    """Print the cases of the causes to show, then the table of counts."""
     for cause in show:
         _print_cases(cause, found, console)
     console.print(_build_table(found, title))
@@ -37,7 +30,6 @@ def print_notes(notes: Iterable[str], console: Console) -> None:
 
 
 def _build_table(found: DiagnosisTable, title: str) -> Table:
-    """Build the table of counts."""
     columns = (*(Column(name, left=True) for name in found.by), *map(Column, (*found.causes, ALL)))
     counts = [[group.counts.get(cause, 0) for cause in found.causes] for group in found.groups]
     rows = [(*group.names, *map(str, (*of, sum(of)))) for group, of in zip(found.groups, counts, strict=True)]
@@ -57,7 +49,6 @@ def _print_cases(cause: Cause, found: DiagnosisTable, console: Console) -> None:
 
 
 def _format_lines(row: Diagnosis, group: tuple[str, ...]) -> Iterable[str]:
-    """Yield the lines of one case."""
     yield f"{shorten(row.sample_id)} ({' · '.join(group)}): {row.reason}"
     for part in row.evidence:
         yield f"  {part.kind} {part.name}: {part.lost or 'found'}; {part.told}"

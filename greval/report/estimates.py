@@ -64,7 +64,6 @@ def format_legend(found: Estimate) -> Iterator[str]:
 
 
 def _format_population(found: Estimate) -> str:
-    """Format the population that the figures are for."""
     return "new questions like these" if found.new_questions else "the judged things of this run"
 
 

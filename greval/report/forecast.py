@@ -22,14 +22,12 @@ def render(forecast: Forecast, console: Console) -> None:
 
 
 def _format_cells(part: MetricForecast) -> tuple[str, ...]:
-    """Format the counts and the cost of a metric."""
     numbers = (part.judged, part.kept, part.skipped, part.calls, part.input_tokens, part.output_tokens)
     cost = part.cost if part.calls else 0.0  # no calls cost nothing, even if the judge has no known price
     return (*(f"{number:,}" for number in numbers), format_cost(cost))
 
 
 def _sum_metrics(forecast: Forecast) -> MetricForecast:
-    """Return the sum over all metrics."""
     names = ("judged", "kept", "skipped", "calls", "input_tokens", "output_tokens")
     sums = {name: sum(getattr(part, name) for part in forecast.expected) for name in names}
     return MetricForecast(metric="all", **sums, cost=forecast.cost)

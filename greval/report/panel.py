@@ -52,13 +52,11 @@ def format_legend(panel: Panel) -> Iterator[str]:
 
 
 def _format_title(panel: Panel, whole: PanelGroup) -> str:
-    """Format the title."""
     items, questions = format_count(whole.things, "thing"), format_count(whole.questions, "question")
     return f"{panel.metric}: {len(panel.benches)} judges on {items} of {questions}"
 
 
 def _build_runs_table(panel: Panel) -> Table:
-    """Build the table of the runs with their counts."""
     counts = ("verdicts", "missing", "failed", "skipped")
     rows = ((one.name, *(str(getattr(one, count)) for count in counts)) for one in panel.benches)
     return build_table(("judge", *counts), rows)
@@ -75,7 +73,6 @@ def _build_whole_table(whole: PanelGroup, level: float) -> Table:
 
 
 def _build_judges_table(whole: PanelGroup) -> Table:
-    """Build the table of each judge compared with the others."""
     names = _list_names(seat.others for seat in whole.seats)
     without = any(seat.alpha_without for seat in whole.seats)
     last = ["alpha without it"] if without else []
@@ -87,7 +84,6 @@ def _build_judges_table(whole: PanelGroup) -> Table:
 
 
 def _build_people_table(whole: PanelGroup) -> Table | None:
-    """Build the table of the panel and each judge compared with people."""
     if whole.people is None:
         return None
     sides = [("the panel", whole.people), *((seat.name, seat.people) for seat in whole.seats if seat.people)]
@@ -97,7 +93,6 @@ def _build_people_table(whole: PanelGroup) -> Table | None:
 
 
 def _build_groups_table(panel: Panel, groups: Sequence[PanelGroup]) -> Table | None:
-    """Build the table of groups, one row each."""
     if not groups:
         return None
     names = [*groups[0].among.figures]
@@ -114,10 +109,8 @@ def _format_group(group: PanelGroup, names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _format_cells(name: str, against: SideAgreement, names: Sequence[str]) -> tuple[str, ...]:
-    """Format a row of figures."""
     return (name, f"{against.n:,}", str(against.ties), *(format_measured(against.figures.get(one)) for one in names))
 
 
 def _list_names(sides: Iterator[SideAgreement] | Sequence[SideAgreement]) -> list[str]:
-    """Return the names of all figures, each once."""
     return [*dict.fromkeys(name for side in sides for name in side.figures)]

@@ -26,13 +26,7 @@ MAX_REASON = 100
 
 
 def render(probe: Probe, console: Console, *, show: int = 5) -> None:
-    """Print a probe.
-
-    Args:
-        probe: The probe.
-        console: The console to print to.
-        show: The number of surviving mutants to print.
-    """
+    """Print a probe."""
     title = f"{probe.folder}: {probe.metric}, judge {probe.judge}, {format_count(probe.cases, 'case')}"
     print_line(console, title, "italic")
     if probe.checks:
@@ -98,7 +92,6 @@ def format_troubles(probe: Probe) -> Iterator[str]:
 
 
 def _build_checks_table(checks: Sequence[ProbeCheckResult]) -> Table:
-    """Build the table of checks."""
     clustered = any(isinstance(one.rate, MeasuredValue) and one.rate.clustered for one in checks)
     by_question = ["by question"] if clustered else []
     first = Column("check", left=True, wrap=False)
@@ -124,7 +117,6 @@ def _build_survivors_table(survivors: Sequence[SurvivingMutant], show: int) -> T
 
 
 def _format_survivor(one: SurvivingMutant) -> tuple[str, ...]:
-    """Format the row of a surviving mutant."""
     who = " ".join(shorten(part) for part in (one.sample_id, one.method, one.item) if part)
     reason = one.reason if len(one.reason) <= MAX_REASON else f"{one.reason[:MAX_REASON]}..."
     return one.check, one.variant, who, str(one.before), str(one.after), reason

@@ -71,7 +71,6 @@ def build_table(columns: Sequence[str | Column], rows: Iterable[Sequence[Cell]],
 
 
 def _mark_up(cell: Cell) -> str:
-    """Return the markup of a cell."""
     text, style = (cell, "") if isinstance(cell, str) else cell
     return f"[{style}]{escape(text)}[/]" if style and text else escape(text)
 

@@ -171,7 +171,6 @@ def _collect_moments(units: Sequence[Sequence[float]]) -> Any:  # noqa: ANN401 -
 
 
 def _build_matrix(found: Sequence[tuple[int, int, float]], shape: tuple[int, int]) -> Any:  # noqa: ANN401 - scipy is untyped
-    """Build a sparse matrix from its entries."""
     rows, columns, values = zip(*found, strict=True) if found else ((), (), ())
     entries = np.array(rows, dtype=np.int64), np.array(columns, dtype=np.int64)
     return build_sparse(entries, np.array(values, dtype=float), shape)

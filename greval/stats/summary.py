@@ -105,9 +105,6 @@ class ResultTally:
     Every number is kept, 8 bytes each, so that median and quantiles are exact; so are the sum and the
     number of judgements of each result, 16 bytes. The counts of values are kept unless the
     scale has no upper end, because all its values may differ.
-
-    Args:
-        numbers: The range of numbers of the scale; None if it has no numbers or is not known.
     """
 
     def __init__(self, numbers: NumberRange | None = None) -> None:
@@ -130,12 +127,7 @@ class ResultTally:
         return self._range is not None and self._range.high is None
 
     def add(self, text: str, costs: Sequence[int | None]) -> None:
-        """Add a result.
-
-        Args:
-            text: Its outline, from `greval.records.result.format_outline`.
-            costs: The fields of its `Usage`, in their order.
-        """
+        """Add a result by its outline and the fields of its `Usage`, in their order."""
         kinds = self._kinds
         kinds[text] = kinds.get(text, 0) + 1
         totals = self._costs
@@ -199,9 +191,6 @@ class ResultTally:
     def compute_interval(self, spread: TallySpread | None) -> Interval | None:
         """Return the 95 % interval of the mean by the scale, see `greval.stats.mean_interval`.
 
-        Args:
-            spread: The result of `compute_spread`.
-
         Returns:
             The interval. None without numbers, if the scale has no numbers or is not known, or if a
             number is outside its ends, so that it is not the scale of these numbers.
@@ -213,10 +202,6 @@ class ResultTally:
 
 class ResultTallies:
     """Tallies of results by metric and group.
-
-    Args:
-        scales: The scale of each metric by name, in the order of the metrics. A metric without a
-            scale has no interval.
 
     Example:
         >>> from greval.records.scale import ValueScale
@@ -238,11 +223,7 @@ class ResultTallies:
         tally.add(outline, costs)
 
     def build_summaries(self, *, grouped: bool = True) -> tuple[Summary, ...]:
-        """Return a summary for each metric, in the order of the scales, and for each of its groups, by name.
-
-        Args:
-            grouped: Whether a summary names its group.
-        """
+        """Return a summary for each metric, in the order of the scales, and for each of its groups, by name."""
         metrics = dict.fromkeys([*self._ranges, *(metric for metric, _ in self._tallies)])
         order = {metric: place for place, metric in enumerate(metrics)}
         found = sorted(self._tallies, key=lambda key: (order[key[0]], key[1]))

@@ -112,14 +112,7 @@ def compute_contrast(
 
 
 def apply_correction(found: Contrast, corrected: CorrectedP, alpha: float, *, facts: bool = False) -> Contrast:
-    """Return a comparison with the corrected p and the verdict.
-
-    Args:
-        found: The comparison.
-        corrected: Its p after the correction.
-        alpha: The level of the family of tests.
-        facts: Whether its figures have no noise, so that any difference is a change, whatever p is.
-    """
+    """Return a comparison with the corrected p and the verdict; with `facts`, any difference is a change whatever p is."""
     if found.test is None:
         return found
     test = {"corrected": corrected.p, "tests": corrected.tests, "capable": corrected.capable}
@@ -143,11 +136,6 @@ def list_won_and_lost(
     """Return the ids of the questions that the method won, and of those that it lost.
 
     The largest differences come first, equal ones in the order of their ids.
-
-    Args:
-        pairs: The figures of both sides.
-        better: Which figures are better.
-        names: The ids of all questions of the run, by their numbers.
     """
     each = compute_differences(pairs).each * (1 if better == "higher" else -1)
     found = zip(each.tolist(), pairs.questions[pairs.has_both].tolist(), strict=True)
@@ -157,15 +145,7 @@ def list_won_and_lost(
 
 
 def run_test(found: ClusterSums, higher: int, lower: int, resamples: int, *, kind: PairKind) -> DifferenceTest:
-    """Test a difference; `corrected` is p itself until all tests are made.
-
-    Args:
-        found: The differences, by cluster.
-        higher: The number of questions on which the method's figure is higher.
-        lower: The number of questions on which it is lower.
-        resamples: The number of random sign flips if there are too many to enumerate.
-        kind: What is compared: 0/1 figures, others, or clusters of either.
-    """
+    """Test a difference, with `resamples` sign flips if too many to enumerate; `corrected` is p itself for now."""
     least = find_least_p(found, higher + lower, resamples, kind=kind)
     if kind == "shares":
         table = mcnemar(higher, lower)

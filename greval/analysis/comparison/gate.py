@@ -179,5 +179,4 @@ def _check_contrast(one: Contrast, limit: GateLimit) -> tuple[bool, str]:
 
 
 def _format_relation(limit: GateLimit, *, met: bool) -> str:
-    """Format the relation between a figure and its limit."""
     return limit.sign if met else f"not {limit.sign}"

@@ -13,13 +13,7 @@ ALL_QUESTIONS = "all questions"
 
 
 def find_warnings(plan: ComparisonPlan, contrasts: Sequence[Contrast], unlike: Sequence[bool]) -> Iterator[str]:
-    """Yield the warnings of a comparison.
-
-    Args:
-        plan: What is compared.
-        contrasts: The comparisons.
-        unlike: For each comparison, whether one side lacks figures significantly more often.
-    """
+    """Yield the warnings; `unlike` are the contrasts of which one side lacks figures significantly more often."""
     yield from _find_judge_mismatches(contrasts)
     yield from _find_unmatched_methods(plan)
     yield from _find_missing_figures(one for one, apart in zip(contrasts, unlike, strict=True) if apart)

@@ -66,10 +66,6 @@ class CorrectnessThreshold(Record):
 def find_threshold(name: str, scale: Scale) -> CorrectnessThreshold:
     """Return the correctness threshold of a metric.
 
-    Args:
-        name: The metric's name.
-        scale: Its scale.
-
     Raises:
         DefinitionError: If the scale has no middle: categories without scores, or no upper end.
 

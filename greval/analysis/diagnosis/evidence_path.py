@@ -13,13 +13,7 @@ from greval.records.case import Case, Edge, Gold
 
 
 class EvidencePath:
-    """The traversal and the context of a case, to be searched for documents, edges and nodes of the gold.
-
-    Args:
-        case: The case.
-        gold: Its gold.
-        holdings: The index, None if it was not given.
-    """
+    """The traversal and the context of a case, to be searched for documents, edges and nodes of the gold."""
 
     def __init__(self, case: Case, gold: Gold, holdings: IndexLookup | None) -> None:
         self.case = case
@@ -138,9 +132,6 @@ class EntryNodes:
 
     If the gold names no start nodes, the traversal should begin at some node of the expected edges and nodes. If it
     began at a node that expected edges only lead away from, it should begin at all such nodes.
-
-    Args:
-        trail: The evidence path of the case.
     """
 
     def __init__(self, trail: EvidencePath) -> None:
@@ -173,9 +164,6 @@ class EntryNodes:
         """Return the step at which evidence at some nodes was lost: at its entry node, or on the way from there.
 
         The nearest required start nodes along the expected edges decide.
-
-        Args:
-            names: Nodes of the gold that the traversal did not reach.
         """
         if self.is_missed_by_all:
             unindexed = self.named and not any(map(self._is_in_index, self.named))

@@ -15,9 +15,6 @@ def find_needs(trail: EvidencePath) -> Iterator[Evidence]:
 
     Documents count if the method returns texts, edges and nodes if it traverses a graph or returns triples. If the
     gold names only one of these kinds, it counts for every method.
-
-    Args:
-        trail: The evidence path of the case.
     """
     gold, case, entry = trail.gold, trail.case, EntryNodes(trail)
     documents, edges, nodes = gold.essential or (), gold.expected_edges or (), gold.expected_nodes or ()

@@ -160,5 +160,4 @@ def tabulate(diagnoses: Iterable[Diagnosis], by: Sequence[str] = ()) -> Diagnosi
 
 
 def _list_names(row: Diagnosis, by: Sequence[str]) -> tuple[str, ...]:
-    """Return the group names of a diagnosis."""
     return tuple((row.method if name == METHOD else row.tags.get(name)) or NO_VALUE for name in by)

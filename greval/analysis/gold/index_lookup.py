@@ -16,10 +16,6 @@ class EdgeIndex:
     """Edges by the names of their ends, without direction, because a traversal may follow an edge either way.
 
     An edge without a label matches any label.
-
-    Args:
-        edges: Each edge with the documents that it comes from.
-        canonical: A function that returns the canonical name of a node.
     """
 
     def __init__(self, edges: Iterable[tuple[Edge, Documents]], canonical: Callable[[str], str]) -> None:
@@ -54,9 +50,6 @@ def _sort_ends(one: str, other: str) -> tuple[str, str]:
 
 class IndexLookup:
     """An inventory indexed once for the diagnosis of many cases.
-
-    Args:
-        inventory: The contents of the index.
 
     Example:
         >>> holdings = IndexLookup(Inventory(nodes={"Ada Lovelace": ("d1",)}, aliases={"Ada Lovelace": ("ada",)}))
@@ -97,10 +90,6 @@ def _list_documents(inventory: Inventory) -> frozenset[str]:
 
 class NodeNames:
     """The names of the same node in a case: those of the gold's aliases and of the index.
-
-    Args:
-        gold: The gold, for its aliases.
-        holdings: The index, or None.
 
     Example:
         >>> sorted(NodeNames(Gold(aliases={"Ada": ("A. Lovelace",)}), None).find_names("ada"))

@@ -66,12 +66,7 @@ def _check_grades(gold: Gold) -> Iterator[RuleMessage]:
 
 
 def check_index(gold: Gold, holdings: IndexLookup) -> Iterator[RuleMessage]:
-    """Report what the gold names and the index does not hold.
-
-    Args:
-        gold: The gold of a sample.
-        holdings: The contents of the index; a kind of item of which it holds nothing is not checked.
-    """
+    """Report what the gold names and the index does not hold; kinds of which it holds nothing are not checked."""
     relevant = [name for name, grade in (gold.grades or {}).items() if grade > 0]
     named = {"essential_docs": gold.essential_docs, "helpful_docs": gold.helpful_docs, "grades": relevant}
     for field, documents in named.items():
