@@ -17,12 +17,13 @@ from greval.report.tables import (
     build_table,
     format_measured,
     format_number,
+    format_place,
     print_line,
     print_lines,
     split_warnings,
 )
-from greval.stats.difference import MIN_BOOTSTRAP_CLUSTERS
 from greval.stats.measured import Undefined
+from greval.stats.paired import MIN_BOOTSTRAP_CLUSTERS
 
 MIN_WIDE = 140
 """The terminal width from which the table also has the uncorrected p values and the effect sizes."""
@@ -80,8 +81,8 @@ def format_legend(comparison: Comparison) -> Iterator[str]:
         if one.test:
             found.setdefault(TESTS[one.test.name], {})[one.metric] = None
     if found:
-        told = "; ".join(f"{test} ({', '.join(metrics)})" for test, metrics in found.items())
-        yield f"Tests: {told}."
+        tests = "; ".join(f"{test} ({', '.join(metrics)})" for test, metrics in found.items())
+        yield f"Tests: {tests}."
     yield (
         "w/t/l: questions won, tied and lost; n: questions that both sides have a figure of, of how many; "
         "raw p: not corrected, with McNemar's mid-p (mid) or Wilcoxon's p (W)."
@@ -99,11 +100,10 @@ def _name_intervals(comparison: Comparison) -> str:
     found: dict[str, list[str]] = {}
     for one in comparison.contrasts:
         if one.interval:
-            name = f"{one.metric} ({one.group})" if one.group else one.metric
-            found.setdefault(INTERVALS[one.interval.method], []).append(name)
-    told = [f"{how} ({format_names(dict.fromkeys(of))})" if len(found) > 1 else how for how, of in found.items()]
+            found.setdefault(INTERVALS[one.interval.method], []).append(format_place(one.metric, one.group))
+    parts = [f"{how} ({format_names(dict.fromkeys(of))})" if len(found) > 1 else how for how, of in found.items()]
     clusters = f", over whole clusters of {comparison.cluster_by}" if comparison.cluster_by else ""
-    return f", by {'; '.join(told)}{clusters}" if told else ""
+    return f", by {'; '.join(parts)}{clusters}" if parts else ""
 
 
 def format_changed(comparison: Comparison) -> Iterator[str]:
@@ -122,9 +122,9 @@ def format_changed(comparison: Comparison) -> Iterator[str]:
     hidden = False
     for one in comparison.contrasts:
         sides = (("lost", one.lost_questions), ("won", one.won_questions))
-        told = [f"{word} {format_names(found)}" for word, found in sides if found]
-        if told and not one.group:
-            yield f"{one.metric}: {one.method} {'; '.join(told)}"
+        changes = [f"{word} {format_names(found)}" for word, found in sides if found]
+        if changes and not one.group:
+            yield f"{one.metric}: {one.method} {'; '.join(changes)}"
             hidden = hidden or max(one.won, one.lost) > MAX_NAMES
     if hidden or any(one.group and (one.won or one.lost) for one in comparison.contrasts):
         yield "--format json names every question, and those of each group; those of the largest difference come first."
@@ -135,10 +135,10 @@ def _format_incapable(comparison: Comparison) -> str:
     left = [one for one in comparison.contrasts if one.test and not one.test.capable]
     if not left:
         return ""
-    told = format_names(f"{one.metric} ({one.group})" if one.group else one.metric for one in left)
+    names = format_names(format_place(one.metric, one.group) for one in left)
     return (
         f" {len(left)} of them could not have come below {comparison.family.alpha:.2g}, whichever way the questions "
-        f"that differ had gone, and p is multiplied by {comparison.family.counted} (Tarone): {told}."
+        f"that differ had gone, and p is multiplied by {comparison.family.counted} (Tarone): {names}."
     )
 
 
@@ -152,12 +152,12 @@ def format_verdict(one: Contrast) -> str:
     """
     if isinstance(one.difference_value, Undefined):
         return one.difference_value.reason
-    told: str = one.verdict
+    text: str = one.verdict
     if one.verdict == "no difference seen" and one.detectable is not None:
-        told = f"{told} (could miss < {_create_writer(one)(one.detectable)})"
+        text = f"{text} (could miss < {_create_writer(one)(one.detectable)})"
     if one.verdict == "changed":
-        told = f"changed on {one.won + one.lost} of {one.n} questions"
-    return told if one.judged_alike else f"{told}; JUDGED DIFFERENTLY"
+        text = f"changed on {one.won + one.lost} of {one.n} questions"
+    return text if one.judged_alike else f"{text}; JUDGED DIFFERENTLY"
 
 
 def _create_writer(one: Contrast, *, sign: bool = False) -> Callable[[float | None], str]:

@@ -18,7 +18,9 @@ from greval.report.tables import (
     NO_INTERVAL,
     Column,
     build_table,
+    format_cost,
     format_measured,
+    format_place,
     print_line,
     print_lines,
     shorten,
@@ -187,8 +189,8 @@ def _format_money(parts: Sequence[MetricSpending]) -> str:
     dear = [part for part in parts if part.cost]
     if not dear:
         return "nothing"
-    each = ", ".join(f"{part.metric}{f' ({part.group})' if part.group else ''} ${part.cost:.4f}" for part in dear)
-    total = f"${sum(part.cost or 0.0 for part in dear):.4f}"
+    each = ", ".join(f"{format_place(part.metric, part.group)} {format_cost(part.cost)}" for part in dear)
+    total = format_cost(sum(part.cost or 0.0 for part in dear))
     return f"{total} ({each})" if len(dear) > 1 else total
 
 
@@ -196,20 +198,20 @@ def _describe_contradictions(shares: Iterable[ShareSummary]) -> Iterable[str]:
     """Yield the number of verdicts that contradict a share, with the command that lists them."""
     for share in shares:
         if share.contradictions:
-            where = f"{share.metric}{f' ({share.group})' if share.group else ''}"
+            place = format_place(share.metric, share.group)
             what = "verdict contradicts" if share.contradictions == 1 else "verdicts contradict"
-            yield f"{where}: {share.contradictions} {what} {share.note}; greval results RUN --format csv names them"
+            yield f"{place}: {share.contradictions} {what} {share.note}; greval results RUN --format csv names them"
 
 
 def _describe_troubles(report: Report) -> Iterable[str]:
     """Yield what is missing from the figures, with the remedy."""
     for summary in report.summaries:
-        where = f"{summary.metric}{f' ({summary.group})' if summary.group else ''}"
+        place = format_place(summary.metric, summary.group)
         if summary.failures:
             kinds = ", ".join(f"{kind} {count}" for kind, count in summary.failures.items())
-            yield f"{where}: failures: {kinds}; run the same command again to ask for these only"
+            yield f"{place}: failures: {kinds}; run the same command again to ask for these only"
         for reason, count in summary.skips.items():
-            yield f"{where}: {count} skipped: {reason}"
+            yield f"{place}: {count} skipped: {reason}"
     yield from _describe_contradictions(report.shares)
     for metric, count in report.pending.items():
         yield f"{metric}: {count} not judged yet; run the same command again to go on, or with a higher cap"

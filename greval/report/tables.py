@@ -143,6 +143,11 @@ def format_name(name: str) -> str:
     return NAMES.get(name, name.replace("f1", "F1"))
 
 
+def format_place(metric: str, group: str) -> str:
+    """Format the name of a metric with its group, if it has one."""
+    return f"{metric} ({group})" if group else metric
+
+
 def format_number(value: float | None, *, digits: int = 2, size: float | None = None, sign: bool = False) -> str:
     """Format a figure with few decimals, fewer if it is large; never as -0.00, and None as a dash.
 

@@ -89,14 +89,14 @@ class Grouping:
 class TallySpread(NamedTuple):
     """The distribution of numbers: median, sample standard deviation (n - 1), extremes and 95th percentile.
 
-    `deviation` is missing (None) for a single number. Quantiles are linearly interpolated.
+    `standard_deviation` is missing (None) for a single number. Quantiles are linearly interpolated.
     """
 
     median: float
-    deviation: float | None
-    lowest: float
-    highest: float
-    p95: float
+    standard_deviation: float | None
+    minimum: float
+    maximum: float
+    p95: float | None
 
 
 class ResultTally:
@@ -186,7 +186,9 @@ class ResultTally:
         lowest, highest = float(ranked[0]), float(ranked[-1])
         median, p95 = (float(number) for number in np.quantile(ranked, (0.5, 0.95)))
         deviation = 0.0 if lowest == highest else float(ranked.std(ddof=1))  # equal numbers can give a tiny one
-        return TallySpread(median, deviation if len(ranked) > 1 else None, lowest, highest, p95)
+        return TallySpread(
+            median, deviation if len(ranked) > 1 else None, lowest, highest, p95 if self.is_open else None
+        )
 
     def compute_interval(self, spread: TallySpread | None) -> Interval | None:
         """Return the 95 % interval of the mean by the scale, see `greval.stats.mean_interval`.
@@ -195,7 +197,7 @@ class ResultTally:
             The interval. None without numbers, if the scale has no numbers or is not known, or if a
             number is outside its ends, so that it is not the scale of these numbers.
         """
-        if spread is None or self._range is None or not self._range.contains(spread.lowest, spread.highest):
+        if spread is None or self._range is None or not self._range.contains(spread.minimum, spread.maximum):
             return None
         return mean_interval(self._sums, self._sizes, self._range)
 
@@ -286,19 +288,13 @@ def _build_summary(tally: ResultTally, metric: str, group: str) -> Summary:
         metric=metric,
         group=group,
         planned=tally.statuses.total(),
-        scored=tally.statuses["scored"],
-        skipped=tally.statuses["skipped"],
-        failed=tally.statuses["failed"],
+        **{status: tally.statuses[status] for status in ("scored", "skipped", "failed")},
         items=tally.items,
         items_failed=tally.items_failed,
         distribution=dict(tally.distribution),
         counted=tally.number_count,
         mean=tally.mean,
-        median=spread and spread.median,
-        standard_deviation=spread and spread.deviation,
-        minimum=spread and spread.lowest,
-        maximum=spread and spread.highest,
-        p95=spread.p95 if spread and tally.is_open else None,
+        **(spread._asdict() if spread else {}),
         interval=tally.compute_interval(spread),
         usage=tally.usage,
         failures=dict(tally.failures),

@@ -13,12 +13,12 @@ from statsmodels.stats.power import TTestPower
 from greval.stats import paired
 from greval.stats.bootstrap import MANY_RESAMPLES, bca_interval, expand_level, percentile_interval, resample_means
 from greval.stats.correction import correct_discrete, correct_p_values, count_capable
-from greval.stats.difference import compute_difference_intervals
 from greval.stats.mean_interval import bounded_interval, student_interval, sum_by_cluster
 from greval.stats.paired import (
     EXACT_BELOW,
     cohens_dz,
     cohens_g,
+    compute_difference_intervals,
     detectable_mean,
     detectable_share,
     mcnemar,

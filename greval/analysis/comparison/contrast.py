@@ -10,12 +10,12 @@ from greval.analysis.comparison.records import Contrast, ContrastVerdict, Differ
 from greval.records.scale import Better
 from greval.records.scale_direction import ScaleDirection
 from greval.stats.correction import CorrectedP
-from greval.stats.difference import compute_difference_intervals
 from greval.stats.mean_interval import sum_by_cluster
 from greval.stats.paired import (
     DIGITS,
     cohens_dz,
     cohens_g,
+    compute_difference_intervals,
     detectable_mean,
     detectable_share,
     mcnemar,
@@ -112,7 +112,7 @@ def compute_contrast(
 
 
 def apply_correction(found: Contrast, corrected: CorrectedP, alpha: float, *, facts: bool = False) -> Contrast:
-    """Return a comparison with the corrected p and the verdict; with `facts`, any difference is a change whatever p is."""
+    """Return a comparison with the corrected p and the verdict; with `facts`, any difference is a change."""
     if found.test is None:
         return found
     test = {"corrected": corrected.p, "tests": corrected.tests, "capable": corrected.capable}

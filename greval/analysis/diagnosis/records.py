@@ -10,6 +10,7 @@ from pydantic import Field
 
 from greval.records.case import Tags
 from greval.records.record import Record
+from greval.stats.summary import METHOD, NO_VALUE
 
 Cause = Literal[
     "answered rightly",
@@ -43,8 +44,6 @@ MEANINGS: Mapping[Cause, str] = {
 }
 """Each cause in a sentence."""
 
-METHOD = "method"
-NO_VALUE = "(none)"
 EvidenceKind = Literal["document", "edge", "node", "start node"]
 
 

@@ -17,7 +17,7 @@ from greval.records.scale_direction import ScaleDirection
 from greval.report.comparison import format_legend
 from greval.runs.score_columns import SCORED
 from greval.stats.correction import CorrectedP
-from greval.stats.difference import MIN_BOOTSTRAP_CLUSTERS
+from greval.stats.paired import MIN_BOOTSTRAP_CLUSTERS
 
 
 def only(comparison, metric="right", group="", method=None):
