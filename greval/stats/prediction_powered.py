@@ -175,7 +175,7 @@ def _fit_power(drawn: WeightedSample, sides: Sequence[EstimateTerm], labels: Flo
     of_labels, of_verdicts = (drawn.sum_by_unit(linearise_scores(drawn, sides, one)) for one in (labels, verdicts))
     own = drawn.compute_covariance(of_verdicts, of_verdicts)
     far = bound_unit_errors(drawn, sides, float(np.ptp(verdicts)))
-    if own <= (NEAR * float(far.max())) ** 2:
+    if not far.any() or own <= (NEAR * float(far.max())) ** 2:  # equal verdicts: `own` is 0 but for rounding
         return _FittedPower(0.0, 0.0, fitted=0)
     both = drawn.compute_covariance(of_labels, of_verdicts)
     labels_off, verdicts_off = drawn.centre_totals(of_labels), drawn.centre_totals(of_verdicts)

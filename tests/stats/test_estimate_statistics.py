@@ -162,6 +162,17 @@ def test_laws_of_prediction_powered_estimates(pairs, factor):
     )
 
 
+@pytest.mark.parametrize("count", [11, 20, 23, 37])
+@pytest.mark.parametrize("verdict", [1.0, 1.5, 0.7])
+def test_equal_verdicts_leave_the_labels_alone(count, verdict):
+    """A judge that gives every labelled item the same value has no power, whatever the rounding of its mean."""
+    labels = np.r_[1.0, np.zeros(count - 1)]
+    sample, sides = build_weighted_sample(np.full(count, 0.7), population=500), [EstimateTerm(np.ones(count), 0.37)]
+    found = estimate_prediction_powered(sample, sides, labels, np.full(count, verdict), width=1)
+    alone = estimate_from_labels(sample, sides, labels, width=1)
+    assert (found.value, found.spread, found.power) == (pytest.approx(alone.value), alone.spread, 0.0)
+
+
 def by_leaving_out(estimate, stratum, rest):
     """Give the variance of the stratified jackknife; `estimate` takes each unit's weight, 0 of the one left out."""
     total = 0.0
