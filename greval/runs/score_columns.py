@@ -1,24 +1,59 @@
-"""The scores of a run by metric, method and question, read one row at a time into compact columns."""
+"""The scores of a run, read one row at a time into compact columns: of questions to compare, or of judged items."""
 
 from __future__ import annotations
 
 import json
 from array import array
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from greval.records.result import read_outline
+from greval._util.arguments import build_unknown_name_error
+from greval.errors import DataError
+from greval.records.result import Outline, Result, read_outline
+from greval.records.scale import CategoricalScale, Scale
+from greval.runs.run_reader import CaseKey, ItemKey, read_known_scales, read_metrics
 from greval.runs.store import Store
+from greval.stats.summary import Grouping
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    Integers = NDArray[np.int64]
+    Floats = NDArray[np.float64]
+
 MISSING, SCORED, SKIPPED, FAILED, WITHOUT_NUMBER = range(5)
 STATES = {"skipped": SKIPPED, "failed": FAILED}
-NO_VALUE = "(none)"
 MAX_CACHED_TAGS = 4_096
+
+
+class QuestionGroups:
+    """The groups and clusters of questions, each with a number.
+
+    Args:
+        by: The tags whose values name a question's group.
+        cluster_by: The tag whose value names a question's cluster.
+    """
+
+    def __init__(self, by: Sequence[str] = (), cluster_by: str | None = None) -> None:
+        self.groups: dict[str, int] = {}
+        self.clusters: dict[str, int] = {}
+        self.tags: set[str] = set()
+        self._grouping = Grouping(by) if by else None
+        self._cluster_by = cluster_by
+        self.number = lru_cache(maxsize=MAX_CACHED_TAGS)(self._number)  # few distinct tags occur, many times
+
+    def _number(self, tags: str) -> tuple[int, int]:
+        """Return the numbers of the group and of the cluster that tags name; -1 for no cluster."""
+        values: dict[str, str] = json.loads(tags)
+        self.tags.update(values)
+        name = self._grouping.name_group("", values) if self._grouping else ""
+        group = self.groups.setdefault(name, len(self.groups))
+        cluster = values.get(self._cluster_by) if self._cluster_by else None
+        return group, self.clusters.setdefault(cluster, len(self.clusters)) if cluster else -1
 
 
 class ComparisonSide(NamedTuple):
@@ -81,22 +116,19 @@ class ScoreColumns:
 
     def __init__(self, by: Sequence[str] = (), cluster_by: str | None = None) -> None:
         self.columns: dict[str, dict[ComparisonSide, ScoreColumn]] = {}
-        self.groups: dict[str, int] = {}
-        self.clusters: dict[str, int] = {}
-        self.tags: set[str] = set()
-        self._by = tuple(by)
-        self._cluster_by = cluster_by
+        self._tags = QuestionGroups(by, cluster_by)
+        self.groups, self.tags = self._tags.groups, self._tags.tags
+        self._is_clustered = cluster_by is not None
         self._questions: dict[str, int] = {}
         self._group_of = array("q")
         self._cluster_of = array("q")
 
     def add_run(self, store: Store, *, before: bool = False) -> None:
         """Read a run into the columns; only one row at a time is in memory in addition."""
-        placed = lru_cache(maxsize=MAX_CACHED_TAGS)(self._number_tags)  # few distinct tags occur, many times
         for sample_id, method, metric, tags, outline, mark in store.scores():
             question = self._questions.setdefault(sample_id, len(self._questions))
             if question == len(self._group_of):
-                group, cluster = placed(tags)
+                group, cluster = self._tags.number(tags)
                 self._group_of.append(group)
                 self._cluster_of.append(cluster)
             column = self.columns.setdefault(metric, {}).setdefault(ComparisonSide(method, before), ScoreColumn())
@@ -126,16 +158,118 @@ class ScoreColumns:
         """Return the number of each question's cluster; a question without the tag has a negative number of its own."""
         import numpy as np
 
-        if self._cluster_by is None:
+        if not self._is_clustered:
             return None
         found = np.asarray(self._cluster_of)
         return np.where(found < 0, -1 - np.arange(len(found)), found)
 
-    def _number_tags(self, tags: str) -> tuple[int, int]:
-        """Return the numbers of the group and of the cluster that tags name; -1 for no cluster."""
-        told: dict[str, str] = json.loads(tags)
-        self.tags.update(told)
-        name = " · ".join(told.get(tag) or NO_VALUE for tag in self._by)
-        group = self.groups.setdefault(name, len(self.groups))
-        cluster = told.get(self._cluster_by) if self._cluster_by else None
-        return group, self.clusters.setdefault(cluster, len(self.clusters)) if cluster else -1
+
+@dataclass
+class JudgedColumns:
+    """Every judged item of a metric: one entry in each column, and the indices of the requested items.
+
+    `values` are numbers, or the indices of categories if not all categories have a score.
+    """
+
+    scale: Scale
+    values: array[float] = field(default_factory=lambda: array("d"))
+    question: array[int] = field(default_factory=lambda: array("q"))
+    method: array[int] = field(default_factory=lambda: array("q"))
+    group: array[int] = field(default_factory=lambda: array("q"))
+    places: dict[ItemKey, int] = field(default_factory=dict)
+    methods: dict[str, int] = field(default_factory=dict)
+    groups: dict[str, int] = field(default_factory=dict)
+    statuses: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def categories(self) -> tuple[str, ...]:
+        """The categories whose shares are estimated; empty if values read as numbers."""
+        scored = not isinstance(self.scale, CategoricalScale) or all(
+            category.score is not None for category in self.scale.categories
+        )
+        return () if scored or not isinstance(self.scale, CategoricalScale) else self.scale.names
+
+    def convert_value(self, value: str | float) -> float:
+        """Return a value of the scale as the number in the columns."""
+        if isinstance(value, str) and value in self.categories:
+            return float(self.categories.index(value))
+        found = self.scale.number(value)
+        if found is None:
+            raise DataError(f"{value!r} does not read as a number")
+        return found
+
+    def get_verdicts(self) -> Floats:
+        """Return the values as an array."""
+        import numpy as np
+
+        return np.asarray(self.values)
+
+    def get_numbers(self, name: Literal["question", "method", "group"]) -> Integers:
+        """Return the number of each item's question, method or group."""
+        import numpy as np
+
+        return np.asarray(getattr(self, name))
+
+
+def read_judged_columns(store: Store, metric: str, *, by: Sequence[str], wanted: Collection[CaseKey]) -> JudgedColumns:
+    """Read the judged items of a metric.
+
+    Args:
+        store: The run, opened for reading.
+        metric: The metric's name.
+        by: The tags whose values name a question's group.
+        wanted: The samples and methods whose items need an index; a method may be empty if it is not known.
+
+    Raises:
+        DataError: If the run has no judgement of the metric, or lacks its scale or a tag.
+    """
+    found = JudgedColumns(_read_scale(store, metric))
+    groups = QuestionGroups(by)
+    questions: dict[str, int] = {}
+    lines = store.lines(metric)
+    for sample_id, method, name, tags, outline, _ in store.scores():
+        if name != metric:
+            continue
+        line = next(lines)
+        outlined = read_outline(outline)
+        found.statuses[outlined.status] += 1
+        numbers = _convert_row(found, outlined)
+        if numbers is None:
+            continue
+        if (sample_id, method) in wanted or (sample_id, "") in wanted:
+            for n, judgement in enumerate(Result.model_validate_json(line).judgements):
+                found.places.setdefault((sample_id, method, judgement.item), len(found.values) + n)
+        found.values.extend(numbers)
+        for column, number in (
+            (found.question, questions.setdefault(sample_id, len(questions))),
+            (found.method, found.methods.setdefault(method, len(found.methods))),
+            (found.group, groups.number(tags)[0]),
+        ):
+            column.extend([number] * len(numbers))
+    if not found.values:
+        raise DataError(
+            f"{store.folder}: has no judgement of {metric!r}; greval report {store.folder} lists its metrics"
+        )
+    for tag in by:
+        if tag not in groups.tags:
+            raise build_unknown_name_error("tag", tag, sorted(groups.tags), store.folder)
+    found.groups = groups.groups
+    return found
+
+
+def _convert_row(found: JudgedColumns, outlined: Outline) -> Sequence[float] | None:
+    """Return the judgements of a row as numbers; None if it has none, or one that the scale does not contain."""
+    names = found.categories
+    if not names:
+        return outlined.numbers if outlined.numbers and len(outlined.numbers) == len(outlined.values) else None
+    if not outlined.values or not set(outlined.values) <= set(names):
+        return None
+    return [float(names.index(value)) for value in outlined.values]
+
+
+def _read_scale(store: Store, metric: str) -> Scale:
+    """Return the scale of a metric of the run, or of the predefined metric of this name."""
+    known = read_known_scales(store)
+    if metric not in known:
+        raise build_unknown_name_error("metric", metric, read_metrics(store), store.folder)
+    return known[metric]

@@ -57,7 +57,7 @@ def test_the_tables_say_ceiling_and_floor(run):
     assert ["Irrelevant", "0", "2", "12"] in rows
     assert any(row[:3] == ["ana", "and", "bob"] for row in rows)
     assert any(row[:2] == ["single", "19"] for row in rows)
-    assert "1 thing is left out: people are tied" in text
+    assert "1 item is left out because people are tied" in text
 
 
 @pytest.mark.parametrize("width", [80, 120, 160])

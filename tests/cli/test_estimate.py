@@ -79,7 +79,7 @@ def test_an_enriched_sample_is_told(run):
     text = said(run, "-m", "right", "--annotations", run.parent / "enriched.jsonl").stdout
     assert "ENRICHED SAMPLE: labels count with the weights" in text
     assert sum("labels, plain  refused" in line for line in text.splitlines()) == 2
-    assert "labels, plain: refused: things were drawn for annotation with different probabilities" in text
+    assert "labels, plain: refused: items were sampled for annotation with different probabilities" in text
 
 
 def test_labels_that_someone_chose_are_told(run, tmp_path):
@@ -88,8 +88,8 @@ def test_labels_that_someone_chose_are_told(run, tmp_path):
     bare = [one.model_copy(update={"weight": 1.0}) for one in rows]
     write_annotations(bare, tmp_path / "bare.csv")
     text = said(run, "-m", "right", "--annotations", tmp_path / "bare.csv", width=100).stdout
-    assert text.count("NO ESTIMATE: things were drawn from several strata") == 1
-    assert text.count("things were drawn from several strata") == 1
+    assert text.count("NO ESTIMATE: items were sampled from several strata") == 1
+    assert text.count("items were sampled from several strata") == 1
     assert all(len(line) <= 100 for line in text[text.index("method ") : text.index("Each interval")].splitlines())
 
 

@@ -13,8 +13,9 @@ from greval.errors import DataError
 from greval.records.scale_direction import ScaleDirection
 from greval.records.stored_metric import StoredMetric
 from greval.runs.run_reader import find_directions, read_metrics
-from greval.runs.score_columns import NO_VALUE, SCORED, WITHOUT_NUMBER, ComparisonSide, ScoreColumns
+from greval.runs.score_columns import SCORED, WITHOUT_NUMBER, ComparisonSide, ScoreColumns
 from greval.runs.store import Store
+from greval.stats.summary import NO_VALUE
 
 SidePair = tuple[ComparisonSide, ComparisonSide]
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from greval.analysis.comparison.plan import ComparisonPlan
 from greval.analysis.comparison.records import Contrast, LeftOutCounts
-from greval.runs.score_columns import NO_VALUE
 from greval.stats.paired import MIN_BOOTSTRAP_CLUSTERS
+from greval.stats.summary import NO_VALUE
 
 ALL_QUESTIONS = "all questions"
 

@@ -84,8 +84,8 @@ def compute_people_agreement(things: Sequence[AnnotatedItem], scale: Scale, *, l
     annotators = tuple(sorted({annotator for thing in things for annotator in thing.values}))
     common = Counter(pair for thing in things for pair in combinations(sorted(thing.values), 2))
     if not common:
-        alone = "one annotator only" if len(annotators) == 1 else "no two annotators valued the same thing"
-        return PeopleAgreement(annotators=annotators, why=f"{alone}: have some things annotated twice")
+        alone = "one annotator only" if len(annotators) == 1 else "no two annotators valued the same item"
+        return PeopleAgreement(annotators=annotators, why=f"{alone}: have some items annotated twice")
     most = common.most_common(MAX_PAIRS)
     values = [[*thing.values.values()] for thing in things]
     return PeopleAgreement(

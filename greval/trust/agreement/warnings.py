@@ -31,34 +31,41 @@ def find_warnings(
         )
     if whole.enriched:
         yield (
-            "ENRICHED SAMPLE: the annotated things were not drawn evenly. The raw figures are of this sample only; "
-            "the weighted ones stand for all things that it was drawn from"
+            "ENRICHED SAMPLE: the annotated items were sampled with different probabilities. The raw figures are of "
+            "this sample only; the weighted ones estimate those of all items that it was sampled from"
         )
     yield from find_suggestion_warnings(found)
     ties = len(found.things) - whole.things
     if combine == "majority" and ties:
-        things = "1 thing is" if ties == 1 else f"{ties} things are"
-        yield f"{things} left out: people are tied, and these are the hard ones; ask one more annotator"
+        items = "1 item is" if ties == 1 else f"{ties} items are"
+        yield f"{items} left out because people are tied on the hardest items; ask one more annotator"
     if between:
-        yield f"{between} left out: the judge's value is a mean of repeats that lies between two levels"
+        yield f"{between} left out: the judge's value is a mean of repeats between two levels"
     for who in find_referees(found.things):
         yield f"{who} was asked mostly where others disagree: look at the other pairs for the ceiling"
     if whole.things < MIN_ITEMS:
-        yield f"only {whole.things} annotated thing{'s' if whole.things > 1 else ''}: intervals of so few are rough"
+        items = "item" if whole.things == 1 else "items"
+        yield f"only {whole.things} annotated {items}: with fewer than {MIN_ITEMS}, intervals are rough"
     yield from find_left_out_warnings(found, unread)
 
 
 def find_sample_warnings(found: MatchedAnnotations) -> Iterator[str]:
     """Yield the warnings for figures that ignore the sampling weights of annotated items."""
     if len({thing.weight for thing in found.things}) > 1:
-        yield "ENRICHED SAMPLE: the annotated things were not drawn evenly; figures with people are of this sample only"
+        yield (
+            "ENRICHED SAMPLE: the annotated items were sampled with different probabilities; "
+            "figures with people are of this sample only"
+        )
     yield from find_suggestion_warnings(found)
 
 
 def find_suggestion_warnings(found: MatchedAnnotations) -> Iterator[str]:
     """Yield a warning if items were annotated by people who saw the judge's verdict."""
     if suggested := sum(thing.suggested for thing in found.things):
-        yield f"{suggested} of {len(found.things)} things were annotated with the judge's verdict in sight: too high"
+        yield (
+            f"{suggested} of {len(found.things)} items were annotated by people who saw the judge's verdict: "
+            "their agreement is too high"
+        )
 
 
 def find_left_out_warnings(found: MatchedAnnotations, unread: Sequence[str]) -> Iterator[str]:
@@ -69,7 +76,7 @@ def find_left_out_warnings(found: MatchedAnnotations, unread: Sequence[str]) -> 
         unread: The rows that are not annotations, or whose value is not on the scale.
     """
     another = f"were shown to people with another text than to the judge ({found.outdated} annotations, left out)"
-    for told, names in (
+    for problem, names in (
         (another, found.changed),
         ("are not in the run", found.strange),
         ("have no verdict of the judge", found.unjudged),
@@ -77,7 +84,7 @@ def find_left_out_warnings(found: MatchedAnnotations, unread: Sequence[str]) -> 
     ):
         if names:
             more = f" and {len(names) - MAX_LISTED} more" if len(names) > MAX_LISTED else ""
-            yield f"{len(names)} annotated things {told}: {', '.join(names[:MAX_LISTED])}{more}"
+            yield f"{len(names)} annotated items {problem}: {', '.join(names[:MAX_LISTED])}{more}"
     if found.replaced:
         yield f"{found.replaced} annotations were given again by the same annotator: the later counts"
     if unread:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from pydantic_core import from_json
 
@@ -18,10 +18,10 @@ from greval.runs.run_reader import ItemKey
 from greval.runs.store import Store
 from greval.stats.summary import METHOD, Grouping
 from greval.trust.annotations.judged_items import hash_contents
-from greval.trust.annotations.values import parse_annotation_value
+from greval.trust.annotations.values import parse_on_scale
 
-SubmittedAnnotations = dict[ItemKey, dict[str, Annotation]]
-"""The submitted annotations by item and annotator."""
+LeftOut = Literal["not_judged", "unfinished", "another_text", "off_scale"]
+"""The reasons why an annotation does not count."""
 
 
 class AnnotatedItem(Record):
@@ -94,32 +94,118 @@ def match_annotations(
         ...     match_annotations(store, "tone", [said]).things[0].values
         {'ana': 'Rude'}
     """
-    given = _fill_in_method(store, metric, [one for one in annotations if one.metric == metric])
+    given = [one for one in annotations if one.metric == metric]
+    if not all(one.method for one in given):
+        given = fill_in_method(given, {method for _, method, of, *_ in store.scores() if of == metric})
     submitted = [one for one in given if one.status == "submitted"]
-    verdicts, tried = _read_verdicts(store, metric, {_build_key(one) for one in submitted})
-    now = _hash_judged_contents(store, metric, submitted, verdicts)
-    away = [one for one in submitted if is_of_other_text(one.content, now.get(_build_key(one)))]
-    kept = (
-        [one for one in submitted if not is_of_other_text(one.content, now.get(_build_key(one)))] if away else submitted
-    )
-    said, faults, replaced = _group_by_item(kept, {metric: scale} if scale is not None else {})
-    used = [verdicts[key] for key in said if key in verdicts]
+    verdicts, tried = _read_verdicts(store, metric, {get_item_key(one) for one in submitted})
+    judged = [one for one in submitted if get_item_key(one) in verdicts]
+    prints = {verdicts[get_item_key(one)].fingerprint for one in judged}
+    contents = hash_judged_contents(store, metric, judged, prints)
+    rows: dict[ItemKey, dict[str, Annotation]] = {}
+    left_out: dict[LeftOut, list[str]] = {}
+    faults: list[str] = []
+    replaced = 0
+    for key, one, reason, fault in place_annotations(submitted, verdicts.keys(), contents, scale):
+        if fault:
+            faults.append(f"{format_item_key(key)}, {one.annotator}: {fault}")
+        elif reason:
+            left_out.setdefault(reason, []).append(format_item_key(key))
+        else:
+            earlier = rows.setdefault(key, {}).get(one.annotator)
+            replaced += earlier is not None and earlier != one
+            rows[key][one.annotator] = one
+    used = [verdicts[key] for key in rows]
+    unjudged = {format_item_key(key) for key in tried}
+    missing = dict.fromkeys(left_out.get("not_judged", ()))
+    changed = left_out.get("another_text", ())
     return MatchedAnnotations(
-        things=tuple(_build_item(key, said[key], verdicts[key]) for key in said if key in verdicts),
+        things=tuple(_build_item(key, of_item, verdicts[key]) for key, of_item in rows.items()),
         statuses=dict(Counter(one.status for one in given)),
         others=len(annotations) - len(given),
         replaced=replaced,
         faults=tuple(faults),
-        unjudged=tuple(format_item_key(key) for key in said if key not in verdicts and key in tried),
-        strange=tuple(format_item_key(key) for key in said if key not in verdicts and key not in tried),
-        differing=tuple(
-            format_item_key(key) for key, rows in said.items() if key in verdicts and _is_shown_differently(rows)
-        ),
-        changed=tuple(dict.fromkeys(format_item_key(_build_key(one)) for one in away)),
-        outdated=len(away),
+        unjudged=tuple(name for name in missing if name in unjudged),
+        strange=tuple(name for name in missing if name not in unjudged),
+        differing=tuple(format_item_key(key) for key, of_item in rows.items() if _is_shown_differently(of_item)),
+        changed=tuple(dict.fromkeys(changed)),
+        outdated=len(changed),
         judges=tuple(sorted({one.judge for one in used})),
         fingerprints=tuple(sorted({one.fingerprint for one in used})),
     )
+
+
+class PlacedAnnotation(NamedTuple):
+    """An annotation with the key of its item, its value parsed on the scale.
+
+    `reason` is why it does not count, None if it does, and `fault` describes a value that is missing or not on the
+    scale.
+    """
+
+    key: ItemKey
+    annotation: Annotation
+    reason: LeftOut | None = None
+    fault: str = ""
+
+
+def place_annotations(
+    annotations: Iterable[Annotation],
+    judged: Collection[ItemKey],
+    contents: Mapping[ItemKey, str],
+    scale: Scale | None,
+) -> Iterator[PlacedAnnotation]:
+    """Yield each annotation with its item and, if it does not count, the first reason why.
+
+    Args:
+        annotations: The annotations of one metric, of any status.
+        judged: The keys of the items with a judgement.
+        contents: The hash of what the judge was shown of each item, if known.
+        scale: The metric's scale; None accepts any value.
+    """
+    for one in annotations:
+        key = get_item_key(one)
+        if key not in judged:
+            yield PlacedAnnotation(key, one, "not_judged")
+        elif one.status != "submitted":
+            yield PlacedAnnotation(key, one, "unfinished")
+        elif one.value is None:
+            yield PlacedAnnotation(key, one, "unfinished", "is submitted without a value; give one, or another status")
+        elif is_of_other_text(one.content, contents.get(key)):
+            yield PlacedAnnotation(key, one, "another_text")
+        else:
+            try:
+                value = one.value if scale is None else parse_on_scale(scale, one.value)
+            except OffScaleError as error:
+                yield PlacedAnnotation(key, one, "off_scale", str(error))
+            else:
+                yield PlacedAnnotation(key, one if value == one.value else one.model_copy(update={"value": value}))
+
+
+def fill_in_method(annotations: Iterable[Annotation], methods: Collection[str]) -> list[Annotation]:
+    """Return annotations, with the only method of the run filled in if they have none.
+
+    Example:
+        >>> rows = [Annotation(sample_id="q1", metric="tone", annotator="ana", value="Polite")]
+        >>> fill_in_method(rows, ["walk"])[0].method, fill_in_method(rows, ["local", "walk"])[0].method
+        ('walk', '')
+    """
+    if len(methods) != 1:
+        return [*annotations]
+    (only,) = methods
+    return [one if one.method else one.model_copy(update={"method": only}) for one in annotations]
+
+
+def hash_judged_contents(
+    store: Store, metric: str, annotations: Iterable[Annotation], prints: Iterable[str] | None = None
+) -> dict[ItemKey, str]:
+    """Return the hash of what the judge was shown, for the cases of annotations that have a content hash."""
+    wanted = {get_item_key(one)[:2] for one in annotations if one.content is not None}
+    return hash_contents(store, metric, wanted, prints) if wanted else {}
+
+
+def get_item_key(annotation: Annotation) -> ItemKey:
+    """Return the key of the annotated item."""
+    return annotation.sample_id, annotation.method, annotation.item
 
 
 def group_items(
@@ -159,21 +245,6 @@ def is_of_other_text(seen: str | None, now: str | None) -> bool:
     return seen is not None and now is not None and seen != now
 
 
-def resolve_method(one: Annotation, methods: Collection[str]) -> str:
-    """Return the method of an annotation; if it has none and the run has only one, return that one.
-
-    Args:
-        one: The annotation.
-        methods: The methods of the run.
-
-    Example:
-        >>> said = Annotation(sample_id="q1", metric="tone", annotator="ana", value="Polite")
-        >>> resolve_method(said, ["walk"]), resolve_method(said, ["local", "walk"])
-        ('walk', '')
-    """
-    return next(iter(methods)) if not one.method and len(methods) == 1 else one.method
-
-
 def format_item_key(key: ItemKey) -> str:
     """Format the key of an item.
 
@@ -183,50 +254,6 @@ def format_item_key(key: ItemKey) -> str:
     """
     rest = ", ".join(part for part in key[1:] if part)
     return f"{key[0]} ({rest})" if rest else key[0]
-
-
-def _fill_in_method(store: Store, metric: str, given: Sequence[Annotation]) -> Sequence[Annotation]:
-    """Return annotations, with the only method of the run filled in if they have none."""
-    if all(one.method for one in given):
-        return given
-    methods = {method for _, method, of, *_ in store.scores() if of == metric}
-    return [one.model_copy(update={"method": resolve_method(one, methods)}) for one in given]
-
-
-def _build_key(one: Annotation) -> ItemKey:
-    """Return the key of the annotated item."""
-    return one.sample_id, one.method, one.item
-
-
-def _hash_judged_contents(
-    store: Store, metric: str, submitted: Iterable[Annotation], verdicts: Mapping[ItemKey, _ItemVerdict]
-) -> dict[ItemKey, str]:
-    """Return the hash of what the judge was shown, for items whose annotations have a content hash."""
-    asked = {_build_key(one) for one in submitted if one.content is not None} & verdicts.keys()
-    if not asked:
-        return {}
-    prints = {verdicts[key].fingerprint for key in asked}
-    return hash_contents(store, metric, {key[:2] for key in asked}, prints)
-
-
-def _group_by_item(
-    submitted: Iterable[Annotation], scales: Mapping[str, Scale]
-) -> tuple[SubmittedAnnotations, list[str], int]:
-    """Return the submitted annotations by item and annotator, the errors, and the number of replaced annotations."""
-    said: SubmittedAnnotations = {}
-    faults: list[str] = []
-    replaced = 0
-    for one in submitted:
-        key = _build_key(one)
-        try:
-            read = parse_annotation_value(one, scales)
-        except OffScaleError as error:
-            faults.append(f"{format_item_key(key)}, {one.annotator}: {error}")
-            continue
-        earlier = said.setdefault(key, {}).get(one.annotator)
-        replaced += earlier is not None and earlier != read
-        said[key][one.annotator] = read
-    return said, faults, replaced
 
 
 class _ItemVerdict(NamedTuple):
@@ -263,29 +290,22 @@ def _read_verdicts(
     return verdicts, tried
 
 
-def _build_item(key: ItemKey, said: Mapping[str, Annotation], verdict: _ItemVerdict) -> AnnotatedItem:
+def _build_item(key: ItemKey, rows: Mapping[str, Annotation], verdict: _ItemVerdict) -> AnnotatedItem:
     """Build the item from its verdict and the annotation of each annotator."""
-    first = next(iter(said.values()))
+    first = next(iter(rows.values()))
     return AnnotatedItem(
         sample_id=key[0],
         method=key[1],
         item=key[2],
         tags=verdict.tags,
         judgement=verdict.judgement,
-        values=dict(_iterate_values(said)),
+        values={annotator: one.value for annotator, one in rows.items() if one.value is not None},
         weight=first.weight,
         stratum=first.stratum,
-        suggested=any(one.suggested for one in said.values()),
+        suggested=any(one.suggested for one in rows.values()),
     )
 
 
-def _is_shown_differently(said: Mapping[str, Annotation]) -> bool:
+def _is_shown_differently(rows: Mapping[str, Annotation]) -> bool:
     """Return whether annotators were shown different contents."""
-    return len({one.content for one in said.values() if one.content is not None}) > 1
-
-
-def _iterate_values(said: Mapping[str, Annotation]) -> Iterator[tuple[str, Value]]:
-    """Yield each annotator with the value they gave, if any."""
-    for annotator, one in said.items():
-        if one.value is not None:
-            yield annotator, one.value
+    return len({one.content for one in rows.values() if one.content is not None}) > 1

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypedDict, Unpack
 
 from greval._util.arguments import build_unknown_name_error, check_options, resolve_run_folder
 from greval.errors import DataError
-from greval.records.annotation import Annotation
 from greval.records.scale_direction import find_direction
-from greval.runs.run_reader import ItemKey
+from greval.runs.score_columns import JudgedColumns, read_judged_columns
 from greval.runs.store import Store
 from greval.stats.interval import LEVEL, check_level
 from greval.stats.mean_interval import ClusterSums
 from greval.stats.sampling import WeightedSample
+from greval.stats.summary import METHOD, NO_VALUE
 from greval.trust.annotations.files import AnnotationSource, load_annotations
-from greval.trust.annotations.judged_items import hash_contents
+from greval.trust.annotations.matching import fill_in_method, hash_judged_contents
 from greval.trust.estimates.cells import EstimateCell, iterate_cells, select_items, sum_by_question
 from greval.trust.estimates.figures import (
     REFUSED,
@@ -27,10 +27,10 @@ from greval.trust.estimates.figures import (
     compute_figures,
     compute_judge_figure,
 )
-from greval.trust.estimates.judged import NO_VALUE, JudgedColumns, read_judged_columns
 from greval.trust.estimates.labels import ItemLabels, build_labels
 from greval.trust.estimates.records import DrawnBy, Estimate, EstimateFigure, EstimateRow
 from greval.trust.estimates.sampling_design import infer_design
+from greval.trust.estimates.warnings import find_failures
 
 if TYPE_CHECKING:
     import numpy as np
@@ -113,12 +113,15 @@ def estimate(
     check_options(options, EstimateOptions, "estimate")
     level = check_level(options.get("level", LEVEL))
     folder = resolve_run_folder(run)
-    tags = tuple(tag for tag in ((by,) if isinstance(by, str) else by) if tag != "method")
+    tags = tuple(tag for tag in ((by,) if isinstance(by, str) else by) if tag != METHOD)
     all_given = load_annotations(folder, annotations)
-    people = tuple(one for one in all_given.annotations if one.metric == metric)
-    found = read_judged_columns(folder, metric, by=tags, wanted={(one.sample_id, one.method) for one in people})
-    _check_baseline(found, baseline, folder)
-    labels = build_labels(people, found, _hash_judged_contents(folder, metric, people, found))
+    people = [one for one in all_given.annotations if one.metric == metric]
+    with Store.open(folder) as store, store.snapshot():
+        found = read_judged_columns(store, metric, by=tags, wanted={(one.sample_id, one.method) for one in people})
+        _check_baseline(found, baseline, folder)
+        people = fill_in_method(people, found.methods)
+        contents = hash_judged_contents(store, metric, people)
+    labels = build_labels(people, found, contents)
     if len(labels.found) < 2:  # noqa: PLR2004 - a spread needs two
         raise DataError(_format_too_few(labels, metric))
     drawn = infer_design(found, labels, options.get("drawn_by"))
@@ -145,20 +148,8 @@ def estimate(
         refused=drawn.unlike,
         rows=tuple(rows),
         unread=all_given.unread,
-        warnings=(*labels.warnings, *drawn.warnings, *_find_failure_warning(found)),
+        warnings=(*labels.warnings, *drawn.warnings, *find_failures(found.statuses)),
     )
-
-
-def _hash_judged_contents(
-    folder: Path, metric: str, people: Sequence[Annotation], found: JudgedColumns
-) -> Mapping[ItemKey, str]:
-    """Return the hash of what the judge was shown, for items whose annotations have a content hash."""
-    told = [one for one in people if one.content is not None]
-    wanted = {(one.sample_id, method) for one in told for method in ((one.method,) if one.method else found.methods)}
-    if not wanted:
-        return {}
-    with Store.open(folder) as store, store.snapshot():
-        return hash_contents(store, metric, wanted)
 
 
 def _check_baseline(found: JudgedColumns, baseline: str | None, folder: Path) -> None:
@@ -173,10 +164,9 @@ def _check_baseline(found: JudgedColumns, baseline: str | None, folder: Path) ->
 
 def _format_too_few(labels: ItemLabels, metric: str) -> str:
     """Format the error message for too few labels."""
-    lacking = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in labels.not_used if count)
-    told = f"; of its annotations {lacking}" if lacking else ""
-    count = len(labels.found)
-    return f"{metric}: an estimate needs two labels of judged things at least, there is {count or 'none'}{told}"
+    unused = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in labels.not_used if count)
+    why = f"; its other annotations: {unused}" if unused else ""
+    return f"{metric}: an estimate needs labels of at least two judged items, got {len(labels.found)}{why}"
 
 
 def _build_targets(found: JudgedColumns, labels: ItemLabels, drawn: WeightedSample) -> Iterator[_EstimateTarget]:
@@ -217,7 +207,7 @@ def _build_row(
     of_questions = sum_by_question(found, of, target.verdicts)
     judge = compute_judge_figure(*of_questions, target.reach, level=rules.level, mean=mean)
     places = np.array([label.place for label in labels.found])
-    none = EstimateFigure(reason=rules.unlike or "no judged thing")
+    none = EstimateFigure(reason=rules.unlike or "no judged item")
     if not count:
         return EstimateRow(**told, labels=0, judge=judge, labels_only=none, prediction_powered=none, rogan_gladen=none)
     sides = [side.build_side(target.verdicts, places, sign) for side, sign in zip(of, (1.0, -1.0), strict=False)]
@@ -237,9 +227,3 @@ def _build_row(
         sensitivity=both.rates and both.rates.sensitivity,
         specificity=both.rates and both.rates.specificity,
     )
-
-
-def _find_failure_warning(found: JudgedColumns) -> Iterator[str]:
-    """Yield a warning if cases failed."""
-    if count := found.statuses["failed"]:
-        yield f"{count} of {found.statuses.total()} cases failed: the estimate is of the judged ones only"

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from greval.runs.score_columns import JudgedColumns
 from greval.stats.prediction_powered import EstimateTerm
-from greval.trust.estimates.judged import JudgedColumns
 
 if TYPE_CHECKING:
     import numpy as np

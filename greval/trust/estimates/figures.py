@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     Integers = NDArray[np.int64]
 
 REFUSED = (
-    "refused: things were drawn for annotation with different probabilities, so the plain mean of their labels is "
+    "refused: items were sampled for annotation with different probabilities, so the plain mean of their labels is "
     "that of the sample, not of the run"
 )
 QUARTER = 0.25
@@ -223,7 +223,7 @@ def compute_judge_figure(
         mean: Whether the figure is a mean rather than a difference.
     """
     if not len(sums):
-        return EstimateFigure(reason="no judged thing" if mean else "no question that both have")
+        return EstimateFigure(reason="no judged item" if mean else "no question that both have")
     if mean:
         interval = mean_interval(sums, sizes, reach.number_range, level=level)
         return EstimateFigure(value=ClusterSums(sums, sizes).mean, interval=interval)

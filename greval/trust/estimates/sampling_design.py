@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from greval.errors import DataError
+from greval.runs.score_columns import JudgedColumns
 from greval.stats.prediction_powered import EstimateTerm, estimate_from_labels
 from greval.stats.random_draw import find_unlike_column
 from greval.stats.sampling import WeightedSample, build_weighted_sample
-from greval.trust.estimates.judged import JudgedColumns
 from greval.trust.estimates.labels import ItemLabels
 from greval.trust.estimates.records import DrawnBy
+from greval.trust.estimates.warnings import find_sample_warnings
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,15 +24,13 @@ if TYPE_CHECKING:
 REJECTION_LEVEL = 0.0001
 """The significance level: a random sample is rejected at most once in ten thousand times."""
 UNWEIGHTED = (
-    "things were drawn from several strata, and all have the weight 1, which is that of things that were all labelled. "
-    "Give each annotation the weight it was drawn with, 1 by its probability"
+    "items were sampled from several strata, and all have the weight 1, which is that of items that were all labelled; "
+    "give each annotation its sampling weight, 1 / probability"
 )
 ONE_QUESTION = (
-    "all labels are of one question, whose things were labelled together: an estimate needs labels of two questions "
-    "at least. Label another question, or say that things were drawn one by one (--drawn-by items)"
+    "all labels are of one question, whose items were labelled together: an estimate needs labels of at least two "
+    "questions; label another question, or state that single items were sampled (--drawn-by items)"
 )
-MIN_ITEMS = 30
-"""With fewer single items intervals are rough. `figures.MIN_QUESTIONS` has the limits for whole questions."""
 
 
 class SamplingDesign(NamedTuple):
@@ -74,11 +72,11 @@ def infer_design(judged: JudgedColumns, labels: ItemLabels, sampling_unit: Drawn
     )
     if found.unit_count < 2:  # noqa: PLR2004 - a spread needs two
         raise DataError(ONE_QUESTION)
-    warnings = (*_find_joined_strata(found), *_find_few_items(found))
+    warnings = tuple(find_sample_warnings(found))
     if labels.enriched:
-        return SamplingDesign(
-            found, by, None, (*warnings, *_find_weight_warning(_describe_unlike_weighted(judged, places, frame, found)))
-        )
+        if unlike := _describe_unlike_weighted(judged, places, frame, found):
+            warnings = (*warnings, f"the weights may be wrong: weighted by them, {unlike}")
+        return SamplingDesign(found, by, None, warnings)
     if labels.unweighted and labels.drawn < frame.sum():
         return SamplingDesign(found, by, UNWEIGHTED, warnings)
     return SamplingDesign(found, by, _describe_unlike(judged, places, frame, by), warnings)
@@ -143,24 +141,6 @@ def _build_columns(judged: JudgedColumns) -> list[Floats]:
 def _format_not_random(labelled: float, whole: float) -> str:
     """Format the message that the labelled items are not a random sample."""
     return (
-        f"the judge's mean is {labelled:.3g} on the labelled things and {whole:.3g} on all: they are "
-        "no random sample. Give each annotation the weight it was drawn with, 1 by its probability"
+        f"the judge's mean is {labelled:.3g} on the labelled items and {whole:.3g} on all: they are "
+        "no random sample; give each annotation its sampling weight, 1 / probability"
     )
-
-
-def _find_joined_strata(found: WeightedSample) -> Iterator[str]:
-    """Yield a warning about strata with a single label."""
-    if found.joined:
-        yield f"strata with a single label: {found.joined}; each counts with the stratum whose weights are nearest"
-
-
-def _find_few_items(found: WeightedSample) -> Iterator[str]:
-    """Yield a warning if few items were sampled."""
-    if found.unit_count < MIN_ITEMS and not found.clustered:
-        yield f"only {found.unit_count} labelled things were drawn: with fewer than {MIN_ITEMS} intervals are rough"
-
-
-def _find_weight_warning(unlike: str | None) -> Iterator[str]:
-    """Yield a warning if the weights may be wrong."""
-    if unlike:
-        yield f"the weights may be wrong: weighted by them, {unlike}"

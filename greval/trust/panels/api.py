@@ -191,7 +191,7 @@ def _read_people(
     unread = [*(row for part in taken for row in part.unread), *found.faults]
     troubles = (
         *find_sample_warnings(found),
-        *([f"{tied} things are not held against people, who are tied"] if tied else []),
+        *([f"{tied} items are not compared with people, who are tied"] if tied else []),
         *([] if said else ["no annotation of people matches a verdict of the panel"]),
         *find_left_out_warnings(found, unread),
     )
@@ -216,9 +216,10 @@ def _find_warnings(table: _PanelItems, ties: int) -> Iterator[str]:
     if table.between:
         yield f"{table.between} left out: a verdict is a mean of repeats that lies between two levels"
     if ties:
-        yield f"{ties} of {len(table.things)} things have no verdict of the panel: it is tied on them"
+        yield f"{ties} of {len(table.things)} items have no verdict of the panel, which is tied on them"
     if len(table.things) < MIN_ITEMS:
-        yield f"only {len(table.things)} thing{'s' if len(table.things) > 1 else ''}: intervals of so few are rough"
+        items = "item" if len(table.things) == 1 else "items"
+        yield f"only {len(table.things)} {items}: with fewer than {MIN_ITEMS}, intervals are rough"
 
 
 def _build_annotation(thing: AnnotatedItem, metric: str, table: _PanelItems) -> Annotation:

@@ -24,7 +24,7 @@ OTHER, THIS = "the other side", "this side"
 PAIR = 2
 MIN_JUDGES = 3
 NO_OUTLIER = "no judge agrees with the others clearly less than the rest do"
-TIED = "there is no verdict to hold it against: all are tied"
+TIED = "no verdict to compare with: all are tied"
 
 
 class PanelSettings(NamedTuple):
@@ -117,7 +117,7 @@ def _compare_with_people(
     """
     known = [thing for thing in things if thing.key in settings.said]
     if not known:
-        return SideAgreement(n=0, why="no thing of these has a verdict of people")
+        return SideAgreement(n=0, why="people gave no verdict on these items")
     return _compare_sides(
         known,
         {key: None if verdicts[key] is None else said for key, said in settings.said.items() if key in verdicts},

@@ -44,7 +44,7 @@ def test_people_are_right_and_ties_are_left_out(run):
     whole = found.groups[0]
     assert whole.things == 18
     assert whole.judge.figures["accuracy"].value == 1
-    assert any(line.startswith("2 things are left out: people are tied") for line in found.warnings)
+    assert any(line.startswith("2 items are left out because people are tied") for line in found.warnings)
     assert whole.people.pairs[0].n == 20
     assert whole.people.pairs[0].figures["accuracy"].value == pytest.approx(0.9)
 
@@ -71,7 +71,7 @@ def test_each_annotation_may_count_by_itself(run):
 def test_one_annotator_has_no_ceiling(run):
     """One annotator: the agreement of people is not known, and says why; nothing stands in for it."""
     people = agreement(run, "right", said("right", "ana", MOSTLY)).groups[0].people
-    assert people.why == "one annotator only: have some things annotated twice"
+    assert people.why == "one annotator only: have some items annotated twice"
     assert people.figures == {}
     assert people.pairs == ()
 
@@ -94,7 +94,7 @@ def test_without_texts_the_floor_says_so(tmp_path):
     assert bare.baselines[1].why == "the run holds no texts of the annotated items"
     one = write(tmp_path / "one", "right", YES, questions=["q"] * 20, texts=TEXTS)
     floors = agreement(one, "right", said("right", "ana", MOSTLY, questions=["q"] * 20)).groups[0].baselines
-    assert floors[1].why.startswith("needs things of two questions")
+    assert floors[1].why.startswith("needs items of two questions")
 
 
 def test_an_enriched_sample_is_told_and_weighted(run):
@@ -211,7 +211,7 @@ def test_a_single_thing_is_no_error(tmp_path):
     run = write(tmp_path / "run", "right", ["Yes"])
     found = agreement(run, "right", said("right", "ana", ["Yes"]))
     assert found.groups[0].judge.figures["kappa"].reason == "both sides use one and the same category only"
-    assert any("only 1 annotated thing:" in line for line in found.warnings)
+    assert any("only 1 annotated item:" in line for line in found.warnings)
 
 
 def test_what_does_not_count_is_told(tmp_path):
@@ -219,7 +219,7 @@ def test_what_does_not_count_is_told(tmp_path):
     run = write(tmp_path / "run", "right", ["Yes", "No", FAILED, "No"], judges=["j", "k", "k", "k"])
     rows = said("right", "ana", ["Yes", "Maybe", "Yes", "No", "No"], suggested=True)
     told = "\n".join(agreement(run, "right", rows).warnings)
-    for part in ("MIXED: these verdicts are of 2 judges", "2 of 2 things", "are not in the run: q4", "q2", "'Maybe'"):
+    for part in ("MIXED: these verdicts are of 2 judges", "2 of 2 items", "are not in the run: q4", "q2", "'Maybe'"):
         assert part in told
 
 

@@ -442,7 +442,7 @@ def test_ties_and_seen_verdicts_are_told(better):
     assert found.labels == COUNT - 5
     assert found.annotators == ("ana",)
     assert [line.split(" left")[0] for line in found.warnings if "tied" in line] == ["5"]
-    assert any("3 of 48 things were annotated with the judge's verdict in sight" in line for line in found.warnings)
+    assert any("3 of 48 items were annotated by people who saw the judge's verdict" in line for line in found.warnings)
 
 
 def test_examples_hold_what_is_asked_for_in_notes_and_shown_of_tags(tmp_path):

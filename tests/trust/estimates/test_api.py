@@ -115,7 +115,7 @@ def test_single_things_and_a_whole_run_need_no_number_of_questions(world, tmp_pa
     things = [world.label("walk", n) for n in world.rng.choice(400, 12, replace=False)]
     found = estimate(world.run, "right", annotations=things, drawn_by="items")
     assert found.rows[0].prediction_powered.interval
-    assert any("only 12 labelled things" in line and "rough" in line for line in found.warnings)
+    assert any("only 12 sampled items" in line and "rough" in line for line in found.warnings)
     small = write(tmp_path, {("walk", "depth"): [(1, 2), (3, 5), (2, 2)]})
     every = [said(f"q{n}", 4, metric="depth", item=f"c{item}") for n in range(3) for item in range(2)]
     row = estimate(small, "depth", every, drawn_by="questions").rows[0]
@@ -128,7 +128,7 @@ def test_plain_figures_are_refused_on_an_enriched_sample(world):
     assert (found.enriched, found.drawn_by) == (True, "items")
     for row in found.rows:
         assert row.plain.value is None
-        assert row.plain.reason.startswith("refused: things were drawn for annotation with different probabilities")
+        assert row.plain.reason.startswith("refused: items were sampled for annotation with different probabilities")
     assert holds(found.rows[0].prediction_powered, world.truth["walk"].mean())
     assert holds(found.rows[2].prediction_powered, world.truth["walk"].mean() - world.truth["local"].mean())
 
@@ -143,7 +143,7 @@ def test_enriched_sample_without_weights_is_seen(world):
     assert walk.judge.value is not None
     for figure in (walk.labels_only, walk.prediction_powered, walk.rogan_gladen):
         assert figure.value is None
-        assert "they are no random sample. Give each annotation the weight" in figure.reason == found.refused
+        assert "they are no random sample; give each annotation its sampling weight" in figure.reason == found.refused
 
 
 def test_weights_that_do_not_fit_are_told(world):
@@ -179,7 +179,7 @@ def test_a_file_of_annotations_and_methods_without_questions(tmp_path):
     write_annotations([said(f"q{n}", 1) for n in range(3)], tmp_path / "people.jsonl")
     row = estimate(run, "right", tmp_path / "people.jsonl", baseline="local").rows[-1]
     assert (row.judged, row.judge.reason) == (0, "no question that both have")
-    assert row.prediction_powered.reason == "no judged thing"
+    assert row.prediction_powered.reason == "no judged item"
 
 
 def test_strata_without_weights_are_refused(world):
@@ -246,7 +246,7 @@ def test_labels_of_one_question_are_too_few(tmp_path):
     """Where whole questions were labelled, one of them tells nothing of a spread: it is said, and what to do."""
     run = write(tmp_path, {("walk", "depth"): [(1, 2, 3), (2, 2, 4)]})
     labels = [said("q0", value, metric="depth", item=f"c{item}") for item, value in enumerate((1, 3, 3))]
-    with pytest.raises(DataError, match=r"all labels are of one question.*Label another question.*--drawn-by items"):
+    with pytest.raises(DataError, match=r"all labels are of one question.*label another question.*--drawn-by items"):
         estimate(run, "depth", annotations=labels)
     assert estimate(run, "depth", annotations=labels, drawn_by="items").rows[0].labels == 3
 
@@ -326,9 +326,9 @@ def test_what_is_no_label_is_counted(tmp_path):
         "tied": 0,
     }
     assert found.labels == 5
-    assert any("2 of 7 things that were drawn have no label" in line for line in found.warnings)
+    assert any("2 of 7 sampled items have no label" in line for line in found.warnings)
     assert any("1 of 10 cases failed" in line for line in found.warnings)
-    assert any("only 5 labelled things" in line for line in found.warnings)
+    assert any("only 5 sampled items" in line for line in found.warnings)
 
 
 def test_ties_of_categories_are_left_open(tmp_path):
@@ -354,7 +354,7 @@ def test_drawn_and_unlabelled_things_are_made_up_for(world):
     assert found.rows[0].labels == whole.rows[0].labels - 20
     assert found.rows[0].labels_only.value == pytest.approx(whole.rows[0].labels_only.value, abs=0.1)
     assert holds(found.rows[0].prediction_powered, world.truth["walk"].mean())
-    assert any("20 of 120 things that were drawn have no label" in line for line in found.warnings)
+    assert any("20 of 120 sampled items have no label" in line for line in found.warnings)
 
 
 def test_degenerate_labels_are_told(world):
@@ -399,15 +399,13 @@ def test_no_number_is_ever_lost(tmp_path):
 def test_errors_say_what_to_do(world, tmp_path):
     """No labels, an unknown metric, method or tag, and no run: each is said in a line."""
     labels = world.at_random(10)
-    with pytest.raises(DataError, match="right: an estimate needs two labels of judged things at least, there is none"):
+    with pytest.raises(DataError, match="right: an estimate needs labels of at least two judged items, got 0"):
         estimate(world.run, "right", annotations=[])
     with pytest.raises(DataError, match=r"'wolk'.*walk"):
         estimate(world.run, "right", annotations=labels, baseline="wolk")
     with pytest.raises(DataError, match=r"colour.*area"):
         estimate(world.run, "right", annotations=labels, by="colour")
-    with pytest.raises(
-        DataError, match="two labels of judged things at least, there is 1; of its annotations 1 not judged"
-    ):
+    with pytest.raises(DataError, match="at least two judged items, got 1; its other annotations: 1 not judged"):
         estimate(world.run, "right", annotations=[labels[0], said("q999", 1)])
     with pytest.raises(DataError, match="level: expected a number between 0 and 1"):
         estimate(world.run, "right", annotations=labels, level=95)

@@ -45,6 +45,6 @@ def test_a_label_of_another_text_is_no_label(tmp_path):
     judged(run, {1, 2, 3, 30})
     found = estimate(run, "tone", rows)
     assert (found.labels, found.not_used.another_text) == (17, 3)
-    assert any(line.startswith("3 of 20 things that were drawn have no label") for line in found.warnings)
+    assert any(line.startswith("3 of 20 sampled items have no label") for line in found.warnings)
     plain = [one.model_copy(update={"content": None}) for one in rows]
     assert estimate(run, "tone", plain).labels == 20

@@ -232,9 +232,7 @@ def test_judges_who_are_always_tied_are_told(tmp_path):
     """Where the others never have a verdict the figures against them are missing with the reason."""
     found = panel(runs(tmp_path, "graded", ["Relevant"] * 4, ["Partly"] * 4, ["Irrelevant"] * 4), "graded")
     assert found.groups[0].ties == 4
-    assert {seat.others.why for seat in found.groups[0].seats} == {
-        "there is no verdict to hold it against: all are tied"
-    }
+    assert {seat.others.why for seat in found.groups[0].seats} == {"no verdict to compare with: all are tied"}
     assert "undefined" in found.why_none
 
 
@@ -289,9 +287,9 @@ def test_labels_that_do_not_count_or_lean_are_told(tmp_path):
     found = panel(folders, "graded", annotations=rows)
     assert found.groups[0].people.n <= 10
     text = "\n".join(found.warnings)
-    assert "ENRICHED SAMPLE: the annotated things were not drawn evenly" in text
-    assert "1 of 10 things were annotated with the judge's verdict in sight" in text
-    assert "1 annotated things are not in the run: q99" in text
+    assert "ENRICHED SAMPLE: the annotated items were sampled with different probabilities" in text
+    assert "1 of 10 items were annotated by people who saw the judge's verdict" in text
+    assert "1 annotated items are not in the run: q99" in text
     assert "1 rows cannot be read:" in text
     assert "Marvellous" in text
 
