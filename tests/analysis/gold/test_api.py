@@ -1,4 +1,4 @@
-"""Gold: what a check finds, where, and how gold of another file is joined to cases."""
+"""Checks of gold: as a function, over files, and from the command line."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ import greval
 from greval import Case, DataError, Gold, RowFault, Sample, evaluate, load_metric, read_cases
 from greval.analysis.comparison.api import compare
 from greval.analysis.gold.api import check_gold
-from greval.analysis.gold.rules import Finding
 from greval.cli.gold import app
 from greval.datasets.gold import read_gold, with_gold
 from greval.records.inventory import Inventory
 
 EDGE = ("Ada", "wrote", "Notes")
+
+
 INDEX = Inventory(
     documents=frozenset({"d1"}),
     nodes={"Ada": ("d1",), "Notes": ("d1",), "Charles": ("d1",)},
@@ -65,75 +66,6 @@ def test_a_question_without_gold():
     assert "names nothing" in only(told(essential_docs=[], helpful_docs=[]))
 
 
-def test_edges_whose_nodes_are_unknown():
-    """The ends of an expected edge must be among the expected nodes, where these are told, and in the index."""
-    asked = {"expected_edges": [EDGE], "start_nodes": ["Ada"]}
-    assert "Notes not among expected_nodes" in only(told(**asked, expected_nodes=["Ada"]))
-    assert told(**asked, expected_nodes=["Notes"]) == []
-    assert told(expected_edges=[EDGE]) == []
-    message = only(told(INDEX, expected_edges=[("Ada", "wrote", "Letters")]))
-    assert "gold.expected_edges: no node Letters in the index" in message
-    assert "Charles -wrote-> Notes not in the index" in only(
-        told(INDEX, expected_edges=[("Charles", "wrote", "Notes")])
-    )
-    assert told(INDEX, expected_edges=[("Notes", "written_by_label_of_gold", "Countess")]) == []
-
-
-def test_related_tells_no_relation():
-    """An edge of gold that is only `related` fits a described one of the index, and the other way round."""
-    described = {("Ada", "wrote in 1843", "Notes"): ("d1",), ("Ada", "related", "Charles"): ("d1",)}
-    index = Inventory(nodes=INDEX.nodes, edges=described)
-    assert told(index, expected_edges=[("Ada", "related", "Notes"), ("Charles", "related", "Ada")]) == []
-    assert told(index, expected_edges=[("Ada", "wrote in 1843", "Charles")]) == []
-    other = Inventory(nodes=INDEX.nodes, edges={**described, ("Ada", "met", "Notes"): ("d1",)})
-    assert told(other, expected_edges=[("Ada", "MET", "Charles")]) == []
-    lost = Inventory(nodes=INDEX.nodes, edges={EDGE: ("d1",), ("Charles", "met", "Ada"): ("d1",)})
-    assert "Ada -met-> Notes not in the index" in only(told(lost, expected_edges=[("Ada", "met", "Notes")]))
-    assert "Charles -related-> Notes not in" in only(told(lost, expected_edges=[("Charles", "related", "Notes")]))
-
-
-def test_a_start_node_need_not_be_expected():
-    """Where start nodes are not told an end may be one, unless an edge or an expected node shows that it is not."""
-    assert "if the walk begins there" in only(told(expected_edges=[EDGE], expected_nodes=["Notes"]), "remark")
-    chain = [EDGE, ("Grace", "read", "Letters")]
-    assert "Grace, Letters not among" in only(told(expected_edges=chain, expected_nodes=["Ada", "Notes"]))
-    assert [level for level, _ in told(expected_edges=[EDGE], expected_nodes=["Ada", "Note"])] == ["fault", "remark"]
-
-
-def test_documents_and_nodes_that_are_in_no_index():
-    """Documents, expected nodes and start nodes must be in the index."""
-    assert "gold.essential_docs: d2, d3 not in the index" in only(told(INDEX, essential_docs=["d1", "d2", "d3"]))
-    assert "gold.helpful_docs: d4" in only(told(INDEX, essential_docs=["d1"], helpful_docs=["d4"]))
-    assert "gold.start_nodes: no node Grace" in only(told(INDEX, start_nodes=["Grace"]))
-    assert "gold.expected_nodes: no node Grace" in only(told(INDEX, expected_nodes=["Grace"]))
-    assert told(Inventory(), essential_docs=["d9"], expected_nodes=["x"], expected_edges=[("x", "y", "x")]) == []
-
-
-def test_names_that_contradict_each_other():
-    """A document is essential or helpful, and a name stands for one node."""
-    assert "d1 is essential too" in only(told(essential_docs=["d1"], helpful_docs=["d1", "d2"]))
-    shared = {"Ada": ["A."], "Augusta": ["a."]}
-    assert "'a.' stands for Ada and Augusta" in only(told(expected_nodes=["Ada", "Augusta"], aliases=shared))
-    own = {"Ada": ["Augusta"], "Augusta": []}
-    assert "'augusta' stands for" in only(told(expected_nodes=["Ada", "Augusta"], aliases=own))
-    assert "gold.start_nodes: Grace on no expected edge" in only(told(expected_edges=[EDGE], start_nodes=["Grace"]))
-
-
-def test_what_may_not_be_meant_is_a_remark():
-    """Empty lists, names listed twice, nodes on no edge and idle aliases are remarks, not faults."""
-    assert "leave it out if it is not known" in only(told(essential_docs=["d1"], expected_edges=[]), "remark")
-    assert "d1 more than once" in only(told(essential_docs=["d1", "d1"]), "remark")
-    loose = told(expected_edges=[EDGE], expected_nodes=["Ada", "Notes", "Grace"])
-    assert "Grace on no expected edge" in only(loose, "remark")
-    assert "Grace is named nowhere else" in only(told(expected_nodes=["Ada"], aliases={"Grace": ["G."]}), "remark")
-
-
-def test_empty_names_are_faults():
-    """A name without a letter is a fault of whatever list it is in."""
-    assert "holds an empty name" in only(told(essential_docs=["d1", " "]))
-    assert "an edge is (source, label, target)" in only(told(expected_edges=[("Ada", "wrote", "")]))
-
-
 def test_one_sample_of_several_methods_is_checked_once():
     """Rows of several methods with one gold are one sample; what they disagree on is told with the first's place."""
     same = [Case(id="q1", method=m, question="?", gold={"essential_docs": [""]}) for m in "ab"]
@@ -152,12 +84,6 @@ def test_one_question_under_two_ids_is_a_remark():
     assert "a asks the same" in found[0].message
 
 
-def test_a_finding_reads_as_a_line():
-    """A finding is printed with its place, its sample, and whether it is a remark."""
-    assert str(Finding(place="f:3", sample_id="q1", message="bad")) == "f:3: q1: bad"
-    assert str(Finding(place="q1", sample_id="q1", level="remark", message="odd")) == "q1: remark: odd"
-
-
 @given(st.integers(0, 10_000))
 def test_planted_gold_is_good_where_nothing_was_lost(seed):
     """Gold that a generator drew from its own graph has no faults, and none against a whole index."""
@@ -171,9 +97,6 @@ def test_the_shipped_cases_have_good_gold():
     reading = read_cases(Path(greval.__file__).parent / "demo" / "cases.jsonl")
     found = check_gold(case for case in reading if isinstance(case, Case))
     assert [(one.sample_id, one.level) for one in found] == [("q19", "remark"), ("q20", "remark")]
-
-
-# Files
 
 
 @pytest.fixture
@@ -239,16 +162,6 @@ def test_grades_reach_ndcg_and_comparisons(tmp_path):
     one, other = compare(run, baseline="other").contrasts
     assert (one.method_mean, one.baseline_mean) == (1, pytest.approx(1 / 3))
     assert (other.metric, other.method_mean, other.baseline_mean) == ("mrr", 1, 0)
-
-
-def test_grades_that_contradict_the_lists():
-    """A document that is listed as relevant and graded as not relevant is a fault, and one that no index has."""
-    assert only(told(essential_docs=["d1"], grades={"d1": 0})) == (
-        "gold.essential_docs: d1 graded 0 or less in gold.grades; keep one of the two"
-    )
-    assert only(told(grades={" ": 2})) == "gold.grades: holds an empty name; take it out"
-    assert only(told(INDEX, grades={"d1": 3, "d8": 1, "d9": 0})).startswith("gold.grades: d8 not in the index")
-    assert told(INDEX, grades={"d1": 3}) == []
 
 
 IDS = ("q11", "q12", "q13", "q14")

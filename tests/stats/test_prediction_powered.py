@@ -1,4 +1,4 @@
-"""The formulas of estimates: unbiased over all samples, the same as other tools, told where they are undefined."""
+"""Prediction-powered estimates: unbiased over all samples, and the same as other tools."""
 
 from itertools import combinations
 
@@ -22,6 +22,8 @@ from greval.stats.sampling import EstimateSpread, build_weighted_sample
 
 TINY = 1e-9
 """So near are values that labels without a fault are believed."""
+
+
 RATES = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=8, max_size=40)
 
 
@@ -43,6 +45,8 @@ def every_sample(labels, verdicts, count):
 
 
 LABELS = np.array([1.0, 3.0, 4.0, 4.0, 5.0, 2.0, 2.5])
+
+
 VERDICTS = np.array([2.0, 3.0, 3.0, 5.0, 4.0, 2.0, 1.0])
 
 
@@ -56,53 +60,6 @@ def test_estimate_and_variance_are_right_over_all_samples(power):
     values = np.array([one.value for one, _ in found])
     assert values.mean() == pytest.approx(LABELS.mean())
     assert np.mean([one.spread.variance for one, _ in found]) == pytest.approx(values.var())
-
-
-def test_variance_of_strata_is_right_over_all_samples():
-    """Two strata of different shares: the weighted mean is the truth on average, and its variance is known."""
-    parts = np.array([0, 1, 4]), np.array([2, 3, 5, 6])
-    values, variances = [], []
-    for one in combinations(parts[0], 2):
-        for other in combinations(parts[1], 2):
-            places = np.array([*one, *other])
-            sample = build_weighted_sample(np.array([1.5, 1.5, 2.0, 2.0]), np.array([0, 0, 1, 1]), population=7)
-            found = estimate_from_labels(sample, whole(VERDICTS, places), LABELS[places], width=TINY)
-            values.append(found.value)
-            variances.append(found.spread.variance)
-    assert np.mean(values) == pytest.approx(LABELS.mean())
-    assert np.mean(variances) == pytest.approx(np.var(values))
-
-
-def test_questions_drawn_whole_are_clusters():
-    """Where whole questions are drawn, the variance is that of questions, not of the things in them."""
-    labels = np.array([0.0, 0.0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 1.0, 0.0])
-    question = np.repeat(np.arange(5), 2)
-    found = []
-    for chosen in combinations(range(5), 3):
-        places = np.flatnonzero(np.isin(question, chosen))
-        sample = build_weighted_sample(np.ones(6), units=question[places], population=10)
-        found.append(estimate_from_labels(sample, whole(labels, places), labels[places], width=TINY))
-    assert np.mean([one.spread.variance for one in found]) == pytest.approx(np.var([one.value for one in found]))
-
-
-def test_each_thing_by_its_own_chance():
-    """Things drawn each by its own chance: the variance is that of ten thousand draws, about."""
-    rng = np.random.default_rng(4)
-    labels = rng.normal(3, 1, 300)
-    chances = np.where(np.arange(300) % 3 == 0, 0.5, 0.15)
-    values, variances = [], []
-    for _ in range(3000):
-        places = np.flatnonzero(rng.random(300) < chances)
-        found = estimate_from_labels(
-            build_weighted_sample(1 / chances[places], population=300),
-            whole(labels, places),
-            labels[places],
-            width=TINY,
-        )
-        values.append(found.value)
-        variances.append(found.spread.variance)
-    assert np.mean(values) == pytest.approx(labels.mean(), abs=0.01)
-    assert np.mean(variances) == pytest.approx(np.var(values), rel=0.08)
 
 
 def test_same_as_ppi_python():
@@ -242,26 +199,6 @@ def test_variance_of_ppi_is_that_of_the_jackknife_with_the_power_fitted_again(un
     assert found.spread.df <= max(3.0, n - 2)
 
 
-def test_variance_of_rogan_gladen_is_that_of_the_jackknife():
-    """The variance is about that of rates whose sensitivity and specificity leave out a question each time."""
-    rng = np.random.default_rng(8)
-    n, judged = 60, 0.5
-    labels = (rng.random((n, 4)) < 0.5).astype(float)
-    verdicts = np.where(rng.random((n, 4)) < 0.15, 1 - labels, labels)
-    sample = build_weighted_sample(np.ones(4 * n), units=np.repeat(np.arange(n), 4), population=10**7)
-
-    def estimate(kept):
-        y, f = labels[kept > 0].ravel(), verdicts[kept > 0].ravel()
-        yes, no = f[y == 1].mean(), f[y == 0].mean()
-        return (judged - no) / (yes - no)
-
-    sides = [EstimateTerm(np.ones(4 * n), judged), EstimateTerm(np.ones(4 * n), 0.0, -1.0)]
-    found = rogan_gladen(sample, sides[:1], labels.ravel(), verdicts.ravel(), level=0.95)
-    expected = by_leaving_out(estimate, np.zeros(n, dtype=int), {0: 1.0})
-    assert found.value == pytest.approx(estimate(np.ones(n)))
-    assert (found.high - found.low) / 2 == pytest.approx(2.0 * expected**0.5, rel=0.05)
-
-
 def test_an_interval_of_what_was_not_seen_is_a_bound():
     """Without a fault among the labels the interval is called bounded, of a share as of a mean and of Rogan-Gladen."""
     labels = np.array([1.0, 0.0] * 25)
@@ -282,104 +219,6 @@ def test_all_labelled_leaves_no_doubt():
     found = estimate_prediction_powered(sample, whole(VERDICTS, range(7)), LABELS, VERDICTS, width=4)
     assert found.value == pytest.approx(LABELS.mean())
     assert found.spread.variance == 0
-
-
-@pytest.mark.parametrize(("count", "share"), [(20, 0.15), (100, 0.03), (300, 0.01)])
-def test_no_fault_seen_is_no_proof(count, share):
-    """Labels that all agree with the judge leave room for a share of faults of about 3 by their number."""
-    ones = np.ones(count)
-    found = estimate_from_labels(
-        build_weighted_sample(ones, population=10**6), [EstimateTerm(ones, 1.0)], ones, width=1
-    )
-    assert found.spread.compute_half_width(0.95) == pytest.approx(share, rel=0.15)
-
-
-def test_a_small_part_of_a_sample_is_known_badly():
-    """Two labels of a group are two labels, however many others there are."""
-    shares = np.r_[np.ones(2), np.zeros(198)]
-    found = estimate_from_labels(
-        build_weighted_sample(np.ones(200), population=2000), [EstimateTerm(shares, 1.0)], np.ones(200), width=1
-    )
-    assert found.spread.compute_half_width(0.95) > 0.5
-
-
-def test_a_group_has_the_error_of_its_own_labels():
-    """The labels of a group count as a random sample of it: its error is that of their own number."""
-    labels = np.array([1.0, 2.0, 4.0, 4.0, *[3.0] * 36])
-    shares = np.r_[np.ones(4), np.zeros(36)]
-    found = estimate_from_labels(
-        build_weighted_sample(np.ones(40), population=400), [EstimateTerm(shares, 3.0)], labels, width=TINY
-    )
-    assert found.value == pytest.approx(2.75)
-    assert found.spread.variance == pytest.approx(0.9 * np.var(labels[:4], ddof=1) / 4)
-    assert found.spread.df <= 3
-
-
-def test_single_labels_of_a_stratum_are_joined():
-    """A stratum with one label counts with that of the nearest weight, and this is told."""
-    sample = build_weighted_sample(np.array([1.0, 1.0, 5.0, 9.0, 9.0]), np.array([0, 0, 1, 2, 2]), population=100)
-    assert (sample.joined, sample.sizes.tolist()) == (1, [2, 3])
-
-
-def test_spread_needs_no_spread():
-    """A variance that is added counts as known."""
-    assert EstimateSpread(1.0, 5.0).add_variance(1.0) == EstimateSpread(2.0, 20.0)
-    assert EstimateSpread(0.0, 5.0).add_variance(1.0) == EstimateSpread(1.0, 5.0)
-    assert [EstimateSpread(1.0, 3.0, bound=True).add_variance(more).bound for more in (0.1, 2.0)] == [True, False]
-
-
-def rates(labels, verdicts, judged, level=0.95):
-    """Give Rogan and Gladen's estimate of a random sample of a large whole."""
-    said = np.array(labels, dtype=float)
-    sides = [EstimateTerm(np.ones(len(said)), judged)]
-    return rogan_gladen(
-        build_weighted_sample(np.ones(len(said)), population=10**7),
-        sides,
-        said,
-        np.array(verdicts, dtype=float),
-        level=level,
-    )
-
-
-def test_rogan_gladen_by_hand():
-    """Sensitivity 0.9, specificity 0.8 and 48 % judged yes give (0.48 - 0.2) / 0.7 = 40 %."""
-    labels = [1] * 100 + [0] * 100
-    found = rates(labels, [1] * 90 + [0] * 10 + [1] * 20 + [0] * 80, 0.48)
-    assert found.value == pytest.approx(0.4)
-    assert tuple(found.rates[0]) == (pytest.approx(0.9), pytest.approx(0.8))
-    assert found.low < 0.4 < found.high
-    error = (0.36 * 0.16 + 0.16 * 0.09) / 100 / 0.49
-    assert (found.high - found.low) / 2 == pytest.approx(1.96 * error**0.5, rel=0.08)
-
-
-def test_rogan_gladen_of_a_difference_by_hand():
-    """Of two methods each is corrected by its own rates; the errors of both are in the difference."""
-    labels = np.array(([1] * 100 + [0] * 100) * 2, dtype=float)
-    verdicts = np.array(
-        [1] * 90 + [0] * 10 + [1] * 20 + [0] * 80 + [1] * 80 + [0] * 20 + [1] * 10 + [0] * 90, dtype=float
-    )
-    method = (np.arange(400) < 200).astype(float)
-    sides = [EstimateTerm(method, 0.48), EstimateTerm(1 - method, 0.24, -1.0)]
-    found = rogan_gladen(build_weighted_sample(np.ones(400), population=10**7), sides, labels, verdicts, level=0.95)
-    assert found.value == pytest.approx(0.4 - 0.2)
-    one = (0.36 * 0.16 + 0.16 * 0.09) / 100 / 0.49
-    other = (0.64 * 0.09 + 0.04 * 0.16) / 100 / 0.49
-    assert (found.high - found.low) / 2 == pytest.approx(1.96 * (one + other) ** 0.5, rel=0.03)
-
-
-@pytest.mark.parametrize(
-    ("labels", "verdicts", "told"),
-    [
-        ([1] * 20, [1] * 20, "people gave only 1"),
-        ([0] * 20, [1] * 20, "people gave only 0"),
-        ([0, 1] * 10, [1, 0] * 10, "no better than chance"),
-        ([0, 1] * 10, [1] * 20, "no better than chance"),
-        ([0, 0, 1, 1] * 5, [0, 1] * 9 + [1, 1], "may be no better than chance"),
-    ],
-)
-def test_rogan_gladen_says_where_it_is_undefined(labels, verdicts, told):
-    """One class only, or a judge that may be no better than chance: a reason, not a number."""
-    assert told in rates(labels, verdicts, 0.5).reason
 
 
 def test_intervals_stay_on_the_scale():

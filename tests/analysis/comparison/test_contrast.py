@@ -1,0 +1,168 @@
+"""One contrast: its verdict, its tests, and its mirror image."""
+
+import numpy as np
+import pytest
+from compared_runs import LATENCY, defined, write
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from greval.analysis.comparison.api import compare
+from greval.analysis.comparison.contrast import ContrastNames, ContrastSettings, apply_correction, compute_contrast
+from greval.analysis.comparison.pairs import QuestionPairs, SideFigures
+from greval.records.metric import ValueMetric
+from greval.records.scale import MeasureScale
+from greval.records.scale_direction import ScaleDirection
+from greval.runs.score_columns import SCORED
+from greval.stats.correction import CorrectedP
+
+
+def only(comparison, metric="right", group="", method=None):
+    """Give the one comparison of a metric and a group."""
+    (found,) = [
+        one
+        for one in comparison.contrasts
+        if (one.metric, one.group) == (metric, group) and method in {None, one.method}
+    ]
+    return found
+
+
+def test_the_corrected_p_decides(tmp_path):
+    """A difference that one test would find is none among several tests."""
+    figures = {(name, metric): [int(name == "a")] * 6 for name in "ab" for metric in ("right", "ndcg@10")}
+    run = write(tmp_path, figures)
+    alone, among = only(compare(run, baseline="b", metrics=["right"])), only(compare(run, baseline="b"))
+    assert (alone.test.p, alone.test.corrected, alone.verdict) == (0.03125, 0.03125, "better")
+    assert (among.test.p, among.test.corrected, among.verdict) == (0.03125, 0.0625, "too few questions to tell")
+
+
+def edited(tmp_path, *, judged=False):
+    """Write a run and one before it: of five metrics in two groups, one broke on seven of 40 questions of a group."""
+    kinds = [{"kind": "x"}] * 40 + [{"kind": "y"}] * 20
+    metrics = [defined(name, MeasureScale(high=1.0, unit="")) for name in ("coherence", "b", "c", "d")]
+    if judged:
+        metrics[0] = ValueMetric(name="coherence", description="It holds.", needs=["answer"], steps=["Read."],
+                                 range=(0, 1), levels={0: "No.", 1: "Yes."})  # fmt: skip
+    broken = dict.fromkeys(range(3, 38, 5), 0)
+    figures = {("", metric.name): [1] * 60 for metric in metrics} | {("", "latency"): [1.0] * 60}
+    before = write(tmp_path / "old", figures, tags=kinds, metrics=[*metrics, LATENCY])
+    after = figures | {("", "coherence"): [broken.get(n, 1) for n in range(60)],
+                       ("", "latency"): [1.5 - n % 2 for n in range(60)]}  # fmt: skip
+    return write(tmp_path / "new", after, tags=kinds, metrics=[*metrics, LATENCY]), before
+
+
+def test_what_changed_is_named(tmp_path):
+    """A computed metric that fell on seven questions has changed, whatever p is; the questions are named."""
+    run, before = edited(tmp_path)
+    for how in ("bonferroni", "holm"):
+        broken = only(compare(run, against=before, by="kind", correction=how), "coherence", "x")
+        assert (broken.verdict, broken.won, broken.lost, broken.n) == ("changed", 0, 7, 40)
+        assert broken.lost_questions == ("q13", "q18", "q23", "q28", "q3", "q33", "q8")
+        assert broken.won_questions == ()
+    alone = only(compare(run, against=before, metrics=["coherence"]), "coherence")
+    assert (alone.verdict, alone.test.corrected) == ("worse", 2**-6)
+
+
+def test_judges_and_times_are_noisy(tmp_path):
+    """A judged metric, a time, another judge and another method have no facts: the test decides."""
+    run, before = edited(tmp_path, judged=True)
+    found = compare(run, against=before, by="kind")
+    assert only(found, "coherence", "x").verdict == "no difference seen"
+    assert only(found, "latency").verdict == "no difference seen"
+    assert len(only(found, "latency").won_questions) == 30
+    figures = {("a", "right"): [1] * 39 + [0], ("b", "right"): [1] * 40}
+    assert only(compare(write(tmp_path / "two", figures), baseline="b")).verdict == "no difference seen"
+    mine, other = ({("a", "right"): [1] * 39 + [end]} for end in (0, 1))
+    runs = write(tmp_path / "mine", mine), write(tmp_path / "other", other, judge="another")
+    assert only(compare(runs[0], against=runs[1])).verdict == "no difference seen"
+
+
+def test_the_largest_differences_come_first(tmp_path):
+    """Won and lost questions stand in the order of their differences; lower can be better."""
+    figures = {("a", "latency"): [3.0, 1.0, 2.0, 9.0, 2.5], ("b", "latency"): [2.0, 2.0, 2.0, 2.0, 2.0]}
+    run = compare(write(tmp_path, figures), baseline="b")
+    found = only(run, "latency")
+    assert (found.won_questions, found.lost_questions) == (("q1",), ("q3", "q0", "q4"))
+    first = only(run.name_first(1), "latency")
+    assert (first.won_questions, first.lost_questions, first.lost) == (("q1",), ("q3",), 3)
+
+
+def test_a_few_questions_can_show_no_difference(tmp_path):
+    """With so few questions that no p could be low enough, no detectable difference is named."""
+    figures = {("a", "right"): [1] * 5, ("b", "right"): [0] * 5}
+    found = only(compare(write(tmp_path, figures), baseline="b"))
+    assert (found.test.p, found.verdict, found.detectable) == (0.0625, "too few questions to tell", None)
+
+
+def test_more_questions_show_smaller_differences(tmp_path):
+    """The detectable difference shrinks with the root of the number of questions."""
+    found = []
+    for times in (10, 40):
+        figures = {("a", "right"): [1, 1, 0, 0, 1] * times, ("b", "right"): [1, 0, 1, 0, 1] * times}
+        found.append(only(compare(write(tmp_path / str(times), figures), baseline="b")).detectable)
+    assert found[1] == pytest.approx(found[0] / 2, rel=0.02)
+
+
+figures = st.one_of(
+    st.sampled_from([0.0, 1.0]), st.integers(1, 5).map(float), st.floats(0, 9).map(lambda x: round(x, 2))
+)
+
+
+states = st.sampled_from([SCORED] * 4 + [1, 2, 3, 4])
+
+
+rows = st.tuples(figures, states, figures, states, st.integers(0, 5))
+
+
+RULES = ContrastSettings(level=0.95, alpha=0.05 / 3, resamples=999)
+
+
+def compared(given_rows, *, by_cluster, swapped=False):
+    """Compare made-up figures without a run folder."""
+    first, first_states, second, second_states, codes = (np.array(column) for column in zip(*given_rows, strict=True))
+    sides = SideFigures(first, first_states), SideFigures(second, second_states)
+    method, baseline = reversed(sides) if swapped else sides
+    names = ContrastNames("depth", "", "a", "b")
+    scale = ScaleDirection("lower" if len(given_rows) % 2 else "higher", 0.0, 9.0)
+    found = compute_contrast(
+        QuestionPairs(method, baseline, codes if by_cluster else None, np.arange(len(codes))), names, scale, RULES
+    )
+    return apply_correction(found, CorrectedP(found.test.p if found.test else 1.0, 1, capable=True), RULES.alpha)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(rows, min_size=1, max_size=14), st.booleans(), st.randoms(use_true_random=False))
+def test_comparisons_mirror_and_know_no_order(given_rows, by_cluster, shuffler):
+    """Swapping the methods mirrors every figure, and another order of the questions changes none."""
+    found = compared(given_rows, by_cluster=by_cluster)
+    mirrored(found, compared(given_rows, by_cluster=by_cluster, swapped=True))
+    mixed = [*given_rows]
+    shuffler.shuffle(mixed)
+    alike(found, compared(mixed, by_cluster=by_cluster))
+
+
+def mirrored(left, right):
+    """Check that two comparisons are each other's mirror image."""
+    assert (left.n, left.won, left.tied, left.lost) == (right.n, right.lost, right.tied, right.won)
+    assert (left.method_left_out, left.baseline_left_out) == (right.baseline_left_out, right.method_left_out)
+    assert left.verdict == {"better": "worse", "worse": "better"}.get(right.verdict, right.verdict)
+    if left.test is None:
+        assert left.n == 0
+        return
+    assert left.difference == pytest.approx(-right.difference, abs=1e-9)
+    assert 0 < left.test.p <= left.test.corrected <= 1
+    assert left.test.corrected == pytest.approx(right.test.corrected)
+    assert left.detectable == pytest.approx(right.detectable)
+    if left.interval and abs(left.difference) > 1e-9:  # of a symmetric set the mirror image is the set itself
+        assert (left.interval.low, left.interval.high) == pytest.approx((-right.interval.high, -right.interval.low))
+
+
+def alike(left, right):
+    """Check that two comparisons are equal up to the last digits."""
+    assert flat(left.model_dump()) == pytest.approx(flat(right.model_dump()), abs=1e-9)
+
+
+def flat(found, prefix=""):
+    """Give the fields of a record as one mapping."""
+    if not isinstance(found, dict):
+        return {prefix: str(found) if isinstance(found, tuple) else found}
+    return {key: value for name, inner in found.items() for key, value in flat(inner, f"{prefix}.{name}").items()}

@@ -1,0 +1,67 @@
+"""Pairs of questions: which count, and the bounds of those that are missing."""
+
+import pytest
+from compared_runs import FAILED, MISSING, SKIPPED, UNSCORED, write
+from hypothesis import strategies as st
+
+from greval.analysis.comparison.api import compare
+from greval.analysis.comparison.records import DifferenceBounds, LeftOutCounts
+
+
+def only(comparison, metric="right", group="", method=None):
+    """Give the one comparison of a metric and a group."""
+    (found,) = [
+        one
+        for one in comparison.contrasts
+        if (one.metric, one.group) == (metric, group) and method in {None, one.method}
+    ]
+    return found
+
+
+def test_pairs_are_of_the_same_question(tmp_path):
+    """Only questions that both have a figure of count; the others are told by why, for each side."""
+    walk = [1, 1, 0, 1, FAILED, SKIPPED, MISSING, UNSCORED, 1]
+    local = [0, 1, 0, 0, 1, 1, 1, 1, FAILED]
+    found = only(compare(write(tmp_path, {("walk", "right"): walk, ("local", "right"): local}), baseline="local"))
+    assert (found.questions, found.n, found.won, found.tied, found.lost) == (9, 4, 2, 2, 0)
+    assert (found.method_mean, found.baseline_mean, found.difference) == (0.75, 0.25, 0.5)
+    assert found.method_left_out == LeftOutCounts(skipped=1, failed=1, missing=1, without_number=1)
+    assert found.baseline_left_out == LeftOutCounts(failed=1)
+    assert found.test.name == "mcnemar exact"
+    assert (found.test.p, found.test.mid_p) == (0.5, 0.25)
+    assert (found.effect.cohens_g, found.effect.odds_ratio) == (0.5, None)
+
+
+def test_several_items_count_as_their_mean(tmp_path):
+    """The figure of a case with several judgements is their mean."""
+    figures = {("a", "depth"): [(1, 4), (5, 5, 2), 3], ("b", "depth"): [3, 3, 3]}
+    found = only(compare(write(tmp_path, figures), baseline="b"), "depth")
+    assert found.method_mean == pytest.approx((2.5 + 4 + 3) / 3)
+    assert (found.won, found.tied, found.lost) == (1, 1, 1)
+    assert found.test.name == "paired permutation"
+    assert found.test.wilcoxon_p is not None
+
+
+def test_methods_that_fail_more_often_are_told_with_bounds(tmp_path):
+    """Where one side lacks figures more often, the difference is bounded by the worst and the best of the missing."""
+    figures = {("a", "right"): [1] * 15 + [FAILED] * 5, ("b", "right"): [1] * 10 + [0] * 10}
+    comparison = compare(write(tmp_path, figures), baseline="b")
+    assert only(comparison).bounds == DifferenceBounds(worst=0.25, best=0.5)
+    (told,) = comparison.warnings
+    assert told == (
+        "right (all questions): of 20 questions no figure for 5 of a (5 failed), 0 of b; "
+        "were these the worst for a, the difference would be +0.25, the best +0.5"
+    )
+
+
+def test_a_scale_without_an_end_has_no_bounds(tmp_path):
+    """For latency nobody can say how bad the missing could be, and that is told."""
+    figures = {("a", "latency"): [1.5] * 15 + [SKIPPED] * 5, ("b", "latency"): [1.0] * 20}
+    comparison = compare(write(tmp_path, figures), baseline="b")
+    assert only(comparison, "latency").bounds is None
+    assert "the scale has no upper end" in comparison.warnings[0]
+
+
+figures = st.one_of(
+    st.sampled_from([0.0, 1.0]), st.integers(1, 5).map(float), st.floats(0, 9).map(lambda x: round(x, 2))
+)

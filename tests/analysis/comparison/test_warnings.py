@@ -1,0 +1,72 @@
+"""Warnings about a comparison."""
+
+from compared_runs import FAILED, SKIPPED, write
+from hypothesis import strategies as st
+
+from greval.analysis.comparison.api import compare
+
+
+def only(comparison, metric="right", group="", method=None):
+    """Give the one comparison of a metric and a group."""
+    (found,) = [
+        one
+        for one in comparison.contrasts
+        if (one.metric, one.group) == (metric, group) and method in {None, one.method}
+    ]
+    return found
+
+
+def test_a_metric_that_nobody_could_judge_stays_in_sight(tmp_path):
+    """Where all questions were skipped or failed, the row says that there is nothing to compare."""
+    figures = {(name, "depth"): [SKIPPED, FAILED] for name in "ab"} | {(name, "right"): [1, 0] for name in "ab"}
+    found = compare(write(tmp_path, figures), baseline="b")
+    assert found.without_numbers == ()
+    assert only(found, "depth").verdict == "nothing to compare"
+    assert found.family.tests == 1
+
+
+def test_equal_gaps_are_no_warning(tmp_path):
+    """Where both sides lack the same figures, pairs are typical of what there is."""
+    figures = {(name, "right"): [1, 0] * 10 + [FAILED] * 5 for name in "ab"}
+    assert compare(write(tmp_path, figures), baseline="b").warnings == ()
+
+
+def clusters(tmp_path, tags):
+    """Write 40 questions in 10 documents; within a document the method is better in all or in none."""
+    figures = {
+        ("a", "right"): [n // 4 % 5 != 0 for n in range(40)],
+        ("b", "right"): [n // 4 % 5 == 0 for n in range(40)],
+    }
+    return write(tmp_path, {key: [int(value) for value in column] for key, column in figures.items()}, tags=tags)
+
+
+def test_few_clusters_and_questions_without_are_told(tmp_path):
+    """Fewer than eight clusters make rough figures; a question without the tag is a cluster of its own."""
+    run = clusters(tmp_path, [{"doc": f"d{n // 8}"} if n < 38 else {} for n in range(40)])
+    found = compare(run, baseline="b", cluster_by="doc")
+    assert only(found).clusters == 7
+    assert found.warnings == (
+        "2 questions have no tag doc: each of them is its own cluster",
+        "all questions: only 7 different doc: with fewer than 8 clusters intervals and tests are rough",
+    )
+
+
+def test_different_judges_are_told_loudly(tmp_path):
+    """Where the sides were judged by different judges, the first warning says so and the comparison is marked."""
+    old = write(tmp_path / "old", {("a", "right"): [0] * 12}, judge="gpt-a")
+    new = write(tmp_path / "new", {("a", "right"): [1] * 12}, judge="gpt-b")
+    found = compare(new, against=old)
+    assert not only(found).judged_alike
+    assert found.warnings[0].startswith("NOT COMPARABLE: right of a and of a in ")
+    assert only(compare(new, against=new)).judged_alike
+
+
+def test_a_metric_without_a_definition_is_told(tmp_path):
+    """A metric that neither the run nor greval knows is taken as better when higher, and that is told."""
+    run = write(tmp_path, {(name, "odd"): [1, 2, 3] for name in "ab"}, metrics=())
+    assert compare(run, baseline="b").warnings == ("odd: its definition is not in the run; higher is taken as better",)
+
+
+figures = st.one_of(
+    st.sampled_from([0.0, 1.0]), st.integers(1, 5).map(float), st.floats(0, 9).map(lambda x: round(x, 2))
+)

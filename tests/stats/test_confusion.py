@@ -1,0 +1,92 @@
+"""Agreement of categories: figures against scikit-learn and statsmodels."""
+
+from math import isnan
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from greval.stats import confusion
+from greval.stats.measured import Undefined
+
+LEVEL = 0.95
+
+
+unhurried = settings(deadline=None)  # a busy machine makes no law false
+
+
+def choices(pairs, size, *, weights=None, questions=None, ordered=True):
+    """Give two columns of categories."""
+    truth, judged = (np.array(side, dtype=np.int64) for side in zip(*pairs, strict=True))
+    places = np.arange(len(pairs))
+    weight = np.ones(len(pairs)) if weights is None else np.array(weights, dtype=float)
+    return confusion.Choices(truth, judged, weight, places, places if questions is None else questions, size, ordered)
+
+
+tables = st.integers(2, 5).flatmap(
+    lambda size: st.tuples(
+        st.just(size),
+        st.lists(st.tuples(st.integers(0, size - 1), st.integers(0, size - 1), st.sampled_from([1, 2, 5])), min_size=1),
+    )
+)
+
+
+@given(tables)
+@unhurried
+def test_figures_of_resamples_equal_scikit_learn(drawn):
+    """The formulas that give intervals are scikit-learn's: report, averages and all kappas, with weights."""
+    size, rows = drawn
+    columns = choices([row[:2] for row in rows], size, weights=[row[2] for row in rows])
+    theirs = confusion.compute_figures(columns)
+    ours = confusion.compute_resampled_figures(
+        confusion.confusion_matrix(columns)[None].astype(float), ordered=size > 2
+    )
+    assert ours.keys() == theirs.keys()
+    for name, value in theirs.items():
+        assert float(ours[name][0]) == pytest.approx(value, abs=1e-12, nan_ok=True), name
+
+
+@given(tables)
+@unhurried
+def test_kappas_equal_statsmodels(drawn):
+    """Cohen's kappa, plain and weighted, equals statsmodels' of the same table."""
+    inter_rater = pytest.importorskip("statsmodels.stats.inter_rater", reason="statsmodels is not installed")
+    size, rows = drawn
+    columns = choices([row[:2] for row in rows], size)
+    assume(len({*columns.truth, *columns.given}) > 1)
+    ours = confusion.compute_figures(columns)
+    counts = confusion.confusion_matrix(columns)
+    assert ours["kappa"] == pytest.approx(inter_rater.cohens_kappa(counts, return_results=False))
+    for name, power in (("kappa linear", 1), ("kappa quadratic", 2)) if size > 2 else ():
+        assert ours[name] == pytest.approx(
+            inter_rater.cohens_kappa(counts, wt="toeplitz", weights=np.arange(size) ** power, return_results=False)
+        )
+
+
+def test_the_order_of_things_changes_no_interval():
+    """The same things in another order have the same figures and intervals."""
+    pairs = [(n * 7 % 3, n * 5 % 3) for n in range(60)]
+    one = confusion.compare_choices(choices(pairs, 3), level=LEVEL)
+    assert one == confusion.compare_choices(choices(pairs[::-1], 3), level=LEVEL)
+
+
+def test_one_category_leaves_kappa_undefined():
+    """Two sides that only ever say one thing: kappa says why it cannot tell, a share still has an interval."""
+    found = confusion.compare_choices(choices([(0, 0)] * 20, 3), level=LEVEL)
+    assert found["accuracy"].value == 1
+    assert 0.8 < found["accuracy"].interval.low < 0.9
+    for name in ("kappa", "kappa linear", "kappa quadratic"):
+        assert found[name].reason == "both sides use one and the same category only"
+    assert found["precision 1"].reason == "the judge never chose it"
+    assert found["recall 1"].reason == "people never chose it"
+    assert found["f1 1"].reason == "neither side chose it"
+
+
+@given(tables)
+@settings(max_examples=25, deadline=None)
+def test_nothing_is_ever_nan(drawn):
+    """Whatever the data, a figure is a finite number or says why it is none."""
+    size, rows = drawn
+    for one in confusion.compare_choices(choices([row[:2] for row in rows], size), level=LEVEL).values():
+        assert isinstance(one, Undefined) or not isnan(one.value)

@@ -1,0 +1,83 @@
+"""Agreement of several raters: alpha and AC1 against other packages and written-out formulas."""
+
+from itertools import combinations
+from math import nan
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from greval.stats import confusion
+from greval.stats import inter_rater as alpha
+from greval.stats.measured import Undefined
+
+LEVEL = 0.95
+
+
+unhurried = settings(deadline=None)  # a busy machine makes no law false
+
+
+def choices(pairs, size, *, weights=None, questions=None, ordered=True):
+    """Give two columns of categories."""
+    truth, judged = (np.array(side, dtype=np.int64) for side in zip(*pairs, strict=True))
+    places = np.arange(len(pairs))
+    weight = np.ones(len(pairs)) if weights is None else np.array(weights, dtype=float)
+    return confusion.Choices(truth, judged, weight, places, places if questions is None else questions, size, ordered)
+
+
+raters = st.integers(2, 4).flatmap(
+    lambda size: st.tuples(
+        st.just(size),
+        st.lists(st.lists(st.integers(0, size - 1), min_size=0, max_size=4), min_size=1, max_size=12),
+    )
+)
+
+
+@given(raters, st.sampled_from(["nominal", "ordinal", "interval"]))
+@unhurried
+def test_alpha_equals_krippendorff(drawn, distance):
+    """Krippendorff's alpha equals the package krippendorff's, with raters missing anywhere."""
+    krippendorff = pytest.importorskip("krippendorff", reason="krippendorff is not installed")
+    size, units = drawn
+    pairable = [value for unit in units if len(unit) > 1 for value in unit]
+    assume(len(set(pairable)) > 1)
+    columns = max(map(len, units))
+    table = np.array([[*map(float, unit), *[nan] * (columns - len(unit))] for unit in units]).T
+    theirs = krippendorff.alpha(table, level_of_measurement=distance, value_domain=[*range(size)])
+    ratings = alpha.Ratings(units, np.arange(len(units)), 0 if distance == "interval" else size, distance)
+    assert alpha.compute_reliability(ratings, level=LEVEL)["alpha"].value == pytest.approx(theirs, abs=1e-9)
+
+
+@given(raters)
+@unhurried
+def test_ac1_follows_gwets_formula(drawn):
+    """AC1 of several raters equals the formula written out, pair by pair."""
+    size, units = drawn
+    twice = [unit for unit in units if len(unit) > 1]
+    rated = [unit for unit in units if unit]
+    found = alpha.compute_reliability(alpha.Ratings(units, np.arange(len(units)), size, "nominal"), level=LEVEL)["ac1"]
+    if not twice:
+        assert isinstance(found, Undefined)
+        return
+    pairs = [[one == other for one, other in combinations(unit, 2)] for unit in twice]
+    agreed = sum(sum(pair) / len(pair) for pair in pairs) / len(pairs)
+    shares = [sum(unit.count(k) / len(unit) for unit in rated) / len(rated) for k in range(size)]
+    chance = sum(share * (1 - share) for share in shares) / (size - 1)
+    assert found.value == pytest.approx((agreed - chance) / (1 - chance))
+
+
+def test_ac1_of_two_raters_is_that_of_several():
+    """The formula for a table of two raters and the one for several give the same."""
+    pairs = [(0, 0), (0, 1), (1, 1), (2, 1), (2, 2), (0, 2)]
+    table = confusion.confusion_matrix(choices(pairs, 3))[None].astype(float)
+    several = alpha.compute_reliability(alpha.Ratings(pairs, np.arange(6), 3, "nominal"), level=LEVEL)["ac1"]
+    assert float(confusion.gwet_ac1(table)[0]) == pytest.approx(several.value)
+
+
+def test_alpha_without_pairs_or_spread_is_undefined():
+    """No thing with two values, or all values equal: alpha is undefined, with the reason."""
+    alone = alpha.compute_reliability(alpha.Ratings([[0], [1]], np.arange(2), 2, "nominal"), level=LEVEL)
+    equal = alpha.compute_reliability(alpha.Ratings([[0.1] * 3, [0.1] * 2], np.arange(2), 0, "interval"), level=LEVEL)
+    assert alone["alpha"].reason == "no thing has two people's values"
+    assert equal["alpha"].reason == "all values are equal"
