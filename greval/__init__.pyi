@@ -78,14 +78,18 @@ from .serve.settings import ServerLimits, ServerSettings
 from .serve.start import run_server
 from .stats.summary import Summary, summarise
 from .testing import ScriptedJudge
-from .trust.agreement import Agreement, agreement
+from .trust.agreement.api import agreement
+from .trust.agreement.records import Agreement
 from .trust.alignment.api import align, align_async, forecast_align, foresee
 from .trust.alignment.records import Alignment
 from .trust.annotations.adjudication import adjudicate, adjudicated
 from .trust.annotations.files import keep_annotations, read_annotations, write_annotations
-from .trust.argilla import pull_from_argilla, push_to_argilla
-from .trust.estimates import Estimate, estimate
-from .trust.panels import Panel, panel, panel_annotations
+from .trust.argilla.pull import pull_from_argilla
+from .trust.argilla.push import push_to_argilla
+from .trust.estimates.api import estimate
+from .trust.estimates.records import Estimate
+from .trust.panels.api import panel, panel_annotations
+from .trust.panels.records import Panel
 from .trust.probing.api import forecast_probe, probe, probe_async
 from .trust.probing.checks import PROBE_CHECKS
 from .trust.probing.records import Probe

@@ -30,7 +30,7 @@ def agreement(  # noqa: PLR0913 - the options of a command
 ) -> None:
     """Measure how far the judge of a run agrees with people."""
     from greval.report.agreement import render
-    from greval.trust.agreement import agreement as agreed
+    from greval.trust.agreement.api import agreement as agreed
 
     found = agreed(
         run,

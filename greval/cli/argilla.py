@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from greval.trust.argilla import PullResult, PushResult
+    from greval.trust.argilla.pull import PullResult
+    from greval.trust.argilla.push import PushResult
 
 app = typer.Typer(
     help="Have people judge what the judge judged, in Argilla; ARGILLA_API_KEY holds the key.", no_args_is_help=True
@@ -47,7 +48,7 @@ def push(  # noqa: PLR0913 - the options of a command
     url: Url = None,
 ) -> None:
     """Push judged items to Argilla for annotation. Pushing again adds new items and changes nothing else."""
-    from greval.trust.argilla import push_to_argilla as pushed
+    from greval.trust.argilla.push import push_to_argilla as pushed
 
     done = pushed(
         run,
@@ -67,7 +68,7 @@ def push(  # noqa: PLR0913 - the options of a command
 @app.command("pull")
 def pull(run: Run, *, dataset: DatasetName, workspace: Workspace = None, url: Url = None) -> None:
     """Pull annotations into annotations.jsonl of the run. Only submitted answers count as judgements."""
-    from greval.trust.argilla import pull_from_argilla as pulled
+    from greval.trust.argilla.pull import pull_from_argilla as pulled
 
     for line in describe_pull(pulled(run, dataset=dataset, workspace=workspace, url=url)):
         typer.echo(line)

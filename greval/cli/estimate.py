@@ -30,7 +30,7 @@ def estimate(  # noqa: PLR0913 - the options of a command
 ) -> None:
     """Estimate what people would say about all judged items. The interval includes the judge's error."""
     from greval.report.estimates import render
-    from greval.trust.estimates import estimate as estimated
+    from greval.trust.estimates.api import estimate as estimated
 
     found = estimated(
         run,

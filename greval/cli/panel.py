@@ -37,9 +37,9 @@ def panel(  # noqa: PLR0913 - the options of a command
 ) -> None:
     """Compare several judges on the same cases, and identify outliers."""
     from greval.report.panel import render
-    from greval.trust.annotations import write_annotations
-    from greval.trust.panels import panel as compare_judges
-    from greval.trust.panels import panel_annotations
+    from greval.trust.annotations.files import write_annotations
+    from greval.trust.panels.api import panel as compare_judges
+    from greval.trust.panels.api import panel_annotations
 
     options: PanelOptions = {
         "annotations": annotations or None,

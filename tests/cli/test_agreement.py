@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 
 from greval.cli.agreement import agreement
 from greval.errors import DataError
-from greval.trust.agreement import Agreement
-from greval.trust.annotations import keep_annotations, write_annotations
+from greval.trust.agreement.records import Agreement
+from greval.trust.annotations.files import keep_annotations, write_annotations
 
 app = typer.Typer()
 app.command("agreement")(agreement)

@@ -12,7 +12,7 @@ from greval import Judge, evaluate, read_metric, write_metric
 from greval.cli.align import align
 from greval.errors import DataError, JudgeError
 from greval.trust.alignment.records import Alignment, AlignmentForecast
-from greval.trust.annotations import keep_annotations
+from greval.trust.annotations.files import keep_annotations
 
 COUNT = 44
 app = typer.Typer()

@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 from greval.cli.estimate import estimate
 from greval.errors import DataError
 from greval.records.annotation import Annotation
-from greval.trust.annotations import keep_annotations, read_annotations, write_annotations
-from greval.trust.estimates import Estimate
+from greval.trust.annotations.files import keep_annotations, read_annotations, write_annotations
+from greval.trust.estimates.records import Estimate
 
 app = typer.Typer()
 app.command("estimate")(estimate)

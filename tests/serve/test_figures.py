@@ -19,10 +19,10 @@ from greval.analysis.summary import build_report
 from greval.runs.store import FILE, Store
 from greval.runs.store.disk import lock_folder
 from greval.serve.state.figure_cache import FigureCache
-from greval.trust.agreement import agreement
+from greval.trust.agreement.api import agreement
 from greval.trust.annotations.files import FIELDS, keep_annotations, read_run_annotations, write_annotations
 from greval.trust.argilla.ledger import get_ledger_folder
-from greval.trust.estimates import estimate
+from greval.trust.estimates.api import estimate
 
 JSONL = {"Content-Type": "application/jsonl"}
 VERDICTS = ["Yes", "Yes", "No", "Yes", "No", "No", "Yes", "No"]

@@ -9,7 +9,7 @@ from compared_runs import write
 
 from greval.records.annotation import Annotation
 from greval.stats.random_draw import find_unlike_column
-from greval.trust.estimates import estimate
+from greval.trust.estimates.api import estimate
 
 
 def chosen(count, places):

@@ -13,7 +13,7 @@ from greval import (
     evaluate,
 )
 from greval.testing import ScriptedJudge
-from greval.trust.annotations import read_annotations
+from greval.trust.annotations.files import read_annotations
 
 TONE = CategoricalMetric(
     name="tone",

@@ -14,7 +14,7 @@ from proxy import DROP, PASS
 BEFORE, AFTER = "before", "after"
 """Kill before the server sees the call, or when it has done it."""
 CONTEXT = multiprocessing.get_context("forkserver")  # a fresh interpreter takes a second, this one has all at hand
-CONTEXT.set_forkserver_preload(["greval.trust.argilla"])
+CONTEXT.set_forkserver_preload(["greval.trust.argilla.pull", "greval.trust.argilla.push"])
 
 
 def killed_at_call(proxy, wanted, when, call, *args, **more):

@@ -25,11 +25,12 @@ from greval.serve.service import TheService, TheTenant
 from greval.serve.state.figure_cache import dump_without_paths, hide_paths_in_errors
 from greval.serve.state.file_receiver import MAX_WHOLE_FILE_BYTES, describe_file_body, find_extension, receive_file
 from greval.trust.annotations.files import ANNOTATIONS_FILE, keep_annotations, read_annotations, read_run_annotations
-from greval.trust.argilla import PullResult, PushResult
-from greval.trust.argilla import pull_from_argilla as pull
-from greval.trust.argilla import push_to_argilla as push
 from greval.trust.argilla.client import KEY_VARIABLE, URL_VARIABLE
 from greval.trust.argilla.ledger import get_ledger_folder
+from greval.trust.argilla.pull import PullResult
+from greval.trust.argilla.pull import pull_from_argilla as pull
+from greval.trust.argilla.push import PushResult
+from greval.trust.argilla.push import push_to_argilla as push
 
 router = APIRouter(prefix="/v1/runs", tags=["people"])
 

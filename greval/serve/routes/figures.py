@@ -22,9 +22,9 @@ from greval.serve.problems import describe_errors
 from greval.serve.service import TheTenant
 from greval.serve.state.figure_cache import FigureCache, dump_without_paths, hide_paths_in_errors, read_run_stamp
 from greval.stats.correction import Correction
-from greval.trust.agreement import agreement
+from greval.trust.agreement.api import agreement
 from greval.trust.agreement.records import Agreement
-from greval.trust.estimates import estimate
+from greval.trust.estimates.api import estimate
 from greval.trust.estimates.records import Estimate
 
 

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 OTHER, THIS = "the other side", "this side"
 """The names of two sides, in the order in which they are compared."""
-PAIR = 2
 MIN_JUDGES = 3
 NO_OUTLIER = "no judge agrees with the others clearly less than the rest do"
 TIED = "no verdict to compare with: all are tied"
@@ -94,14 +93,14 @@ def _build_judge_figures(
     own = {thing.key: thing.values[judge] for thing in things}
     rest = [[value for name, value in thing.values.items() if name != judge] for thing in things]
     others = {thing.key: combine_verdicts(values, settings.combine) for thing, values in zip(things, rest, strict=True)}
-    several = len(rest[0]) >= PAIR
+    alpha = None
+    if len(rest[0]) > 1:
+        alpha = compute_reliability(build_ratings(rest, things, settings.scale), level=settings.level)["alpha"]
     return JudgeFigures(
         name=judge,
         others=_compare_sides(things, others, own, settings),
         people=_compare_with_people(things, own, settings, verdicts) if settings.said else None,
-        alpha_without=compute_reliability(build_ratings(rest, things, settings.scale), level=settings.level)["alpha"]
-        if several
-        else None,
+        alpha_without=alpha,
     )
 
 
@@ -154,7 +153,7 @@ def find_outlier(judges: Sequence[JudgeFigures]) -> tuple[str | None, str | None
         judges: The figures of each judge over all items.
     """
     if len(judges) < MIN_JUDGES:
-        return None, "of two judges neither can be told to be the one apart"
+        return None, "an outlier needs at least three judges"
     figures = {seat.name: _measure_distance(seat) for seat in judges}
     known = {name: figure for name, figure in figures.items() if figure}
     if len(known) < len(judges):

@@ -6,16 +6,20 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from greval.errors import DataError
 from greval.records.case import Case, Tags
 from greval.records.metric_input import hash_json, select_metric_input
 from greval.records.result import Judgement, Result
+from greval.records.scale import CategoricalScale, Scale
 from greval.records.stored_metric import StoredMetric
 from greval.runs.run_reader import ItemKey, read_judged_cases, read_metric
 from greval.runs.store import Store
+from greval.trust.agreement.records import TreatAs
+from greval.trust.agreement.value_pairs import convert_items
 from greval.trust.annotations.matching import AnnotatedItem
-from greval.trust.panels.records import PanelRun
+from greval.trust.panels.records import CombineJudges, PanelRun
 
 MIN_RUNS = 2
 COMPUTED_JUDGE = ""
@@ -44,6 +48,50 @@ class RunVerdicts:
             self.fingerprints.add(result.fingerprint)
         for one in result.judgements:
             self.verdicts[result.sample_id, result.method, one.item] = one, result.tags
+
+
+class PanelItems(NamedTuple):
+    """The items that all runs judged, on the scale on which they are compared, and the scale of the metric.
+
+    `differing` items are left out because the runs judged different texts, and `between` is the number of items left
+    out because a verdict lies between two levels.
+    """
+
+    runs: Mapping[str, RunVerdicts]
+    things: tuple[AnnotatedItem, ...]
+    scale: Scale
+    scale_of_run: Scale
+    combine: CombineJudges
+    differing: tuple[ItemKey, ...]
+    between: int
+
+
+def read_panel_items(
+    folders: Sequence[Path], metric: str, *, combine: CombineJudges | None = None, treat_as: TreatAs | None = None
+) -> PanelItems:
+    """Read the runs of a panel and select the items that all judged.
+
+    Raises:
+        DataError: If there is no such item, or verdicts on this scale cannot be combined in the requested way.
+        StoreError: If a folder is not a run.
+    """
+    runs = read_runs(folders, metric)
+    scale_of_run = next(iter(runs.values())).metric.scale
+    every, differing = find_common_items(runs)
+    if not every:
+        counts = ", ".join(f"{name} {len(run.verdicts)} verdicts" for name, run in runs.items())
+        other = f"; {len(differing)} of them judged another text than the rest" if differing else ""
+        raise DataError(f"{metric}: nothing was judged by all of the panel: {counts}{other}")
+    scale, things = convert_items(metric, scale_of_run, every, treat_as)
+    things = tuple(thing for thing in things if len(thing.values) == len(runs))
+    if not things:
+        raise DataError(f"{metric}: every verdict lies between two levels; compare them as numbers")
+    is_categorical = isinstance(scale, CategoricalScale)
+    combine = combine or ("majority" if is_categorical else "median")
+    if is_categorical != (combine == "majority"):
+        kind = "categories have no median or mean" if is_categorical else "numbers are combined by median or mean"
+        raise DataError(f"{metric}: {kind}, not {combine}")
+    return PanelItems(runs, things, scale, scale_of_run, combine, differing, len(every) - len(things))
 
 
 def read_run(folder: Path, metric: str) -> RunVerdicts:

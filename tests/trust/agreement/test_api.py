@@ -11,9 +11,11 @@ from greval.records.case import Case
 from greval.records.result import Judgement
 from greval.runs.store import Store
 from greval.stats.measured import Undefined
-from greval.trust.agreement import Agreement, agreement
+from greval.trust.agreement.api import agreement
 from greval.trust.agreement.baselines import measure_lengths
-from greval.trust.annotations import AnnotatedItem, keep_annotations, write_annotations
+from greval.trust.agreement.records import Agreement
+from greval.trust.annotations.files import keep_annotations, write_annotations
+from greval.trust.annotations.matching import AnnotatedItem
 
 YES = ["Yes"] * 12 + ["No"] * 8
 MOSTLY = ["Yes"] * 10 + ["No"] * 10

@@ -9,7 +9,7 @@ from waiting import bounded
 
 from greval.records.annotation import Annotation
 from greval.records.scale import CategoricalScale
-from greval.trust.agreement import agreement
+from greval.trust.agreement.api import agreement
 
 NQ = "nq301_answer_judgments"
 PAIRS = "ragchecker_meta_eval_70"

@@ -11,9 +11,9 @@ from greval.records.annotation import Annotation
 from greval.runs.run_reader import read_judged_metric
 from greval.runs.store import Store
 from greval.testing import ScriptedJudge
-from greval.trust.agreement import agreement
-from greval.trust.annotations import match_annotations
+from greval.trust.agreement.api import agreement
 from greval.trust.annotations.judged_items import hash_contents, read_judged_items
+from greval.trust.annotations.matching import match_annotations
 
 TONE = CategoricalMetric(
     name="tone", description="d", needs=("question", "answer"), steps=["s"], categories={"Polite": "", "Rude": ""}

@@ -10,15 +10,9 @@ from hypothesis import strategies as st
 from greval.errors import DataError
 from greval.records.annotation import Annotation
 from greval.runs.store import Store
-from greval.trust.annotations import (
-    adjudicate,
-    keep_annotations,
-    match_annotations,
-    read_annotations,
-    read_run_annotations,
-    write_annotations,
-)
-from greval.trust.annotations.adjudication import find_majority
+from greval.trust.annotations.adjudication import adjudicate, find_majority
+from greval.trust.annotations.files import keep_annotations, read_annotations, read_run_annotations, write_annotations
+from greval.trust.annotations.matching import match_annotations
 
 SCALES = {name: metric.scale for name, metric in METRICS.items()}
 HEAD = "sample_id,metric,annotator,value\n"

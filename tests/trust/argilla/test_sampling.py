@@ -11,12 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from greval import CategoricalMetric, ManyCategoricalMetric, ValueMetric
-from greval.errors import StoreError
+from greval.errors import ArgillaError, StoreError
 from greval.records.case import Case
 from greval.records.scale import ValueScale
 from greval.runs.store import Store
 from greval.trust.annotations.rendering import escape_text, format_fields, list_titles
-from greval.trust.argilla import ArgillaError, SamplingPlan, pull_from_argilla, push_to_argilla
 from greval.trust.argilla.form import (
     JUDGE_FIELD,
     MAX_GUIDELINES,
@@ -28,7 +27,9 @@ from greval.trust.argilla.form import (
     parse_answer,
 )
 from greval.trust.argilla.ledger import lock_run
-from greval.trust.argilla.sampling import SampleCandidate
+from greval.trust.argilla.pull import pull_from_argilla
+from greval.trust.argilla.push import push_to_argilla
+from greval.trust.argilla.sampling import SampleCandidate, SamplingPlan
 
 texts = st.text(st.characters(codec="utf-8"), max_size=60)
 candidates = st.lists(

@@ -10,8 +10,9 @@ from greval.records.annotation import Annotation
 from greval.records.result import Judgement, Result, Scored
 from greval.records.scale import CategoricalScale
 from greval.runs.store import Store
-from greval.trust.annotations import write_annotations
-from greval.trust.estimates import Estimate, estimate
+from greval.trust.annotations.files import write_annotations
+from greval.trust.estimates.api import estimate
+from greval.trust.estimates.records import Estimate
 
 KIND = defined(
     "kind", CategoricalScale.model_validate({"categories": {"Fact": "", "Opinion": "", "Joke": ""}, "ordered": False})

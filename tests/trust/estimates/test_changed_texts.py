@@ -9,7 +9,7 @@ from greval.records.annotation import Annotation
 from greval.runs.store import Store
 from greval.testing import ScriptedJudge
 from greval.trust.annotations.judged_items import hash_contents
-from greval.trust.estimates import estimate
+from greval.trust.estimates.api import estimate
 
 TONE = CategoricalMetric(
     name="tone", description="d", needs=("answer",), steps=["s"], categories={"Polite": "", "Rude": ""}

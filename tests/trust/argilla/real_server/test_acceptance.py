@@ -16,7 +16,8 @@ import pytest
 from judged_runs import KINDS, VALUES, judged, rows
 from killing import AFTER, BEFORE, killed_at_call, killed_at_write
 
-from greval.trust.argilla import pull_from_argilla, push_to_argilla
+from greval.trust.argilla.pull import pull_from_argilla
+from greval.trust.argilla.push import push_to_argilla
 
 COUNT = 300
 PUSHES = [

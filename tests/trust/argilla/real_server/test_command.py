@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import greval
 from greval.cli.argilla import app as argilla
-from greval.trust.argilla import ArgillaError
+from greval.errors import ArgillaError
 
 PAGE = Path(greval.__file__).parents[1] / "docs" / "argilla.md"
 app = typer.Typer()

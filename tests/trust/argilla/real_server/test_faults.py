@@ -11,9 +11,10 @@ from killing import BEFORE, killed_at_call
 from proxy import DROP, DROP_AFTER, PASS
 
 from greval import Case, evaluate
-from greval.errors import DataError, StoreError
+from greval.errors import ArgillaError, DataError, StoreError
 from greval.metrics.computed import COMPUTED_METRICS
-from greval.trust.argilla import ArgillaError, pull_from_argilla, push_to_argilla
+from greval.trust.argilla.pull import pull_from_argilla
+from greval.trust.argilla.push import push_to_argilla
 
 
 @pytest.fixture

@@ -10,14 +10,15 @@ import pytest
 from judged_runs import CHUNK, TONE, VALUES, judged, rows
 
 from greval import Case, CategoricalMetric, evaluate
-from greval.errors import DataError
+from greval.errors import ArgillaError, DataError
 from greval.records.annotation import Annotation
 from greval.records.metric import build_metric
 from greval.runs.store import Store
 from greval.testing import ScriptedJudge
-from greval.trust.agreement import agreement
-from greval.trust.argilla import ArgillaError, pull_from_argilla, push_to_argilla
+from greval.trust.agreement.api import agreement
 from greval.trust.argilla.form import JUDGE_FIELD, JUDGEMENT
+from greval.trust.argilla.pull import pull_from_argilla
+from greval.trust.argilla.push import push_to_argilla
 
 
 def test_annotators_see_the_material_and_nothing_of_the_judge(owner, tmp_path):

@@ -7,7 +7,7 @@ import json
 import pytest
 from proxy import Proxy
 
-from greval.trust.argilla import ArgillaError
+from greval.errors import ArgillaError
 from greval.trust.argilla.client import ArgillaClient
 
 
