@@ -1,0 +1,64 @@
+"""`greval diagnose`: the causes of wrong answers, by tag, as a table and as JSON."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from command_line import case, write
+
+from greval import ScriptedJudge, evaluate, load_metric, read_cases
+
+pytestmark = pytest.mark.usefixtures("empty_folder")
+
+
+@pytest.fixture
+def run():
+    """Judge four cases, of which every second is wrong because its document was not retrieved."""
+    gold = {"essential_docs": ["d1"]}
+    rows = []
+    for number in range(4):
+        name, answer = ("d1", "Yes.") if number % 2 == 0 else ("d9", "No.")
+        rows.append(case(number, answer=answer, gold=gold, chunks=[{"id": "c", "text": "Text.", "doc_id": name}]))
+    write("cases.jsonl", rows)
+    judge = ScriptedJudge([{"reason": "So.", "value": 1}, {"reason": "So.", "value": 0}])
+    evaluate(read_cases("cases.jsonl"), [load_metric("correctness")], judge, out="run", concurrency=1)
+    return "run"
+
+
+def test_a_table_and_the_command_for_the_cases(greval_says, run):
+    """The table counts the causes; the last line is the command that lists the cases."""
+    code, out, _ = greval_says("diagnose", run)
+    assert code == 0
+    (header,) = [line for line in out.splitlines() if line.startswith("method")]
+    (figures,) = [line for line in out.splitlines() if line.startswith("(none)")]
+    assert header.split("  ")[-1].strip() == "all"
+    assert figures.split()[1:] == ["2", "2", "4"]
+    assert out.splitlines()[-1].endswith(f"greval diagnose {run} --show CAUSE")
+
+
+def test_json_holds_the_diagnosis_of_each_case(greval_says, run):
+    """Each case has one cause, and groups are by the tags of the command."""
+    found = json.loads(greval_says("diagnose", run, "--by", "kind", "--format", "json")[1])
+    assert [row["sample_id"] for row in found["rows"]] == ["q0", "q1", "q2", "q3"]
+    right = [row["sample_id"] for row in found["rows"] if row["cause"] == "answered rightly"]
+    assert right == ["q0", "q2"]
+    (cause,) = {row["cause"] for row in found["rows"]} - {"answered rightly"}
+    shown = json.loads(greval_says("diagnose", run, "--show", cause, "--format", "json")[1])
+    assert [row["sample_id"] for row in shown["rows"]] == ["q1", "q3"]
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        (("--by", "kinds"), "did you mean kind?"),
+        (("--show", "answered rihgtly"), "'answered rightly'"),
+        (("--index", "none"), "none"),
+        (("-m", "corectness"), "corectness"),
+    ],
+)
+def test_wrong_names_end_with_2(greval_says, run, words, part):
+    """A misspelt tag, cause, index or metric is an error of use."""
+    code, out, err = greval_says("diagnose", run, *words)
+    assert (code, out) == (2, "")
+    assert part in " ".join(err.split())

@@ -1,0 +1,64 @@
+"""`greval panel`: the agreement of judges by their run folders."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+from command_line import case, write
+
+from greval import ScriptedJudge, evaluate, load_metric, read_cases
+
+pytestmark = pytest.mark.usefixtures("empty_folder")
+
+
+@pytest.fixture
+def folders():
+    """Judge six cases by two judges who differ in one of them."""
+    write("cases.jsonl", [case(number) for number in range(6)])
+    for name, last in (("a", 1), ("b", 0)):
+        answers = [{"reason": "So.", "value": value} for value in (1, 0, 1, 0, 1, last)]
+        evaluate(
+            read_cases("cases.jsonl"), [load_metric("correctness")], ScriptedJudge(answers), out=name, concurrency=1
+        )
+    return "a", "b"
+
+
+def test_a_panel_of_two_judges(greval_says, folders):
+    """The report is a table or JSON, and both hold the same cases."""
+    code, out, _ = greval_says("panel", *folders, "-m", "correctness")
+    assert code == 0
+    assert "correctness" in out
+    found = json.loads(greval_says("panel", *folders, "-m", "correctness", "--format", "json")[1])
+    assert found["metric"] == "correctness"
+
+
+def test_the_verdicts_of_the_panel_are_written_as_annotations(greval_says, folders):
+    """With -o each case has a row with the majority, which is empty for a tie of two judges."""
+    code, _, _ = greval_says("panel", *folders, "-m", "correctness", "--combine", "majority", "-o", "panel.csv")
+    assert code == 0
+    with Path("panel.csv").open(encoding="utf-8", newline="") as file:
+        rows = [*csv.DictReader(file)]
+    assert {row["sample_id"]: row["value"] for row in rows} == {
+        **{f"q{n}": str((n + 1) % 2) for n in range(5)},
+        "q5": "",
+    }
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        (("a", "-m", "correctness"), "two runs or more"),
+        (("a", "b", "-m", "corectness"), "did you mean correctness?"),
+        (("a", "b", "-m", "correctness", "--combine", "vote"), "majority"),
+        (("a", "none", "-m", "correctness"), "none: no run is there"),
+    ],
+)
+def test_what_is_no_panel_ends_with_2(greval_says, folders, words, part):
+    """One judge, an unknown metric, an unknown way to combine and a missing run are errors of use."""
+    assert folders
+    code, out, err = greval_says("panel", *words)
+    assert (code, out) == (2, "")
+    assert part in err
