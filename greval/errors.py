@@ -23,7 +23,18 @@ from __future__ import annotations
 
 
 class GrevalError(Exception):
-    """The base class of all errors that greval raises."""
+    """The base class of all errors that greval raises. It can be sent between processes."""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Support pickling: by default the constructor would get the message instead of its own arguments."""
+        return _restore, (type(self), self.args, vars(self))
+
+
+def _restore(kind: type[GrevalError], args: tuple[object, ...], fields: dict[str, object]) -> GrevalError:
+    """Restore an error without its constructor."""
+    error = kind.__new__(kind, *args)
+    vars(error).update(fields)
+    return error
 
 
 class DefinitionError(GrevalError):
@@ -55,10 +66,6 @@ class OutcomeError(GrevalError):
         """Keep the kind with the message."""
         super().__init__(message)
         self.kind = kind
-
-    def __reduce__(self) -> tuple[type[OutcomeError], tuple[str, str]]:
-        """Support pickling: by default only the message would be passed to the constructor."""
-        return type(self), (str(self), self.kind)
 
 
 class DataWarning(UserWarning):
@@ -126,7 +133,3 @@ class MissingExtraError(GrevalError):
         super().__init__(f"{package} is not installed: pip install 'greval[{extra}]'")
         self.extra = extra
         self.package = package
-
-    def __reduce__(self) -> tuple[type[MissingExtraError], tuple[str, str]]:
-        """Support pickling: by default the message would be passed to the constructor."""
-        return type(self), (self.extra, self.package)

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from command_line import case, write
+
+from greval import DataError
+from greval.cli.input import open_input
 
 pytestmark = pytest.mark.usefixtures("empty_folder")
 
@@ -23,3 +27,69 @@ def test_gold_of_a_file_of_its_own_is_joined_and_its_faults_are_told(greval_says
     assert code == 2
     assert "slip.jsonl:1: names no gold" in told
     assert "slip.jsonl:2: " in told
+
+
+GOLD = {"id": "q1", "essential_docs": ["d1"]}
+WALK = {"id": "q1", "start_nodes": ["a"], "traversed_edges": [["a", "calls", "b"]], "final_nodes": ["b"]}
+
+
+def open_rows(source="cases.jsonl", **parts):
+    """Return the rows of an input."""
+    return [*open_input(source, **parts).rows]
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Write cases, gold and a walk of one of them."""
+    write("cases.jsonl", [case(1, answer="One."), case(2, method="walk")])
+    return write(tmp_path / "gold.jsonl", [GOLD]), write(tmp_path / "walks.jsonl", [WALK])
+
+
+def test_cases_are_joined_by_their_ids(files):
+    """A case gets the gold and the walk of its id, and the others are as they were."""
+    gold, walks = files
+    plain, (joined, other) = open_rows(), open_rows(gold=[gold], traversals=[walks])
+    assert joined.gold.essential_docs == ("d1",)
+    assert joined.traversal.final_nodes == ("b",)
+    assert joined.model_copy(update={"gold": None, "traversal": None}) == plain[0]
+    assert other == plain[1]
+
+
+def test_a_method_and_a_limit(files):
+    """The method is that of the rows which name none, and the limit counts rows."""
+    assert files
+    assert [row.method for row in open_rows(method="mine")] == ["mine", "walk"]
+    assert [row.id for row in open_rows(limit=1)] == ["q1"]
+
+
+def test_a_tag_that_some_case_has_is_enough(files):
+    """A tag of one case and the name of the method are groups; an unknown tag is refused with the nearest."""
+    assert files
+    assert len(open_rows(by=["kind", "method"])) == 2
+    with pytest.raises(DataError, match=r"--by: no tag 'knid' is there; did you mean kind\?"):
+        open_rows(by=["knid"])
+
+
+def test_gold_of_no_case_is_an_error(files, tmp_path):
+    """A file none of whose ids is that of a case would silently leave out what was meant."""
+    other = write(tmp_path / "other.jsonl", [GOLD | {"id": "q9"}])
+    with pytest.raises(DataError, match=r"other\.jsonl: no case has the id of a row of gold there; its ids are 'q9'"):
+        open_rows(gold=[files[0], other])
+
+
+def test_a_walk_given_as_gold_names_its_option(files):
+    """A log of walks in the place of gold leads to --traversal, and gold in the place of a walk to its fields."""
+    gold, walks = files
+    with pytest.raises(DataError, match=r"names no gold; .*--traversal"):
+        open_rows(gold=[walks])
+    with pytest.raises(DataError, match="holds no walk; its fields are start_nodes"):
+        open_rows(traversals=[gold])
+
+
+def test_all_faulty_rows_of_gold_are_named(tmp_path, files):
+    """Gold is read whole: each faulty row has a line in the message."""
+    assert files
+    faulty = write(tmp_path / "faulty.jsonl", [GOLD, {"id": "q2", "essential_docs": 3}, {"id": "q3", "level": "easy"}])
+    with pytest.raises(DataError) as wrong:
+        open_rows(gold=[faulty])
+    assert [line.partition(": ")[0][-2:] for line in str(wrong.value).splitlines()] == [":2", ":3"]

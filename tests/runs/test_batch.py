@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import threading
 
 import pytest
 from batch_server import BatchServer
 from fault_server import sample
-from typer.testing import CliRunner
 
-from greval.cli.app import app
 from greval.errors import JudgeError
 from greval.judging.model.judge import Judge
 from greval.records.metric import CategoricalMetric, ManyCategoricalMetric
@@ -159,32 +155,6 @@ async def test_what_has_no_batch_endpoint_is_told(tmp_path):
         await submit(cases(1), [TONE], Judge("local"), out=tmp_path)
     with pytest.raises(JudgeError, match="greval batch submit"):
         await collect(tmp_path / "none")
-
-
-def test_the_commands_send_tell_and_collect(tmp_path, monkeypatch):
-    """The three commands carry a run from cases to its report."""
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-test-batches")
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "cases.jsonl").write_text("".join(f"{json.dumps(case)}\n" for case in cases(3)))
-    loop = asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_forever, daemon=True)
-    thread.start()
-    server = BatchServer(fitting)
-    runner = asyncio.run_coroutine_threadsafe(server.start(), loop).result()
-    say = CliRunner()
-    judged_by = ["--judge", "openai:fine", "--base-url", server.url]
-    sent = say.invoke(app, ["batch", "submit", "cases.jsonl", "-m", "answer_quality", "-o", "run", *judged_by])
-    assert "3 requests are out" in sent.output, sent.output
-    told = [say.invoke(app, ["batch", "status", "run"]).output for _ in range(4)]
-    assert "completed, 3 of 3 answered" in told[-1]
-    report = say.invoke(app, ["batch", "collect", "run"])
-    assert report.exit_code == 0, report.output
-    assert "answer_quality" in report.output
-    assert "no batch is out" in say.invoke(app, ["batch", "status", "run"]).output
-    asyncio.run_coroutine_threadsafe(runner.cleanup(), loop).result()
-    loop.call_soon_threadsafe(loop.stop)
-    thread.join()
-    loop.close()
 
 
 async def test_a_row_that_is_no_case_stops_no_other(server, judge, tmp_path):

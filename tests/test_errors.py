@@ -1,0 +1,62 @@
+"""The tree of errors: as drawn, caught by its base classes, and sent between processes."""
+
+from __future__ import annotations
+
+import inspect
+import pickle
+import re
+
+import pytest
+
+import greval
+from greval import errors
+
+CLASSES = dict(inspect.getmembers(errors, inspect.isclass))
+MADE = {
+    "DefinitionError": errors.DefinitionError("a: one", "b: two"),
+    "OutcomeError": errors.OutcomeError("it failed", "timeout"),
+    "MalformedVerdictError": errors.MalformedVerdictError("malformed", "no JSON"),
+    "ArgillaError": errors.ArgillaError("no dataset", 404),
+    "MissingExtraError": errors.MissingExtraError("ray", "ray"),
+}
+
+
+def read_tree():
+    """Read the tree of the module's docstring: each class and the one above it."""
+    above: list[str] = []
+    tree: dict[str, str] = {}
+    for line in errors.__doc__.splitlines():
+        if found := re.match(r"([│ ]*)[├└]── (\w+)", line):
+            depth = len(found[1]) // 4
+            above = [*above[:depth], found[2]]
+            tree[found[2]] = above[depth - 1] if depth else "GrevalError"
+    return tree
+
+
+def test_the_tree_is_drawn_as_it_is():
+    """The docstring names each error below its base class."""
+    real = {name: kind.__base__.__name__ for name, kind in CLASSES.items() if issubclass(kind, errors.GrevalError)}
+    assert read_tree() == {name: base for name, base in real.items() if name != "GrevalError"}
+
+
+def test_all_errors_are_public():
+    """A caller can catch each of them by a name of `greval`."""
+    assert {*CLASSES} <= {*greval.__all__}
+    assert all(getattr(greval, name) is kind for name, kind in CLASSES.items())
+
+
+@pytest.mark.parametrize("name", [name for name in CLASSES if name != "DataWarning"])
+def test_an_error_survives_another_process(name):
+    """Pickled and read back, as workers do, an error has its kind, message and fields."""
+    made = MADE.get(name) or CLASSES[name]("what is wrong")
+    back = pickle.loads(pickle.dumps(made))  # noqa: S301 - our own bytes
+    assert type(back) is type(made)
+    assert str(back) == str(made)
+    assert vars(back) == vars(made)
+
+
+def test_messages_say_what_to_do():
+    """All faults of a definition are lines of one message; a missing package has its command."""
+    assert str(MADE["DefinitionError"]) == "a: one\nb: two"
+    assert MADE["DefinitionError"].faults == ("a: one", "b: two")
+    assert str(MADE["MissingExtraError"]) == "ray is not installed: pip install 'greval[ray]'"
