@@ -23,6 +23,7 @@ from greval.runs.store.disk import (
     translate_errors,
 )
 
+KNOWN_VERSIONS = {LAYOUT_VERSION, LAYOUT_VERSION_WITHOUT_PLANS}
 WRITER = (
     "import sys; from greval import Store; run = Store.create(sys.argv[1]); print('held', flush=True); sys.stdin.read()"
 )
