@@ -98,7 +98,8 @@ def _draw_multiplicities(times: Integers, resamples: int, *, width: int) -> Iter
 def resample_means(sums: Floats, sizes: Integers) -> Floats:
     """Return the means of bootstrap resamples, by the cheaper method; few distinct clusters allow more resamples.
 
-    The result does not depend on the order of the clusters, and negating all sums negates all means.
+    The result does not depend on the order of the clusters. Negating all sums negates all means, unless the clusters
+    are symmetric, so that it changes nothing.
 
     Args:
         sums: The sum of each cluster's items, shape (clusters,).

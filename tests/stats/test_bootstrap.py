@@ -1,9 +1,29 @@
 """The bootstrap: its coverage, its clusters, and what makes an interval undefined."""
 
+from collections import Counter
+
 import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from scipy import stats
 
 from greval.stats import confusion
-from greval.stats.bootstrap import build_sparse, compute_intervals
+from greval.stats.bootstrap import (
+    BootstrapSample,
+    ValueBasis,
+    build_sparse,
+    build_values,
+    compute_intervals,
+    encode_names,
+    expand_level,
+    group_equal_clusters,
+    resample_clusters,
+    resample_counts,
+    resample_means,
+)
+from greval.stats.interval import wilson_interval
+from greval.stats.measured import MeasuredValue, Undefined
 
 LEVEL = 0.95
 
@@ -42,3 +62,103 @@ def test_clusters_widen_the_interval():
     found = confusion.compare_choices(columns, level=LEVEL)["kappa"]
     width = found.interval.high - found.interval.low
     assert found.clustered.high - found.clustered.low > 2.5 * width
+
+
+@given(st.floats(0.5, 0.99), st.integers(2, 200))
+def test_the_expanded_level_gives_students_quantile(level, clusters):
+    """The normal quantile at the expanded level is Student's, widened by the root of n / (n - 1)."""
+    wide = expand_level(level, clusters)
+    quantile = stats.norm.ppf(0.5 + wide / 2)
+    assume(quantile < 6)  # beyond, the level is 1 but for rounding
+    expected = stats.t.ppf(0.5 + level / 2, clusters - 1) * (clusters / (clusters - 1)) ** 0.5
+    assert quantile == pytest.approx(expected, rel=1e-4)
+    assert wide > level
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(1, 3)), min_size=1, max_size=30), st.randoms())
+def test_equal_clusters_are_counted(clusters, random):
+    """Each distinct cluster comes once, with its count, in an order that does not depend on the input's."""
+    sums, sizes = (np.array(side) for side in zip(*clusters, strict=True))
+    (kinds, of_size), times = group_equal_clusters(sums.astype(float), sizes)
+    found = dict(zip(zip(kinds.tolist(), of_size.tolist(), strict=True), times.tolist(), strict=True))
+    assert found == Counter((float(total), size) for total, size in clusters)
+    random.shuffle(clusters)
+    again = group_equal_clusters(*(np.array(side, dtype=float) for side in zip(*clusters, strict=True)))
+    assert again[0][0].tolist() == kinds.tolist()
+
+
+def test_both_ways_of_drawing_have_one_distribution():
+    """Counts of distinct clusters and single clusters give means with the variance of theory."""
+    sums, sizes, times = np.array([0.0, 1.0]), np.array([1, 1]), np.array([30, 20])
+    expected = 0.4 * 0.6 / 50
+    counts = resample_counts(sums, sizes, times, resamples=20_000)
+    single = resample_clusters(np.repeat(sums, times), np.repeat(sizes, times), resamples=20_000)
+    for drawn in (counts, single):
+        assert drawn.mean() == pytest.approx(0.4, abs=0.003)
+        assert drawn.var() == pytest.approx(expected, rel=0.05)
+
+
+@given(st.lists(st.integers(-3, 3), min_size=2, max_size=30).filter(lambda found: len(set(found)) > 1))
+@settings(max_examples=20, deadline=None)
+def test_resampled_means_mirror(values):
+    """Negated values have negated means, to the last digit, unless they are the same values."""
+    assume(sorted(values) != sorted(-value for value in values))
+    sums, sizes = np.array(values, dtype=float), np.ones(len(values), dtype=np.int64)
+    assert resample_means(sums, sizes).tolist() == (-resample_means(-sums, sizes)).tolist()
+
+
+def test_draws_in_batches_are_the_draws_at_once():
+    """Many distinct clusters are drawn in several batches, with as many resamples as asked for."""
+    rng = np.random.default_rng(5)
+    sums, times = rng.normal(size=3000), np.ones(3000, dtype=np.int64)
+    drawn = resample_counts(sums, times, times, resamples=1500)
+    assert len(drawn) == 1500
+    assert drawn.std() == pytest.approx(sums.std() / 3000**0.5, rel=0.08)
+
+
+def statistic(sums):
+    """Return a share, and a ratio that is undefined if its second column is 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return {"share": sums[:, 0] / sums[:, 1], "ratio": np.where(sums[:, 2] > 0, sums[:, 0] / sums[:, 2], np.nan)}
+
+
+def build_rows(columns):
+    """Return a sparse matrix of dense rows."""
+    table = np.array(columns, dtype=float)
+    rows, places = np.indices(table.shape)
+    return build_sparse((rows.ravel(), places.ravel()), table.ravel(), table.shape)
+
+
+def test_a_figure_that_is_often_undefined_has_no_interval():
+    """The rare column is 0 in many resamples, so that the ratio has no interval while the share has one."""
+    rows = build_rows([[n % 2, 1, n == 0] for n in range(40)])
+    assert set(compute_intervals(rows, statistic, np.arange(40), level=0.95)) == {"share"}
+
+
+@pytest.mark.parametrize("clusters", [np.zeros(40, dtype=int), np.arange(40) // 2])
+def test_one_cluster_or_equal_clusters_have_no_interval(clusters):
+    """Nothing varies between the resamples, so that there is no interval instead of one of width 0."""
+    assert compute_intervals(build_rows([[n % 2, 1, 1] for n in range(40)]), statistic, clusters, level=0.95) == {}
+
+
+def test_values_have_a_reason_or_an_interval():
+    """An undefined value gives its reason, a constant share Wilson's interval, and another constant none."""
+    sample = BootstrapSample(None, np.arange(4), np.array([0, 0, 1, 1]))
+    basis = {
+        "undefined": ValueBasis(n=4, why="nothing to count"),
+        "share": ValueBasis(n=4, why="", share=True),
+        "mean": ValueBasis(n=4, why=""),
+    }
+    values = {"undefined": float("nan"), "share": 1.0, "mean": 1.0}
+    found = build_values(values, basis.__getitem__, sample, ({}, {}), level=0.9)
+    assert found["undefined"] == Undefined(n=4, reason="nothing to count")
+    assert found["share"].interval == wilson_interval(1.0, 4, level=0.9)
+    assert found["share"].clustered == wilson_interval(1.0, 2, level=0.9)
+    assert found["mean"] == MeasuredValue(value=1.0, n=4)
+
+
+@given(st.lists(st.text(max_size=3), min_size=1))
+def test_codes_are_equal_for_equal_names_only(names):
+    """The codes count from 0 and keep which names are equal."""
+    codes = encode_names(names)
+    assert len(set(zip(names, codes.tolist(), strict=True))) == len(set(names)) == codes.max() + 1

@@ -1,0 +1,20 @@
+"""A report as the command line prints it."""
+
+from __future__ import annotations
+
+import io
+
+from greval.cli.console import ReportConsole
+
+
+def print_page(render, found, *, width=200, **options):
+    """Return what `render` prints of a finding."""
+    out = io.StringIO()
+    render(found, ReportConsole(file=out, width=width), **options)
+    return out.getvalue()
+
+
+def find_row(page, first):
+    """Return the cells of the first line that begins with a text, split at wide gaps."""
+    line = next(line for line in page.splitlines() if line.strip().startswith(first))
+    return [cell.strip() for cell in line.split("  ") if cell.strip()]
