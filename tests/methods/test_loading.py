@@ -4,13 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from string import ascii_lowercase
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from greval import Sample
-from greval.errors import GrevalError, MethodError
-from greval.methods.loading import default_name, load_method, load_methods, load_object
+from greval.errors import DataError, GrevalError, MethodError
+from greval.methods.loading import (
+    default_name,
+    load_method,
+    load_methods,
+    load_object,
+    read_adapter_spec,
+    read_spec,
+    require_package,
+)
 
+WORDS = st.text(ascii_lowercase, min_size=1)
 SAMPLE = Sample(id="q1", question="Who?", tags={"movie": "tt1"})
 
 
@@ -103,3 +115,37 @@ def test_adapters_are_found_by_name(tmp_path):
     """`graphrag:` and `lightrag:` are adapters, and what they raise is for users to read."""
     with pytest.raises(GrevalError, match="nowhere"):
         load_method(f"graphrag:{tmp_path}/nowhere?method=local")
+
+
+@given(WORDS, st.dictionaries(WORDS, WORDS | st.integers(0, 99).map(str)))
+def test_options_of_a_spec_are_read_back(place, options):
+    """Place and options come back as they were written, for any allowed values."""
+    spec = f"{place}?{'&'.join(f'{name}={value}' for name, value in options.items())}"
+    kinds = {name: int if value.isdecimal() else (value, "other") for name, value in options.items()}
+    assert read_spec(spec, **kinds) == read_spec(spec, **dict.fromkeys(options)) == (place, options)
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ("mode=fast", "mode: expected one of local, global, got 'fast'"),
+        ("top_k=-1", "top_k: expected a whole number, got '-1'"),
+        ("top_k=", "top_k: expected a whole number, got ''"),
+        ("top_k=1&top_k=2", "top_k is given twice; give it once"),
+        ("tok=1", "unknown option 'tok'; the options are mode, top_k"),
+    ],
+)
+def test_wrong_options_of_a_spec(query, message):
+    """A wrong option is reported with what is expected; for an adapter with its name in front."""
+    allowed = {"mode": ("local", "global"), "top_k": int}
+    with pytest.raises(DataError, match=rf"^folder\?{query}: {message}"):
+        read_spec(f"folder?{query}", **allowed)
+    with pytest.raises(MethodError, match=rf"^lightrag:folder\?{query}: {message}"):
+        read_adapter_spec("lightrag", f"folder?{query}", **allowed)
+
+
+def test_a_missing_package_is_reported_with_its_version():
+    """The message has the command that installs a supported version."""
+    require_package("json", "json>=1")
+    with pytest.raises(MethodError, match="pip install 'no-such-package>=3,<4'"):
+        require_package("no_such_package", "no-such-package>=3,<4")

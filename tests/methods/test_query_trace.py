@@ -7,7 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from greval.methods.query_trace import trace_chat_model, trace_query
+from greval.errors import MethodError
+from greval.methods.query_trace import get_current_trace, trace_chat_model, trace_query
 
 
 def chunk(text, usage=None):
@@ -96,3 +97,47 @@ async def test_queries_at_once():
         return watch.calls, watch.output_tokens
 
     assert await asyncio.gather(*map(query, range(1, 6))) == [(n, n) for n in range(1, 6)]
+
+
+def test_usage_is_known_at_the_end_only():
+    """The usage of a query is the sum of its calls, and its latency ends with the block."""
+    with trace_query("rag") as trace:
+        get_current_trace().calls += 2
+        get_current_trace().prompt_tokens += 30
+        assert trace.usage is None
+    assert (trace.usage.llm_calls, trace.usage.prompt_tokens, trace.usage.output_tokens) == (2, 30, 0)
+    assert trace.usage.latency >= 0
+    get_current_trace().calls += 1
+    assert trace.calls == 2
+
+
+def test_an_exception_of_a_query_is_an_error_of_the_method():
+    """The message has the name of the system; after it, no query is traced."""
+    with pytest.raises(MethodError, match="rag: KeyError: 'u9'") as error, trace_query("rag") as trace:
+        raise KeyError("u9")
+    assert isinstance(error.value.__cause__, KeyError)
+    assert get_current_trace() is not trace
+
+
+async def test_a_cancelled_query_stays_cancelled():
+    """A cancellation is not an error of the system."""
+    with pytest.raises(asyncio.CancelledError), trace_query("rag"):
+        raise asyncio.CancelledError
+
+
+@pytest.mark.parametrize("answer", [None, "", " \n", 3])
+def test_an_answer_without_text_is_an_error(answer):
+    """Only a text with letters in it is an answer."""
+    with trace_query("rag") as trace:
+        pass
+    assert trace.require_answer("Ada.") == "Ada."
+    with pytest.raises(MethodError, match="rag: the answer is empty"):
+        trace.require_answer(answer)
+
+
+def test_suppressed_errors_outweigh_an_answer():
+    """The first suppressed error is raised with the number of the others."""
+    with trace_query("rag") as trace:
+        trace.errors += [ConnectionError("gone"), ValueError("late")]
+    with pytest.raises(MethodError, match=r"continued after an error: ConnectionError: gone \(and 1 more\)"):
+        trace.require_answer("Ada.")

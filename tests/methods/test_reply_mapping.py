@@ -62,3 +62,57 @@ def test_each_within_each():
     assert JsonPath.parse("a[*].b[*].c").find(content) == [1, 2, 3]
     assert JsonPath.parse("a[*].x.c?").find(content) is None
     assert JsonPath.parse("$").find(content) is content
+
+
+@given(st.lists(st.dictionaries(st.sampled_from("ab"), st.integers(), min_size=1)))
+def test_every_item_must_have_the_value(rows):
+    """`[*]` gives one value for each item, in order; a single item without it is an error that names its place."""
+    path, optional = JsonPath.parse("rows[*].a"), JsonPath.parse("rows[*].a?")
+    if all("a" in row for row in rows):
+        assert path.find({"rows": rows}) == optional.find({"rows": rows}) == [row["a"] for row in rows]
+        return
+    first = next(n for n, row in enumerate(rows) if "a" not in row)
+    with pytest.raises(MethodError, match=rf"rows\[{first}\] is an object with b"):
+        path.find({"rows": rows})
+    assert optional.find({"rows": rows}) is None
+
+
+@pytest.mark.parametrize(
+    ("content", "held"),
+    [
+        ([], "a list of 0"),
+        ({}, "an empty object"),
+        ({"z": 1, "y": 2}, "an object with z, y"),
+        ({str(n): n for n in range(13)}, r"an object with 0, 1, .*, 11, \.\.\.$"),
+        (None, "null"),
+        ("secret", "a text"),
+        (True, "true or false"),
+        (0.5, "a number"),
+    ],
+)
+def test_a_missing_value_describes_the_type_it_found(content, held):
+    """The message describes what is there without quoting its content."""
+    with pytest.raises(MethodError, match=rf"nothing is at hits\[0\]: hits is {held}") as error:
+        JsonPath.parse("hits[0]").find({"hits": content})
+    assert "secret" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ({"anwser": "a"}, "did you mean answer"),
+        ({"chunks.text": "a"}, "add chunks, the path of the list"),
+        ({"answer": "a["}, "is no path"),
+    ],
+)
+def test_wrong_mappings_are_refused_before_a_call(lines, message):
+    """An unknown field, a field of items without their list, and a wrong path are errors of the mapping."""
+    with pytest.raises(MethodError, match=message):
+        ReplyMapping(lines)
+
+
+def test_an_error_in_the_reply_replaces_the_response():
+    """The path of the error is read first; other fields are read only if it has no value."""
+    mapping = ReplyMapping({"answer": "text", "error": "fault?"})
+    assert mapping.read({"fault": 503}) == {"error": "503"}
+    assert mapping.read({"text": 7, "fault": None}) == {"answer": "7"}

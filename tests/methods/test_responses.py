@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from greval import Case, Response
 from greval.errors import MethodError
@@ -39,3 +41,22 @@ def test_what_is_no_response_is_told(given, told):
 def test_an_error_of_its_own_is_a_response():
     """A method may tell its failure itself."""
     assert as_response({"error": "index is empty"}).error == "index is empty"
+
+
+@given(st.text(min_size=1), st.integers(2, 12))
+def test_the_first_few_faults_are_listed(text, count):
+    """Unknown fields are listed by name, at most five, and the others are counted."""
+    wrong = {f"field_{n:02}": text for n in range(count)}
+    with pytest.raises(MethodError) as error:
+        as_response({"answer": "x", **wrong})
+    message = str(error.value)
+    assert message.count("is not known") == min(count, 5)
+    assert message.endswith(f"; and {count - 5} more") == (count > 5)
+
+
+@pytest.mark.parametrize("name", ["answer", "chunks", "triples", "aggregates"])
+def test_an_empty_field_is_a_response(name):
+    """An empty answer or list was recorded; a response without any of the fields is refused."""
+    assert getattr(as_response({name: "" if name == "answer" else []}), name) in ("", ())
+    with pytest.raises(MethodError, match="give at least one of them"):
+        as_response({name: None})

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 
+from hypothesis import given
+from hypothesis import strategies as st
 from lightrag_stand_in import DATA
 
 from greval.methods.lightrag.index import read_lightrag
-from greval.methods.lightrag.records import build_response
+from greval.methods.lightrag.records import SEPARATOR, build_edge, build_response, find_file_path
 from greval.records.case import Traversal
 
 STORES = {
@@ -67,3 +69,20 @@ def test_modes_without_a_start():
     """The mode `global` begins at relations, and `naive` has no walk at all."""
     assert build_response("So.", DATA, {}, "global").traversal.start_nodes == ()
     assert build_response("So.", {"chunks": DATA["chunks"]}, {}, "naive").traversal is None
+
+
+@given(st.text(), st.text(), st.lists(st.text(st.sampled_from("ab c"))))
+def test_edges_have_no_direction(source, target, parts):
+    """The same relation is the same edge in either direction, and merged descriptions are one label."""
+    description = SEPARATOR.join(parts)
+    edge = build_edge(source, target, description)
+    assert edge == build_edge(target, source, description)
+    assert edge[0] <= edge[2]
+    assert {edge[0], edge[2]} == {source, target}
+    assert SEPARATOR not in edge[1]
+
+
+def test_an_unknown_path_is_no_path():
+    """What LightRAG writes for a text without a file is not taken for the name of one."""
+    assert find_file_path({"file_path": "a.md"}) == "a.md"
+    assert [find_file_path(row) for row in ({}, {"file_path": ""}, {"file_path": "unknown_source"})] == [None] * 3

@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import threading
 from datetime import datetime
 
 import pytest
 from framework_folder import CONFIG, METHODS, ROWS, make_folder, read
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from waiting import SECONDS
 
+from greval.errors import StoreError
+from greval.records.case import Case, Sample
+from greval.records.result import Failed, Failure, Judgement, Result, Scored, Skipped
 from greval.runs.from_config.api import evaluate_config
-from greval.runs.from_config.plan import ConfigSelection
+from greval.runs.from_config.config import EvaluationConfig
+from greval.runs.from_config.plan import ConfigSelection, EvaluationPlan
+from greval.runs.from_config.results import (
+    JUDGED_METRICS,
+    USAGE_METRICS,
+    JudgedResponse,
+    build_detailed,
+    build_summary,
+    save_periodically,
+)
 from greval.testing import ScriptedJudge
 
 FOUR = {"correctness", "faithfulness", "relevance", "completeness"}
@@ -209,3 +224,80 @@ def test_rows_that_are_no_questions_are_told(tmp_path):
     assert "has no imdb_key" in done.unread[1]
     assert "id: row-1 is at " in done.unread[2]
     assert json.dumps(detailed)
+
+
+OUTCOMES = st.one_of(
+    st.none(),
+    st.integers(0, 5).map(lambda n: Scored(judgements=(Judgement(value=n, number=float(n), reason="r"),))),
+    st.just(Skipped(reason="no answer")),
+    st.just(Failed(error=Failure(kind="timeout", message="late"))),
+)
+CELLS = st.none() | st.tuples(st.booleans(), st.lists(OUTCOMES, min_size=4, max_size=4), st.none() | st.integers(0, 9))
+
+
+def build_response(sample, method, cell):
+    """Build a judged response from whether it failed, its outcomes, and its number of calls."""
+    failed, outcomes, count = cell
+    fields = {"error": "broke"} if failed else {"answer": "x"}
+    case = Case(**dict(sample), method=method, usage=None if count is None else {"llm_calls": count}, **fields)
+    results = {
+        name: outcome
+        and Result(sample_id=sample.id, metric=name, fingerprint="f", judge="j", tier="schema", outcome=outcome)
+        for name, outcome in zip(JUDGED_METRICS, outcomes, strict=True)
+    }
+    return JudgedResponse(case, results)
+
+
+@given(st.lists(st.tuples(st.sampled_from("xy"), CELLS, CELLS), min_size=1, max_size=5))
+@settings(max_examples=60)
+def test_counts_and_means_agree_with_the_single_questions(rows):
+    """Every figure of the summary follows from the entries of the detailed file."""
+    samples = [Sample(id=str(n), question="?", tags={"group": row[0]}) for n, row in enumerate(rows)]
+    config = EvaluationConfig(dataset={"path": "q", "group_by": "group"}, methods=["a", "b"])
+    plan = EvaluationPlan(config, samples, dict.fromkeys("ab"), ScriptedJudge([]), None)
+    responses = {
+        (sample.id, method): build_response(sample, method, cell)
+        for sample, (_, *cells) in zip(samples, rows, strict=True)
+        for method, cell in zip("ab", cells, strict=True)
+        if cell
+    }
+    detailed, summary = build_detailed(plan, responses)["results"], build_summary(plan, responses)
+    assert [*summary["by_group"]] == [*dict.fromkeys(row[0] for row in rows)]
+    for part in [None, *summary["by_group"]]:
+        questions = [row for row in detailed if part in (None, row["group"])]
+        means = summary["by_method"] if part is None else summary["by_group"][part]
+        counts = summary["counts"]["by_method"] if part is None else summary["counts"]["by_group"][part]
+        for method in "ab":
+            entries = [row["methods"][method] for row in questions if method in row["methods"]]
+            for metric in JUDGED_METRICS:
+                scores = [entry["scores"][metric] for entry in entries if entry["scores"][metric] is not None]
+                mean = means[method][metric]
+                assert mean == (pytest.approx(sum(scores) / len(scores)) if scores else None)
+                found = counts[method][metric]
+                assert found["scored"] == len(scores)
+                assert found["skipped"] == sum(metric in entry.get("skipped", {}) for entry in entries)
+                assert found["failed"] == sum(metric in entry.get("failures", {}) for entry in entries)
+                assert sum(found.values()) == counts[method]["questions"] == len(questions)
+            failed = sum("response" in entry.get("failures", {}) for entry in entries)
+            assert (counts[method]["failed"], counts[method]["answered"]) == (failed, len(entries) - failed)
+            for name in USAGE_METRICS:
+                recorded = [entry["efficiency"][name] for entry in entries if entry["efficiency"][name] is not None]
+                assert counts[method][name] == {"recorded": len(recorded)}
+
+
+async def test_a_failed_write_does_not_end_the_saving():
+    """A write that fails is repeated by the next one, and the block waits for the write in progress."""
+    written = asyncio.Event()
+    loop, tries = asyncio.get_running_loop(), []
+
+    def write():
+        tries.append(1)
+        if len(tries) == 1:
+            raise StoreError("the log is being created")
+        loop.call_soon_threadsafe(written.set)
+
+    async with save_periodically(write, 0.001):
+        await asyncio.wait_for(written.wait(), SECONDS)
+    count = len(tries)
+    await asyncio.sleep(0.01)
+    assert len(tries) == count >= 2
