@@ -7,7 +7,10 @@ from collections.abc import Callable, Mapping
 from hashlib import sha256
 
 from greval import Annotation, CategoricalMetric, ManyCategoricalMetric, ValueMetric, evaluate
+from greval.records.case import Case
+from greval.records.result import Judgement
 from greval.testing import ScriptedJudge
+from greval.trust.alignment.labelled_items import LabelledItem
 
 TONE = CategoricalMetric(
     name="tone",
@@ -121,3 +124,18 @@ def labels(metric, truth: Mapping[int, object]) -> list[Annotation]:
 def judged(folder, metric, truth: Mapping[int, object], judge):
     """Write a run in which all answers were judged."""
     return evaluate([case(number) for number in truth], [metric], judge, out=folder)
+
+
+def messages_of(judge, writing=""):
+    """Return the calls that judge, or those that write."""
+    return [messages for messages in judge.calls if asked_to_write(messages) == writing]
+
+
+def label_answers(people_values, verdicts):
+    """Return labelled answers, each of a question of its own."""
+    return [
+        LabelledItem(
+            n, Case(id=f"q{n}", question=f"{n}?", answer=f"{n}"), None, n, people, Judgement(value=judge, reason="r")
+        )
+        for n, (people, judge) in enumerate(zip(people_values, verdicts, strict=True))
+    ]

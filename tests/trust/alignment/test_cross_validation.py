@@ -1,0 +1,124 @@
+"""What helps is accepted, chance is refused, and no example ever judges its own question."""
+
+import pytest
+from aligned_runs import (
+    MAGIC,
+    TONE,
+    asked_to_write,
+    case,
+    chance,
+    follower,
+    judged,
+    labels,
+    messages_of,
+    noise,
+    tones,
+    wrong_in,
+)
+
+from greval import evaluate
+from greval.trust.alignment.api import align
+
+pytestmark = pytest.mark.long
+SMALL = {"folds": 2, "choosing": 12}
+COUNT = 48
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_a_judge_that_only_changes_its_mind_is_refused(tmp_path, seed):
+    """Where changed definitions judge otherwise but no better nothing is accepted, and nothing is written."""
+    truth = tones(COUNT, seed=seed)
+    judge = follower(TONE, truth, noise(0.25))
+    run = judged(tmp_path / "run", TONE, truth, judge)
+    found = align(run, TONE, judge, labels(TONE, truth), seed=seed, **SMALL)
+    assert not found.accepted
+    assert found.why
+    assert (found.path, found.written, found.diff) == (None, None, "")
+    assert not list((run.folder / "align").glob("*.yaml"))
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_labels_at_random_are_refused(tmp_path, seed):
+    """From labels that say nothing nothing is learned, also of a judge that follows what it is shown."""
+    truth = tones(COUNT)
+    judge = follower(TONE, truth, wrong_in(0.3, 0.02))
+    run = judged(tmp_path / "run", TONE, truth, judge)
+    shuffled = {number: "Polite" if chance("dealt", seed, number) < 0.5 else "Rude" for number in truth}
+    assert not align(run, TONE, judge, labels(TONE, shuffled), seed=seed, **SMALL).accepted
+
+
+def test_an_example_never_judges_itself_nor_a_twin(tmp_path):
+    """No prompt holds an example of the case it judges, of its question under another id, or of what is held back."""
+    truth = tones(COUNT)
+    judge = follower(TONE, truth, wrong_in(0.4, 0.02))
+    cases = [case(number) for number in truth]
+    cases += [{**case(number), "id": f"twin{number}", "method": "other"} for number in range(0, COUNT, 2)]
+    run = evaluate(cases, [TONE], judge, out=tmp_path / "run")
+    said = labels(TONE, truth)
+    said += [one.model_copy(update={"sample_id": f"twin{one.sample_id[1:]}", "method": "other"}) for one in said[::2]]
+    found = align(run, TONE, judge, said, **SMALL)
+    assert (found.labels, found.questions) == (COUNT * 3 // 2, COUNT)
+    shown = [messages for messages in messages_of(judge) if len(messages) > 2]
+    assert len(shown) > 30
+    for messages in shown:
+        assert messages[-1].text not in [message.text for message in messages[1:-1]]
+    seen_by_writer = [text for messages in messages_of(judge, "texts") for text in [messages[1].text]]
+    for messages in messages_of(judge):
+        if MAGIC in messages[0].text:
+            question = messages[-1].text.split("</question>")[0]
+            assert any(question not in text for text in seen_by_writer)
+
+
+def test_each_rewrite_is_tried_only_on_questions_its_writer_did_not_see(better):
+    """Of each definition that was written, no judged case was among the disagreements that the writer was shown."""
+    run, said, judge = better
+    numbered = {"n": 0}
+    shown = {}
+    base = judge._answers
+
+    def answer(messages):
+        if asked_to_write(messages) == "texts":
+            numbered["n"] += 1
+            mark = f"{MAGIC} ({numbered['n']})"
+            shown[mark] = messages[1].text
+            return {**base(messages), "steps": [mark]}
+        return base(messages)
+
+    judge._answers = answer
+    align(run, TONE, judge, said, ways=["rewrite"], **SMALL)
+    assert len(shown) == SMALL["folds"] + 1
+    tried = 0
+    for messages in messages_of(judge):
+        for mark, text in shown.items():
+            if mark in messages[0].text:
+                tried += 1
+                assert messages[-1].text not in text
+    assert tried >= COUNT
+
+
+def test_judgements_that_fail_are_left_out_and_counted(tmp_path):
+    """A thing without a verdict by one of the definitions is in no figure, and told."""
+    truth = tones(COUNT)
+    better = wrong_in(0.4, 0.02)
+
+    def verdict(messages, number, right):
+        broken = MAGIC in messages[0].text and number % 12 == 0
+        return "Neither" if broken else better(messages, number, right)
+
+    judge = follower(TONE, truth, verdict)
+    run = judged(tmp_path / "run", TONE, truth, judge)
+    found = align(run, TONE, judge, labels(TONE, truth), ways=["rewrite"], **SMALL)
+    assert found.accepted
+    assert found.failed == COUNT // 12
+    assert found.gain.things == COUNT - COUNT // 12
+    assert any(one.failed for one in found.attempts)
+
+
+def test_nothing_to_improve_asks_nothing(tmp_path):
+    """A judge that agrees with people on everything is left alone, for no call."""
+    truth = tones(COUNT)
+    judge = follower(TONE, truth, lambda _messages, _number, right: right)
+    run = judged(tmp_path / "run", TONE, truth, judge)
+    found = align(run, TONE, judge, labels(TONE, truth))
+    assert (found.accepted, found.usage.calls, found.attempts) == (False, 0, ())
+    assert len(judge.calls) == COUNT

@@ -1,0 +1,98 @@
+"""Which labelled items become examples, and what an example holds."""
+
+import asyncio
+from collections import Counter
+
+import pytest
+from aligned_runs import (
+    DEPTH,
+    TONE,
+    case,
+    follower,
+    label_answers,
+    labels,
+    tones,
+    wrong_in,
+)
+
+from greval import evaluate, parse_metric
+from greval.judging.model.prices import Prices
+from greval.records.metric import set_reason_depth
+from greval.records.result import Judgement
+from greval.testing import ScriptedJudge
+from greval.trust.alignment.api import align
+from greval.trust.alignment.few_shot import add_examples, choose_items
+from greval.trust.alignment.model_calls import AlignBudget, DefinitionWriter
+
+SMALL = {"folds": 2, "choosing": 12}
+COUNT = 48
+
+
+def test_examples_are_balanced_and_disagreements_come_first():
+    """Of each value as many are chosen, of these the ones on which judge and people disagree; none of one question."""
+    people = ["Polite"] * 30 + ["Rude"] * 10
+    judge = ["Rude" if n in {3, 7} else "Polite" for n in range(30)] + [
+        "Polite" if n == 5 else "Rude" for n in range(10)
+    ]
+    found = [*choose_items(TONE, label_answers(people, judge), dict(enumerate(judge)), seed="s")]
+    assert Counter(point.people for point in found) == {"Polite": 2, "Rude": 2}
+    assert {3, 7, 35} <= {point.number for point in found}
+    twins = [point._replace(question=0) for point in label_answers(people, judge)]
+    assert len([*choose_items(TONE, twins, dict(enumerate(judge)), seed="s")]) == 1
+
+
+def test_examples_of_numbers_begin_with_the_ends():
+    """On a value scale the lowest and the highest that people gave come first; a mean is taken to the nearest level."""
+    people = [1, 2, 3, 4, 5, 2.5, 4.6]
+    found = [*choose_items(DEPTH, label_answers(people, [3] * 7), dict.fromkeys(range(7), 3), seed="s")]
+    assert [round(point.people) for point in found][:2] == [1, 5]
+    assert len({point.number for point in found}) == 5
+
+
+def test_long_cases_make_no_example():
+    """What would make every prompt long is passed over."""
+    found = label_answers(["Polite", "Rude"], ["Rude", "Polite"])
+    long = found[0]._replace(case=found[0].case.model_copy(update={"answer": "x" * 5000}))
+    assert [point.number for point in choose_items(TONE, [long, found[1]], {0: "Rude", 1: "Polite"}, seed="s")] == [1]
+
+
+def test_examples_of_a_metric_by_steps_have_findings(tmp_path):
+    """An example keeps the findings of a right verdict; of a wrong one they are asked for with the reason."""
+    (by_step,) = set_reason_depth([TONE], "steps")
+    told = Judgement(value="Polite", reason="r", findings=("It thanks.", "Calm."))
+    made = [one._replace(judgement=told) for one in label_answers(["Polite", "Rude"], ["Polite", "Polite"])]
+    answer = {"findings": {"step_1": "It insults.", "step_2": "Harsh."}, "reason": "An insult.", "value": "Rude"}
+    judge = ScriptedJudge([answer])
+    spent = AlignBudget(Prices.load(), tmp_path, max_calls=None, max_cost=None)
+    with DefinitionWriter(judge, tmp_path, spent, width=1) as writer:
+        metric, _ = asyncio.run(add_examples(by_step, made, {0: "Polite", 1: "Polite"}, writer, seed="s"))
+    assert {one.value: one.findings for one in metric.examples} == {
+        "Polite": ("It thanks.", "Calm."),
+        "Rude": ("It insults.", "Harsh."),
+    }
+    assert "step_1 to step_2" in judge.calls[0][0].text
+
+
+@pytest.mark.long
+def test_examples_hold_what_is_asked_for_in_notes_and_shown_of_tags(tmp_path):
+    """Where a metric asks for notes and shows tags, its examples have both, written by the judge or kept from it."""
+    truth = tones(COUNT)
+    metric = type(TONE).model_validate(
+        {
+            **TONE.model_dump(mode="json"),
+            "needs": ["answer", "tags.place", "context"],
+            "notes": {"hint": "What would help.", "words": {"means": "Marked words.", "each": {"word": "The word."}}},
+        }
+    )
+    base = follower(metric, truth, wrong_in(0.4, 0.02))
+    notes = {"hint": "Be kind.", "words": [{"word": "thing"}]}
+    judge = ScriptedJudge(lambda messages: {**base._answers(messages), **notes})
+    cases = [{**case(n), "tags": {"place": "here", "other": "x"}, "chunks": ["A fact."]} for n in truth]
+    run = evaluate(cases, [metric], judge, out=tmp_path / "run")
+    found = align(run, metric, judge, labels(metric, truth), ways=["examples"], **SMALL)
+    assert found.accepted
+    for example in parse_metric(found.written).examples:
+        assert example.notes == notes
+        assert example.case.tags == {"place": "here"}
+        assert [chunk.text for chunk in example.case.chunks] == ["A fact."]
+        assert example.case.question == ""

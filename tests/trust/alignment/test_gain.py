@@ -1,0 +1,110 @@
+"""The gain in agreement, and when it is believed."""
+
+import random
+
+import numpy as np
+import pytest
+from sklearn.metrics import cohen_kappa_score
+
+from greval.records.scale import CategoricalScale, ValueScale
+from greval.trust.alignment.gain import VerdictPair, compute_gain, explain_rejection
+
+YES_NO = CategoricalScale.model_validate({"categories": {"Yes": "", "No": ""}})
+GRADED = CategoricalScale.model_validate({"categories": dict.fromkeys(("Good", "Fair", "Poor"), "")})
+UNORDERED = CategoricalScale.model_validate({"categories": dict.fromkeys(("A", "B", "C"), ""), "ordered": False})
+NUMBERS = ValueScale(range=(0, 10), levels={0: "None.", 10: "All."})
+
+
+@pytest.mark.parametrize(("scale", "weights"), [(YES_NO, None), (GRADED, "linear"), (UNORDERED, None)])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_gain_of_categories_is_the_difference_of_scikit_learns_kappas(scale, weights, seed):
+    """Before and after are Cohen's kappas, with linear weights where an order of three or more counts."""
+    draw = random.Random(seed)
+    sides = [[draw.choice(scale.names) for _ in range(50)] for _ in range(3)]
+    pairs = [VerdictPair(number % 20, *values) for number, values in enumerate(zip(*sides, strict=True))]
+    found = compute_gain(pairs, scale, level=0.95)
+    labels = [*scale.names]
+    before, after = (cohen_kappa_score(sides[0], side, labels=labels, weights=weights) for side in sides[1:])
+    assert found.before == pytest.approx(before)
+    assert found.after == pytest.approx(after)
+    assert found.gain == pytest.approx(after - before)
+    assert found.interval.low < found.gain < found.interval.high
+    assert (found.things, found.questions) == (50, 20)
+    assert found.changed == sum(one != other for one, other in zip(*sides[1:], strict=True))
+
+
+def test_the_gain_of_numbers_is_the_fall_of_the_error():
+    """Of numbers the mean absolute error counts; a fall is a gain, and ranks are told beside it."""
+    draw = np.random.default_rng(1)
+    people = draw.integers(0, 11, 40).astype(float)
+    before, after = people + draw.integers(1, 4, 40), people + draw.integers(0, 2, 40)
+    pairs = [VerdictPair(n, *map(float, each)) for n, each in enumerate(zip(people, before, after, strict=True))]
+    found = compute_gain(pairs, NUMBERS, level=0.95)
+    assert found.figure == "mae"
+    assert found.gain == pytest.approx(np.abs(before - people).mean() - np.abs(after - people).mean())
+    assert found.interval.low > 0
+    assert explain_rejection(found, level=0.95) is None
+    assert 0.9 < found.ranks[1] <= 1
+
+
+def test_a_gain_that_is_known_to_be_none_is_doubted():
+    """No change, an undefined figure and an interval that holds 0 are each told as what they are."""
+    same = [
+        VerdictPair(n, "Yes" if n % 2 else "No", "Yes" if n % 3 else "No", "Yes" if n % 3 else "No") for n in range(30)
+    ]
+    assert "does not exclude 0" in explain_rejection(compute_gain(same, YES_NO, level=0.95), level=0.95)
+    constant = [VerdictPair(n, "Yes", "Yes", "Yes") for n in range(30)]
+    assert "undefined" in explain_rejection(compute_gain(constant, YES_NO, level=0.95), level=0.95)
+    assert "undefined" in explain_rejection(compute_gain([], YES_NO, level=0.95), level=0.95)
+
+
+def test_a_loss_is_told_as_one():
+    """Where what was chosen is worse beyond noise, that is said, and not that the interval holds 0."""
+    wrong = {"Yes": "No", "No": "Yes"}
+    truth = ["Yes" if n % 2 else "No" for n in range(60)]
+    pairs = [VerdictPair(n, one, one, wrong[one] if n < 12 else one) for n, one in enumerate(truth)]
+    found = compute_gain(pairs, YES_NO, level=0.95)
+    assert found.interval.high < 0
+    assert explain_rejection(found, level=0.95) == "what was chosen is worse than the metric as it is, beyond noise"
+
+
+def test_few_changes_are_not_believed_however_they_fall():
+    """Five things that became right and none wrong are not enough; ten are."""
+
+    def pairs(better):
+        truth = ["Yes" if n % 2 else "No" for n in range(60)]
+        wrong = {"Yes": "No", "No": "Yes"}
+        return [VerdictPair(n, one, wrong[one] if n < 12 else one, wrong[one] if better <= n < 12 else one)
+                for n, one in enumerate(truth)]  # fmt: skip
+
+    five, ten = (compute_gain(pairs(better), YES_NO, level=0.95) for better in (5, 10))
+    assert five.interval.low > 0
+    assert "too few things changed: the sign-flip test gives p = 0.062" in explain_rejection(five, level=0.95)
+    assert explain_rejection(ten, level=0.95) is None
+
+
+def test_a_constant_is_no_gain_of_numbers():
+    """A judge that always gives the middle has less error than a poor one, but orders nothing: it is refused."""
+    draw = np.random.default_rng(2)
+    people = draw.integers(0, 11, 200).astype(float)
+    poor = np.clip(people + draw.integers(-9, 10, 200), 0, 10)
+    pairs = [VerdictPair(n, one, other, 5.0) for n, (one, other) in enumerate(zip(people, poor, strict=True))]
+    found = compute_gain(pairs, NUMBERS, level=0.95)
+    assert found.interval.low > 0
+    assert found.ranks[1] is None
+    assert "orders things less" in explain_rejection(found, level=0.95)
+
+
+def test_false_alarms_are_rarer_than_the_level_tells():
+    """Two definitions that are right equally often: a gain is believed in at most 5 % of 200 samples."""
+    draw = np.random.default_rng(3)
+    believed = 0
+    for _ in range(200):
+        truth = draw.random(60) < 0.5
+        sides = [np.where(draw.random(60) < 0.75, truth, ~truth) for _ in range(2)]
+        pairs = [
+            VerdictPair(n, *("Yes" if value else "No" for value in each))
+            for n, each in enumerate(zip(truth, *sides, strict=True))
+        ]
+        believed += explain_rejection(compute_gain(pairs, YES_NO, level=0.95), level=0.95) is None
+    assert believed <= 10
