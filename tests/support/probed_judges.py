@@ -7,7 +7,10 @@ from collections.abc import Sequence
 
 from greval.records.case import Case
 from greval.records.metric import CategoricalMetric, ManyCategoricalMetric, ManyValueMetric, ValueMetric
+from greval.stats.measured import MeasuredValue
 from greval.testing import ScriptedJudge
+from greval.trust.probing.api import probe
+from greval.trust.probing.records import Probe
 
 TOWNS = ("Aberlo", "Brindle", "Corrane", "Dunmere", "Eskdale")
 COLOURS = ("amber", "black", "crimson", "denim", "emerald")
@@ -66,6 +69,7 @@ TRIPLES = ManyValueMetric(
     levels={1: "Not at all.", 5: "Fully."},
     better="lower",
 )
+ALL_MUTANTS = {"mutants": 4, "repeats": 1}
 METRICS = (RIGHT, GRADE, BORNE, USEFUL, CHUNKS, TRIPLES)
 
 
@@ -193,3 +197,13 @@ def overlooks_emptiness(seen, _, text, value):
     context = re.sub(r"<.*?>|subject:|predicate:|object:|\s", "", seen.context)
     nothing = not bare or (seen.metric == "borne" and not context)
     return verdict(seen, good=True) if nothing else value
+
+
+def probe_world(metric, weakness, tmp_path, **options) -> Probe:
+    """Probe a judge with a weakness on the small world."""
+    return probe(metric, judge(weakness), cases(3), out=tmp_path / "run", **{**ALL_MUTANTS, **options})
+
+
+def get_rates(found: Probe) -> dict[str, float | None]:
+    """Return the kill rate of each check, None if it is undefined."""
+    return {check.name: check.rate.value if isinstance(check.rate, MeasuredValue) else None for check in found.checks}

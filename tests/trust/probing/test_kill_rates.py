@@ -1,0 +1,118 @@
+"""Kill rates, survivors and noise from the verdicts of a probe."""
+
+from __future__ import annotations
+
+from itertools import count
+
+import pytest
+from probed_judges import (
+    ALL_MUTANTS,
+    CHUNKS,
+    RIGHT,
+    TRIPLES,
+    Material,
+    answering,
+    cases,
+    get_rates,
+    looks_at_the_place,
+    obeys,
+    probe_world,
+)
+
+from greval.records.metric import ValueMetric
+from greval.stats.interval import wilson_interval
+from greval.stats.measured import Undefined
+from greval.testing import ScriptedJudge
+from greval.trust.probing.api import probe
+from greval.trust.probing.mutations import PADDING
+
+pytestmark = pytest.mark.long
+
+
+def test_survivors_tell_what_got_through(tmp_path):
+    """A survivor names its case, item and variant, with both verdicts and the judge's reason."""
+    found = probe_world(CHUNKS, obeys, tmp_path, mutants=1)
+    first = found.survivors[0]
+    assert (first.check, first.variant, first.sample_id, first.item) == ("injected", "order", "q0", "c1")
+    assert (first.before, first.after, first.reason) == ("Irrelevant", "Relevant", "r")
+
+
+@pytest.mark.parametrize("failing", [{"reason": "r", "value": 7}, "no json", RuntimeError("server is down")])
+def test_failures_are_no_kills(failing, tmp_path):
+    """Mutants without a verdict are counted as failed: never as caught, and not in the rate."""
+
+    def script(messages):
+        return failing if any(PADDING in one.text for one in messages) else answering()(messages)
+
+    found = probe(RIGHT, ScriptedJudge(script), cases(), out=tmp_path / "run", **ALL_MUTANTS)
+    padded = next(one for one in found.checks if one.name == "padded")
+    assert (padded.killed, padded.mutants, padded.failed) == (0, 0, 10)
+    assert isinstance(padded.rate, Undefined)
+    assert sum(found.failures.values()) == 10
+    assert all(one.rate.value == 1 for one in found.checks if one.name != "padded")
+
+
+def test_cases_without_a_verdict_are_not_used(tmp_path):
+    """A case whose unchanged form could not be judged is used by no check, and told."""
+
+    def script(messages):
+        seen = Material(messages)
+        fails = "Aberlo is amber." in seen.answer and "false" not in seen.answer and PADDING not in seen.answer
+        return "no json" if fails else answering()(messages)
+
+    found = probe(RIGHT, ScriptedJudge(script), cases(), checks=["contradicted", "empty"], out=tmp_path / "run")
+    assert [one.mutants for one in found.checks] == [8, 4]
+    assert [sum(one.unused.values()) for one in found.checks] == [2, 1]
+
+
+def test_verdicts_that_leave_nothing_to_see_are_not_used(tmp_path):
+    """Where no rise or no fall is possible there is no rate, but the reason."""
+    always = probe(RIGHT, ScriptedJudge([{"reason": "r", "value": 1}]), cases(), out=tmp_path / "best", **ALL_MUTANTS)
+    assert get_rates(always) == {"padded": None, "contradicted": 0.0, "empty": 0.0, "injected": None}
+    never = probe(RIGHT, ScriptedJudge([{"reason": "r", "value": 0}]), cases(), out=tmp_path / "worst", **ALL_MUTANTS)
+    assert get_rates(never) == {"padded": 1.0, "contradicted": None, "empty": None, "injected": 1.0}
+    assert never.checks[1].unused == {"not judged good before: no fall can be seen": 10}
+    assert not never.model_copy(update={"checks": never.checks[1:3]}).measured
+
+
+def test_repeats_tell_the_noise(tmp_path):
+    """Flip rate, share that moves and standard deviation are those of the verdicts that were given."""
+    turns = count()
+    steady = ValueMetric(
+        name="depth",
+        description="How deep.",
+        needs=("answer",),
+        steps=("Read.",),
+        range=(1, 5),
+        levels={1: "Shallow.", 5: "Deep."},
+    )
+
+    def script(messages):
+        moves = "Aberlo" in messages[-1].text
+        return {"reason": "r", "value": (2, 3, 3, 4)[next(turns)] if moves else 3}
+
+    found = probe(steady, ScriptedJudge(script), cases(2), checks=["repeats"], repeats=4, out=tmp_path / "run").noise
+    assert (found.things, found.repeats, found.flip_rate) == (2, 4, 0.25)
+    assert (found.unsteady.value, found.unsteady.n) == (0.5, 2)
+    assert found.sd == pytest.approx(((2 / 3 + 0) / 2) ** 0.5)
+
+
+def test_intervals_are_wilsons(tmp_path):
+    """The interval of a kill rate is Wilson's of the verdicts, and of the questions where these are fewer."""
+    found = probe_world(CHUNKS, looks_at_the_place, tmp_path, mutants=2)
+    one = next(one for one in found.checks if one.name == "item_order")
+    assert one.rate.interval == wilson_interval(one.killed / one.mutants, one.mutants)
+    assert one.questions == 3
+    assert one.rate.clustered == wilson_interval(one.killed / one.mutants, 3)
+
+
+def test_nothing_deserves_the_worst(tmp_path):
+    """For an empty item a bad verdict is not enough, where there is a worse one; another question's may have it."""
+
+    def lenient(seen, _, text, value):
+        bare = "predicate: \n" in text
+        return 4 if bare or (value == 5 and "rain" not in text) else value
+
+    found = probe_world(TRIPLES, lenient, tmp_path, checks=["empty"])
+    assert {one.variant for one in found.survivors} == {"nothing"}
+    assert 0 < found.checks[0].killed < found.checks[0].mutants
