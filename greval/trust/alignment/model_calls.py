@@ -222,7 +222,12 @@ class DefinitionWriter(CloseOnExit):
     """A model that writes parts of definitions, with a reply cache in a file."""
 
     def __init__(self, model: Judge | BaseChatModel, work: Path, budget: AlignBudget, *, width: int) -> None:
-        """Open the reply cache."""
+        """Open the reply cache.
+
+        Raises:
+            JudgeError: If there is a cap on the cost but no price of the model.
+        """
+        budget.check_price(JudgeClient(model).label)
         self._replies = ReplyCache(work / REPLIES_FILE)
         self.client = JudgeClient(model, gate=asyncio.Semaphore(width), cache=self._replies)
         self._budget = budget

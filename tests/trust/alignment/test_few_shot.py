@@ -14,14 +14,17 @@ from aligned_runs import (
     tones,
     wrong_in,
 )
+from hypothesis import given
+from hypothesis import strategies as st
 
-from greval import evaluate, parse_metric
+from greval import evaluate, parse_metric, write_metric
+from greval.errors import JudgeError
 from greval.judging.model.prices import Prices
 from greval.records.metric import set_reason_depth
 from greval.records.result import Judgement
 from greval.testing import ScriptedJudge
 from greval.trust.alignment.api import align
-from greval.trust.alignment.few_shot import add_examples, choose_items
+from greval.trust.alignment.few_shot import MAX_EXAMPLES, add_examples, choose_items, compute_distance, sort_by_distance
 from greval.trust.alignment.model_calls import AlignBudget, DefinitionWriter
 
 SMALL = {"folds": 2, "choosing": 12}
@@ -96,3 +99,60 @@ def test_examples_hold_what_is_asked_for_in_notes_and_shown_of_tags(tmp_path):
         assert example.case.tags == {"place": "here"}
         assert [chunk.text for chunk in example.case.chunks] == ["A fact."]
         assert example.case.question == ""
+
+
+@given(st.lists(st.tuples(st.integers(1, 5), st.none() | st.integers(1, 5)), min_size=1, max_size=30), st.text())
+def test_larger_disagreements_come_first(rows, seed):
+    """Items are sorted by the distance of verdict and people, those without a verdict first, and none is lost."""
+    items = label_answers([people for people, _ in rows], [1] * len(rows))
+    before = {n: verdict for n, (_, verdict) in enumerate(rows) if verdict is not None}
+    order = sort_by_distance(items, before, seed=seed)
+    distances = [compute_distance(before.get(item.number), item.people) for item in order]
+    assert distances == sorted(distances, reverse=True)
+    assert sorted(item.number for item in order) == [*range(len(rows))]
+    assert order == sort_by_distance(items, before, seed=seed)
+
+
+@given(st.lists(st.integers(1, 5), min_size=1, max_size=40))
+def test_examples_are_few_and_cover_all_values(people):
+    """At most six items are chosen, at least four if there are as many, and each value that people gave has one."""
+    chosen = [*choose_items(DEPTH, label_answers(people, [1] * len(people)), {}, seed="s")]
+    assert len({item.question for item in chosen}) == len(chosen) <= MAX_EXAMPLES
+    assert len(chosen) >= min(4, len(people))
+    assert {item.people for item in chosen} == {*people}
+
+
+def _write_examples(metric, tmp_path, judge, items, before):
+    budget = AlignBudget(Prices.load(), tmp_path)
+    with DefinitionWriter(judge, tmp_path, budget, width=1) as writer:
+        return asyncio.run(add_examples(metric, items, before, writer, seed="s"))
+
+
+def test_existing_examples_are_kept(tmp_path):
+    """New examples follow those that the metric has, and the definition survives its file."""
+    given_example = {"case": {"question": "Old?", "answer": "Old."}, "reason": "Old.", "value": "Rude"}
+    metric = type(TONE).model_validate({**TONE.model_dump(mode="json"), "examples": [given_example]})
+    judge = ScriptedJudge([{"reason": "It insults.", "value": "Rude"}])
+    items = label_answers(["Polite", "Rude"], ["Polite", "Polite"])
+    changed, used = _write_examples(metric, tmp_path, judge, items, {0: "Polite", 1: "Polite"})
+    assert [example.reason for example in changed.examples[:1]] == ["Old."]
+    assert {example.reason for example in changed.examples[1:]} == {"r", "It insults."}
+    assert {item.number for item in used} == {0, 1}
+    assert parse_metric(write_metric(changed)) == changed
+
+
+def test_a_reason_for_another_value_is_not_used(tmp_path):
+    """If the writer gives another value than people gave, that item is no example; the others are."""
+    judge = ScriptedJudge([{"reason": "It thanks.", "value": "Polite"}])
+    items = label_answers(["Polite", "Rude"], ["Polite", "Polite"])
+    changed, used = _write_examples(TONE, tmp_path, judge, items, {0: "Polite", 1: "Polite"})
+    assert [example.value for example in changed.examples] == ["Polite"]
+    assert [item.number for item in used] == [0]
+
+
+def test_without_a_usable_example_the_reason_is_returned(tmp_path):
+    """A writer that fails for each item leaves the metric as it is, with the failure as the reason."""
+    judge = ScriptedJudge([JudgeError("out of order")])
+    items = label_answers(["Rude", "Rude"], ["Polite", "Polite"])
+    reason = _write_examples(TONE, tmp_path, judge, items, {0: "Polite", 1: "Polite"})
+    assert reason.startswith("the model did not write: ")

@@ -4,10 +4,12 @@ import random
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
 from greval.records.scale import CategoricalScale, ValueScale
-from greval.trust.alignment.gain import VerdictPair, compute_gain, explain_rejection
+from greval.trust.alignment.gain import VerdictPair, choose_figure, compute_gain, explain_rejection
 
 YES_NO = CategoricalScale.model_validate({"categories": {"Yes": "", "No": ""}})
 GRADED = CategoricalScale.model_validate({"categories": dict.fromkeys(("Good", "Fair", "Poor"), "")})
@@ -108,3 +110,54 @@ def test_false_alarms_are_rarer_than_the_level_tells():
         ]
         believed += explain_rejection(compute_gain(pairs, YES_NO, level=0.95), level=0.95) is None
     assert believed <= 10
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 9), st.sampled_from("ABC"), st.sampled_from("ABC"), st.sampled_from("ABC")),
+        min_size=1,
+        max_size=40,
+    )
+)
+def test_exchanged_definitions_exchange_their_figures(rows):
+    """If before and after change places, so do their figures, the gain changes its sign, and p stays."""
+    gain = compute_gain([VerdictPair(*row) for row in rows], UNORDERED, level=0.95)
+    swapped = compute_gain([VerdictPair(n, people, b, a) for n, people, a, b in rows], UNORDERED, level=0.95)
+    assert (gain.before, gain.after) == (swapped.after, swapped.before)
+    assert gain.gain == (None if swapped.gain is None else pytest.approx(-swapped.gain))
+    assert gain.p == pytest.approx(swapped.p)
+    assert gain.changed == swapped.changed
+
+
+def test_no_pairs_have_a_reason_and_no_p():
+    """Without an item that has both verdicts all figures and p are undefined, and the gain is rejected for that."""
+    gain = compute_gain([], NUMBERS, level=0.95)
+    assert (gain.things, gain.before, gain.after, gain.gain, gain.p, gain.interval) == (0, None, None, None, None, None)
+    assert explain_rejection(gain, level=0.95) == gain.why_undefined
+    assert "no labelled item has a verdict of both definitions" in gain.why_undefined
+
+
+def test_without_a_level_only_the_figures_are_computed():
+    """The choice among definitions needs no interval and no test, and its figures are the same."""
+    pairs = [VerdictPair(n, n % 5, (n + 1) % 5, n % 5) for n in range(20)]
+    figures, whole = compute_gain(pairs, NUMBERS), compute_gain(pairs, NUMBERS, level=0.9)
+    assert (figures.interval, figures.p, figures.ranks) == (None, None, None)
+    assert whole.interval
+    assert whole.p < 0.01
+    assert (figures.before, figures.after, figures.gain) == (whole.before, whole.after, whole.gain)
+
+
+def test_near_misses_count_less_on_an_ordered_scale():
+    """P of an ordered scale counts how far a verdict is off; for two or unordered categories only whether it is."""
+    off = [VerdictPair(n, "Good", "Poor", "Fair") for n in range(12)] + [VerdictPair(12, "Poor", "Poor", "Poor")]
+    assert compute_gain(off, GRADED, level=0.95).p < 0.01
+    unordered = CategoricalScale.model_validate({"categories": dict.fromkeys(GRADED.names, ""), "ordered": False})
+    assert compute_gain(off, unordered, level=0.95).p == 1.0
+
+
+@pytest.mark.parametrize(
+    ("scale", "figure"), [(YES_NO, "kappa"), (GRADED, "kappa linear"), (UNORDERED, "kappa"), (NUMBERS, "mae")]
+)
+def test_each_scale_has_its_figure(scale, figure):
+    """Weighted kappa for an order of three and more, plain kappa for other categories, the error for numbers."""
+    assert choose_figure(scale) == figure

@@ -11,10 +11,14 @@ from aligned_runs import (
     tones,
     wrong_in,
 )
+from langchain_core.messages import HumanMessage
 
-from greval.errors import JudgeError, StoppedError
+from greval.errors import JudgeError, MalformedVerdictError, StoppedError
 from greval.judging.model.prices import Price, Prices
+from greval.records.result import Usage
+from greval.testing import ScriptedJudge
 from greval.trust.alignment.api import align, align_async
+from greval.trust.alignment.model_calls import AlignBudget, DefinitionWriter
 
 SMALL = {"folds": 2, "choosing": 12}
 COUNT = 48
@@ -103,3 +107,96 @@ def test_a_failing_writer_is_told_and_fatal_to_nothing(better, writes, told):
     assert dropped
     assert all(told in one.dropped and not one.chosen for one in dropped)
     assert not found.accepted
+
+
+PRICED = Prices(models={"ScriptedJudge": Price(input=1.0, output=1.0)}, as_of="today", source="made up")
+PROMPT = [HumanMessage("x" * 3600)]
+"""900 tokens, so that a call is estimated at 1,000 tokens: $0.001."""
+
+
+def test_calls_in_flight_count_towards_a_cap_on_cost(tmp_path):
+    """A call that is not answered yet is counted with its estimated cost, and given back when it ends."""
+    budget = AlignBudget(PRICED, tmp_path, max_cost=0.0025)
+    with (
+        budget.reserve_call("ScriptedJudge", PROMPT),
+        budget.reserve_call("ScriptedJudge", PROMPT),
+        pytest.raises(StoppedError, match=r"\$0.0025 is reached .*; \$0.0000 spent, 2 calls out"),
+    ):
+        budget.reserve_call("ScriptedJudge", PROMPT).__enter__()
+    with budget.reserve_call("ScriptedJudge", PROMPT):
+        budget.add_writer_usage(Usage(calls=1, input_tokens=1600, output_tokens=0), "ScriptedJudge")
+    with pytest.raises(StoppedError, match=r"\$0.0016 spent, 0 calls out"):
+        budget.reserve_call("ScriptedJudge", PROMPT).__enter__()
+
+
+def test_a_cap_on_cost_holds_for_calls_that_are_made_at_once(tmp_path):
+    """Of five reasons that are asked for together only as many are written as the cap pays for."""
+    judge = ScriptedJudge([{"reason": "r", "value": 1}], delay=0.01)
+    budget = AlignBudget(PRICED, tmp_path, max_cost=0.0025)
+
+    async def write(writer, n):
+        return await writer.write(f"text{n}", {"type": "object"}, PROMPT, lambda answer: answer)
+
+    async def write_all():
+        with DefinitionWriter(judge, tmp_path, budget, width=5) as writer:
+            return await asyncio.gather(*(write(writer, n) for n in range(5)), return_exceptions=True)
+
+    results = asyncio.run(write_all())
+    assert len(judge.calls) == 2
+    assert sum(isinstance(result, StoppedError) for result in results) == 3
+    assert budget.cost <= 0.0025
+
+
+def test_a_cap_on_cost_needs_the_price_of_the_writer(tmp_path):
+    """A writer without a price is refused before any call, because its cost could not be capped."""
+    with pytest.raises(JudgeError, match="ScriptedJudge: no price is known to cap a cost by"):
+        DefinitionWriter(ScriptedJudge([]), tmp_path, AlignBudget(Prices.load(), tmp_path, max_cost=1.0), width=1)
+    assert not [*tmp_path.iterdir()]
+    DefinitionWriter(ScriptedJudge([]), tmp_path, AlignBudget(Prices.load(), tmp_path, max_calls=1), width=1).close()
+
+
+def test_spending_on_writing_is_counted_by_later_commands(tmp_path):
+    """What one command spent on writing counts towards the caps of the next, and is named in its message."""
+    first = AlignBudget(PRICED, tmp_path, max_calls=3)
+    first.add_writer_usage(Usage(calls=3, input_tokens=900, output_tokens=100), "ScriptedJudge")
+    with pytest.raises(StoppedError, match="earlier commands on this run made 3 of them"):
+        AlignBudget(PRICED, tmp_path, max_calls=3).compute_remaining_caps(tmp_path / "none")
+    caps = AlignBudget(PRICED, tmp_path, max_calls=5, max_cost=1.0).compute_remaining_caps(tmp_path / "none")
+    assert caps["max_calls"] == 2
+    assert caps["max_cost"] == pytest.approx(0.999)
+    assert AlignBudget(PRICED, tmp_path).compute_remaining_caps(tmp_path / "none")["max_calls"] is None
+
+
+def test_an_unknown_price_makes_the_cost_unknown(tmp_path):
+    """The total cost is None as soon as the price of one model is unknown, never a sum of the others."""
+    budget = AlignBudget(PRICED, tmp_path)
+    budget.add(Usage(calls=1, input_tokens=100, output_tokens=0), "ScriptedJudge")
+    assert budget.cost == pytest.approx(0.0001)
+    budget.add(Usage(calls=1, input_tokens=100, output_tokens=0), "another")
+    assert budget.cost is None
+    assert budget.usage.calls == 2
+
+
+def test_the_writer_shows_the_fault_and_caches_only_what_was_read(tmp_path):
+    """A refused answer is asked for again with its fault; the read answer is reused without a call."""
+    judge = ScriptedJudge([{"n": 1}, {"n": 2}, {"n": 3}])
+
+    def read(answer):
+        if answer["n"] != 2:
+            raise MalformedVerdictError("malformed", "n: expected </answer> 2")
+        return answer["n"]
+
+    def write(tries):
+        with DefinitionWriter(judge, tmp_path, AlignBudget(PRICED, tmp_path), width=1) as writer:
+            return asyncio.run(writer.write("number", {"type": "object"}, PROMPT, read, tries=tries))
+
+    assert write(1) == "what the model wrote cannot be used: n: expected </answer> 2"
+    judge.calls.clear()
+    judge._answers = [{"n": 1}, {"n": 2}]
+    assert write(2) == 2
+    assert len(judge.calls) == 2
+    assert judge.calls[1][1].text == '{"n": 1}'
+    assert "</answer>" not in judge.calls[1][2].text
+    judge._answers = [{"n": 1}]
+    assert write(2) == 2
+    assert len(judge.calls) == 3

@@ -4,6 +4,8 @@ import asyncio
 
 import pytest
 from aligned_runs import (
+    DEPTH,
+    TEXTS,
     TONE,
     asked_to_write,
     case,
@@ -14,11 +16,25 @@ from aligned_runs import (
     tones,
     wrong_in,
 )
+from hypothesis import given
+from hypothesis import strategies as st
 
 from greval import evaluate
+from greval.errors import MalformedVerdictError
+from greval.judging.model.prices import Prices
+from greval.judging.model.tokens import estimate_tokens
+from greval.testing import ScriptedJudge
 from greval.trust.alignment.api import align
 from greval.trust.alignment.few_shot import add_examples
-from greval.trust.alignment.rewrite import rewrite_metric
+from greval.trust.alignment.model_calls import AlignBudget, DefinitionWriter
+from greval.trust.alignment.rewrite import (
+    MAX_CASE_LENGTH,
+    MAX_SHOWN,
+    _apply_texts,
+    _build_schema,
+    estimate_rewrite_tokens,
+    rewrite_metric,
+)
 
 SMALL = {"folds": 2, "choosing": 12}
 COUNT = 48
@@ -72,3 +88,85 @@ def test_case_texts_are_material_to_the_writer_too(tmp_path):
 
 def _without_reason(answer):
     return {name: part for name, part in answer.items() if name != "reason"}
+
+
+GOOD = {"steps": ["Look."], "scale": TEXTS["tone"], "instructions": ""}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"steps": "Look."}, "steps: must be a list of texts"),
+        ({"steps": ["Look.", " "]}, "steps: must be a list of texts"),
+        ({"instructions": None}, "instructions: must be a text"),
+        ({"scale": TEXTS["tone"][:1]}, "say what each of Polite, Rude means, each once"),
+        ({"scale": [*TEXTS["tone"], TEXTS["tone"][0]]}, "each once"),
+        ({"scale": [{**TEXTS["tone"][0], "means": " "}, TEXTS["tone"][1]]}, "each once"),
+        ({"scale": {"Polite": "Thanks."}}, "each once"),
+    ],
+)
+def test_an_answer_of_the_wrong_form_is_named(change, message):
+    """Each part of an answer is checked, and the message says what it must be."""
+    with pytest.raises(MalformedVerdictError, match=message):
+        _apply_texts(TONE, {**GOOD, **change})
+
+
+@given(st.text("abcABC .,", min_size=1).filter(str.strip), st.text("abc \n"))
+def test_only_texts_change(text, instructions):
+    """Steps, meanings and instructions are replaced; name, needs, values and the rest of the definition stay."""
+    for metric in (TONE, DEPTH):
+        scale = [{**one, "means": text} for one in TEXTS[metric.name]]
+        changed = _apply_texts(metric, {"steps": [text], "scale": scale, "instructions": instructions})
+        assert (changed.steps, changed.instructions) == ((text.strip(),), instructions.strip())
+        kept = {"steps", "scale", "instructions"}
+        assert changed.model_dump(exclude=kept) == metric.model_dump(exclude=kept)
+        assert type(changed.scale) is type(metric.scale)
+        assert text.strip() in str(changed.scale)
+
+
+def test_the_local_model_has_limits():
+    """For the embedded model texts and lists are bounded in the schema; for others they are not."""
+    bounded, free = (_build_schema(DEPTH, bounded=value) for value in (True, False))
+    assert bounded["properties"]["steps"]["maxItems"] == 5
+    assert bounded["properties"]["scale"]["minItems"] == bounded["properties"]["scale"]["maxItems"] == 2
+    assert "maxItems" not in str(free)
+    assert "maxLength" not in str(free)
+    assert free["properties"]["scale"]["items"]["properties"]["value"]["enum"] == ["1", "5"]
+
+
+def test_an_unchanged_answer_is_asked_for_again(tmp_path):
+    """A definition that is written as it was is refused, and the model is asked a second time and no third."""
+    same = {
+        "steps": [*TONE.steps],
+        "instructions": "",
+        "scale": [{"value": one.name, "means": one.means} for one in TONE.scale.categories],
+    }
+    judge = ScriptedJudge([same])
+    items = label_answers(["Polite", "Rude"], ["Rude", "Rude"])
+    with DefinitionWriter(judge, tmp_path, AlignBudget(Prices.load(), tmp_path), width=1) as writer:
+        reason = asyncio.run(rewrite_metric(TONE, items, {0: "Rude", 1: "Rude"}, writer, seed="s"))
+    assert reason == "what the model wrote cannot be used: nothing was changed"
+    assert len(judge.calls) == 2
+
+
+@given(st.lists(st.integers(1, MAX_CASE_LENGTH * 2), min_size=1, max_size=12))
+def test_no_request_is_longer_than_estimated(lengths):
+    """Whatever disagreements are chosen, the first prompt has at most as many tokens as the estimate."""
+    items = [
+        item._replace(case=item.case.model_copy(update={"answer": "x" * length}))
+        for item, length in zip(label_answers(["Polite"] * len(lengths), ["Rude"] * len(lengths)), lengths, strict=True)
+    ]
+    asked = []
+
+    class Recorder:
+        is_bounded = False
+
+        async def write(self, name, schema, messages, read, *, tries):
+            asked.extend(messages)
+            return "nothing was written"
+
+    asyncio.run(rewrite_metric(TONE, items, dict.fromkeys(range(len(items)), "Rude"), Recorder(), seed="s"))
+    prompt, answer = estimate_rewrite_tokens(TONE, items)
+    assert sum(estimate_tokens(message.text) for message in asked) <= prompt
+    assert sum("Case " in line for message in asked for line in message.text.split("\n")) <= MAX_SHOWN
+    assert answer > 0
