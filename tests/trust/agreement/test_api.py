@@ -3,19 +3,14 @@
 import sys
 
 import pytest
-from agreed_runs import FAILED, RELEVANT, said, write, write_chunks
+from agreed_runs import RELEVANT, said, write, write_chunks
 
 from greval.errors import DataError, MissingExtraError
 from greval.records.annotation import Annotation
-from greval.records.case import Case
-from greval.records.result import Judgement
-from greval.runs.store import Store
 from greval.stats.measured import Undefined
 from greval.trust.agreement.api import agreement
-from greval.trust.agreement.baselines import measure_lengths
 from greval.trust.agreement.records import Agreement
 from greval.trust.annotations.files import keep_annotations, write_annotations
-from greval.trust.annotations.matching import AnnotatedItem
 
 YES = ["Yes"] * 12 + ["No"] * 8
 MOSTLY = ["Yes"] * 10 + ["No"] * 10
@@ -51,68 +46,12 @@ def test_people_are_right_and_ties_are_left_out(run):
     assert whole.people.pairs[0].figures["accuracy"].value == pytest.approx(0.9)
 
 
-def test_half_steps_are_numbers_or_categories(tmp_path):
-    """Half steps are compared as numbers, or as categories in their order; a mean between two steps is left out."""
-    run = write(tmp_path / "half", "half", [0, 0.5, 1, 1, 0.5, 0])
-    people = said("half", "ana", [0, 0.5, 0.5, 1, 1, 0])
-    assert agreement(run, "half", people).groups[0].judge.figures["mae"].value == pytest.approx(1 / 6)
-    found = agreement(run, "half", people, treat_as="categories")
-    assert found.groups[0].things == 6
-    assert found.groups[0].judge.figures["accuracy"].value == pytest.approx(4 / 6)
-
-
-def test_each_annotation_may_count_by_itself(run):
-    """With "each" every person's value is compared, and things are drawn together with all their values."""
-    both = [*said("right", "ana", MOSTLY), *said("right", "bob", MOSTLY)]
-    each = agreement(run, "right", both, combine="each").groups[0].judge.figures["accuracy"]
-    single = agreement(run, "right", said("right", "ana", MOSTLY)).groups[0].judge.figures["accuracy"]
-    assert (each.n, each.value) == (40, single.value)
-    assert each.interval == single.interval
-
-
 def test_one_annotator_has_no_ceiling(run):
     """One annotator: the agreement of people is not known, and says why; nothing stands in for it."""
     people = agreement(run, "right", said("right", "ana", MOSTLY)).groups[0].people
     assert people.why == "one annotator only: have some items annotated twice"
     assert people.figures == {}
     assert people.pairs == ()
-
-
-def test_the_floor_is_learned_on_other_questions(run, tmp_path):
-    """Length that tells people's labels is found by its threshold; labels that it does not tell gain nothing."""
-    constant, length = agreement(run, "right", said("right", "ana", MOSTLY)).groups[0].baselines
-    assert length.figures["accuracy"].value == 1
-    assert (constant.figures["accuracy"].value, constant.figures["kappa"].value) == (0.5, 0)
-    texts = ["x" * (1 + 37 * n % 101) for n in range(100)]
-    labels = [("Yes", "No")[n * n // 7 % 2] for n in range(100)]
-    noise = write(tmp_path / "noise", "right", labels, texts=texts)
-    flattered = agreement(noise, "right", said("right", "ana", labels)).groups[0].baselines[1].figures["kappa"]
-    assert flattered.interval.low < 0
-
-
-def test_without_texts_the_floor_says_so(tmp_path):
-    """A run that holds no answers, or one question only, has no floor by length or none at all."""
-    bare = agreement(write(tmp_path / "bare", "right", YES), "right", said("right", "ana", YES)).groups[0]
-    assert bare.baselines[1].why == "the run holds no texts of the annotated items"
-    one = write(tmp_path / "one", "right", YES, questions=["q"] * 20, texts=TEXTS)
-    floors = agreement(one, "right", said("right", "ana", MOSTLY, questions=["q"] * 20)).groups[0].baselines
-    assert floors[1].why.startswith("needs items of two questions")
-
-
-def test_an_enriched_sample_is_told_and_weighted(run):
-    """Where weights differ the raw figures are called those of the sample, and weighted ones stand beside them."""
-    rows = [
-        one.model_copy(update={"weight": 1.0 if n < 10 else 9.0}) for n, one in enumerate(said("right", "a", MOSTLY))
-    ]
-    found = agreement(run, "right", rows)
-    whole = found.groups[0]
-    assert whole.enriched
-    assert found.warnings[0].startswith("ENRICHED SAMPLE")
-    assert whole.judge.figures["accuracy"].value == pytest.approx(18 / 20)
-    assert whole.weighted["accuracy"].value == pytest.approx((10 + 8 * 9) / (10 + 10 * 9))
-    even = agreement(run, "right", said("right", "ana", MOSTLY, weight=4.0)).groups[0]
-    assert not even.enriched
-    assert even.weighted == {}
 
 
 def test_groups_by_tag_and_method(run):
@@ -153,24 +92,6 @@ def test_numbers_are_compared_with_the_mean_of_people(tmp_path):
     assert [floor.name for floor in found.groups[0].baselines] == ["always the median", "length of the text"]
 
 
-def test_levels_may_be_categories(tmp_path):
-    """A scale of 0 and 1 is compared as categories, one of more levels where that is asked for; nothing else is."""
-    run = write(tmp_path / "run", "passed", [1, 0, 1, 0.5])
-    rows = said("passed", "ana", [1, 0, 0, 1])
-    found = agreement(run, "passed", rows)
-    assert found.treat_as == "categories"
-    assert any(line.startswith("1 left out: the judge's value is a mean of repeats") for line in found.warnings)
-    assert [(one.name, one.support) for one in found.groups[0].judge.classes] == [("1", 1), ("0", 2)]
-    assert agreement(run, "passed", rows, treat_as="numbers").groups[0].judge.figures["mae"].value == 1.5 / 4
-    deep = write(tmp_path / "deep", "depth", [5, 4, 3])
-    said_deep = said("depth", "ana", [5, 4, 4])
-    assert "kappa quadratic" in agreement(deep, "depth", said_deep, treat_as="categories").groups[0].judge.figures
-    for metric, wanted in (("right", "numbers"), ("shift", "categories")):
-        other = write(tmp_path / metric, metric, ["Yes"] if metric == "right" else [1.0])
-        with pytest.raises(DataError, match="cannot be compared as"):
-            agreement(other, metric, said(metric, "ana", ["Yes"] if metric == "right" else [1]), treat_as=wanted)
-
-
 def test_weighted_numbers_stand_beside(tmp_path):
     """Of numbers the weighted bias is that of all things they were drawn from; ranks know of no weights."""
     run = write(tmp_path / "run", "depth", [3, 4, 5, 1])
@@ -180,17 +101,6 @@ def test_weighted_numbers_stand_beside(tmp_path):
     assert whole.judge.figures["bias"].value == pytest.approx((0 + 1 + 2 - 2) / 4)
     assert whole.weighted["bias"].value == pytest.approx((0 + 1 + 2 - 14) / 10)
     assert "spearman" not in whole.weighted
-
-
-def test_the_length_of_a_triple_counts(tmp_path):
-    """Of a metric over triples the floor by length is that of the triple's text."""
-    case = Case(id="q", question="?", triples=(("crew", "uses", "identity"),))
-    with Store.create(tmp_path / "run") as store:
-        store.keep_cases([case])
-        thing = AnnotatedItem(
-            sample_id="q", method="", item="t1", tags={}, judgement=Judgement(value=1, reason="r"), values={}
-        )
-        assert measure_lengths(store, [thing]) == {("q", "", "t1"): len("crew uses identity")}
 
 
 def test_constant_numbers_are_told(tmp_path):
@@ -214,15 +124,6 @@ def test_a_single_thing_is_no_error(tmp_path):
     found = agreement(run, "right", said("right", "ana", ["Yes"]))
     assert found.groups[0].judge.figures["kappa"].reason == "both sides use one and the same category only"
     assert any("only 1 annotated item:" in line for line in found.warnings)
-
-
-def test_what_does_not_count_is_told(tmp_path):
-    """Verdicts seen while annotating, mixed judges, unjudged and strange things and bad rows are warned of."""
-    run = write(tmp_path / "run", "right", ["Yes", "No", FAILED, "No"], judges=["j", "k", "k", "k"])
-    rows = said("right", "ana", ["Yes", "Maybe", "Yes", "No", "No"], suggested=True)
-    told = "\n".join(agreement(run, "right", rows).warnings)
-    for part in ("MIXED: these verdicts are of 2 judges", "2 of 2 items", "are not in the run: q4", "q2", "'Maybe'"):
-        assert part in told
 
 
 @pytest.mark.parametrize(

@@ -3,16 +3,13 @@
 import json
 
 import pytest
-from agreed_runs import FAILED, GRADED, METRICS, said, write, write_chunks
+from agreed_runs import METRICS, said
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from greval.errors import DataError
 from greval.records.annotation import Annotation
-from greval.runs.store import Store
-from greval.trust.annotations.adjudication import adjudicate, find_majority
 from greval.trust.annotations.files import keep_annotations, read_annotations, read_run_annotations, write_annotations
-from greval.trust.annotations.matching import match_annotations
 
 SCALES = {name: metric.scale for name, metric in METRICS.items()}
 HEAD = "sample_id,metric,annotator,value\n"
@@ -166,66 +163,3 @@ def test_a_broken_file_of_a_run_is_not_written_over(tmp_path):
     with pytest.raises(DataError, match=r"annotations.jsonl:1: .*correct or remove the row first"):
         keep_annotations(tmp_path, said("right", "ana", ["Yes"]))
     assert path.read_text() == "{\n"
-
-
-def test_things_are_matched_by_name(tmp_path):
-    """Sample, method, metric and item name a thing; what is not in the run or has no verdict is told."""
-    run = write(tmp_path / "run", "right", ["Yes", FAILED, "No"])
-    rows = [
-        *said("right", "ana", ["Yes", "Yes", "Perhaps", "Yes"]),
-        *said("graded", "ana", ["Relevant"]),
-        *said("right", "bob", ["No"]),
-        *said("right", "bob", ["Yes"]),
-        *said("right", "eve", ["No"], status="draft"),
-    ]
-    with Store.open(run) as store:
-        found = match_annotations(store, "right", rows, SCALES["right"])
-    assert [(one.sample_id, one.values) for one in found.things] == [("q0", {"ana": "Yes", "bob": "Yes"})]
-    assert found.unjudged == ("q1",)
-    assert found.strange == ("q3",)
-    assert found.faults == ('q2, ana: \'Perhaps\' is not one of the categories "Yes", "No"',)
-    assert (found.others, found.replaced, found.statuses) == (1, 1, {"submitted": 6, "draft": 1})
-
-
-def test_annotators_who_saw_different_things_are_told(tmp_path):
-    """Where two annotators were shown other contents the thing is named; unknown content is no difference."""
-    run = write(tmp_path / "run", "right", ["Yes", "No"])
-    rows = [
-        *said("right", "ana", ["Yes", "No"], content="old"),
-        *said("right", "bob", ["Yes", None], content="new"),
-        *said("right", "eve", ["Yes", "No"]),
-    ]
-    with Store.open(run) as store:
-        assert match_annotations(store, "right", rows).differing == ("q0",)
-
-
-def test_items_are_matched_by_their_id(tmp_path):
-    """An annotation of a chunk belongs to the verdict on that chunk, whatever the order."""
-    run = write_chunks(tmp_path / "run", [["Relevant", "Partly"]])
-    rows = [
-        Annotation(sample_id="q0", metric="graded", item=item, annotator="ana", value="Partly") for item in ("c1", "c7")
-    ]
-    with Store.open(run) as store:
-        found = match_annotations(store, "graded", rows, GRADED.scale)
-    assert [(one.item, one.judgement.value) for one in found.things] == [("c1", "Partly")]
-    assert found.strange == ("q0 (c7)",)
-
-
-@given(st.lists(st.sampled_from("abc"), max_size=7))
-def test_the_majority_is_the_only_most_frequent_value(values):
-    """A value is the majority's where no other has as many votes; else it stays open."""
-    counts = sorted(((values.count(value), value) for value in set(values)), reverse=True)
-    expected = counts[0][1] if counts and (len(counts) == 1 or counts[0][0] > counts[1][0]) else None
-    assert find_majority(values) == expected
-
-
-def test_ties_stay_open():
-    """Adjudication counts submitted values only, keeps things apart, and leaves ties open."""
-    rows = [
-        *said("right", "ana", ["Yes", "Yes"]),
-        *said("right", "bob", ["No", "Yes"]),
-        *said("right", "eve", ["No"], status="discarded"),
-    ]
-    first, second = adjudicate(rows)
-    assert (first.value, first.is_tied, first.votes) == (None, True, {"Yes": 1, "No": 1})
-    assert (second.value, second.annotators) == ("Yes", ("ana", "bob"))

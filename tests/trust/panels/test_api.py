@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 import json
-from itertools import combinations
-from statistics import fmean, median
 
-import krippendorff
 import numpy as np
 import pytest
 import typer
 from agreed_runs import FAILED, GRADED, METRICS, RELEVANT, said, write, write_chunks
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from scipy.stats import spearmanr
 from sklearn.metrics import accuracy_score, cohen_kappa_score
 from typer.testing import CliRunner
 
@@ -25,12 +19,10 @@ from greval.stats.measured import MeasuredValue, Undefined
 from greval.testing import ScriptedJudge
 from greval.trust.annotations.files import keep_annotations, read_annotations
 from greval.trust.panels.api import panel, panel_annotations
-from greval.trust.panels.members import combine_verdicts
 from greval.trust.panels.records import Panel
 
 app = typer.Typer()
 app.command("panel")(command)
-PLACE = {name: place for place, name in enumerate(RELEVANT)}
 
 
 def runs(tmp_path, metric, *judges, **more):
@@ -53,92 +45,10 @@ def most(values):
     return None if len(counts) > 1 and counts[0][0] == counts[1][0] else counts[0][1]
 
 
-VERDICTS = st.integers(2, 4).flatmap(
-    lambda judges: st.lists(
-        st.lists(st.sampled_from(RELEVANT), min_size=judges, max_size=judges), min_size=3, max_size=20
-    )
-)
-
-
-@settings(max_examples=6)
-@given(VERDICTS)
-def test_figures_of_categories_are_those_of_other_packages(tmp_path_factory, rows):
-    """Alpha equals krippendorff's, accuracy and kappa against the others scikit-learn's, unanimity a plain count."""
-    judges = [*map(list, zip(*rows, strict=True))]
-    found = panel(runs(tmp_path_factory.mktemp("p"), "graded", *judges), "graded").groups[0]
-    table = [[PLACE[one] for one in judge] for judge in judges]
-    if len({place for judge in table for place in judge}) > 1:
-        expected = krippendorff.alpha(table, level_of_measurement="ordinal", value_domain=[0, 1, 2])
-        assert value(found.among.figures["alpha"]) == pytest.approx(expected)
-    else:
-        assert isinstance(found.among.figures["alpha"], Undefined)
-    assert found.unanimous.value == pytest.approx(fmean(len({*row}) == 1 for row in rows))
-    assert found.ties == sum(most(row) is None for row in rows)
-    for number, seat in enumerate(found.seats):
-        pairs = [(most(row[:number] + row[number + 1 :]), row[number]) for row in rows]
-        kept = [pair for pair in pairs if pair[0] is not None]
-        assert (seat.others.n, seat.others.ties) == (len(kept), len(rows) - len(kept))
-        if kept:
-            other, own = zip(*kept, strict=True)
-            assert value(seat.others.figures["accuracy"]) == pytest.approx(accuracy_score(other, own))
-            if len({*other, *own}) > 1:
-                expected = cohen_kappa_score(other, own, labels=list(RELEVANT), weights="quadratic")
-                assert value(seat.others.figures["kappa quadratic"]) == pytest.approx(expected)
-
-
-@settings(max_examples=6)
-@given(
-    st.lists(st.lists(st.integers(1, 5), min_size=3, max_size=3), min_size=3, max_size=20),
-    st.sampled_from(["median", "mean"]),
-)
-def test_figures_of_numbers_are_those_of_other_packages(tmp_path_factory, rows, combine):
-    """Alpha of intervals, mean absolute error and Spearman against the middle of the others."""
-    judges = [*map(list, zip(*rows, strict=True))]
-    found = panel(runs(tmp_path_factory.mktemp("p"), "depth", *judges), "depth", combine=combine).groups[0]
-    if len({one for row in rows for one in row}) > 1:
-        expected = krippendorff.alpha(judges, level_of_measurement="interval", value_domain=[1, 2, 3, 4, 5])
-        assert value(found.among.figures["alpha"]) == pytest.approx(expected)
-    assert found.ties == 0
-    for number, seat in enumerate(found.seats):
-        others = [(median if combine == "median" else fmean)(row[:number] + row[number + 1 :]) for row in rows]
-        own = judges[number]
-        assert value(seat.others.figures["mae"]) == pytest.approx(np.abs(np.subtract(own, others)).mean())
-        assert value(seat.others.figures["bias"]) == pytest.approx(np.subtract(own, others).mean())
-        if len({*own}) > 1 and len({*others}) > 1:
-            assert value(seat.others.figures["spearman"]) == pytest.approx(spearmanr(others, own).statistic)
-
-
-def test_alpha_without_a_judge_is_that_of_the_rest(tmp_path):
-    """The alpha without a judge equals that of a panel of the others; two judges have none."""
-    draw = np.random.default_rng(1)
-    judges = [draw.choice(RELEVANT, 30).tolist() for _ in range(3)]
-    folders = runs(tmp_path, "graded", *judges)
-    whole = panel(folders, "graded").groups[0]
-    for number, seat in enumerate(whole.seats):
-        rest = panel(folders[:number] + folders[number + 1 :], "graded").groups[0]
-        assert value(seat.alpha_without) == pytest.approx(value(rest.among.figures["alpha"]))
-        assert [one.alpha_without for one in rest.seats] == [None, None]
-
-
 def noisy(truth, share, seed):
     """Give verdicts of which a share is drawn at random."""
     draw = np.random.default_rng(seed)
     return [draw.choice(RELEVANT).item() if draw.random() < share else one for one in truth]
-
-
-def test_the_outlier_is_named_where_it_is_clear(tmp_path):
-    """A judge that guesses among good ones is named; judges of one kind are not told apart."""
-    truth = np.random.default_rng(0).choice(RELEVANT, 120).tolist()
-    good = [noisy(truth, 0.1, seed) for seed in range(3)]
-    found = panel(runs(tmp_path / "a", "graded", *good, noisy(truth, 1.0, 9)), "graded")
-    assert (found.outlier, found.why_none) == ("j3", None)
-    alike = panel(runs(tmp_path / "b", "graded", *good), "graded")
-    assert alike.outlier is None
-    assert "clearly less" in alike.why_none
-    far = [[2] * 60 + [3] * 60, [2] * 59 + [3] * 61, [4] * 60 + [5] * 60]
-    assert panel(runs(tmp_path / "c", "depth", *far), "depth").outlier == "j2"
-    two = panel(runs(tmp_path / "d", "graded", *good[:2]), "graded")
-    assert two.why_none == "an outlier needs at least three judges"
 
 
 def test_intervals_draw_whole_questions(tmp_path):
@@ -393,13 +303,3 @@ def test_verdicts_are_written_as_annotations(tmp_path):
     assert [row.value for row in panel_annotations(numbers, "depth")] == [None, 3]
     levels = runs(tmp_path / "p", "passed", [1, 0], [1, 1], [1, 0])
     assert [row.value for row in panel_annotations(levels, "passed")] == [1, 0]
-
-
-@given(st.lists(st.integers(1, 5), min_size=1, max_size=7))
-def test_the_panels_number_lies_among_the_judges(values):
-    """Median and mean lie between the least and the greatest, and do not depend on the order."""
-    for how in ("median", "mean"):
-        found = combine_verdicts(values, how)
-        assert min(values) - 1e-9 <= found <= max(values) + 1e-9
-        assert found == pytest.approx(combine_verdicts(values[::-1], how))
-    assert all(combine_verdicts([one, other], "majority") is None for one, other in combinations({*values}, 2))

@@ -1,0 +1,57 @@
+"""Tests of the trivial baselines."""
+
+import pytest
+from agreed_runs import said, write
+
+from greval.records.case import Case
+from greval.records.result import Judgement
+from greval.runs.store import Store
+from greval.trust.agreement.api import agreement
+from greval.trust.agreement.baselines import measure_lengths
+from greval.trust.annotations.matching import AnnotatedItem
+
+YES = ["Yes"] * 12 + ["No"] * 8
+
+
+MOSTLY = ["Yes"] * 10 + ["No"] * 10
+
+
+TEXTS = ["short"] * 10 + ["a long answer " * 5] * 10
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Write a run of twenty answers; the judge says Yes to the first twelve."""
+    return write(tmp_path / "run", "right", YES, texts=TEXTS, tags=[{"kind": "ab"[n % 2]} for n in range(20)])
+
+
+def test_the_floor_is_learned_on_other_questions(run, tmp_path):
+    """Length that tells people's labels is found by its threshold; labels that it does not tell gain nothing."""
+    constant, length = agreement(run, "right", said("right", "ana", MOSTLY)).groups[0].baselines
+    assert length.figures["accuracy"].value == 1
+    assert (constant.figures["accuracy"].value, constant.figures["kappa"].value) == (0.5, 0)
+    texts = ["x" * (1 + 37 * n % 101) for n in range(100)]
+    labels = [("Yes", "No")[n * n // 7 % 2] for n in range(100)]
+    noise = write(tmp_path / "noise", "right", labels, texts=texts)
+    flattered = agreement(noise, "right", said("right", "ana", labels)).groups[0].baselines[1].figures["kappa"]
+    assert flattered.interval.low < 0
+
+
+def test_without_texts_the_floor_says_so(tmp_path):
+    """A run that holds no answers, or one question only, has no floor by length or none at all."""
+    bare = agreement(write(tmp_path / "bare", "right", YES), "right", said("right", "ana", YES)).groups[0]
+    assert bare.baselines[1].why == "the run holds no texts of the annotated items"
+    one = write(tmp_path / "one", "right", YES, questions=["q"] * 20, texts=TEXTS)
+    floors = agreement(one, "right", said("right", "ana", MOSTLY, questions=["q"] * 20)).groups[0].baselines
+    assert floors[1].why.startswith("needs items of two questions")
+
+
+def test_the_length_of_a_triple_counts(tmp_path):
+    """Of a metric over triples the floor by length is that of the triple's text."""
+    case = Case(id="q", question="?", triples=(("crew", "uses", "identity"),))
+    with Store.create(tmp_path / "run") as store:
+        store.keep_cases([case])
+        thing = AnnotatedItem(
+            sample_id="q", method="", item="t1", tags={}, judgement=Judgement(value=1, reason="r"), values={}
+        )
+        assert measure_lengths(store, [thing]) == {("q", "", "t1"): len("crew uses identity")}

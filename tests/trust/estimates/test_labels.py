@@ -1,0 +1,134 @@
+"""Tests of labels: one for each annotated item, with its weight."""
+
+import numpy as np
+import pytest
+from compared_runs import FAILED, defined, write
+
+from greval.records.annotation import Annotation
+from greval.records.result import Judgement, Result, Scored
+from greval.records.scale import CategoricalScale
+from greval.runs.store import Store
+from greval.trust.estimates.api import estimate
+
+KIND = defined(
+    "kind", CategoricalScale.model_validate({"categories": {"Fact": "", "Opinion": "", "Joke": ""}, "ordered": False})
+)
+
+
+def said(sample, value, *, method="walk", metric="right", annotator="ana", **more):
+    """Give an annotation."""
+    return Annotation(sample_id=sample, method=method, metric=metric, annotator=annotator, value=value, **more)
+
+
+class World:
+    """Two methods on 400 questions: what people would say, and a judge that is wrong on every seventh answer."""
+
+    def __init__(self, folder, count=400):
+        rng = np.random.default_rng(7)
+        self.truth = {name: (rng.random(count) < share).astype(int) for name, share in (("walk", 0.8), ("local", 0.6))}
+        self.judged = {name: np.where(rng.random(count) < 1 / 7, 1 - one, one) for name, one in self.truth.items()}
+        figures = {(name, "right"): one.tolist() for name, one in self.judged.items()}
+        self.run = write(folder / "run", figures, tags=[{"area": "ab"[n % 2]} for n in range(count)])
+        self.rng = rng
+        self.count = count
+
+    def label(self, method, question, **more):
+        """Give the right label of an answer."""
+        return said(f"q{question}", int(self.truth[method][question]), method=method, **more)
+
+    def at_random(self, count=60):
+        """Give labels of both methods on questions drawn at random."""
+        return [self.label(name, n) for n in self.rng.choice(self.count, count, replace=False) for name in self.truth]
+
+    def enriched(self, count=30):
+        """Give labels of which half are of answers judged right, for each method."""
+        found = []
+        for name, verdicts in self.judged.items():
+            for value in (0, 1):
+                pool = np.flatnonzero(verdicts == value)
+                more = {"weight": len(pool) / count, "stratum": f"{name} {value}"}
+                found += [self.label(name, n, **more) for n in self.rng.choice(pool, count, replace=False)]
+        return found
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    """Make the run once."""
+    return World(tmp_path_factory.mktemp("estimates"))
+
+
+def holds(figure, truth):
+    """Say whether an interval holds the truth."""
+    return figure.interval.low <= truth <= figure.interval.high
+
+
+def shares(folder, values):
+    """Write a run of categories without scores."""
+    with Store.create(folder) as store:
+        store.put_fact("metrics", [KIND.model_dump(mode="json")])
+        for n, value in enumerate(values):
+            outcome = Scored(judgements=(Judgement(value=value, reason="r"),))
+            row = Result(
+                sample_id=f"q{n}",
+                method="walk",
+                metric="kind",
+                fingerprint="f",
+                judge="j",
+                tier="text",
+                outcome=outcome,
+            )
+            store.append(f"{n}", row)
+    return folder
+
+
+def test_what_is_no_label_is_counted(tmp_path):
+    """Drafts, values off the scale, things without a judgement and ties are told, and others estimated without."""
+    run = write(tmp_path, {("walk", "depth"): [3, 4, 5, 2, 3, FAILED, 4, 4, 1, 2]})
+    labels = [said(f"q{n}", value, metric="depth", method="") for n, value in enumerate((3, 4, 4, 2))]
+    labels += [
+        said("q4", 3, metric="depth", status="draft"),
+        said("q5", 3, metric="depth"),
+        said("q6", 9, metric="depth"),
+        said("q99", 3, metric="depth"),
+        said("q7", 4, metric="depth"),
+        said("q7", 3, metric="depth", annotator="bob"),
+        said("q0", 1, metric="another"),
+    ]
+    found = estimate(run, "depth", annotations=labels)
+    assert found.not_used.model_dump() == {
+        "unfinished": 1,
+        "another_text": 0,
+        "off_scale": 1,
+        "not_judged": 2,
+        "tied": 0,
+    }
+    assert found.labels == 5
+    assert any("2 of 7 sampled items have no label" in line for line in found.warnings)
+    assert any("1 of 10 cases failed" in line for line in found.warnings)
+    assert any("only 5 sampled items" in line for line in found.warnings)
+
+
+def test_ties_of_categories_are_left_open(tmp_path):
+    """Two people who name two categories leave the thing without a label."""
+    run = shares(tmp_path, ["Fact", "Joke", "Fact", "Fact"])
+    labels = [said(f"q{n}", "Fact", metric="kind") for n in range(4)]
+    labels.append(said("q1", "Joke", metric="kind", annotator="bob"))
+    found = estimate(run, "kind", annotations=labels)
+    assert (found.not_used.tied, found.labels) == (1, 3)
+
+
+def test_drawn_and_unlabelled_things_are_made_up_for(world):
+    """Things that were drawn and not answered count through the labelled ones of their stratum."""
+    labels = world.enriched()
+    silent = {n for n, one in enumerate(labels) if one.stratum == "walk 0"}
+    silent = set(list(silent)[:20])
+    pending = [
+        one.model_copy(update={"status": "pending", "value": None}) if n in silent else one
+        for n, one in enumerate(labels)
+    ]
+    found = estimate(world.run, "right", annotations=pending)
+    whole = estimate(world.run, "right", annotations=labels)
+    assert found.rows[0].labels == whole.rows[0].labels - 20
+    assert found.rows[0].labels_only.value == pytest.approx(whole.rows[0].labels_only.value, abs=0.1)
+    assert holds(found.rows[0].prediction_powered, world.truth["walk"].mean())
+    assert any("20 of 120 sampled items have no label" in line for line in found.warnings)
