@@ -11,11 +11,7 @@ from greval.trust.agreement.baselines import measure_lengths
 from greval.trust.annotations.matching import AnnotatedItem
 
 YES = ["Yes"] * 12 + ["No"] * 8
-
-
 MOSTLY = ["Yes"] * 10 + ["No"] * 10
-
-
 TEXTS = ["short"] * 10 + ["a long answer " * 5] * 10
 
 

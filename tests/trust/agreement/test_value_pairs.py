@@ -7,11 +7,7 @@ from greval.errors import DataError
 from greval.trust.agreement.api import agreement
 
 YES = ["Yes"] * 12 + ["No"] * 8
-
-
 MOSTLY = ["Yes"] * 10 + ["No"] * 10
-
-
 TEXTS = ["short"] * 10 + ["a long answer " * 5] * 10
 
 

@@ -6,11 +6,7 @@ from agreed_runs import FAILED, said, write
 from greval.trust.agreement.api import agreement
 
 YES = ["Yes"] * 12 + ["No"] * 8
-
-
 MOSTLY = ["Yes"] * 10 + ["No"] * 10
-
-
 TEXTS = ["short"] * 10 + ["a long answer " * 5] * 10
 
 

@@ -1,10 +1,9 @@
 """Tests of labels: one for each annotated item, with its weight."""
 
-import numpy as np
 import pytest
 from compared_runs import FAILED, defined, write
+from labelled_world import said
 
-from greval.records.annotation import Annotation
 from greval.records.result import Judgement, Result, Scored
 from greval.records.scale import CategoricalScale
 from greval.runs.store import Store
@@ -13,48 +12,6 @@ from greval.trust.estimates.api import estimate
 KIND = defined(
     "kind", CategoricalScale.model_validate({"categories": {"Fact": "", "Opinion": "", "Joke": ""}, "ordered": False})
 )
-
-
-def said(sample, value, *, method="walk", metric="right", annotator="ana", **more):
-    """Give an annotation."""
-    return Annotation(sample_id=sample, method=method, metric=metric, annotator=annotator, value=value, **more)
-
-
-class World:
-    """Two methods on 400 questions: what people would say, and a judge that is wrong on every seventh answer."""
-
-    def __init__(self, folder, count=400):
-        rng = np.random.default_rng(7)
-        self.truth = {name: (rng.random(count) < share).astype(int) for name, share in (("walk", 0.8), ("local", 0.6))}
-        self.judged = {name: np.where(rng.random(count) < 1 / 7, 1 - one, one) for name, one in self.truth.items()}
-        figures = {(name, "right"): one.tolist() for name, one in self.judged.items()}
-        self.run = write(folder / "run", figures, tags=[{"area": "ab"[n % 2]} for n in range(count)])
-        self.rng = rng
-        self.count = count
-
-    def label(self, method, question, **more):
-        """Give the right label of an answer."""
-        return said(f"q{question}", int(self.truth[method][question]), method=method, **more)
-
-    def at_random(self, count=60):
-        """Give labels of both methods on questions drawn at random."""
-        return [self.label(name, n) for n in self.rng.choice(self.count, count, replace=False) for name in self.truth]
-
-    def enriched(self, count=30):
-        """Give labels of which half are of answers judged right, for each method."""
-        found = []
-        for name, verdicts in self.judged.items():
-            for value in (0, 1):
-                pool = np.flatnonzero(verdicts == value)
-                more = {"weight": len(pool) / count, "stratum": f"{name} {value}"}
-                found += [self.label(name, n, **more) for n in self.rng.choice(pool, count, replace=False)]
-        return found
-
-
-@pytest.fixture(scope="module")
-def world(tmp_path_factory):
-    """Make the run once."""
-    return World(tmp_path_factory.mktemp("estimates"))
 
 
 def holds(figure, truth):

@@ -241,7 +241,7 @@ def test_what_cannot_be_pushed(owner, tmp_path, run):
     with pytest.raises(DataError, match=r"'other'; metrics there: tone"):
         push_to_argilla(run, "other", **options(owner))
     evaluate([Case(question="?", usage={"latency": 1.0})], [COMPUTED_METRICS["latency"]], out=tmp_path / "computed")
-    with pytest.raises(ArgillaError, match="is computed"):
+    with pytest.raises(DataError, match="is computed"):
         push_to_argilla(tmp_path / "computed", "latency", **options(owner))
     with pytest.raises(ArgillaError, match="--confidence or --repeats 3"):
         push_to_argilla(run, "tone", **options(owner, sample="uncertain:3"))

@@ -1,0 +1,116 @@
+"""A server with the routes of Argilla that push and pull use; it holds its datasets in memory."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import parse_qs, urlsplit
+
+KEY = "owner.key"
+
+
+class ArgillaStandIn:
+    """Workspaces, users, datasets and records, and every request that was made."""
+
+    def __init__(self) -> None:
+        self.workspaces = {"w1": "team"}
+        self.users = {"u1": "ana", "u2": "bob"}
+        self.role = "owner"
+        self.datasets: dict[str, dict] = {}
+        self.parts: dict[str, dict[str, list[dict]]] = {}
+        self.records: dict[str, dict[str, dict]] = {}
+        self.requests: list[tuple[str, str]] = []
+        self.failing: dict[str, tuple[int, object]] = {}
+        """The status and detail with which requests to paths with this ending fail."""
+        self.url = ""
+
+    def respond(  # noqa: C901, PLR0911, PLR0912 - one case a route
+        self, method: str, path: str, query: dict[str, str], content: dict
+    ) -> tuple[int, object]:
+        """Return the status and the content of the answer to a request."""
+        self.requests.append((method, path))
+        for ending, answer in self.failing.items():
+            if path.endswith(ending):
+                return answer
+        match method, path.strip("/").split("/"):
+            case "GET", ["me"]:
+                return 200, {"username": "ana", "role": self.role}
+            case "GET", ["me", "workspaces"]:
+                return 200, {"items": [{"id": key, "name": name} for key, name in self.workspaces.items()]}
+            case "GET", ["users"] if self.role != "owner":
+                return 403, {"detail": "Operation not allowed"}
+            case "GET", ["users"] | ["workspaces", _, "users"]:
+                return 200, {"items": [{"id": key, "username": name} for key, name in self.users.items()]}
+            case "GET", ["me", "datasets"]:
+                found = [one for one in self.datasets.values() if query.get("name", one["name"]) == one["name"]]
+                return 200, {"items": [one for one in found if one["workspace_id"] == query["workspace_id"]]}
+            case "POST", ["datasets"]:
+                new = {**content, "id": f"d{len(self.datasets)}", "status": "draft"}
+                self.datasets[new["id"]], self.records[new["id"]] = new, {}
+                self.parts[new["id"]] = {"fields": [], "questions": [], "metadata-properties": []}
+                return 201, new
+            case "PUT", ["datasets", dataset, "publish"]:
+                self.datasets[dataset]["status"] = "ready"
+                return 200, self.datasets[dataset]
+            case "GET", ["datasets", dataset, "records"]:
+                whole = [*self.records[dataset].values()]
+                begin = int(query["offset"])
+                return 200, {"items": whole[begin : begin + int(query["limit"])], "total": len(whole)}
+            case "PUT", ["datasets", dataset, "records", "bulk"]:
+                for one in content["items"]:
+                    self.records[dataset][one["external_id"]] = {**one, "id": one["external_id"], "responses": []}
+                return 200, {}
+            case "GET", ["datasets", dataset, part] | ["me", "datasets", dataset, part]:
+                return 200, {"items": self.parts[dataset][part]}
+            case "POST", ["datasets", dataset, part]:
+                new = {**content, "id": f"{part}-{content['name']}"}
+                self.parts[dataset][part].append(new)
+                return 201, new
+        return 404, {"detail": f"no route {method} {path}"}
+
+    def answer(self, dataset: str, sample_id: str, user: str, value: object, status: str = "submitted") -> None:
+        """Answer the question on a record, as a person does."""
+        for one in self.records[dataset].values():
+            if one["metadata"]["sample_id"] == sample_id:
+                kept = [each for each in one["responses"] if each["user_id"] != user]
+                values = {"judgement": {"value": value}}
+                one["responses"] = [*kept, {"user_id": user, "status": status, "values": values}]
+
+
+@contextmanager
+def serve_argilla() -> Iterator[ArgillaStandIn]:
+    """Serve a stand-in on a free port."""
+    stand_in = ArgillaStandIn()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            length = int(self.headers.get("Content-Length") or 0)
+            content = json.loads(self.rfile.read(length)) if length else {}
+            url = urlsplit(self.path)
+            query = {name: values[0] for name, values in parse_qs(url.query).items()}
+            known = self.headers.get("X-Argilla-Api-Key") == KEY
+            refused = (401, {"detail": "Unauthorized"})
+            path = url.path.removeprefix("/api/v1")
+            status, found = stand_in.respond(self.command, path, query, content) if known else refused
+            body = found.encode() if isinstance(found, str) else json.dumps(found).encode()
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        do_POST = do_PUT = do_GET  # noqa: N815 - the names of the base class
+
+        def log_message(self, *_: object) -> None:
+            """Write no log."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    stand_in.url = f"http://127.0.0.1:{server.server_port}"
+    try:
+        yield stand_in
+    finally:
+        server.shutdown()
+        server.server_close()

@@ -1,0 +1,118 @@
+"""Tests of a push to an Argilla stand-in."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+from argilla_stand_in import KEY
+from tone_metrics import TONE, by_metric, cases
+
+from greval import COMPUTED_METRICS, evaluate
+from greval.errors import ArgillaError, DataError
+from greval.runs.run_reader import read_judged_cases
+from greval.testing import ScriptedJudge
+from greval.trust.argilla.push import push_to_argilla
+
+
+def push(run, stand_in, **more):
+    """Push to the dataset "d"."""
+    wanted = {"metric": "tone", "dataset": "d", "key": KEY, **more}
+    return push_to_argilla(run, wanted.pop("metric"), url=stand_in.url, **wanted)
+
+
+def count_reads(call):
+    """Return how many generators of judged cases a call has run."""
+    frames = set()
+
+    def note(frame, event, _):
+        if event == "call" and frame.f_code is read_judged_cases.__code__:
+            frames.add(frame)
+
+    sys.setprofile(note)
+    try:
+        call()
+    finally:
+        sys.setprofile(None)
+    return len(frames)
+
+
+def test_every_judged_item_becomes_a_record(toned, stand_in):
+    """A record has the text that the judge saw, the names of its item, and no verdict."""
+    done = push(toned, stand_in)
+    assert (done.judged, done.drawn, done.added, done.known, done.changed) == (4, 4, 4, 0, 0)
+    records = stand_in.records["d0"].values()
+    assert {one["metadata"]["sample_id"] for one in records} == {"q0", "q1", "q2", "q3"}
+    assert {one["fields"]["answer"] for one in records} == {f"Answer {n}." for n in range(4)}
+    assert not any(one["suggestions"] or "judge" in one["fields"] for one in records)
+    assert {one["metadata"]["weight"] for one in records} == {1.0}
+    assert stand_in.datasets["d0"]["status"] == "ready"
+
+
+@pytest.mark.parametrize("more", [{}, {"sample": "random:2"}, {"suggestions": True}, {"metric": "passages"}])
+def test_a_push_reads_the_run_once(toned, stand_in, more):
+    """Whatever is pushed, each judged case is read once, and a further push reads it once more."""
+    assert count_reads(lambda: push(toned, stand_in, **more)) == 1
+    assert count_reads(lambda: push(toned, stand_in, **more)) == 1
+
+
+def test_a_repeated_push_adds_only_what_is_new(toned, stand_in):
+    """Records on the server stay; new cases are added, and a changed answer is a further record."""
+    push(toned, stand_in)
+    again = push(toned, stand_in)
+    assert (again.added, again.known) == (0, 4)
+    more = [one.model_copy(update={"answer": "Another."}) if one.id == "q0" else one for one in cases(6)]
+    evaluate(more, [TONE], ScriptedJudge(by_metric), out=toned)
+    third = push(toned, stand_in)
+    assert (third.judged, third.added, third.known, third.changed) == (6, 3, 3, 1)
+    assert len(stand_in.records["d0"]) == 7
+
+
+def test_a_sample_is_drawn_once(toned, stand_in):
+    """The same items stay drawn with their weights, also after the records are lost on the server."""
+    first = push(toned, stand_in, sample="random:2", seed=3)
+    drawn = {key: one["metadata"]["weight"] for key, one in stand_in.records["d0"].items()}
+    assert (first.judged, first.drawn, set(drawn.values())) == (4, 2, {2.0})
+    stand_in.records["d0"].clear()
+    assert push(toned, stand_in, sample="random:2", seed=3).added == 2
+    assert {key: one["metadata"]["weight"] for key, one in stand_in.records["d0"].items()} == drawn
+
+
+def test_suggestions_show_the_verdict_and_its_reason(toned, stand_in):
+    """The page is prefilled with the judge's value, and a field has what the judge wrote."""
+    push(toned, stand_in, suggestions=True)
+    record = next(iter(stand_in.records["d0"].values()))
+    (suggestion,) = record["suggestions"]
+    assert suggestion["value"] == "Polite"
+    assert suggestion["question_id"] == "questions-judgement"
+    assert record["fields"]["judge"] == "r"
+    assert record["metadata"]["suggested"] == "yes"
+
+
+def test_records_are_sent_in_batches(tmp_path, stand_in):
+    """A request holds at most 500 records."""
+    run = evaluate(cases(501), [TONE], ScriptedJudge(by_metric), out=tmp_path / "many").folder
+    assert push(run, stand_in).added == 501
+    assert stand_in.requests.count(("PUT", "/datasets/d0/records/bulk")) == 2
+
+
+def test_what_cannot_be_pushed_is_refused(toned, tmp_path, stand_in):
+    """The error says what is missing, and nothing is created on the server."""
+    with pytest.raises(DataError, match="was not judged by 'depth'; metrics there: passages, tone"):
+        push(toned, stand_in, metric="depth")
+    with pytest.raises(ArgillaError, match="--min-submitted: 1 or more, got 0"):
+        push(toned, stand_in, min_submitted=0)
+    with pytest.raises(ArgillaError, match="--sample uncertain"):
+        push(toned, stand_in, sample="uncertain:2")
+    computed = evaluate(cases(1), [COMPUTED_METRICS["latency"]], out=tmp_path / "computed").folder
+    with pytest.raises(DataError, match="latency: is computed"):
+        push(computed, stand_in, metric="latency")
+    assert stand_in.datasets == {}
+
+
+def test_a_sample_that_was_drawn_elsewhere_is_not_mixed(toned, tmp_path, stand_in):
+    """A copy of the run without the ledger of the first push does not draw anew."""
+    push(toned, stand_in, sample="random:2")
+    other = evaluate(cases(40), [TONE], ScriptedJudge(by_metric), out=tmp_path / "copy").folder
+    with pytest.raises(ArgillaError, match="holds a sample that was drawn elsewhere"):
+        push(other, stand_in, sample="random:2")
