@@ -19,6 +19,7 @@ from greval.records.metric import (
     ManyValueMetric,
     ValueMetric,
     build_metric,
+    needs_judge,
 )
 from greval.records.metric_input import compute_fingerprint
 from greval.records.result import Skipped
@@ -167,3 +168,22 @@ def test_every_class_is_judged():
     for kind in (CategoricalMetric, ValueMetric, ManyCategoricalMetric, ManyValueMetric):
         assert issubclass(kind, JudgedMetric)
         assert {*kind.model_fields} == {*JudgedMetric.model_fields}
+
+
+def test_a_metric_says_its_kind_its_inputs_and_its_filters():
+    """Judged metrics filter items by `uses`; computed ones read optional fields; callers ask without a class test."""
+    whole = {"name": "m", "description": "d", "steps": ["s"], "categories": {"Yes": "y", "No": "n"}}
+    judged = CategoricalMetric(
+        needs=["question", "chunks"], uses={"chunks": {"judged_by": "relevance", "as": ["Yes"]}}, **whole
+    )
+    computed = ComputedMetric(
+        name="n", description="d", needs=["answer"], optional=["gold"], scale=MeasureScale(), compute=lambda _: 1
+    )
+    assert [(one.kind, one.inputs) for one in (judged, computed)] == [
+        ("judged", ("question", "chunks")),
+        ("computed", ("answer", "gold")),
+    ]
+    assert dict(judged.dependencies) == dict(judged.uses)
+    assert dict(computed.dependencies) == {}
+    assert [needs_judge(some) for some in ([], [computed], [computed, judged])] == [False, False, True]
+    assert "kind" not in judged.model_dump()

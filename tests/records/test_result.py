@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from greval import GrevalError, Judge, compile_metric, load_metric
 from greval.errors import OutcomeError
-from greval.records.result import Failed, Failure, Judgement, Result, Scored, Skipped
+from greval.records.result import Failed, Failure, Judgement, Result, Scored, Skipped, format_outline, read_outline
 
 CASE = {"question": "Who?", "expected_answer": "Ada", "answer": "Ada Lovelace"}
 ONE = Judgement(value=1, number=1.0, reason="Same person.")
@@ -53,3 +56,26 @@ def test_a_server_that_is_down_is_what_is_raised():
     with pytest.raises(OutcomeError, match="correctness: connection: ") as raised:
         compile_metric(load_metric("correctness"), judge).invoke(CASE).value  # noqa: B018 - it raises
     assert raised.value.kind == "connection"
+
+
+NUMBERS = st.lists(st.none() | st.floats(-1e6, 1e6), min_size=1, max_size=5)
+
+
+@given(numbers=NUMBERS, failed=st.lists(st.none() | st.just("c1"), max_size=3))
+def test_outlines_hold_what_statistics_need(numbers, failed):
+    """An outline read back has the values, the numbers with their sum, and the kinds of the failures."""
+    judgements = [Judgement(value=str(n), number=number, reason="r") for n, number in enumerate(numbers)]
+    failures = [Failure(kind="timeout", message="m", item=item) for item in failed]
+    outline = read_outline(format_outline(row(Scored(judgements=judgements, failures=failures))))
+    known = tuple(number for number in numbers if number is not None)
+    assert (outline.status, outline.values) == ("scored", tuple(str(n) for n in range(len(numbers))))
+    assert (outline.numbers, outline.total) == (known, math.fsum(known))
+    assert (outline.kinds, outline.items_failed) == (("timeout",) * len(failed), failed.count("c1"))
+
+
+def test_outlines_of_skipped_and_failed_cases():
+    """A skipped case keeps its reason, a failed one the kind of its failure; neither has a number."""
+    skipped = read_outline(format_outline(row(Skipped(reason="no gold"))))
+    assert (skipped.status, skipped.skip, skipped.numbers) == ("skipped", "no gold", ())
+    failed = read_outline(format_outline(row(Failed(error=LOST))))
+    assert (failed.status, failed.kinds, failed.items_failed, failed.skip) == ("failed", ("timeout",), 0, None)
