@@ -20,7 +20,25 @@ from greval.records.result import Failed, Failure, Outcome, Result, Skipped, Tie
 JudgeFunction = Callable[[Case, RunnableConfig], Awaitable[tuple[Outcome, Usage]]]
 
 
-class MetricRunnable(Runnable[CaseLike, Result]):
+class CaseRunnable(Runnable[CaseLike, Result]):
+    """A runnable from a case to a result, for synchronous and asynchronous code."""
+
+    @property
+    def InputType(self) -> type[Case]:  # noqa: N802 - LangChain's name
+        """The type of the input, from which schemas are made."""
+        return Case
+
+    @property
+    def OutputType(self) -> type[Result]:  # noqa: N802 - LangChain's name
+        """The type of the output, from which schemas are made."""
+        return Result
+
+    def invoke(self, input: CaseLike, config: RunnableConfig | None = None, **_: Any) -> Result:  # noqa: A002, ANN401
+        """Judge one case from synchronous code: a script, a thread or a notebook; see `ainvoke`."""
+        return run_sync(self.ainvoke(input, config))
+
+
+class MetricRunnable(CaseRunnable):
     """A compiled metric: a runnable from a case to a result; see `compile_metric`."""
 
     def __init__(
@@ -41,20 +59,6 @@ class MetricRunnable(Runnable[CaseLike, Result]):
         self.judge = judge
         self.tier: Tier = tier
         self._prepare = prepare
-
-    @property
-    def InputType(self) -> type[Case]:  # noqa: N802 - LangChain's name
-        """The type of the input, from which schemas are made."""
-        return Case
-
-    @property
-    def OutputType(self) -> type[Result]:  # noqa: N802 - LangChain's name
-        """The type of the output, from which schemas are made."""
-        return Result
-
-    def invoke(self, input: CaseLike, config: RunnableConfig | None = None, **_: Any) -> Result:  # noqa: A002, ANN401
-        """Judge one case from synchronous code: a script, a thread or a notebook; see `ainvoke`."""
-        return run_sync(self.ainvoke(input, config))
 
     def batch(
         self,

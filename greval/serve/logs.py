@@ -15,7 +15,7 @@ ERRORS = logging.getLogger("greval.server")
 
 
 class JsonLines(logging.Formatter):
-    """Formats a record as a JSON object: time, level, process, message, and the fields passed as `extra["told"]`."""
+    """Formats a record as a JSON object: time, level, process, message, and the fields passed as `extra["fields"]`."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line."""
@@ -25,7 +25,7 @@ class JsonLines(logging.Formatter):
             "process": record.process,
             "logger": record.name,
             "message": redact_secrets(record.getMessage()),
-            **getattr(record, "told", {}),
+            **getattr(record, "fields", {}),
         }
         if record.exc_info:
             line["trace"] = redact_secrets(self.formatException(record.exc_info))

@@ -36,11 +36,11 @@ def app() -> FastAPI:
     """Create the app from the settings in the environment, in a process of uvicorn."""
     from greval.serve.app import create_app
 
-    told = os.environ.get(SETTINGS_VARIABLE)
-    if told is None:
+    settings = os.environ.get(SETTINGS_VARIABLE)
+    if settings is None:
         message = f"{SETTINGS_VARIABLE}: not set; start the server with greval serve"
         raise GrevalError(message)
-    return create_app(ServerSettings.model_validate_json(told))
+    return create_app(ServerSettings.model_validate_json(settings))
 
 
 def run_server(settings: ServerSettings, announce: Callable[[str], None] = print) -> None:

@@ -168,16 +168,16 @@ async def stream_events(
     set when the server shuts down and ends the stream; the client can reconnect after a restart. After `heartbeat`
     seconds without news a comment line keeps the connection open.
     """
-    told: Progress | None = None
+    sent: Progress | None = None
     last = time.monotonic()
     while not stopping.is_set():
         try:
             info = await asyncio.to_thread(look)
         except ServeError:  # it was deleted
             return
-        if info.progress is not None and info.progress != told:
-            told, last = info.progress, time.monotonic()
-            yield format_event("progress", told)
+        if info.progress is not None and info.progress != sent:
+            sent, last = info.progress, time.monotonic()
+            yield format_event("progress", sent)
         if info.status not in ACTIVE:
             yield format_event("end", info)
             return

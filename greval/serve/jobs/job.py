@@ -105,8 +105,8 @@ class RunJob:
         return self._build_state("failed" if run.fatal else "stopped", run.why)
 
     def _build_state(self, status: JobStatus, why: str | None = None) -> JobState:
-        told = why and redact_secrets(why.replace(str(self.folder), self.order.id))
-        return JobState(status=status, why=told, progress=self.progress, methods=self._read_methods())
+        reason = why and redact_secrets(why.replace(str(self.folder), self.order.id))
+        return JobState(status=status, why=reason, progress=self.progress, methods=self._read_methods())
 
     def _read_methods(self) -> tuple[str, ...] | None:
         if not (self.folder / FILE).is_file():
@@ -148,15 +148,15 @@ class RunJob:
 
     async def _sync_progress(self) -> None:
         """Write the progress for other processes, and check whether one of them cancelled the run."""
-        told = None
+        written = None
         while True:
             await asyncio.sleep(SYNC_SECONDS)
             if (self.folder / CANCEL_FILE).exists():
                 self.stop(cancel=True)
-            if self.progress is not told:
-                told = self.progress
+            if self.progress is not written:
+                written = self.progress
                 try:
-                    await asyncio.to_thread(write_job_state, self.folder, JobState(status="running", progress=told))
+                    await asyncio.to_thread(write_job_state, self.folder, JobState(status="running", progress=written))
                 except OSError as error:  # the disk is full, or the folder is gone: further replies could be lost
                     log.warning("run %s: stopped, as its progress cannot be written: %s", self.order.id, error)
                     self.stop(cancel=False)

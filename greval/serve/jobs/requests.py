@@ -112,8 +112,8 @@ def lock_ended_run(folder: Path, why: str) -> JobLock:
 
 def _check_queue_length(queue: JobQueue, tenant: Tenant) -> None:
     if queue.count_jobs(tenant.runs) >= MAX_QUEUED:
-        told = f"runs: {MAX_QUEUED} of yours wait or are worked on, which is the most; wait for one, or cancel one"
-        raise ServeError(429, told, headers={"Retry-After": "60"})
+        message = f"runs: {MAX_QUEUED} of yours wait or are worked on, which is the most; wait for one, or cancel one"
+        raise ServeError(429, message, headers={"Retry-After": "60"})
 
 
 def _check_cases(dataset: DatasetInfo) -> None:

@@ -63,7 +63,7 @@ class RequestLogMiddleware:
         except GrevalError as error:
             await answer.send_problem(error)
         except Exception:  # noqa: BLE001 - the stack trace of any error goes to the log only
-            ERRORS.exception("unhandled", extra={"told": {"request_id": answer.request_id}})
+            ERRORS.exception("unhandled", extra={"fields": {"request_id": answer.request_id}})
             await answer.send_problem(
                 ServeError(SERVER_ERROR, "the server failed; its log has more under the id of this request")
             )
@@ -85,7 +85,7 @@ class RequestLogMiddleware:
             "bytes_in": scope["state"].get("bytes_in", 0),
             "bytes_out": answer.sent,
         }
-        ACCESS.info("%s %s %s", method, route, status, extra={"told": line})
+        ACCESS.info("%s %s %s", method, route, status, extra={"fields": line})
 
 
 class ResponseSender:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal, cast
 
@@ -117,7 +118,7 @@ async def compare_run(  # noqa: PLR0913 - what one may ask for
     earlier = figures.find_folder(against) if against is not None else None
 
     def compute_comparison() -> Comparison:
-        return compare(
+        found = compare(
             folder,
             baseline=baseline,
             against=earlier,
@@ -127,7 +128,8 @@ async def compare_run(  # noqa: PLR0913 - what one may ask for
             correction=correction,
             cluster_by=cluster_by,
             level=level,
-        ).name_first(questions)
+        )
+        return found.name_first(questions)
 
     return await figures.respond(compute_comparison, folder, *([earlier] if earlier else []))
 
@@ -149,11 +151,8 @@ async def agree_run(  # noqa: PLR0913 - what one may ask for
 ) -> Response:
     """Measure how far the judge of a run agrees with the people whose annotations the run holds."""
     folder = figures.find_folder(id)
-
-    def compute_agreement() -> Agreement:
-        return agreement(folder, metric, combine=people, treat_as=treat_as, by=by or (), level=level)
-
-    return await figures.respond(compute_agreement, folder)
+    make = partial(agreement, folder, metric, combine=people, treat_as=treat_as, by=by or (), level=level)
+    return await figures.respond(make, folder)
 
 
 @router.get("/{id}/estimate", responses=COMMON, response_model=Estimate)
@@ -172,16 +171,5 @@ async def estimate_run(  # noqa: PLR0913 - what one may ask for
 ) -> Response:
     """Estimate people's verdicts on all judged items of a run, from the annotations of some of them."""
     folder = figures.find_folder(id)
-
-    def compute_estimate() -> Estimate:
-        return estimate(
-            folder,
-            metric,
-            by=by or (),
-            baseline=baseline,
-            drawn_by=drawn_by,
-            new_questions=new_questions,
-            level=level,
-        )
-
-    return await figures.respond(compute_estimate, folder)
+    make = partial(estimate, folder, metric, by=by or (), baseline=baseline, drawn_by=drawn_by)
+    return await figures.respond(partial(make, new_questions=new_questions, level=level), folder)

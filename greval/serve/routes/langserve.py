@@ -254,11 +254,9 @@ async def config_schema(name: PathName, request: Request, runnables: TheRunnable
 def _build_handler_factory(
     service: Service, tenant_metrics: TenantMetrics
 ) -> Callable[[Tenant, tuple[LibraryMetric, ...]], APIHandler]:
-    bench = tenant_metrics.runner
-
     def create_handler(tenant: Tenant, metrics: tuple[LibraryMetric, ...]) -> APIHandler:
         return APIHandler(
-            RemoteMetric(service, bench, tenant, metrics),
+            RemoteMetric(service, tenant_metrics.runner, tenant, metrics),
             path=f"/{metrics[-1].metric.name}",
             prefix=router.prefix,
             config_keys=("configurable",),

@@ -170,8 +170,8 @@ def _read_file(file: Path, origin: Origin) -> LibraryMetric:
     If it is faulty, it raises `ServeError` without details, because clients must not see the path; the log has them.
     """
     try:
-        told = file.stat()
-        return _load_file(file, origin, (told.st_mtime_ns, told.st_size, told.st_ino))
+        found = file.stat()
+        return _load_file(file, origin, (found.st_mtime_ns, found.st_size, found.st_ino))
     except (DefinitionError, OSError) as error:
         ERRORS.exception("a metric file cannot be used")
         message = (

@@ -133,8 +133,8 @@ async def get_tenant_metrics(request: Request) -> TenantMetrics:
     if not hasattr(state, "shared"):
         service: Service = get_service(request)
         state.shared = MetricLibrary(*service.settings.library), MetricRunner(service)
-    library, bench = cast("tuple[MetricLibrary, MetricRunner]", state.shared)
-    return TenantMetrics(library, bench, get_tenant(request))
+    library, runner = cast("tuple[MetricLibrary, MetricRunner]", state.shared)
+    return TenantMetrics(library, runner, get_tenant(request))
 
 
 TheTenantMetrics = Annotated[TenantMetrics, Depends(get_tenant_metrics)]

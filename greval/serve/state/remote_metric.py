@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, cast
 
-from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.utils import ConfigurableFieldSpec
 from pydantic import JsonValue
 
-from greval._util.concurrency import run_sync, run_workers
+from greval._util.concurrency import run_workers
 from greval.datasets.case_records import CaseLike
-from greval.judging.metric_runnable import MetricRunnable
-from greval.records.case import Case
+from greval.judging.metric_runnable import CaseRunnable, MetricRunnable
 from greval.records.result import Result
 from greval.serve.service import Service, Tenant
 from greval.serve.state.metric_library import LibraryMetric
@@ -22,7 +21,7 @@ JUDGE_FIELD = "judge"
 """The only configurable field of a call."""
 
 
-class RemoteMetric(Runnable[CaseLike, Result]):
+class RemoteMetric(CaseRunnable):
     """A metric of the server as a runnable: the last of `metrics`, after those that it builds on.
 
     A call's callbacks never reach the judge, so that prompts stay on the server.
@@ -39,30 +38,12 @@ class RemoteMetric(Runnable[CaseLike, Result]):
         self._metrics = metrics
 
     @property
-    def InputType(self) -> type[Case]:  # noqa: N802 - LangChain's name
-        """The type of the input, from which schemas are built."""
-        return Case
-
-    @property
-    def OutputType(self) -> type[Result]:  # noqa: N802 - LangChain's name
-        """The type of the output, from which schemas are built."""
-        return Result
-
-    @property
     def config_specs(self) -> list[ConfigurableFieldSpec]:
         """The configurable fields of a call, from which the schema of the config is built."""
         names = tuple(self._service.models)
         kind: Any = Literal[names] if names else str
-        said = "one of the server's judges; the first where none is named"
-        return [
-            ConfigurableFieldSpec(
-                id=JUDGE_FIELD, annotation=kind | None, name=JUDGE_FIELD, description=said, default=None
-            )
-        ]
-
-    def invoke(self, input: CaseLike, config: RunnableConfig | None = None, **_: Any) -> Result:  # noqa: A002, ANN401
-        """Judge one case; see `ainvoke`."""
-        return run_sync(self.ainvoke(input, config))
+        text = "one of the server's judges; the first where none is named"
+        return [ConfigurableFieldSpec(JUDGE_FIELD, kind | None, name=JUDGE_FIELD, description=text)]
 
     async def ainvoke(self, input: CaseLike, config: RunnableConfig | None = None, **_: Any) -> Result:  # noqa: A002, ANN401
         """Judge one case; a failure is part of the result."""
