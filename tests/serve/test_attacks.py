@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from contextlib import closing, suppress
+from contextlib import closing
 from functools import partial
 from urllib.parse import urlsplit
 
@@ -12,8 +12,7 @@ import psutil
 import pytest
 from fault_server import ok
 from serving import ASKED, CASE, judging, server_process
-from starlette.responses import StreamingResponse
-from waiting import SECONDS, until
+from waiting import SECONDS
 
 from greval.serve.settings import MEGABYTE
 
@@ -101,42 +100,6 @@ def test_bodies_that_parsers_fall_over(serve, path, body):
         assert httpx.post(server.url + path, content=body, headers=JSON, timeout=SECONDS).status_code == 422
 
 
-def test_slow_loris(serve):
-    """Clients that send their heads a byte at a time are cut off; others are served all the while."""
-    with serve(patience=0.5) as server:
-        slow = [socket.create_connection(urlsplit(server.url).netloc.split(":")) for _ in range(100)]
-        answered, connections = [], server.server.server_state.connections
-        until(lambda: len(connections) == len(slow))
-
-        def cut_off():
-            for line in slow:
-                with suppress(ConnectionError):
-                    line.sendall(b"G")
-            assert httpx.get(f"{server.url}/health", timeout=SECONDS).status_code == 200
-            answered.append(1)
-            return len(connections) <= 1
-
-        until(cut_off)
-        assert len(answered) > 1
-        for line in slow:
-            line.close()
-
-
-def test_connections_without_a_request(serve):
-    """A connection on which nothing is ever sent is closed."""
-    with serve(patience=0.4) as server, connected(server.url) as line:
-        assert closed(line)
-
-
-def test_slow_heads_after_a_first_request(serve):
-    """The time holds for each request of a connection, not for the first one only."""
-    with serve(patience=0.4) as server, connected(server.url) as line:
-        line.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        assert line.recv(65536).startswith(b"HTTP/1.1 200")
-        line.sendall(b"GET /hea")
-        assert closed(line)
-
-
 def test_slow_bodies(serve, fault_server):
     """A body that stops coming is given up with 408, and its place is free again."""
     with serve(patience=0.4, calls=1, waiting=1) as server:
@@ -146,27 +109,6 @@ def test_slow_bodies(serve, fault_server):
             assert answer.startswith(b"HTTP/1.1 408")
         assert httpx.post(f"{server.url}/v1/evaluate", json=ASKED, timeout=SECONDS).status_code == 200
     assert fault_server.calls == 1
-
-
-def test_clients_that_do_not_read(serve):
-    """A client that asks for much and takes nothing of it is cut off; its answer is not made any further."""
-    with serve(patience=0.3) as server:
-        made = []
-
-        @server.app.get("/v1/endless")
-        async def endless():
-            async def parts():
-                while True:
-                    made.append(1)
-                    yield b"x" * MEGABYTE
-
-            return StreamingResponse(parts())
-
-        with connected(server.url) as line:
-            line.sendall(b"GET /v1/endless HTTP/1.1\r\nHost: localhost\r\n\r\n")
-            until(lambda: made)
-            until(lambda: not server.server.server_state.tasks)
-        assert len(made) < 50
 
 
 @pytest.mark.parametrize(

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import sqlite3
-import threading
 import time
 from contextlib import closing
 
 import pytest
 from agreed_runs import said, write
 from served_runs import ended, rows, serving, started, two_tenants, uploaded
-from waiting import SECONDS, until
 
 from greval.analysis.comparison.api import compare
 from greval.analysis.summary import build_report
 from greval.runs.store import FILE, Store
-from greval.runs.store.disk import lock_folder
-from greval.serve.state.figure_cache import FigureCache
 from greval.trust.agreement.api import agreement
-from greval.trust.annotations.files import FIELDS, keep_annotations, read_run_annotations, write_annotations
-from greval.trust.argilla.ledger import get_ledger_folder
+from greval.trust.annotations.files import keep_annotations
 from greval.trust.estimates.api import estimate
 
 JSONL = {"Content-Type": "application/jsonl"}
@@ -132,50 +126,6 @@ def test_a_log_of_another_version_is_told_without_a_path(client, runs, method, p
     assert str(runs) not in answer.text
 
 
-def test_annotations_take_the_place_of_older_ones(client, runs, tmp_path):
-    """Sending a file again changes nothing; a value given anew counts; pages hold each annotation once."""
-    write(runs / "judged", "right", VERDICTS)
-    table = tmp_path / "ana.csv"
-    write_annotations(said("right", "ana", ANA), table)
-    for _ in range(2):
-        sent = client.put(
-            "/v1/runs/judged/annotations", content=table.read_bytes(), headers={"Content-Type": "text/csv"}
-        )
-        assert sent.json() == {"annotations": 8, "held": 8}
-    client.put("/v1/runs/judged/annotations", content=lines_of(said("right", "ana", ["No"])), headers=JSONL)
-    first = get(client, "/v1/runs/judged/annotations", limit=5)
-    rest = get(client, "/v1/runs/judged/annotations", limit=5, cursor=first["next"])
-    found = [*first["annotations"], *rest["annotations"]]
-    assert rest["next"] is None
-    assert sorted(one["value"] for one in found) == sorted(["No", *ANA[1:]])
-    assert len(read_run_annotations(runs / "judged").annotations) == 8
-
-
-def test_rows_that_are_no_annotations_keep_nothing(client, runs):
-    """A faulty row refuses the whole file with its line and why; what was there stays, and no file is left behind."""
-    write(runs / "judged", "right", VERDICTS)
-    sent = (
-        lines_of(said("right", "ana", ANA))
-        + '{"sample_id": "q1", "metric": "right", "annotator": "b", "value": "Perhaps"}\n'
-    )
-    answer = client.put("/v1/runs/judged/annotations", content=sent, headers=JSONL)
-    assert answer.status_code == 422
-    assert answer.json()["faults"][0].startswith("line 9: value: ")
-    assert get(client, "/v1/runs/judged/annotations") == {"annotations": [], "next": None}
-    assert not [*(runs / "judged").glob("*annotations*")]
-    answer = client.put("/v1/runs/judged/annotations", content=",".join(FIELDS), headers={"Content-Type": "text/plain"})
-    assert answer.status_code == 415
-
-
-def test_annotations_that_somebody_writes_are_left_alone(client, runs):
-    """While a pull writes annotations of a run, a file of them is refused for the moment."""
-    write(runs / "judged", "right", VERDICTS)
-    sent = lines_of(said("right", "ana", ANA))
-    with lock_folder(get_ledger_folder(runs / "judged")):
-        assert client.put("/v1/runs/judged/annotations", content=sent, headers=JSONL).status_code == 409
-    assert client.put("/v1/runs/judged/annotations", content=sent, headers=JSONL).status_code == 200
-
-
 @pytest.mark.parametrize(
     ("path", "told"),
     [
@@ -205,32 +155,6 @@ def test_runs_of_others_are_no_baseline(tmp_path):
             ended(client, run, headers=headers)
         answer = client.get(f"/v1/runs/{mine}/compare", params={"against": theirs}, headers=ben)
         assert answer.status_code == 404
-
-
-async def test_a_figure_is_worked_out_once():
-    """Who asks while a figure is worked out, also after going away, gets the same one; a failure is tried again."""
-    figuring, calls, free = FigureCache(), [], threading.Event()
-
-    def make():
-        calls.append(1)
-        free.wait(SECONDS)
-        if len(calls) == 1:
-            return "{}"
-        raise ValueError
-
-    first = asyncio.create_task(figuring.get_json("a", make))
-    second = asyncio.create_task(figuring.get_json("a", make))
-    await asyncio.to_thread(until, lambda: calls)
-    first.cancel()
-    free.set()
-    assert await second == "{}"
-    assert await figuring.get_json("a", make) == "{}"
-    assert len(calls) == 1
-    for _ in range(2):
-        with pytest.raises(ValueError):  # noqa: PT011 - it has no words
-            await figuring.get_json("b", make)
-    assert len(calls) == 3
-    figuring.close()
 
 
 def test_a_figure_is_new_when_the_run_is(client, runs):

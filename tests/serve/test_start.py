@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 import subprocess
@@ -12,119 +11,17 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 import typer
-from fault_server import FaultServer
-from serving import SERVER, served, server_process
-from shell_app import KEY, client, made
-from starlette.responses import StreamingResponse
+from serving import SERVER, server_process
+from shell_app import KEY
 from typer.testing import CliRunner
 from waiting import SECONDS, until
 
 from greval.cli.serve import serve
 from greval.errors import GrevalError, JudgeError, MissingExtraError
 from greval.judging.model.judge import Judge
-from greval.records.result import Failed, Failure, Result, Usage
 from greval.serve.app import create_app
 from greval.serve.settings import ServerLimits, ServerSettings
 from greval.serve.start import SETTINGS_VARIABLE, app, check_exposure, run_server
-
-
-def test_figures(tmp_path):
-    """Requests by the template of their path, calls, tokens and failures by kind are counted for Prometheus."""
-    app = made(tmp_path)
-    asked = client(app)
-    asked.get("/v1/who/ana")
-    asked.get("/nowhere")
-    failed = Failed(error=Failure(kind="timeout", message="late"), failures=(Failure(kind="length", message="cut"),))
-    usage = Usage(calls=2, input_tokens=100, output_tokens=7)
-    row = Result(metric="m", fingerprint="f", judge="openai:x", tier="schema", outcome=failed, usage=usage, latency=0.4)
-    app.state.service.counters.count_result(row)
-    answer = asked.get("/metrics-exposition")
-    assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
-    for line in (
-        'greval_requests_total{method="GET",route="/v1/who/{name}",status="200"} 1.0',
-        'greval_requests_total{method="GET",route="",status="404"} 1.0',
-        'greval_failures_total{kind="timeout"} 1.0',
-        'greval_failures_total{kind="length"} 1.0',
-        'greval_judge_calls_total{judge="openai:x"} 2.0',
-        'greval_judge_tokens_total{judge="openai:x",of="input"} 100.0',
-        'greval_judgements_total{judge="openai:x",status="failed"} 1.0',
-        'greval_judgement_seconds_bucket{judge="openai:x",le="0.5"} 1.0',
-        "greval_requests_in_flight 1.0",
-    ):
-        assert line in answer.text
-    assert "ana" not in answer.text
-
-
-def test_health_and_readiness(tmp_path, monkeypatch):
-    """Ready where each judge can be asked and the folder be written; no token is spent, and no address told."""
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    with FaultServer() as chat:
-        judges = {"up": Judge("openai:x", base_url=chat.url)}
-        asked = client(create_app(ServerSettings(judges=judges, runs=tmp_path / "new")))
-        assert asked.get("/health").json()["status"] == "ok"
-        assert asked.get("/ready").json() == {"ready": True, "judges": {"up": "ok"}, "runs": "ok"}
-        assert not (tmp_path / "new").exists()
-        assert not chat.calls
-    (tmp_path / "file").write_text("", encoding="utf-8")
-    judges = {"down": Judge("openai:x", base_url="http://127.0.0.1:9/v1"), "odd": Judge("nobody:x")}
-    answer = client(create_app(ServerSettings(judges=judges, runs=tmp_path / "file"))).get("/ready")
-    assert answer.status_code == 503
-    assert answer.json() == {
-        "ready": False,
-        "judges": {"down": "it cannot be reached", "odd": "it cannot be used as set up"},
-        "runs": "cannot be written",
-    }
-
-
-def test_hooks_run_around_the_requests(tmp_path):
-    """What is to begin begins in order before the first request; what is to end ends in the other order."""
-    app, order = made(tmp_path), []
-
-    def hook(name):
-        async def note():
-            order.append(name)
-
-        return note
-
-    service = app.state.service
-    service.starting += [hook("start 1"), hook("start 2")]
-    service.closing += [hook("end 1"), hook("end 2")]
-    with client(app) as asked:
-        assert order[-2:] == ["start 1", "start 2"]
-        asked.get("/health")
-    assert order[-2:] == ["end 2", "end 1"]
-    assert service.stopping.is_set()
-
-
-def test_a_server_that_stops_answers_what_is_in_flight(tmp_path):
-    """A request that came before the end gets its answer; a stream without an end is ended."""
-    app = made(tmp_path)
-
-    @app.get("/v1/runs/{name}/events")
-    async def events(name: str):
-        async def forever():
-            while True:
-                yield "data: 1\n\n"
-                await asyncio.sleep(0.02)
-
-        return StreamingResponse(forever(), media_type="text/event-stream")
-
-    app.router.routes.insert(0, app.router.routes.pop())  # before the server's own
-
-    async def ask(server):
-        async with httpx.AsyncClient(base_url=server.url, timeout=SECONDS) as asked:
-            answer = asyncio.create_task(asked.get("/v1/waits/0.4"))
-            async with asked.stream("GET", "/v1/runs/a/events") as stream:
-                lines = stream.aiter_lines()
-                await anext(lines)
-                server.server.should_exit = True
-                with pytest.raises(httpx.RemoteProtocolError):
-                    [line async for line in lines]
-            return await answer
-
-    with served(app) as server:
-        server.server.config.timeout_graceful_shutdown = 600  # a stream that were waited for would last as long
-        assert asyncio.run(asyncio.wait_for(ask(server), SECONDS)).json() == "done"
 
 
 def test_other_addresses_need_keys(tmp_path, monkeypatch):

@@ -1,0 +1,113 @@
+"""Tests of runs as clients see them, and of their events."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from itertools import pairwise
+
+import pytest
+from served_runs import YES, rows, serving, started, uploaded
+
+import greval
+from greval.runs.progress import Progress
+from greval.runs.store import Store
+from greval.serve.ids import utc_now
+from greval.serve.jobs.info import stream_events
+from greval.serve.jobs.queue import RunInfo
+from greval.serve.problems import ServeError
+from greval.testing import ScriptedJudge
+
+
+@pytest.fixture
+def client(tmp_path):
+    with serving(tmp_path / "runs") as client:
+        yield client
+
+
+def slow(seconds: float = 0.05):
+    return {"slow": ScriptedJudge([YES], delay=seconds)}
+
+
+def same(result: dict) -> dict:
+    """Give a row without what differs from one run to the next."""
+    return {name: value for name, value in result.items() if name not in {"latency", "usage"}}
+
+
+def all_results(client, run: str, **query) -> list[dict]:
+    """Read all pages."""
+    found, cursor = [], None
+    while True:
+        page = client.get(f"/v1/runs/{run}/results", params={**query, **({"cursor": cursor} if cursor else {})}).json()
+        found += page["results"]
+        cursor = page["next"]
+        if cursor is None:
+            return found
+
+
+def test_a_run_is_followed_to_its_end(tmp_path):
+    """Events tell growing progress, never too often, and the run itself at its end."""
+    with serving(tmp_path / "runs", judges=slow()) as client:
+        run = started(client, uploaded(client, rows(60)), concurrency=4)
+        with client.stream("GET", f"/v1/runs/{run}/events", headers={"Last-Event-ID": "7"}) as stream:
+            assert stream.headers["content-type"].startswith("text/event-stream")
+            text = "".join(stream.iter_text())
+    parts = [part.split("\n") for part in text.split("\n\n") if part]
+    names = [first.removeprefix("event: ") for first, *_ in parts]
+    found = [json.loads(data.removeprefix("data: ")) for _, data in parts]
+    done = [one["done"] for one in found[:-1]]
+    assert (names[-1], found[-1]["status"], found[-1]["id"]) == ("end", "finished", run)
+    assert set(names[:-1]) == {"progress"}
+    assert done == sorted(done)
+    assert all(one != following for one, following in pairwise(found))
+    assert 2 <= len(done) <= 20
+    assert done[-1] == 60
+
+
+async def test_a_stream_without_news_is_kept_open():
+    """Where nothing is new a comment is sent; a run that is taken away ends the stream, as the server's end does."""
+    info = RunInfo(id="a", name="a", status="running", created=utc_now(), progress=Progress(total=2, done=1))
+    looks = iter([info, info, info])
+
+    def look():
+        if found := next(looks, None):
+            return found
+        raise ServeError(404, "gone")
+
+    told = [part async for part in stream_events(look, asyncio.Event(), heartbeat=0.0)]
+    assert told[0].startswith("event: progress\ndata: {")
+    assert told[1:] == [": nothing new\n\n"] * 3
+    stopping = asyncio.Event()
+    stopping.set()
+    assert [part async for part in stream_events(look, stopping)] == []
+
+
+def test_runs_of_the_command_line_are_there_too(client, tmp_path):
+    """A run that the command line made in the same folder is listed and read, and goes on there only."""
+    runs = tmp_path / "runs"
+    greval.evaluate(rows(2), [greval.load_metric("exact_match")], out=runs / "mine")
+    greval.evaluate(rows(3), [greval.load_metric("correctness")], ScriptedJudge([YES]), out=runs / "cut", max_calls=1)
+    (runs / "no run").mkdir()
+    (runs / "broken").mkdir()
+    (runs / "broken" / "results.sqlite").write_text("no log")
+    for path in ("results", "cases", "report"):
+        answer = client.get(f"/v1/runs/broken/{path}")
+        assert (answer.status_code, str(tmp_path) in answer.text) == (409, False)
+    told = {one["id"]: one for one in client.get("/v1/runs").json()["runs"]}
+    assert set(told) == {"mine", "cut", "broken"}
+    assert (told["mine"]["status"], told["mine"]["metrics"], told["mine"]["resumable"]) == (
+        "finished",
+        ["exact_match"],
+        False,
+    )
+    assert (told["cut"]["status"], told["cut"]["judge"]) == ("stopped", "ScriptedJudge")
+    assert (told["broken"]["status"], str(tmp_path) in told["broken"]["why"]) == ("failed", False)
+    assert len(all_results(client, "mine")) == 2
+    assert client.get("/v1/runs/mine/report").json()["summaries"][0]["scored"] == 2
+    for action in ("cancel", "resume"):
+        assert client.post(f"/v1/runs/mine/{action}").status_code == 409
+    with Store.create(runs / "cut"):
+        assert client.get("/v1/runs/cut").json()["status"] == "running"
+        assert client.delete("/v1/runs/cut").status_code == 409
+    assert client.delete("/v1/runs/cut").status_code == 204
+    assert not (runs / "cut").exists()

@@ -1,0 +1,106 @@
+"""Tests of the job manager: its queue, its limits, and several processes."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+from served_runs import YES, ended, rows, serving, started, uploaded, waited
+from waiting import until
+
+from greval.serve.jobs import manager
+from greval.testing import ScriptedJudge
+
+
+@pytest.fixture
+def client(tmp_path):
+    with serving(tmp_path / "runs") as client:
+        yield client
+
+
+def slow(seconds: float = 0.05):
+    return {"slow": ScriptedJudge([YES], delay=seconds)}
+
+
+def all_results(client, run: str, **query) -> list[dict]:
+    """Read all pages."""
+    found, cursor = [], None
+    while True:
+        page = client.get(f"/v1/runs/{run}/results", params={**query, **({"cursor": cursor} if cursor else {})}).json()
+        found += page["results"]
+        cursor = page["next"]
+        if cursor is None:
+            return found
+
+
+def test_a_cancel_in_another_process_is_seen(tmp_path):
+    """Cancelled by a process that does not work on it, a run stops within a second."""
+    with serving(tmp_path / "runs", judges=slow()) as client:
+        run = started(client, uploaded(client, rows(100)), concurrency=1)
+        waited(client, run, lambda info: (info["progress"] or {}).get("done", 0) >= 2)
+        other = manager.JobManager(client.app.state.service)
+        other.cancel(tmp_path / "runs" / run)
+        assert ended(client, run)["why"] == "it was cancelled"
+
+
+def test_two_servers_share_a_queue(tmp_path):
+    """Two processes on one folder work on all runs, each on its own; every case of every run is asked about once."""
+    judges = slow(0.01)
+    with (
+        serving(tmp_path / "runs", judges=judges) as one,
+        serving(tmp_path / "runs", judges=judges) as other,
+    ):
+        data = uploaded(one, rows(10))
+        runs = [started((one, other)[n % 2], data, name=f"run{n}", concurrency=2) for n in range(10)]
+        last = runs[-1]
+        with other.stream("GET", f"/v1/runs/{last}/events") as stream:
+            assert '"status":"finished"' in "".join(stream.iter_text())
+        for n, run in enumerate(runs):
+            info = ended((other, one)[n % 2], run)
+            assert (info["status"], info["progress"]["scored"]) == ("finished", 10)
+            assert len(all_results((other, one)[n % 2], run)) == 10
+    assert len(judges["slow"].calls) == 100
+
+
+def test_a_run_that_waits_is_cancelled_too(tmp_path):
+    """Runs beyond those at once wait in order; one that waits can be cancelled and never asks anything."""
+    with serving(tmp_path / "runs", judges=slow(0.1)) as client:
+        data = uploaded(client, rows(40))
+        runs = [started(client, data, concurrency=1, name=f"run{n}") for n in range(manager.MAX_TENANT_JOBS + 2)]
+        first, *_, third, last = runs
+        waited(client, runs[manager.MAX_TENANT_JOBS - 1], lambda info: info["status"] == "running")
+        assert [client.get(f"/v1/runs/{run}").json()["status"] for run in (third, last)] == ["queued", "queued"]
+        client.post(f"/v1/runs/{third}/cancel")
+        assert ended(client, third)["status"] == "stopped"
+        assert client.get(f"/v1/runs/{first}").json()["status"] == "running"
+        client.post(f"/v1/runs/{first}/cancel")
+        waited(client, last, lambda info: info["status"] == "running")
+        assert [one["name"] for one in client.get("/v1/runs").json()["runs"]] == ["run3", "run2", "run1", "run0"]
+        assert client.get(f"/v1/runs/{third}/results").status_code == 409
+
+
+def test_a_run_goes_on_with_the_next_start(tmp_path):
+    """A server that ends lets what is in flight be stored; the next one goes on, and asks nothing twice."""
+    judges = slow()
+    with serving(tmp_path / "runs", judges=judges) as client:
+        run = started(client, uploaded(client, rows(60)), concurrency=2)
+        waited(client, run, lambda info: (info["progress"] or {}).get("done", 0) >= 5)
+    assert 5 <= len(judges["slow"].calls) < 60
+    with serving(tmp_path / "runs", judges=judges) as client:
+        assert ended(client, run)["status"] == "finished"
+        assert len(all_results(client, run)) == 60
+    assert len(judges["slow"].calls) == 60
+
+
+def test_a_run_whose_folder_is_gone_harms_no_other(tmp_path):
+    """A run whose folder is taken away by hand is not there any more, is not begun again, and the server goes on."""
+    judges = slow()
+    with serving(tmp_path / "runs", judges=judges) as client:
+        data = uploaded(client, rows(200))
+        run = started(client, data, concurrency=2)
+        waited(client, run, lambda info: (info["progress"] or {}).get("done", 0) >= 5)
+        shutil.rmtree(tmp_path / "runs" / run)
+        until(lambda: not client.app.state.runs.find_job(tmp_path / "runs" / run))
+        assert client.get(f"/v1/runs/{run}").status_code == 404
+        assert ended(client, started(client, data, limit=3))["status"] == "finished"
+    assert len(judges["slow"].calls) < 200

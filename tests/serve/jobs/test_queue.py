@@ -1,0 +1,127 @@
+"""Tests of jobs on disk: records, folders, locks and the queue."""
+
+from __future__ import annotations
+
+import os
+import time
+from datetime import UTC, datetime
+
+import pytest
+
+from greval.serve.jobs.queue import (
+    LEFTOVER_SECONDS,
+    ORPHAN_SECONDS,
+    SPEC_FILE,
+    STATE_FILE,
+    JobLock,
+    JobQueue,
+    JobSpec,
+    JobState,
+    RunRequest,
+    create_run_folder,
+    is_run_folder,
+    read_job_spec,
+    read_job_state,
+    remove_leftovers,
+    remove_run_folder,
+    write_job_state,
+)
+
+
+def spec_of(name="r1"):
+    """Return the specification of a job."""
+    asked = RunRequest(dataset="d", metrics=("correctness",))
+    made = datetime(2026, 1, 2, tzinfo=UTC)
+    return JobSpec(
+        id=name, tenant="", name=name, created=made, judge=None, metrics=("m",), definitions=("m",), asked=asked
+    )
+
+
+def aged(path, seconds):
+    """Set the time of a file or folder back."""
+    then = time.time() - seconds
+    os.utime(path, (then, then))
+
+
+def test_a_new_run_is_queued(tmp_path):
+    """The folder of a new run holds what was requested and the state, and nothing half made lies beside it."""
+    create_run_folder(tmp_path / "r1", spec_of())
+    assert read_job_spec(tmp_path / "r1") == spec_of()
+    assert read_job_state(tmp_path / "r1") == JobState(status="queued")
+    assert [path.name for path in tmp_path.iterdir()] == ["r1"]
+    assert is_run_folder(tmp_path / "r1")
+
+
+def test_a_folder_that_exists_is_not_replaced(tmp_path):
+    """The folder of another run stays as it is, and no partial folder is left."""
+    create_run_folder(tmp_path / "r1", spec_of())
+    with pytest.raises(OSError, match="r1"):
+        create_run_folder(tmp_path / "r1", spec_of("other"))
+    assert read_job_spec(tmp_path / "r1") == spec_of()
+    assert [path.name for path in tmp_path.iterdir()] == ["r1"]
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"status": "asleep"}'])
+def test_records_that_cannot_be_read_are_none(tmp_path, content):
+    """A file of another version, or a damaged one, is as if there were none."""
+    for file in (SPEC_FILE, STATE_FILE):
+        (tmp_path / file).write_text(content, encoding="utf-8")
+    assert read_job_spec(tmp_path) is read_job_state(tmp_path) is None
+
+
+def test_removing_is_atomic(tmp_path):
+    """A removed run is gone under its name at once, and nothing is left."""
+    create_run_folder(tmp_path / "r1", spec_of())
+    remove_run_folder(tmp_path / "r1")
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_only_old_leftovers_are_removed(tmp_path):
+    """Partial folders of all tenants go away after a day; newer ones, and runs, stay."""
+    old = [tmp_path / ".new-1", tmp_path / "ana" / ".gone-2", tmp_path / ".datasets" / ".new-3"]
+    kept = [tmp_path / ".new-4", tmp_path / "run"]
+    for folder in (*old, *kept):
+        folder.mkdir(parents=True)
+    for folder in (*old, tmp_path / "run"):
+        aged(folder, LEFTOVER_SECONDS + 60)
+    remove_leftovers(tmp_path)
+    assert [folder.exists() for folder in (*old, *kept)] == [False] * 3 + [True] * 2
+
+
+def test_one_lock_at_a_time(tmp_path):
+    """A second worker gets no lock until the first one has released it; without a folder there is none."""
+    with JobLock.try_acquire(tmp_path) as held:
+        assert held
+        assert JobLock.try_acquire(tmp_path) is None
+    again = JobLock.try_acquire(tmp_path)
+    assert again
+    again.close()
+    assert JobLock.try_acquire(tmp_path / "gone") is None
+
+
+def test_the_queue_keeps_the_order_of_requests(tmp_path):
+    """Jobs of all tenants are listed as they came, and counted by tenant."""
+    queue = JobQueue(tmp_path)
+    folders = [tmp_path / "b", tmp_path / "ana" / "c", tmp_path / "a"]
+    for folder in folders:
+        folder.mkdir(parents=True)
+        queue.add(folder)
+    assert [entry.folder for entry in JobQueue(tmp_path).list_entries()] == folders
+    assert (queue.count_jobs(tmp_path), queue.count_jobs(tmp_path / "ana")) == (2, 1)
+
+
+def test_entries_of_killed_starts_go_away(tmp_path):
+    """An entry without a folder is a start in progress for a minute, then it is removed."""
+    queue = JobQueue(tmp_path)
+    queue.add(tmp_path / "lost")
+    (entry,) = queue.list_entries()
+    aged(entry.path, ORPHAN_SECONDS + 1)
+    assert queue.list_entries() == []
+    assert not entry.path.exists()
+
+
+def test_states_replace_each_other(tmp_path):
+    """The newest state is read."""
+    for status in ("queued", "running", "finished"):
+        write_job_state(tmp_path, JobState(status=status))
+    assert read_job_state(tmp_path).status == "finished"

@@ -1,0 +1,86 @@
+"""Tests of the routes that list results and cases."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from served_runs import YES, ended, rows, serving, started, uploaded, waited
+
+from greval.testing import ScriptedJudge
+
+
+@pytest.fixture
+def client(tmp_path):
+    with serving(tmp_path / "runs") as client:
+        yield client
+
+
+def slow(seconds: float = 0.05):
+    return {"slow": ScriptedJudge([YES], delay=seconds)}
+
+
+def all_results(client, run: str, **query) -> list[dict]:
+    """Read all pages."""
+    found, cursor = [], None
+    while True:
+        page = client.get(f"/v1/runs/{run}/results", params={**query, **({"cursor": cursor} if cursor else {})}).json()
+        found += page["results"]
+        cursor = page["next"]
+        if cursor is None:
+            return found
+
+
+def test_every_row_is_read_once_page_by_page(client):
+    """Pages of any size give each row once, in one order, and filters give exactly the rows that fit."""
+    given = rows(7, method="walk", tags={"kind": "movie"}) + rows(6, method="local", tags={"kind": "book: new"})
+    run = started(client, uploaded(client, given), "correctness", "exact_match")
+    ended(client, run)
+    whole = all_results(client, run, limit=1000)
+    assert len(whole) == 26
+    for limit in (1, 3, 13):
+        assert all_results(client, run, limit=limit) == whole
+    for query, true in [
+        ({"metric": "correctness"}, lambda one: one["metric"] == "correctness"),
+        ({"method": "local"}, lambda one: one["method"] == "local"),
+        ({"tag": "kind:book: new"}, lambda one: one["tags"]["kind"] == "book: new"),
+        ({"status": "scored", "value": "1"}, lambda one: one["outcome"]["judgements"][0]["value"] == 1),
+        ({"status": "failed"}, lambda one: False),
+        ({"method": ""}, lambda one: False),
+    ]:
+        assert all_results(client, run, limit=4, **query) == [one for one in whole if true(one)], query
+
+
+def test_pages_miss_nothing_while_the_run_writes(tmp_path):
+    """Read while rows are written, the pages together hold every row once."""
+    with serving(tmp_path / "runs", judges=slow(0.02)) as client:
+        run = started(client, uploaded(client, rows(60)), concurrency=2)
+        waited(client, run, lambda info: (info["progress"] or {}).get("done", 0) >= 5)
+        found, cursor, over = [], None, False
+        while cursor or not over:
+            over = client.get(f"/v1/runs/{run}").json()["status"] == "finished"
+            query = {"limit": 7, **({"cursor": cursor} if cursor else {})}
+            page = client.get(f"/v1/runs/{run}/results", params=query).json()
+            if page["next"] is None and not over:  # this page may still grow: it is read again
+                time.sleep(0.02)
+                continue
+            found += [one["sample_id"] for one in page["results"]]
+            cursor = page["next"]
+    assert sorted(found) == sorted(f"q{n}" for n in range(60))
+
+
+def test_a_case_with_all_of_its_results(client):
+    """The list of cases tells how each metric ended; a case comes as it was judged, with its results."""
+    given = [{**rows(1)[0], "id": 'q"1/ü', "chunks": ["A text."]}, {"id": "q2", "question": "No answer?"}]
+    run = started(client, uploaded(client, given), "correctness", "chunk_evaluation", "exact_match")
+    ended(client, run)
+    listed = client.get(f"/v1/runs/{run}/cases", params={"limit": 1}).json()
+    rest = client.get(f"/v1/runs/{run}/cases", params={"cursor": listed["next"]}).json()
+    statuses = {one["sample_id"]: one["statuses"] for one in (*listed["cases"], *rest["cases"])}
+    assert rest["next"] is None
+    assert set(statuses['q"1/ü']) == {"correctness", "chunk_evaluation", "exact_match"}
+    assert statuses["q2"] == dict.fromkeys(["correctness", "chunk_evaluation", "exact_match"], "skipped")
+    found = client.get(f"/v1/runs/{run}/case", params={"sample_id": 'q"1/ü'}).json()
+    assert found["case"]["chunks"][0]["text"] == "A text."
+    assert {one["metric"] for one in found["results"]} == {"correctness", "chunk_evaluation", "exact_match"}
+    assert client.get(f"/v1/runs/{run}/case", params={"sample_id": "q3"}).status_code == 404

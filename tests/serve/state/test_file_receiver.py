@@ -1,0 +1,106 @@
+"""Tests of received files: size limits, long lines, and a full disk."""
+
+from __future__ import annotations
+
+import errno
+from hashlib import sha256
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from greval.serve.problems import ServeError
+from greval.serve.state import file_receiver
+from greval.serve.state.file_receiver import (
+    MAX_LINE_BYTES,
+    MAX_WHOLE_FILE_BYTES,
+    describe_file_body,
+    find_extension,
+    receive_file,
+    report_full_disk,
+)
+
+
+async def parts_of(*parts):
+    """Yield the parts of a body."""
+    for part in parts:
+        yield part
+
+
+@given(st.binary(max_size=300), st.lists(st.integers(0, 300), max_size=6))
+async def test_the_file_is_what_was_sent(tmp_path_factory, content, cuts):
+    """However a body is cut into parts, the file, its size and its hash are those of the whole."""
+    edges = [0, *sorted(min(cut, len(content)) for cut in cuts), len(content)]
+    path = tmp_path_factory.mktemp("sent") / "cases.jsonl"
+    found = await receive_file(parts_of(*(content[a:b] for a, b in pairwise(edges))), path, 1_000)
+    assert path.read_bytes() == content
+    assert (found.bytes, found.sha256) == (len(content), sha256(content).hexdigest())
+
+
+@pytest.mark.parametrize(("size", "refused"), [(100, False), (101, True)])
+async def test_the_most_bytes_are_allowed(tmp_path, size, refused):
+    """A file of exactly the limit is accepted, one byte more is not."""
+    sending = receive_file(parts_of(b"a\n" * 30, b"a" * (size - 60)), tmp_path / "cases.csv", 100)
+    if not refused:
+        assert (await sending).bytes == 100
+        return
+    with pytest.raises(ServeError, match="more than 100 bytes") as caught:
+        await sending
+    assert caught.value.status == 413
+
+
+@pytest.mark.parametrize(("name", "refused"), [("a.jsonl", True), ("a.csv", True), ("a.parquet", False)])
+async def test_long_lines_are_refused(tmp_path, name, refused):
+    """A line counts over the borders of parts; files without lines have no such limit."""
+    half = b"a" * (MAX_LINE_BYTES // 2 + 1)
+    sending = receive_file(parts_of(b"x\n" + half, half), tmp_path / name, 1 << 40)
+    if refused:
+        with pytest.raises(ServeError, match="line of more than"):
+            await sending
+    else:
+        assert (await sending).bytes == 2 * len(half) + 2
+
+
+async def test_line_breaks_end_lines(tmp_path):
+    """Many long lines are accepted when each is within the limit."""
+    half = b"a" * (MAX_LINE_BYTES // 2 + 1) + b"\n"
+    assert (await receive_file(parts_of(half, half, half), tmp_path / "a.jsonl", 1 << 40)).bytes == 3 * len(half)
+
+
+async def test_a_json_file_has_its_own_limit(tmp_path):
+    """A JSON file is read at once, so its limit is lower, and the message says how to avoid it."""
+    with pytest.raises(ServeError, match="application/jsonl"):
+        await receive_file(parts_of(b" " * (MAX_WHOLE_FILE_BYTES + 1)), tmp_path / "a.json", 1 << 40)
+
+
+@pytest.mark.parametrize("number", sorted(file_receiver.DISK_FULL_ERRORS))
+def test_a_full_disk_is_507(number):
+    """Each form of a full disk is reported as such."""
+    with pytest.raises(ServeError, match="disk is full") as caught, report_full_disk():
+        raise OSError(number, "no")
+    assert caught.value.status == 507
+
+
+def test_other_errors_of_the_disk_pass():
+    """A missing right is an error of the server, not of the client."""
+    with pytest.raises(PermissionError), report_full_disk():
+        raise OSError(errno.EACCES, "no")
+
+
+def test_content_types_are_compared_without_parameters():
+    """Case and parameters of the type do not count; unknown types list the known ones."""
+    kinds = {"text/csv": ".csv", "application/jsonl": ".jsonl"}
+    assert find_extension("Text/CSV ; charset=utf-8", kinds) == ".csv"
+    for given_type in ("", "application/json"):
+        with pytest.raises(ServeError, match="known are text/csv, application/jsonl") as caught:
+            find_extension(given_type, kinds)
+        assert caught.value.status == 415
+
+
+def test_the_document_lists_each_kind():
+    """A kind with a schema shows it, any other is binary."""
+    found = describe_file_body({"application/json": ".json", "text/csv": ".csv"}, json={"type": "array"})
+    content = found["requestBody"]["content"]
+    assert content["application/json"]["schema"] == {"type": "array"}
+    assert content["text/csv"]["schema"]["format"] == "binary"

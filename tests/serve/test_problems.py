@@ -1,0 +1,103 @@
+"""Tests of problem documents: the status of each error, and what they never show."""
+
+from __future__ import annotations
+
+import pytest
+from fastapi.testclient import TestClient
+from shell_app import KEY, client, made
+
+from greval import errors
+from greval.errors import DataError, DefinitionError, GrevalError, JudgeError, JudgeUnavailableError, StoreError
+from greval.serve.problems import MAX_FAULTS, MEDIA_TYPE, Problem, ServeError, build_problem, describe_errors
+
+STATUS = {
+    DataError: (422, "Unprocessable"),
+    DefinitionError: (422, "Unprocessable"),
+    StoreError: (409, "Conflict"),
+    JudgeUnavailableError: (503, "Service Unavailable"),
+    JudgeError: (502, "Bad Gateway"),
+    GrevalError: (500, "Internal Server Error"),
+}
+
+
+@pytest.fixture
+def asked(tmp_path) -> TestClient:
+    """Return a client of an app with routes that fail."""
+    return client(made(tmp_path))
+
+
+@pytest.mark.parametrize(("kind", "expected"), STATUS.items())
+def test_each_error_has_a_status(kind, expected):
+    """The class of an error decides the status, the subclass before its base."""
+    found = build_problem(kind("cases: no rows"), "r1")
+    assert (found.status, found.request_id, found.detail) == (expected[0], "r1", "cases: no rows")
+    assert found.title.startswith(expected[1])
+
+
+def test_every_error_of_greval_has_a_status():
+    """No class of the error tree is without a status, also those added later."""
+    kinds = [one for one in vars(errors).values() if isinstance(one, type) and issubclass(one, GrevalError)]
+    assert len(kinds) > 8
+    for kind in kinds:
+        error = kind.__new__(kind)
+        Exception.__init__(error, "why")
+        if kind is DefinitionError:
+            error.faults = ("why",)
+        assert 400 <= build_problem(error).status <= 599
+
+
+def test_secrets_are_redacted_everywhere():
+    """A key is shown neither in the detail nor in the faults."""
+    found = build_problem(ServeError(422, f"body: {KEY}", faults=[f"a: {KEY}", "b"]))
+    assert KEY not in found.model_dump_json()
+    assert found.faults[1] == "b"
+
+
+def test_descriptions_are_those_of_http():
+    """Each status is described by its phrase, and its schema is the problem's."""
+    found = describe_errors(404, 507)
+    assert {status: one["description"] for status, one in found.items()} == {
+        404: "Not Found",
+        507: "Insufficient Storage",
+    }
+    assert all(one["model"] is Problem and list(one["content"]) == [MEDIA_TYPE] for one in found.values())
+
+
+def test_many_faults_are_cut(asked):
+    """The first fifty faults of a body are listed, the others counted; what was sent is not repeated."""
+    body = {"cases": [1], "metrics": ["m"]} | {f"f{n}": "words" for n in range(MAX_FAULTS + 7)}
+    answer = asked.post("/v1/evaluate", json=body)
+    assert answer.status_code == 422
+    assert answer.headers["content-type"] == MEDIA_TYPE
+    faults = answer.json()["faults"]
+    assert len(faults) == MAX_FAULTS + 1
+    assert faults[-1] == "and 7 more"
+    assert "words" not in answer.text
+
+
+def test_a_body_that_is_not_json_is_a_client_error(asked):
+    """Broken JSON is 422 like any other fault of the body."""
+    answer = asked.post("/v1/echo", content="{", headers={"Content-Type": "application/json"})
+    assert answer.status_code == 422
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "allow"),
+    [
+        ("DELETE", "/v1/evaluate", "POST"),
+        ("PATCH", "/v1/runs", "GET, POST"),
+        ("PUT", "/v1/runs/a", "DELETE, GET"),
+        ("DELETE", "/metrics/m/invoke", "POST"),
+        ("DELETE", "/v1/metrics/check", "POST"),
+    ],
+)
+def test_a_wrong_method_names_the_right_ones(asked, method, path, allow):
+    """`Allow` lists the methods of all routes of a path; a literal path counts before a template."""
+    answer = asked.request(method, path)
+    assert answer.status_code == 405
+    assert answer.headers["allow"] == allow
+
+
+def test_an_unknown_path_names_the_document(asked):
+    """404 says where the existing paths are listed."""
+    assert asked.get("/v1/nothing").json()["detail"] == "there is nothing here; /openapi.json lists what there is"
