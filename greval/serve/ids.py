@@ -45,5 +45,5 @@ def resolve_folder(folder: Folder, given_id: str, kind: str) -> Folder:
 
 def build_not_found_error(kind: str, given_id: str) -> ServeError:
     """Build the 404 error; it is the same for "does not exist" and "belongs to another tenant"."""
-    listed = f"GET /v1/{kind.replace(' ', '')}s lists them"
-    return ServeError(404, f"{kind} {given_id[:64]!r}: there is none of this id; {listed}")
+    listed = f"GET /v1/{kind.replace(' ', '')}s lists the existing ones"
+    return ServeError(404, f"{kind} {given_id[:64]!r}: not found; {listed}")

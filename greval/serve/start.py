@@ -108,7 +108,7 @@ def _check_settings(settings: ServerSettings) -> None:
         ApiKeyFile(settings.keys).read()
     for folder in settings.library:
         if not folder.is_dir():
-            message = f"{folder}: is no folder; name one that holds metric files with --library"
+            message = f"{folder}: not a folder; name one that holds metric files with --library"
             raise GrevalError(message)
     for judge in settings.judges.values():
         check_judge(judge)
@@ -162,7 +162,7 @@ def _create_runs_folder(runs: Path) -> None:
     try:
         runs.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        message = f"{runs}: cannot be made: {error.strerror}; choose another folder with --runs"
+        message = f"{runs}: cannot be created: {error.strerror}; choose another folder with --runs"
         raise GrevalError(message) from error
 
 

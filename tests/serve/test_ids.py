@@ -56,4 +56,4 @@ def test_invalid_ids_are_not_found(given_id):
 def test_the_message_names_the_list():
     """The message quotes a short form of the id, and names the route that lists all."""
     message = str(build_not_found_error("data set", "x" * 500))
-    assert message == f"data set {'x' * 64!r}: there is none of this id; GET /v1/datasets lists them"
+    assert message == f"data set {'x' * 64!r}: not found; GET /v1/datasets lists the existing ones"

@@ -216,7 +216,7 @@ def test_own_metrics_may_build_on_own_ones(client):
     )
     refused = create(client, builds)
     assert refused.status_code == 422
-    assert "'polite_chunks' is no metric" in refused.json()["faults"][0]
+    assert "'polite_chunks' is not a metric" in refused.json()["faults"][0]
     assert not client.post("/v1/metrics/check", json={"yaml": builds}).json()["ok"]
     assert create(client, over).status_code == 201
     assert create(client, builds).status_code == 201

@@ -31,7 +31,7 @@ def test_other_addresses_need_keys(tmp_path, monkeypatch):
         check_exposure(ServerSettings(host="0.0.0.0"))  # noqa: S104 - what must be refused
     with pytest.raises(GrevalError, match=r"keys\.json: no file of keys is there.*greval keys add"):
         run_server(ServerSettings(keys=tmp_path / "keys.json"))
-    with pytest.raises(GrevalError, match=r"nowhere: is no folder.*--library"):
+    with pytest.raises(GrevalError, match=r"nowhere: not a folder.*--library"):
         run_server(ServerSettings(library=[tmp_path / "nowhere"]))
     (tmp_path / "keys.json").write_text("{}", encoding="utf-8")
     with pytest.raises(GrevalError, match=r"255\.1\.1\.1.*--host or --port"):

@@ -96,9 +96,7 @@ def add_key(path: Path, name: str) -> str:
     invalid, or the file cannot be used.
     """
     if not PLAIN_NAME.fullmatch(name):
-        message = (
-            f"key {name!r}: a name has 1 to 64 letters a-z, A-Z, digits, - and _, and begins with none of the marks"
-        )
+        message = f"key {name!r}: a name has 1 to 64 of a-z, A-Z, 0-9, - and _, and begins with a letter or a digit"
         raise GrevalError(message)
     known = _read_existing_keys(path)
     if any(key.name.casefold() == name.casefold() for key in known.keys):
@@ -116,7 +114,7 @@ def remove_key(path: Path, name: str) -> None:
     kept = tuple(key for key in known.keys if key.name != name)
     if len(kept) == len(known.keys):
         names = ", ".join(key.name for key in known.keys) or "none"
-        message = f"{path}: there is no key {name}; there is {names}"
+        message = f"{path}: no key {name}; existing keys: {names}"
         raise GrevalError(message)
     _write_keys(path, ApiKeys(keys=kept))
 

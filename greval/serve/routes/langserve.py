@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Annotated, Any, cast
 
 import anyio
@@ -27,7 +27,7 @@ from greval.serve.schemas.cases import build_case_schema, check_limits, parse_ca
 from greval.serve.schemas.metrics import INTEGRAL, JudgeName
 from greval.serve.service import Service, Tenant, TheService
 from greval.serve.state.metric_library import LibraryMetric
-from greval.serve.state.metric_runner import PathName, TenantMetrics, TheTenantMetrics
+from greval.serve.state.metric_runner import MetricRunner, PathName, TenantMetrics, TheTenantMetrics
 from greval.serve.state.remote_metric import RemoteMetric, ResultSerializer
 
 router = APIRouter(prefix="/metrics", tags=["langserve"])
@@ -192,7 +192,7 @@ async def get_runnables(request: Request, service: TheService, tenant_metrics: T
     """Return the metrics of the client that calls."""
     state = request.app.state
     if not hasattr(state, "handlers"):
-        state.handlers = lru_cache(maxsize=MAX_HANDLERS)(_build_handler_factory(service, tenant_metrics))
+        state.handlers = lru_cache(maxsize=MAX_HANDLERS)(partial(_create_handler, service, tenant_metrics.runner))
     return TenantRunnables(
         service, tenant_metrics, cast("Callable[[Tenant, tuple[LibraryMetric, ...]], APIHandler]", state.handlers)
     )
@@ -251,19 +251,16 @@ async def config_schema(name: PathName, request: Request, runnables: TheRunnable
     return cast("dict[str, Any]", await (await runnables.get_handler(name)).config_schema(request))
 
 
-def _build_handler_factory(
-    service: Service, tenant_metrics: TenantMetrics
-) -> Callable[[Tenant, tuple[LibraryMetric, ...]], APIHandler]:
-    def create_handler(tenant: Tenant, metrics: tuple[LibraryMetric, ...]) -> APIHandler:
-        return APIHandler(
-            RemoteMetric(service, tenant_metrics.runner, tenant, metrics),
-            path=f"/{metrics[-1].metric.name}",
-            prefix=router.prefix,
-            config_keys=("configurable",),
-            serializer=cast("Any", ResultSerializer()),
-        )
-
-    return create_handler
+def _create_handler(
+    service: Service, runner: MetricRunner, tenant: Tenant, metrics: tuple[LibraryMetric, ...]
+) -> APIHandler:
+    return APIHandler(
+        RemoteMetric(service, runner, tenant, metrics),
+        path=f"/{metrics[-1].metric.name}",
+        prefix=router.prefix,
+        config_keys=("configurable",),
+        serializer=cast("Any", ResultSerializer()),
+    )
 
 
 def _build_heartbeat() -> ServerSentEvent:

@@ -66,7 +66,7 @@ def create_metric(
     try:
         found = tenant_metrics.library.add(tenant_metrics.tenant.metrics, body.yaml, replace=replace)
     except DefinitionError as error:
-        raise ServeError(422, "yaml: is no metric", faults=limit_faults(error.faults)) from error
+        raise ServeError(422, "yaml: not a valid metric", faults=limit_faults(error.faults)) from error
     return MetricInfo(**_build_info(found))
 
 

@@ -31,7 +31,8 @@ def check_limits(given: Sequence[object], limits: ServerLimits, place: str) -> N
     """
     if len(given) > limits.batch:
         raise ServeError(
-            422, f"{place}: holds {len(given):,} cases, the most is {limits.batch:,} (batch); send them in parts"
+            422,
+            f"{place}: holds {len(given):,} cases, at most {limits.batch:,} are allowed (batch); send them in parts",
         )
     faults = [
         f"{place if place == SINGLE_INPUT else f'{place}.{n}'}.{fault}"
@@ -69,7 +70,7 @@ def parse_cases(given: Sequence[object], place: str) -> list[Case]:
         except ValidationError as error:
             faults.extend(_format_faults(where, error))
     if faults:
-        raise ServeError(422, f"{place}: is no case", faults=limit_faults(faults))
+        raise ServeError(422, f"{place}: not a valid case", faults=limit_faults(faults))
     return cases
 
 
@@ -154,12 +155,12 @@ def _find_excess(case: object, limits: ServerLimits) -> Iterator[str]:
     """Find the texts and lists of a case that exceed the limits."""
     for name, items in case.items() if isinstance(case, dict) else ():
         if FIELD_BY_NAME.get(name) in ITEM_FIELDS and isinstance(items, list) and len(items) > limits.items:
-            yield f"{name}: holds {len(items):,}, the most is {limits.items:,} (items)"
+            yield f"{name}: holds {len(items):,}, at most {limits.items:,} are allowed (items)"
     stack: list[tuple[str, object]] = [("", case)]
     while stack:
         path, value = stack.pop()
         if isinstance(value, str) and len(value) > limits.text:
-            yield f"{path[1:]}: holds {len(value):,} letters, the most is {limits.text:,} (text)"
+            yield f"{path[1:]}: holds {len(value):,} characters, at most {limits.text:,} are allowed (text)"
         elif isinstance(value, dict):
             stack.extend((f"{path}.{str(key)[:60]}", part) for key, part in value.items())
         elif isinstance(value, list):

@@ -41,7 +41,7 @@ def find_extension(content_type: str, kinds: Mapping[str, str]) -> str:
     """
     given = content_type.partition(";")[0].strip().lower()
     if given not in kinds:
-        raise ServeError(415, f"Content-Type: {given or 'none'} is not taken here; known are {', '.join(kinds)}")
+        raise ServeError(415, f"Content-Type: {given or 'none'} is not accepted; accepted types: {', '.join(kinds)}")
     return kinds[given]
 
 

@@ -93,7 +93,7 @@ class MetricLibrary:
             found = {name: self._find_or_none(own, name) for name in names}
             if lost := [name for name, there in found.items() if there is None]:
                 known = sorted({*self._index_files(own), *predefined()})
-                raise DefinitionError(*(f"uses: {name!r} is no metric{did_you_mean(name, known)}" for name in lost))
+                raise DefinitionError(*(f"uses: {name!r} is not a metric{did_you_mean(name, known)}" for name in lost))
             metrics.extend(there.metric for there in found.values() if there)
         return order_metrics(metrics)
 

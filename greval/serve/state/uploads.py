@@ -14,7 +14,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from greval._util.files import sync_folder, write_atomically
-from greval.datasets import CaseReader, RowFault
+from greval.datasets import CaseReader
 from greval.datasets.case_reader import READERS
 from greval.datasets.json_files import RawRow
 from greval.errors import DataError
@@ -140,7 +140,8 @@ def _inspect_file(made: str, name: str, sent: ReceivedFile) -> DatasetInfo:
                 cases += 1
             else:
                 count += 1
-                faults += [_build_unread_row(row)] if len(faults) < MAX_LISTED_ROWS else []
+                if len(faults) < MAX_LISTED_ROWS:
+                    faults.append(UnreadRow(place=row.place, message=row.message))
     return DatasetInfo(
         id=made,
         name=name,
@@ -154,10 +155,6 @@ def _inspect_file(made: str, name: str, sent: ReceivedFile) -> DatasetInfo:
         bytes=sent.bytes,
         sha256=sent.sha256,
     )
-
-
-def _build_unread_row(row: RowFault) -> UnreadRow:
-    return UnreadRow(place=row.place, message=row.message)
 
 
 def _open_reading(path: Path, name: str) -> CaseReader:

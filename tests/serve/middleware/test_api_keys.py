@@ -50,7 +50,7 @@ def test_keys_on_the_command_line(tmp_path):
         with pytest.raises(GrevalError, match="key"):
             add_key(file, name)
     assert cli.invoke(keys_app, ["remove", "ana", "--file", str(file)]).stdout == "ana: removed\n"
-    with pytest.raises(GrevalError, match="there is no key ana; there is none"):
+    with pytest.raises(GrevalError, match="no key ana; existing keys: none"):
         remove_key(file, "ana")
     with pytest.raises(GrevalError, match=r"cannot be read.*keys add"):
         cli.invoke(keys_app, ["list", "--file", str(tmp_path / "no.json")], catch_exceptions=False)

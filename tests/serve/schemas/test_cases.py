@@ -31,17 +31,17 @@ def test_what_fits_is_not_refused():
 def test_too_many_cases_name_the_limit():
     """The message names the number, the limit and what to do."""
     error = fault_of(check_limits, [{}] * 4, LIMITS, "inputs")
-    assert str(error) == "inputs: holds 4 cases, the most is 3 (batch); send them in parts"
+    assert str(error) == "inputs: holds 4 cases, at most 3 are allowed (batch); send them in parts"
 
 
 @pytest.mark.parametrize(
     ("case", "fault"),
     [
-        ({"question": "a" * 11}, "cases.0.question: holds 11 letters, the most is 10 (text)"),
-        ({"chunks": ["a"] * 3}, "cases.0.chunks: holds 3, the most is 2 (items)"),
-        ({"retrieved_contexts": ["a"] * 3}, "cases.0.retrieved_contexts: holds 3, the most is 2 (items)"),
-        ({"chunks": [{"text": "a" * 11}]}, "cases.0.chunks.0.text: holds 11 letters, the most is 10 (text)"),
-        ("a" * 11, "cases.0.: holds 11 letters, the most is 10 (text)"),
+        ({"question": "a" * 11}, "cases.0.question: holds 11 characters, at most 10 are allowed (text)"),
+        ({"chunks": ["a"] * 3}, "cases.0.chunks: holds 3, at most 2 are allowed (items)"),
+        ({"retrieved_contexts": ["a"] * 3}, "cases.0.retrieved_contexts: holds 3, at most 2 are allowed (items)"),
+        ({"chunks": [{"text": "a" * 11}]}, "cases.0.chunks.0.text: holds 11 characters, at most 10 are allowed (text)"),
+        ("a" * 11, "cases.0.: holds 11 characters, at most 10 are allowed (text)"),
     ],
 )
 def test_what_is_too_large_is_named_with_its_place(case, fault):
