@@ -397,7 +397,7 @@ def _build_client(
         guard=guard,
         cache=stack.enter_context(ReplyCache(file)) if cache else None,
         journal=stack.enter_context(ReplyCache(folder / JOURNAL, paid=True)),
-        desk=options.get("desk"),
+        reply_source=options.get("desk"),
         on_failure=FailureLog(folder) if options.get("debug") else None,
     )
 

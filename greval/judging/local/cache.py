@@ -30,11 +30,7 @@ class _Marker(Record):
 
 
 def cache_dir() -> Path:
-    """Return the folder of fetched models, which may not exist yet.
-
-    Returns:
-        `models/` in `$GREVAL_CACHE`, `$XDG_CACHE_HOME/greval` or `~/.cache/greval`,
-        whichever is set first.
+    """Return `models/` in `$GREVAL_CACHE`, `$XDG_CACHE_HOME/greval` or `~/.cache/greval`, whichever is set first.
 
     Example:
         >>> cache_dir().name

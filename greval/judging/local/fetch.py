@@ -50,22 +50,15 @@ def fetch(
     on_progress: Callable[[FetchProgress], None] | None = None,
     free_space: Callable[[Path], int] | None = None,
 ) -> Path:
-    """Return the verified file of a model, after downloading the missing parts.
+    """Return the verified file of a model in the cache, after downloading the missing parts.
 
     An interrupted fetch resumes with the parts that exist. If two processes fetch at once, the second waits for the
-    first.
-
-    Args:
-        name: A key of `MODELS`, or a `LocalModel`.
-        on_progress: Called, in the caller's thread, at the start and after each part.
-        free_space: Returns the free bytes at a path; `shutil.disk_usage` by default.
-
-    Returns:
-        The path of the GGUF file in the cache.
+    first. `on_progress` is called, in the caller's thread, at the start and after each part. `free_space` returns the
+    free bytes at a path, by default those of `shutil.disk_usage`.
 
     Raises:
-        JudgeUnavailableError: If the name is not known, the disk is full, the cache cannot
-            be written, or pip is missing or could not download a part.
+        JudgeUnavailableError: If the name is not known, the disk is full, the cache cannot be written, or pip is
+            missing or could not download a part.
 
     Example:
         >>> from greval.judging.local.fetch import fetch

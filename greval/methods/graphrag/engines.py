@@ -138,7 +138,7 @@ def _build_callbacks() -> Any:  # noqa: ANN401 - GraphRAG's own
         watch = get_current_trace()
         # GraphRAG returns an answer of 0 tokens for a batch that raised an exception.
         if not watch.errors and any(batch.output_tokens == 0 for batch in batches):
-            watch.errors.append(MethodError("GraphRAG lost a batch of community reports; its log tells why"))
+            watch.errors.append(MethodError("GraphRAG lost a batch of community reports; see its log for the reason"))
 
     callbacks = NoopQueryCallbacks()
     callbacks.on_context = on_context

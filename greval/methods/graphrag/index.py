@@ -24,15 +24,12 @@ DocumentName = Literal["id", "title"]
 def read_graphrag(folder: str | Path, *, document: DocumentName = "id") -> Inventory:
     """Read the inventory of a Microsoft GraphRAG index.
 
+    The folder has the Parquet files, or is the root of the project, which has them in `output`. Early versions wrote a
+    folder for each run; the latest is read. A document is identified by its `id`, a hash of the text, or its `title`.
+
     A node is named by its entity's title, without the quotes that version 0 put around it. Relationships have no
     predicate, so the label of an edge is the relationship's description, as in the triples of the adapter. An edge
     with an end that is not an entity is kept. The notes report such edges and missing tables.
-
-    Args:
-        folder: The folder with the Parquet files, or the root of the project, which has them in `output`. Early
-            versions wrote a folder for each run; the latest is read.
-        document: The field that identifies documents: `id`, a hash of the text, or `title`, usually the name of the
-            file.
 
     Raises:
         DataError: If the folder has none of the tables, or a table cannot be read or lacks a column.

@@ -36,14 +36,11 @@ Key = TypeVar("Key")
 def read_lightrag(folder: str | Path, *, document: DocumentName = "id") -> Inventory:
     """Read the inventory of a LightRAG index that is stored in files, as LightRAG does by default.
 
-    The graph is read from its GraphML file, and the names that LightRAG stores for each document are added. Relations
-    have no predicate: the label of an edge is the description of the relation, as in the triples of the adapter, or
-    `related` if only the pair of names is stored. Relations have no direction: the ends of an edge are in alphabetical
-    order.
-
-    Args:
-        folder: The working folder. If a workspace is used, the subfolder of that name.
-        document: The field that identifies documents: `id`, or the `path` of the file.
+    The folder is the working folder or, if a workspace is used, its subfolder of that name. A document is identified by
+    its `id` or by the `path` of its file. The graph is read from its GraphML file, and the names that LightRAG stores
+    for each document are added. Relations have no predicate: the label of an edge is the description of the relation,
+    as in the triples of the adapter, or `related` if only the pair of names is stored. Relations have no direction: the
+    ends of an edge are in alphabetical order.
 
     Raises:
         DataError: If the folder has none of the files, or a file cannot be read.
