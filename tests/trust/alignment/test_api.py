@@ -16,19 +16,21 @@ from aligned_runs import (
     tones,
     wrong_in,
 )
+from langchain_core.language_models import BaseChatModel
 
 from greval import Annotation, evaluate, load_metric, parse_metric, read_metric, write_metric
 from greval.errors import DataError, DefinitionError, StoreError
+from greval.judging.model.prices import Price, Prices
 from greval.stats.interval import Interval
 from greval.testing import ScriptedJudge
 from greval.trust.alignment.api import add_provenance, align, forecast_align
 from greval.trust.alignment.records import AgreementGain, AlignAttempt, Alignment
 
-pytestmark = pytest.mark.long
 SMALL = {"folds": 2, "choosing": 12}
 COUNT = 48
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("way", ["examples", "rewrite"])
 def test_what_helps_is_accepted_and_written_with_its_provenance(better, way, tmp_path):
     """A real gain is accepted; the new file loads, tells where it comes from, and the diff tells what changed."""
@@ -50,6 +52,7 @@ def test_what_helps_is_accepted_and_written_with_its_provenance(better, way, tmp
     assert added
 
 
+@pytest.mark.long
 def test_the_original_is_never_written_unless_it_is_named(better, tmp_path):
     """The new definition stands beside the judgements; the file that was named as the metric stays as it was."""
     run, said, judge = better
@@ -62,6 +65,7 @@ def test_the_original_is_never_written_unless_it_is_named(better, tmp_path):
     assert read_metric(original) == read_metric(found.path)
 
 
+@pytest.mark.long
 def test_a_file_that_cannot_be_written_is_told_and_nothing_is_lost(better, tmp_path):
     """After all was asked a wrong name costs nothing: the next call asks nothing again."""
     run, said, judge = better
@@ -71,6 +75,7 @@ def test_a_file_that_cannot_be_written_is_told_and_nothing_is_lost(better, tmp_p
     assert align(run, TONE, judge, said, out=tmp_path / "tone.yaml", **SMALL).usage.calls == 0
 
 
+@pytest.mark.long
 def test_numbers_are_aligned_by_their_error(tmp_path):
     """On a value scale the mean absolute error falls, and the order that people gave is told beside it."""
     truth = {number: 1 + int(5 * chance(number)) for number in range(COUNT)}
@@ -90,6 +95,7 @@ def test_numbers_are_aligned_by_their_error(tmp_path):
     assert MAGIC in parse_metric(found.written).steps
 
 
+@pytest.mark.long
 def test_chunks_are_aligned_each_by_itself(tmp_path):
     """Of a metric over chunks an example holds one chunk, and chunks of a question stay in one fold."""
     truth = tones(COUNT * 2)
@@ -114,6 +120,7 @@ def test_chunks_are_aligned_each_by_itself(tmp_path):
         assert messages[-1].text.split("</question>")[0] not in before
 
 
+@pytest.mark.long
 def test_what_a_metric_builds_on_is_not_judged_again(tmp_path):
     """A metric that narrows the chunks is aligned on the cases as the run narrowed them."""
     truth = tones(COUNT)
@@ -146,6 +153,7 @@ def test_what_a_metric_builds_on_is_not_judged_again(tmp_path):
     assert not any("kept_chunks" in messages[0].text for messages in judge.calls[before:])
 
 
+@pytest.mark.long
 def test_another_judge_judges_the_metric_as_it_is_first(better, tmp_path):
     """The run's verdicts count only where they are of this judge and this definition."""
     run, said, judge = better
@@ -159,6 +167,7 @@ def test_another_judge_judges_the_metric_as_it_is_first(better, tmp_path):
     assert len(plain) >= COUNT
 
 
+@pytest.mark.long
 def test_what_is_foreseen_is_never_passed(better):
     """The calls counted beforehand are as many as are made, or more."""
     run, said, judge = better
@@ -172,6 +181,7 @@ def test_what_is_foreseen_is_never_passed(better):
     assert told.calls <= 2 * (len(made) - len(writing))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("wishes", "told"),
     [
@@ -191,6 +201,7 @@ def test_wishes_that_make_no_sense_are_told(better, wishes, told):
     assert len(judge.calls) == before
 
 
+@pytest.mark.long
 def test_computed_metrics_and_runs_without_labels_are_told(better):
     """Only what a model judges can be aligned, and only with labels that match verdicts."""
     run, said, judge = better
@@ -218,3 +229,50 @@ def test_provenance_is_a_comment_whatever_names_hold():
     assert text.splitlines()[0].startswith("# yaml-language-server")
     assert "from the run first: examples (from 4 of the labels)" in text
     assert "/some/where" not in text
+
+
+def _price(**models):
+    """Return a table with dollars per million tokens of each model."""
+    prices = {name: Price(input=price, output=price) for name, price in models.items()}
+    return Prices(models=prices, as_of="today", source="made up")
+
+
+class OtherWriter(ScriptedJudge):
+    """A writer whose label differs from the judge's."""
+
+
+def test_a_forecast_prices_the_writer(better):
+    """The cost covers both models: nothing if both are free, the writer's share alone if only it has a price."""
+    run, said, judge = better
+    writer: BaseChatModel = OtherWriter([])
+
+    def forecast_cost(ways=("examples", "rewrite"), **prices):
+        found = forecast_align(run, TONE, judge, said, writer=writer, ways=ways, prices=_price(**prices), **SMALL)
+        assert found.written == {2: 24, 1: 18}[len(ways)]
+        return found.cost
+
+    judging, writing = forecast_cost(ScriptedJudge=1, OtherWriter=0), forecast_cost(ScriptedJudge=0, OtherWriter=1)
+    assert forecast_cost(ScriptedJudge=0, OtherWriter=0) == 0
+    assert judging > 0
+    assert writing > forecast_cost(["examples"], ScriptedJudge=0, OtherWriter=1) > 0
+    assert forecast_cost(ScriptedJudge=1, OtherWriter=1) == pytest.approx(judging + writing)
+    assert not judge.calls
+    assert not writer.calls
+
+
+def test_a_forecast_without_a_price_of_one_model_has_no_cost(better):
+    """A cost of which a part is unknown is None, and not the part that is known."""
+    run, said, judge = better
+    for priced in ("ScriptedJudge", "OtherWriter"):
+        found = forecast_align(run, TONE, judge, said, writer=OtherWriter([]), prices=_price(**{priced: 1}), **SMALL)
+        assert found.cost is None
+
+
+def test_a_reason_to_write_costs_as_much_as_a_verdict(better):
+    """With examples alone each call is as long as one of the unchanged metric, so that cost follows the calls."""
+    run, said, judge = better
+    options = {"ways": ["examples"], **SMALL}
+    found = forecast_align(run, TONE, judge, said, prices=_price(ScriptedJudge=1), **options)
+    prices = _price(ScriptedJudge=1, OtherWriter=0)
+    other = forecast_align(run, TONE, judge, said, writer=OtherWriter([]), prices=prices, **options)
+    assert found.cost / other.cost == pytest.approx((found.calls + found.written) / found.calls, rel=1e-3)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import count
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from probed_judges import (
     ALL_MUTANTS,
     CHUNKS,
@@ -20,15 +24,17 @@ from probed_judges import (
 )
 
 from greval.records.metric import ValueMetric
+from greval.records.result import Failed, Failure, Judgement, Result, Scored
 from greval.stats.interval import wilson_interval
 from greval.stats.measured import Undefined
 from greval.testing import ScriptedJudge
 from greval.trust.probing.api import probe
+from greval.trust.probing.kill_rates import compute_share, count_failures, measure_noise
 from greval.trust.probing.mutations import PADDING
+from greval.trust.probing.plan import ReferenceCases
 
-pytestmark = pytest.mark.long
 
-
+@pytest.mark.long
 def test_survivors_tell_what_got_through(tmp_path):
     """A survivor names its case, item and variant, with both verdicts and the judge's reason."""
     found = probe_world(CHUNKS, obeys, tmp_path, mutants=1)
@@ -37,6 +43,7 @@ def test_survivors_tell_what_got_through(tmp_path):
     assert (first.before, first.after, first.reason) == ("Irrelevant", "Relevant", "r")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("failing", [{"reason": "r", "value": 7}, "no json", RuntimeError("server is down")])
 def test_failures_are_no_kills(failing, tmp_path):
     """Mutants without a verdict are counted as failed: never as caught, and not in the rate."""
@@ -52,6 +59,7 @@ def test_failures_are_no_kills(failing, tmp_path):
     assert all(one.rate.value == 1 for one in found.checks if one.name != "padded")
 
 
+@pytest.mark.long
 def test_cases_without_a_verdict_are_not_used(tmp_path):
     """A case whose unchanged form could not be judged is used by no check, and told."""
 
@@ -65,6 +73,7 @@ def test_cases_without_a_verdict_are_not_used(tmp_path):
     assert [sum(one.unused.values()) for one in found.checks] == [2, 1]
 
 
+@pytest.mark.long
 def test_verdicts_that_leave_nothing_to_see_are_not_used(tmp_path):
     """Where no rise or no fall is possible there is no rate, but the reason."""
     always = probe(RIGHT, ScriptedJudge([{"reason": "r", "value": 1}]), cases(), out=tmp_path / "best", **ALL_MUTANTS)
@@ -75,6 +84,7 @@ def test_verdicts_that_leave_nothing_to_see_are_not_used(tmp_path):
     assert not never.model_copy(update={"checks": never.checks[1:3]}).measured
 
 
+@pytest.mark.long
 def test_repeats_tell_the_noise(tmp_path):
     """Flip rate, share that moves and standard deviation are those of the verdicts that were given."""
     turns = count()
@@ -97,6 +107,7 @@ def test_repeats_tell_the_noise(tmp_path):
     assert found.sd == pytest.approx(((2 / 3 + 0) / 2) ** 0.5)
 
 
+@pytest.mark.long
 def test_intervals_are_wilsons(tmp_path):
     """The interval of a kill rate is Wilson's of the verdicts, and of the questions where these are fewer."""
     found = probe_world(CHUNKS, looks_at_the_place, tmp_path, mutants=2)
@@ -106,6 +117,7 @@ def test_intervals_are_wilsons(tmp_path):
     assert one.rate.clustered == wilson_interval(one.killed / one.mutants, 3)
 
 
+@pytest.mark.long
 def test_nothing_deserves_the_worst(tmp_path):
     """For an empty item a bad verdict is not enough, where there is a worse one; another question's may have it."""
 
@@ -116,3 +128,60 @@ def test_nothing_deserves_the_worst(tmp_path):
     found = probe_world(TRIPLES, lenient, tmp_path, checks=["empty"])
     assert {one.variant for one in found.survivors} == {"nothing"}
     assert 0 < found.checks[0].killed < found.checks[0].mutants
+
+
+def build_result(value):
+    """Build the result of one verdict, a failed one for None."""
+    outcome = (
+        Failed(error=Failure(kind="malformed", message="no JSON"))
+        if value is None
+        else Scored(judgements=(Judgement(value=value, number=float(value), reason="r"),))
+    )
+    return Result(metric="m", fingerprint="f", judge="j", tier="schema", outcome=outcome)
+
+
+@given(st.integers(0, 30), st.integers(0, 30), st.integers(1, 30))
+def test_a_share_has_wilsons_interval_or_a_reason(count, more, questions):
+    """No observation gives the reason; fewer questions than observations give a second, wider interval."""
+    n = count + more
+    share = compute_share(count, n, min(questions, n), "nothing was judged")
+    if n == 0:
+        assert share == Undefined(n=0, reason="nothing was judged")
+        return
+    assert share.value == count / n
+    assert share.interval == wilson_interval(count / n, n)
+    assert (share.clustered is None) == (questions >= n)
+    if share.clustered:
+        assert share.clustered.low <= share.interval.low <= share.interval.high <= share.clustered.high
+
+
+@given(st.lists(st.lists(st.none() | st.integers(1, 5), min_size=3, max_size=3), min_size=1, max_size=8))
+def test_noise_is_that_of_numpy(rows):
+    """Flip rate, standard deviation and share of unsteady items are those of the verdicts that are there."""
+    source = cases(1)
+    bases = [ReferenceCases(n, f"s{n}", {"unchanged": source[0].model_copy(update={"id": f"s{n}"})})
+             for n in range(len(rows))]  # fmt: skip
+    stages = ("a", "b", "c")
+    verdicts = {
+        (stage, f"s{n}", ""): build_result(value)
+        for n, row in enumerate(rows)
+        for stage, value in zip(stages, row, strict=True)
+    }
+    noise = measure_noise(bases, verdicts, stages)
+    known = [[value for value in row if value is not None] for row in rows]
+    several = [row for row in known if len(row) > 1]
+    assert (noise.repeats, noise.things, noise.failed) == (3, len(several), 3 * len(rows) - sum(map(len, known)))
+    if not several:
+        assert (noise.flip_rate, noise.sd) == (None, None)
+        assert noise.unsteady.reason == "nothing was judged twice"
+        return
+    assert noise.unsteady.value == pytest.approx(np.mean([len(set(row)) > 1 for row in several]))
+    flips = [1 - np.bincount(row).max() / len(row) for row in several]
+    assert noise.flip_rate == pytest.approx(np.mean(flips))
+    assert noise.sd == pytest.approx(np.sqrt(np.mean([np.var(row, ddof=1) for row in several])))
+
+
+def test_failures_are_counted_by_kind():
+    """Each failed verdict counts once, a verdict that was given not at all."""
+    assert count_failures([build_result(1), build_result(None), build_result(None)]) == Counter(malformed=2)
+    assert count_failures([]) == {}

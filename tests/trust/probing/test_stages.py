@@ -13,10 +13,12 @@ from probed_judges import (
     probe_world,
 )
 
+from greval import evaluate
+from greval.errors import StoreError
+from greval.judging.model.budget import RunSpending
 from greval.runs.store import Store
 from greval.trust.probing.api import probe
-
-pytestmark = pytest.mark.long
+from greval.trust.probing.stages import ProbeStages
 
 
 @pytest.mark.long
@@ -41,6 +43,7 @@ def test_nothing_is_asked_twice(cap, tmp_path):
     assert again.checks == unbroken.checks
 
 
+@pytest.mark.long
 def test_the_run_can_be_read(tmp_path):
     """The folder is a run like any other: each row tells which probe of which case it is, and none is pending."""
     probe_world(RIGHT, None, tmp_path, mutants=1)
@@ -51,3 +54,53 @@ def test_the_run_can_be_read(tmp_path):
         **dict.fromkeys(("unchanged", "other", "contradicted", "padded", "empty", "injected"), 3)
     }
     assert {row.tags["of"] for row in rows} == {f"q{n}" for n in range(3)}
+
+
+def test_a_run_that_is_no_probe_is_left_alone(tmp_path):
+    """Mutants would change the figures of another run, so its folder is refused before any call."""
+    asked = judge()
+    evaluate(cases(1), [RIGHT], asked, out=tmp_path / "run")
+    with pytest.raises(StoreError, match="choose another folder with -o"):
+        ProbeStages(tmp_path / "run", asked, {}).check_folder()
+    with pytest.raises(StoreError, match="choose another folder with -o"):
+        probe(RIGHT, asked, cases(1), out=tmp_path / "run")
+    assert len(asked.calls) == 1
+
+
+def test_an_empty_folder_is_taken(tmp_path):
+    """A folder that does not exist, or without a run, is free, and nothing was spent there."""
+    for folder in (tmp_path, tmp_path / "new"):
+        stages = ProbeStages(folder, judge(), {})
+        stages.check_folder()
+        assert stages.before == RunSpending()
+
+
+@pytest.mark.parametrize(
+    ("options", "why", "reported"),
+    [
+        (
+            {"max_calls": 9},
+            "the cap of 4 calls is reached (--max-calls)",
+            "the cap of 9 calls is reached (--max-calls)",
+        ),
+        ({"max_cost": 2.0}, "the cap of $0.5 is reached (--max-cost)", "the cap of $2 is reached (--max-cost)"),
+        ({"max_calls": 9}, "it was asked to stop", "it was asked to stop"),
+        ({}, None, None),
+    ],
+)
+def test_the_overall_cap_is_reported(tmp_path, options, why, reported):
+    """A stage has only what the others left of a cap, but the message names the cap that was given."""
+    described = ProbeStages(tmp_path, judge(), options)._describe_stop(why)
+    assert described is reported or described.startswith(reported)
+
+
+def test_a_cap_is_shared_by_the_stages(tmp_path):
+    """Each stage may spend what the other stages left, which is never less than nothing."""
+    stages = ProbeStages(tmp_path / "run", judge(), {"max_calls": 5})
+    assert stages._build_options("repeat-2", 1, "")["max_calls"] == 5
+    evaluate(cases(3), [RIGHT], judge(), out=tmp_path / "run" / "repeat-2", probe=True)
+    assert stages._build_options("repeat-2", 1, "")["max_calls"] == 5
+    assert stages._build_options("repeat-3", 1, "")["max_calls"] == 2
+    stages.options["max_calls"] = 2
+    assert stages._build_options("repeat-3", 1, "")["max_calls"] == 0
+    assert "max_calls" not in ProbeStages(tmp_path, judge(), {})._build_options("repeat-3", 1, "")
