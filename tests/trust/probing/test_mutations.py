@@ -49,6 +49,7 @@ CASES = st.builds(
     answer=TEXTS,
     chunks=st.lists(TEXTS.filter(str.strip), min_size=1, max_size=4, unique=True),
     triples=st.lists(st.tuples(*[TEXTS.filter(str.strip)] * 3), min_size=1, max_size=4, unique=True),
+    aggregates=st.lists(TEXTS.filter(str.strip), max_size=2),
 )
 
 
