@@ -30,7 +30,7 @@ from greval._util.wording import did_you_mean
 from greval.errors import MethodError
 from greval.methods.reply_mapping import ReplyMapping
 from greval.methods.responses import as_response
-from greval.methods.templates import check_fields, fill_content, fill_url, find_variables, read_variables
+from greval.methods.templates import check_fields, fill_content, fill_url, find_variables, iterate_texts, read_variables
 from greval.metrics.files.yaml_text import find_line, read_source_file
 from greval.records.case import Response, Sample
 from greval.records.record import Record
@@ -84,7 +84,9 @@ class Endpoint(Record):
     @field_validator("body")
     @classmethod
     def _check_body(cls, body: JsonValue) -> JsonValue:
-        return _check_texts(body)
+        for text in iterate_texts(body):
+            _check_text(text)
+        return body
 
     @model_validator(mode="after")
     def _check_response(self) -> Self:
@@ -145,12 +147,6 @@ def _check_text(text: str) -> str:
     if faults := [*check_fields(text)]:
         raise ValueError("; ".join(faults))
     return text
-
-
-def _check_texts(content: JsonValue) -> JsonValue:
-    for value in content.values() if isinstance(content, dict) else content if isinstance(content, list) else ():
-        _check_texts(value)
-    return _check_text(content) if isinstance(content, str) else content
 
 
 SUCCESS_STATUSES = range(200, 300)

@@ -98,8 +98,8 @@ def read_inventory(path: str | Path) -> Inventory:
     )
 
 
-def _read_rows(path: Path) -> Iterator[tuple[str, Record]]:
-    """Read the rows of a file, each with its position for messages."""
+def _read_rows(path: Path) -> Iterator[Record]:
+    """Read the rows of a file."""
     try:
         text = path.read_text(encoding="utf-8-sig")
         if path.suffix.lower() == ".json":
@@ -109,8 +109,7 @@ def _read_rows(path: Path) -> Iterator[tuple[str, Record]]:
             found = [(f"{path}:{n}", json.loads(line)) for n, line in lines if line.strip()]
     except (OSError, ValueError) as error:
         raise DataError(f"{path}: cannot be read as rows of an index: {error}") from error
-    for place, row in found:
-        yield place, _parse_row(place, row)
+    return (_parse_row(place, row) for place, row in found)
 
 
 def _parse_row(place: str, row: object) -> Record:
@@ -125,13 +124,13 @@ def _parse_row(place: str, row: object) -> Record:
         raise DataError(f"{place}: {kind} is wrong: {at}: {first['msg']}") from error
 
 
-def _build_inventory(rows: Iterator[tuple[str, Record]], path: Path) -> Inventory:
+def _build_inventory(rows: Iterator[Record], path: Path) -> Inventory:
     documents: set[str] = set()
     chunks: dict[str, str] = {}
     nodes: dict[str, tuple[str, ...]] = {}
     edges: dict[Edge, tuple[str, ...]] = {}
     aliases: dict[str, tuple[str, ...]] = {}
-    for _, row in rows:
+    for row in rows:
         match row:
             case DocumentRow():
                 documents.add(row.document)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
 from langchain_core.callbacks import BaseCallbackHandler
@@ -142,18 +143,14 @@ def _extract_from_mapping(given: Mapping[str, object]) -> dict[str, object]:
     if answer is not None:
         found["answer"] = _extract_text(answer)
     documents = find_first(given, DOCUMENT_KEYS)
+    if documents is not None and not isinstance(documents, Sequence):
+        raise MethodError(f"expected a list of documents, got {type(documents).__name__}")
     if documents is not None:
-        found["chunks"] = convert_documents([documents] if isinstance(documents, str) else _require_sequence(documents))
+        found["chunks"] = convert_documents([documents] if isinstance(documents, str) else documents)
     if not found:
         wanted = f"an answer ({', '.join(ANSWER_KEYS)}) and documents ({', '.join(DOCUMENT_KEYS)})"
         raise MethodError(f"the runnable gave {', '.join(map(str, given)) or 'nothing'}; looked for {wanted}")
     return found
-
-
-def _require_sequence(documents: object) -> Iterable[object]:
-    if not isinstance(documents, Sequence):
-        raise MethodError(f"where documents are expected is {type(documents).__name__}")
-    return documents
 
 
 def _extract_text(answer: object) -> object:
@@ -165,7 +162,7 @@ def _choose_input(runnable: Runnable[Any, Any]) -> Callable[[Sample], Any]:
     """Choose how to pass the question, from the input schema of the runnable."""
     names = _list_input_names(runnable)
     if not names:
-        return _read_question
+        return attrgetter("question")
     if MESSAGES in names:
         return lambda sample: {MESSAGES: [("user", sample.question)]}
     key = next((name for name in INPUT_KEYS if name in names), names[0] if len(names) == 1 else None)
@@ -175,10 +172,6 @@ def _choose_input(runnable: Runnable[Any, Any]) -> Callable[[Sample], Any]:
             "wrap it: LangChainMethod(chain, lambda sample: {...})"
         )
     return lambda sample: {key: sample.question}
-
-
-def _read_question(sample: Sample) -> str:
-    return sample.question
 
 
 def _list_input_names(runnable: Runnable[Any, Any]) -> tuple[str, ...]:

@@ -85,17 +85,15 @@ def _follow_steps(content: object, steps: tuple[PathStep, ...], done: tuple[Path
         if not isinstance(content, list):
             raise _MissingValueError(f"{_format_steps(done)} is {_describe_type(content)}, not a list")
         found = [_follow_steps(item, tuple(rest), (*done, n)) for n, item in enumerate(content)]
-        return [item for items in found for item in _as_list(items)] if None in rest else found
+        if None not in rest:
+            return found
+        return [item for items in found for item in (items if isinstance(items, list) else [items])]
     if isinstance(step, int) and isinstance(content, list) and step < len(content):
         return _follow_steps(content[step], tuple(rest), (*done, step))
     if isinstance(step, str) and isinstance(content, dict) and step in content:
         return _follow_steps(content[step], tuple(rest), (*done, step))
     held = f"a list of {len(content)}" if isinstance(step, int) and isinstance(content, list) else None
     raise _MissingValueError(f"{_format_steps(done)} is {held or _describe_type(content)}")
-
-
-def _as_list(found: object) -> list[object]:
-    return found if isinstance(found, list) else [found]
 
 
 def _format_steps(done: tuple[PathStep, ...]) -> str:

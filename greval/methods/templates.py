@@ -38,7 +38,7 @@ def find_variables(content: JsonValue) -> set[str]:
     """Return the names of the environment variables in JSON content, written as `${NAME}`."""
     return {
         found["variable"]
-        for text in _iterate_texts(content)
+        for text in iterate_texts(content)
         for found in PLACEHOLDER.finditer(text)
         if found["variable"]
     }
@@ -119,9 +119,10 @@ def _read_field(field: str, sample: Sample) -> JsonValue:
     return value
 
 
-def _iterate_texts(content: JsonValue) -> Iterator[str]:
+def iterate_texts(content: JsonValue) -> Iterator[str]:
+    """Iterate over the texts in JSON content, at any depth, without the names of objects."""
     if isinstance(content, str):
         yield content
     elif isinstance(content, dict | list):
         for value in content.values() if isinstance(content, dict) else content:
-            yield from _iterate_texts(value)
+            yield from iterate_texts(value)

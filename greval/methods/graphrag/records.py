@@ -103,8 +103,8 @@ def build_response(
     triples = _drop_duplicates(
         (
             *_build_relationship_triples(parts, ids),
-            *_build_entity_triples(parts, ids),
-            *_build_claim_triples(parts, ids),
+            *_build_description_triples("entities", "description", parts, ids),
+            *_build_description_triples("claims", "claim", parts, ids),
         )
     )
     return Response(
@@ -147,23 +147,17 @@ def _build_report_chunks(rows: Iterable[Row], ids: IndexIds) -> Iterator[Chunk]:
 
 def _build_relationship_triples(parts: Mapping[str, Iterable[Row]], ids: IndexIds) -> Iterator[Triple]:
     for row in parts["relationships"]:
-        label = format_edge_label(row.get("description"))
-        made = ids.find_id("relationships", row)
-        yield Triple(id=made, subject=str(row["source"]), predicate=label, object=str(row["target"]))
+        source, target, label = str(row["source"]), str(row["target"]), format_edge_label(row.get("description"))
+        yield Triple(id=ids.find_id("relationships", row), subject=source, predicate=label, object=target)
 
 
-def _build_entity_triples(parts: Mapping[str, Iterable[Row]], ids: IndexIds) -> Iterator[Triple]:
-    for row in parts["entities"]:
+def _build_description_triples(
+    part: str, predicate: str, parts: Mapping[str, Iterable[Row]], ids: IndexIds
+) -> Iterator[Triple]:
+    """Yield a triple with the description of each entity or claim that has one."""
+    for row in parts[part]:
         if text := str(row.get("description") or ""):
-            made = ids.find_id("entities", row)
-            yield Triple(id=made, subject=str(row["entity"]), predicate="description", object=text)
-
-
-def _build_claim_triples(parts: Mapping[str, Iterable[Row]], ids: IndexIds) -> Iterator[Triple]:
-    for row in parts["claims"]:
-        if text := str(row.get("description") or ""):
-            made = ids.find_id("claims", row)
-            yield Triple(id=made, subject=str(row["entity"]), predicate="claim", object=text)
+            yield Triple(id=ids.find_id(part, row), subject=str(row["entity"]), predicate=predicate, object=text)
 
 
 def _build_traversal(parts: Mapping[str, Iterable[Row]]) -> Traversal:
