@@ -45,7 +45,7 @@ def render_forecast(found: AlignmentForecast, console: Console) -> None:
         f"  {found.before:,} cases judged by the metric as it is, {found.learned:,} by changed ones",
         f"  {found.calls:,} calls of {found.judge} to judge, {found.written:,} calls to write",
         f"  about {found.input_tokens:,} input tokens to judge, cost {cost} in all; examples make prompts longer",
-        "what is there from before is not asked again and not taken off here; nothing was asked",
+        "judgements that exist already are counted here, but are not asked for again; nothing was asked",
     )
     print_lines(console, lines)
 

@@ -56,7 +56,7 @@ def format_legend(found: Estimate) -> Iterator[str]:
         f"Each interval is of {found.level:.0%}. The judge's own takes the judge for right; the others are of what "
         f"people would say of {_format_population(found)}."
     )
-    yield "To halve: so many labels, drawn in the same way, would give an interval of half the length."
+    yield "To halve: this number of labels, drawn in the same way, would give an interval of half the length."
     if refused := next((row.plain.reason for row in found.rows if row.plain), None):
         yield f"labels, plain: {refused}."
     if lines := [f"{count} {name.replace('_', ' ')}" for name, count in found.not_used if count]:

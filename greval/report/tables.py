@@ -169,7 +169,7 @@ def format_number(value: float | None, *, digits: int = 2, size: float | None = 
 
 
 def format_interval(interval: Interval | None, write: Callable[[float], str] = format_number) -> str:
-    """Format the ends of an interval; empty if there is none."""
+    """Format the ends of an interval; empty without one."""
     return "" if interval is None else f"[{write(interval.low)}, {write(interval.high)}]"
 
 

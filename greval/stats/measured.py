@@ -36,7 +36,7 @@ Measured = Annotated[MeasuredValue | Undefined, Field(discriminator="status")]
 
 
 def build_measured(value: float | None, n: int, reason: str, *, interval: Interval | None = None) -> Measured:
-    """Build a value, or if there is none, the reason for it.
+    """Build a value, or the reason why it is missing.
 
     Example:
         >>> build_measured(None, 0, "no label")

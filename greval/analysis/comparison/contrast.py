@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
+
+import numpy as np
 
 from greval.analysis.comparison.pairs import QuestionPairs
 from greval.analysis.comparison.records import Contrast, ContrastVerdict, DifferenceTest, EffectSizes, TestName
 from greval.records.scale import Better
 from greval.records.scale_direction import ScaleDirection
+from greval.stats.bootstrap import Floats
 from greval.stats.correction import CorrectedP
-from greval.stats.mean_interval import sum_by_cluster
+from greval.stats.mean_interval import ClusterSums, sum_by_cluster
 from greval.stats.paired import (
     DIGITS,
     cohens_dz,
@@ -25,11 +28,6 @@ from greval.stats.paired import (
     sign_flip_test,
     wilcoxon,
 )
-
-if TYPE_CHECKING:
-    from greval.stats.bootstrap import Floats
-    from greval.stats.mean_interval import ClusterSums
-
 
 PairKind = Literal["shares", "means", "clusters"]
 
@@ -64,8 +62,6 @@ class ContrastSettings(NamedTuple):
 
 def compute_differences(pairs: QuestionPairs) -> PairDifferences:
     """Return the differences of the questions for which both sides have a figure."""
-    import numpy as np
-
     method, baseline = pairs.method.values[pairs.has_both], pairs.baseline.values[pairs.has_both]
     differences = np.round(method - baseline, DIGITS)
     codes = None if pairs.clusters is None else pairs.clusters[pairs.has_both]

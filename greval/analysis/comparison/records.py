@@ -129,7 +129,7 @@ class Contrast(Record):
 
     @property
     def difference_value(self) -> Measured:
-        """The difference with its interval, or why there is none."""
+        """The difference with its interval, or the reason why it is missing."""
         return build_measured(self.difference, self.n, "no question has both figures", interval=self.interval)
 
 
@@ -144,7 +144,7 @@ class MethodMean(Record):
 
     @property
     def mean_value(self) -> Measured:
-        """The mean, or why there is none."""
+        """The mean, or the reason why it is missing."""
         return build_measured(self.mean, self.n, "no question has a figure")
 
 

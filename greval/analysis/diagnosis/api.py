@@ -172,8 +172,8 @@ def _describe_unknowns(cause: Cause, trail: EvidencePath, entry: EntryNodes) -> 
     if cause == "not in the index":
         return
     if trail.holdings is None:
-        yield "No index was given, so it cannot be told whether it holds what is missing."
+        yield "No index was given, so it is not known whether it holds what is missing."
     if cause == "not reached" and trail.walk is None:
-        yield "No walk is recorded, so it cannot be told whether it was found and dropped by a cut-off."
+        yield "No walk is recorded, so it is not known whether it was found and dropped by a cut-off."
     if cause == "not reached" and entry.is_unknown:
-        yield "The gold names no start nodes, so it cannot be told whether the walk began at the right ones."
+        yield "The gold names no start nodes, so it is not known whether the walk began at the right ones."

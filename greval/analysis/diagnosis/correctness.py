@@ -76,7 +76,7 @@ def find_threshold(name: str, scale: Scale) -> CorrectnessThreshold:
     """
     direction = find_direction(scale)
     if direction.ends is None or direction.low == direction.high:
-        message = f"{name}: its scale has no middle, so it cannot tell right from wrong; name another with --metric"
+        message = f"{name}: its scale has no middle, so it cannot separate right from wrong; name another with --metric"
         raise DefinitionError(message)
     lower = direction.better == "lower"
     return CorrectnessThreshold(metric=name, middle=sum(direction.ends) / 2, lower_is_better=lower)

@@ -49,7 +49,7 @@ def _describe_document_in_context(name: str, trail: EvidencePath) -> str | None:
     edges = trail.gold.expected_edges or ()
     own = [edge for edge in edges if name in (trail.find_sources(edge) or ())] or edges
     if not trail.case.chunks and own and all(trail.find_triple(edge) for edge in own):
-        return "the edges that it tells are in the context as triples"
+        return "the edges that come from it are in the context as triples"
     return None
 
 
@@ -95,7 +95,7 @@ def _describe_edge_in_context(edge: Edge, trail: EvidencePath) -> str | None:
         return f"the text of chunk {own} names both its ends" if own else None
     sources = frozenset(trail.find_sources(edge) or ()) & essential
     if sources & trail.documents or (not sources and essential <= trail.documents):
-        return "a document that tells it is in the context"
+        return "a document that it comes from is in the context"
     return None
 
 

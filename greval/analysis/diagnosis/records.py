@@ -50,11 +50,8 @@ EvidenceKind = Literal["document", "edge", "node", "start node"]
 class Evidence(Record):
     """A document, edge or node that the gold names as needed, and the step at which it was lost.
 
-    Args:
-        kind: The kind of evidence.
-        name: Its name as the gold writes it; an edge is written `source -label-> target`.
-        lost: The step at which it was lost, None if it was found.
-        told: The observation as text that a person can check.
+    `name` is written as in the gold, an edge as `source -label-> target`. `lost` is None if it was found. `told` is
+    the observation as text that a person can check.
     """
 
     kind: EvidenceKind
@@ -66,14 +63,9 @@ class Evidence(Record):
 class Diagnosis(Record):
     """The diagnosis of an answer: one cause, the reason for it, and the evidence.
 
-    Args:
-        sample_id: The question.
-        method: The method that answered.
-        metric: The metric that decided whether the answer is correct, empty if the caller decided.
-        cause: One of `CAUSES`.
-        reason: One or more sentences that a person can check.
-        evidence: Everything that the answer needs, each with the step at which it was lost.
-        tags: The tags of the case.
+    `metric` decided whether the answer is correct; it is empty if the caller decided. `reason` is one or more
+    sentences that a person can check. `evidence` is everything that the answer needs, each with the step at which it
+    was lost.
     """
 
     sample_id: str = ""
@@ -88,9 +80,7 @@ class Diagnosis(Record):
 class DiagnosisGroup(Record):
     """The cases of one method and, if grouped by tags, one value of each tag.
 
-    Args:
-        names: The values, the method first.
-        cases: The ids of the samples by cause; only causes that occur.
+    `names` are the values, the method first. `cases` are the ids of the samples by cause; only causes that occur.
     """
 
     names: tuple[str, ...]
@@ -110,10 +100,7 @@ class DiagnosisGroup(Record):
 class DiagnosisTable(Record):
     """The diagnoses of a run, counted by group.
 
-    Args:
-        by: What the groups are formed by: `method`, then names of tags.
-        groups: The groups, sorted by their names.
-        rows: Every diagnosis.
+    The groups are formed by `by`, which is `method` and then names of tags, and sorted by their names.
     """
 
     by: tuple[str, ...]

@@ -22,11 +22,8 @@ SELDOM_EMPTY = ("essential_docs", "expected_edges", "expected_nodes", "start_nod
 class Finding(Record):
     """A finding on the gold of a sample.
 
-    Args:
-        place: A file and a line, or the sample's id if no place is known.
-        sample_id: The sample.
-        level: `fault` if figures would be wrong or missing, `remark` if it may be intended.
-        message: What is wrong and what to do.
+    `place` is a file and a line, or the sample's id. `level` is `fault` if figures would be wrong or missing, and
+    `remark` if it may be intended. `message` says what is wrong and what to do.
     """
 
     place: str
