@@ -30,10 +30,10 @@ def require_iterable(given: object, what: str, example: str) -> None:
     Example:
         >>> require_iterable("cases.jsonl", "cases", "read_cases('cases.jsonl')")
         Traceback (most recent call last):
-        greval.errors.DataError: cases: several are wanted, got str; give them as read_cases('cases.jsonl')
+        greval.errors.DataError: cases: expected several, got str; pass them as read_cases('cases.jsonl')
     """
     if isinstance(given, str | bytes | Path | Mapping | BaseModel) or not isinstance(given, Iterable):
-        message = f"{what}: several are wanted, got {type(given).__name__}; give them as {example}"
+        message = f"{what}: expected several, got {type(given).__name__}; pass them as {example}"
         raise DataError(message)
 
 
@@ -82,11 +82,11 @@ def resolve_run_folder(given: object, example: str = "its folder, such as 'runs/
         'first'
         >>> resolve_run_folder(["runs/first"])
         Traceback (most recent call last):
-        greval.errors.DataError: run: one is wanted, got list; give it as its folder, such as 'runs/first'
+        greval.errors.DataError: run: expected one run, got list; pass it as its folder, such as 'runs/first'
     """
     folder = Path(given) if isinstance(given, str) else getattr(given, "folder", given)
     if not isinstance(folder, Path):
-        raise DataError(f"run: one is wanted, got {type(given).__name__}; give it as {example}")
+        raise DataError(f"run: expected one run, got {type(given).__name__}; pass it as {example}")
     return folder
 
 

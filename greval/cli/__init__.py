@@ -46,7 +46,7 @@ def _flush_output(code: int) -> int:
 
 
 def _run_app(debug: bool) -> Any:  # noqa: FBT001, ANN401 - the exit code of a command
-    with _exit_on_interrupt():
+    with exit_on_interrupt():
         import typer
 
         from greval.cli.app import app
@@ -69,7 +69,7 @@ def _run_app(debug: bool) -> Any:  # noqa: FBT001, ANN401 - the exit code of a c
 
 
 @contextmanager
-def _exit_on_interrupt() -> Iterator[None]:
+def exit_on_interrupt() -> Iterator[None]:
     """Exit silently on Ctrl-C during imports, instead of printing a long import traceback."""
     held = signal.getsignal(signal.SIGINT)
     if held is not signal.default_int_handler or current_thread() is not main_thread():
@@ -85,11 +85,11 @@ def _exit_on_interrupt() -> Iterator[None]:
 def _format_unexpected_error(error: Exception) -> str:
     """Format an unexpected error in one line. A system error most often concerns the output."""
     if isinstance(error, OSError):
-        return f"{error.filename or 'the output'}: {error.strerror or error}; what was judged before is kept"
+        return f"{error.filename or 'the output'}: {error.strerror or error}; earlier results are kept"
     if isinstance(error, UnicodeEncodeError):
         letter = ascii(error.object[error.start])
         return f"the output: {error.encoding} has no {letter}; set PYTHONIOENCODING=utf-8 and run it again"
     return (
-        f"a fault of greval: {type(error).__name__}: {error}; what was judged before is kept; "
-        "greval --debug ... shows where it happened, to report it"
+        f"an internal error of greval: {type(error).__name__}: {error}; earlier results are kept; "
+        "run it with --debug for the traceback, and report it"
     )

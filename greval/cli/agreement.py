@@ -10,19 +10,23 @@ from greval.cli.options import AnnotationFiles, By, Level, ReportFormat, RunFold
 
 TreatAs = Annotated[
     Literal["categories", "numbers"] | None,
-    typer.Option(help="how the levels of a value scale are compared; default: two as categories, more as numbers"),
+    typer.Option(help="how the levels of a value scale are compared; by default two as categories, more as numbers"),
 ]
 
 
 def agreement(  # noqa: PLR0913 - the options of a command
     run: RunFolder,
     *,
-    metric: Annotated[str, typer.Option("--metric", "-m", metavar="METRIC", help="the metric that people valued too")],
+    metric: Annotated[
+        str, typer.Option("--metric", "-m", metavar="METRIC", help="the metric that people judged as well")
+    ],
     annotations: AnnotationFiles = None,
     by: By = None,
     people: Annotated[
         Literal["majority", "mean", "each"] | None,
-        typer.Option(help="what stands for several people; default: majority of categories, mean of numbers"),
+        typer.Option(
+            help="how several people are combined; by default the majority of categories, the mean of numbers"
+        ),
     ] = None,
     treat_as: TreatAs = None,
     level: Level = 0.95,

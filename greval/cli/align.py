@@ -53,15 +53,16 @@ def align(  # noqa: PLR0913 - the options of a command
         typer.Option("--out", "-o", metavar="NEW.yaml", help="the new file; RUN/align/NAME.yaml by default"),
     ] = None,
     ways: Annotated[str, typer.Option(metavar="WAY,WAY", help="what to try")] = "examples,rewrite",
-    folds: Annotated[int, typer.Option(min=2, help="how many folds the labels are dealt to")] = 5,
+    folds: Annotated[int, typer.Option(min=2, help="the number of folds for the labels")] = 5,
     choosing: Annotated[
-        int, typer.Option(min=1, metavar="N", help="how many labels at most choose between the ways in each fold")
+        int,
+        typer.Option(min=1, metavar="N", help="the maximum number of labels that choose between the ways in each fold"),
     ] = 60,
-    limit: Annotated[int | None, typer.Option(min=1, help="use N labelled things only")] = None,
-    seed: Annotated[int, typer.Option(help="decides how labels are dealt and drawn")] = 0,
+    limit: Annotated[int | None, typer.Option(min=1, help="use only N labelled items")] = None,
+    seed: Annotated[int, typer.Option(help="the random seed for folds and samples of labels")] = 0,
     level: Level = 0.95,
     work: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="where judgements are kept; RUN/align by default")
+        Path | None, typer.Option(metavar="DIR", help="the folder of the judgements; RUN/align by default")
     ] = None,
     library: Folders = None,
     concurrency: Concurrency = None,

@@ -11,6 +11,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_group
 
 import greval
+from greval.cli import exit_on_interrupt
 
 COMMANDS = {
     "collect": "Run methods on samples.",
@@ -30,13 +31,13 @@ COMMANDS = {
     "demo": "Judge the example cases shipped with greval, with the embedded model.",
     "serve": "Serve metrics over HTTP: REST, LangServe and a web page.",
     "metrics": "List, show, check and draft metrics.",
-    "judge": "Find out what a judge can do.",
+    "judge": "Check the capabilities of a judge.",
     "local": "Fetch and list the embedded judge models.",
     "batch": "Judge through the provider's batch endpoint.",
-    "cache": "The answers kept with --cache.",
-    "argilla": "Have people judge what the judge judged, in Argilla; ARGILLA_API_KEY holds the key.",
-    "gold": "Check gold: what should have been retrieved, walked and answered.",
-    "keys": "Make, list and remove API keys of a server.",
+    "cache": "Show or clear the replies that --cache stores.",
+    "argilla": "Exchange judged items and annotations with Argilla; ARGILLA_API_KEY holds the key.",
+    "gold": "Check gold data: what should have been retrieved, traversed and answered.",
+    "keys": "Create, list and remove API keys of a server.",
 }
 """The commands in the order of the help, each with its summary."""
 PLACES = {"results": "report", "merge": "report", "demo": "evaluate"}
@@ -53,7 +54,8 @@ class _ImportedCommands(MutableMapping[str, Any]):
 
     def __getitem__(self, name: str) -> Any:  # noqa: ANN401 - a command of typer, which names no type for it
         if name in COMMANDS and name not in self._known:
-            module = import_module(f"greval.cli.{PLACES.get(name, name)}")
+            with exit_on_interrupt():
+                module = import_module(f"greval.cli.{PLACES.get(name, name)}")
             parent = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
             if group := getattr(module, "app", None):
                 parent.add_typer(group, name=name)

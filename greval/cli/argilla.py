@@ -13,16 +13,16 @@ if TYPE_CHECKING:
     from greval.trust.argilla.push import PushResult
 
 app = typer.Typer(
-    help="Have people judge what the judge judged, in Argilla; ARGILLA_API_KEY holds the key.", no_args_is_help=True
+    help="Exchange judged items and annotations with Argilla; ARGILLA_API_KEY holds the key.", no_args_is_help=True
 )
 
 Run = Annotated[Path, typer.Argument(help="a run folder")]
 DatasetName = Annotated[str, typer.Option("--dataset", metavar="NAME", help="the dataset in Argilla")]
 Workspace = Annotated[
-    str | None, typer.Option("--workspace", metavar="NAME", help="its workspace; not needed where there is only one")
+    str | None, typer.Option("--workspace", metavar="NAME", help="its workspace; not needed if there is only one")
 ]
 Url = Annotated[
-    str | None, typer.Option("--url", envvar="ARGILLA_API_URL", metavar="URL", help="where the Argilla server is")
+    str | None, typer.Option("--url", envvar="ARGILLA_API_URL", metavar="URL", help="the address of the Argilla server")
 ]
 
 
@@ -37,14 +37,16 @@ def push(  # noqa: PLR0913 - the options of a command
         str | None,
         typer.Option(
             metavar="KIND:N",
-            help="random:N; stratified:N, as many of each verdict; uncertain:N, the doubtful more often; else all",
+            help="random:N; stratified:N, evenly by verdict; uncertain:N, doubtful ones more often; all by default",
         ),
     ] = None,
     suggestions: Annotated[
-        bool, typer.Option("--with-suggestions/--blind", help="whether people see the judge's verdicts, filled in")
+        bool, typer.Option("--with-suggestions/--blind", help="whether people see the judge's verdicts as suggestions")
     ] = False,
-    min_submitted: Annotated[int, typer.Option(min=1, metavar="N", help="how many people judge each thing")] = 2,
-    seed: Annotated[int, typer.Option(help="of the sample")] = 0,
+    min_submitted: Annotated[
+        int, typer.Option(min=1, metavar="N", help="the number of people who judge each item")
+    ] = 2,
+    seed: Annotated[int, typer.Option(help="the random seed of the sample")] = 0,
     url: Url = None,
 ) -> None:
     """Push judged items to Argilla for annotation. Pushing again adds new items and changes nothing else."""
@@ -77,12 +79,12 @@ def pull(run: Run, *, dataset: DatasetName, workspace: Workspace = None, url: Ur
 def describe_push(done: PushResult) -> Iterator[str]:
     """Yield the lines that describe a push."""
     drawn = f"{done.drawn:,} of {done.judged:,} drawn ({done.sample})" if done.sample else f"all {done.judged:,}"
-    yield f"{done.dataset} in workspace {done.workspace}: things judged by {done.metric}, {drawn}"
-    yield f"{done.added:,} records added, {done.known:,} were there"
+    yield f"{done.dataset} in workspace {done.workspace}: items judged by {done.metric}, {drawn}"
+    yield f"{done.added:,} records added, {done.known:,} existed"
     if done.changed:
         yield f"{done.changed:,} of them changed since they were pushed: the old records stay with their answers"
     if done.suggested:
-        yield "people see the judge's verdicts filled in, and lean towards them: no fair measure of the judge"
+        yield "people see the judge's verdicts, which biases their answers: not a fair measure of the judge"
     yield f"people answer at {done.page}"
 
 
@@ -96,11 +98,11 @@ def describe_pull(done: PullResult) -> Iterator[str]:
         yield f"  {one.annotator}: {', '.join(f'{count:,} {status}' for status, count in parts.items())}"
     if done.edited:
         yield (
-            f"{done.edited:,} records were edited in Argilla: people were shown another text than the judge, "
-            "and agreement leaves their answers out"
+            f"{done.edited:,} records were edited in Argilla, so that people saw another text than the judge; "
+            "agreement leaves their answers out"
         )
     if done.outdated:
-        yield f"{done.outdated:,} answers are of texts that have changed in the run: left in {done.outdated_path}"
+        yield f"{done.outdated:,} answers are on texts that have changed in the run since: left in {done.outdated_path}"
     if done.unknown:
         yield f"{done.unknown:,} records were not pushed by greval: left out"
     for name, count in done.gone.items():

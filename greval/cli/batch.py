@@ -60,9 +60,9 @@ def submit(  # noqa: PLR0913 - the options of a command
     for line in describe_row_faults(sent.unread):
         typer.echo(f"not a case: {line}", err=True)
     if sent.batch is None:
-        typer.echo(f"nothing is left to ask; greval report {out}")
+        typer.echo(f"no request is left to send; greval report {out}")
     else:
-        typer.echo(f"{sent.batch}: {sent.requests} requests are out; greval batch status {out}")
+        typer.echo(f"{sent.batch}: {sent.requests} requests submitted; greval batch status {out}")
     if sent.unread:
         raise typer.Exit(FAILED)
 
@@ -77,7 +77,7 @@ def status(run: RunFolder) -> None:
         told = f"; {state.message}" if state.message else ""
         typer.echo(f"{name}: {state.status}, {state.completed} of {state.total} answered, {state.failed} failed{told}")
     if not found:
-        typer.echo("no batch is out")
+        typer.echo("no batch is pending")
     elif all(state.is_done for state in found.values()):
         typer.echo(f"greval batch collect {run} fetches the answers")
 

@@ -6,7 +6,7 @@ import typer
 
 from greval.judging.model.reply_cache import ReplyCache, find_cache_file
 
-app = typer.Typer(help="The answers kept with --cache.", no_args_is_help=True)
+app = typer.Typer(help="Show or clear the replies that --cache stores.", no_args_is_help=True)
 
 
 @app.command("show")
@@ -14,11 +14,11 @@ def show() -> None:
     """Show the path and the size of the cache."""
     path = find_cache_file()
     if not path.exists():
-        typer.echo(f"{path}: nothing is kept; greval evaluate --cache keeps answers")
+        typer.echo(f"{path}: the cache is empty; greval evaluate --cache fills it")
         return
     with ReplyCache(path) as replies:
         size = replies.size()
-    typer.echo(f"{size.path}: {size.replies:,} answers, {size.bytes / 1e6:.1f} MB")
+    typer.echo(f"{size.path}: {size.replies:,} replies, {size.bytes / 1e6:.1f} MB")
 
 
 @app.command("clear")
@@ -29,6 +29,6 @@ def clear() -> None:
         with ReplyCache(path) as replies:
             count = replies.size().replies
             replies.clear()
-        typer.echo(f"{path}: {count:,} answers forgotten")
+        typer.echo(f"{path}: {count:,} replies deleted")
     else:
-        typer.echo(f"{path}: nothing is kept")
+        typer.echo(f"{path}: the cache is empty")

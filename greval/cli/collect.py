@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 MAX_LISTED_ERRORS = 5
 MISUSE_ERRORS = ("TypeError", "AttributeError")
-MISUSE_HINT = "; a method is given a greval.Sample: the text of the question is sample.question"
+MISUSE_HINT = "; a method gets a greval.Sample, and its question is sample.question"
 Rows = Iterable[Case | RowFault]
 
 
@@ -44,13 +44,13 @@ def collect(  # noqa: PLR0913 - the options of a command
             "--method",
             metavar="[NAME=]METHOD",
             help="MODULE:FUNCTION, FILE.py:FUNCTION, http://..., endpoint.yaml, graphrag:... or lightrag:...; "
-            "may be given often",
+            "repeatable",
         ),
     ],
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="the file of responses, .jsonl")],
-    concurrency: Annotated[int, typer.Option(min=1, help="how many calls of methods are in flight at most")] = 8,
+    concurrency: Annotated[int, typer.Option(min=1, help="the maximum number of concurrent calls of methods")] = 8,
     timeout: Annotated[
-        float | None, typer.Option(min=0, metavar="SECONDS", help="how long a method may take for one sample")
+        float | None, typer.Option(min=0, metavar="SECONDS", help="the timeout of a method for one sample")
     ] = None,
     generator: Annotated[
         str | None, typer.Option(metavar="MODEL", help="this model answers for all methods (docs/fair_context.md)")
@@ -59,14 +59,14 @@ def collect(  # noqa: PLR0913 - the options of a command
         ContextMode | None, typer.Option("--context", help="what the generator is given; fair by default")
     ] = None,
     facts: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="facts by document, which fair context counts")
+        Path | None, typer.Option(metavar="FILE", help="facts by document, counted for fair context")
     ] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="take the first N samples only")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="take only the first N samples")] = None,
     where: Annotated[
         list[str] | None,
-        typer.Option("--where", metavar="TAG=VALUE", help="take samples with this tag only; may be given often"),
+        typer.Option("--where", metavar="TAG=VALUE", help="take only samples with this tag; repeatable"),
     ] = None,
-    retry_failed: Annotated[bool, typer.Option(help="ask again for what failed")] = True,
+    retry_failed: Annotated[bool, typer.Option(help="retry what failed")] = True,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="no progress, no summary")] = False,
 ) -> None:
     """Run methods on samples. The same command again runs only what is missing, failed or changed."""
@@ -185,7 +185,7 @@ def _report_and_exit(done: Collected, *, quiet: bool) -> None:
             for error, times in [*errors.items()][:MAX_LISTED_ERRORS]:
                 hint = MISUSE_HINT if "Sample" in error and error.startswith(MISUSE_ERRORS) else ""
                 typer.echo(escape_control_characters(f"{method}: {times} failed: {error}{hint}"), err=True)
-        told = f", {progress.unread} rows were no samples" if progress.unread else ""
+        told = f", {progress.unread} rows are not samples" if progress.unread else ""
         typer.echo(f"{done.path}: {progress.answered} answered, {progress.failed} failed{told}")
         typer.echo(f"greval evaluate {done.path} -m METRIC judges them")
     if done.why:

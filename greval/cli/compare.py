@@ -16,29 +16,34 @@ def compare(  # noqa: PLR0913 - the options of a command
     run: RunFolder,
     *,
     baseline: Annotated[
-        str | None, typer.Option(metavar="METHOD", help="compare the others with this one; else all pairs")
+        str | None, typer.Option(metavar="METHOD", help="compare the others with this one; all pairs by default")
     ] = None,
     against: Annotated[
         Path | None, typer.Option(metavar="RUN", help="compare each method with itself in an earlier run")
     ] = None,
     by: OtherTags = None,
     metric: Annotated[
-        list[str] | None, typer.Option("--metric", "-m", metavar="METRIC", help="only these; may be given often")
+        list[str] | None, typer.Option("--metric", "-m", metavar="METRIC", help="only these; repeatable")
     ] = None,
-    method: Annotated[list[str] | None, typer.Option(metavar="METHOD", help="only these; may be given often")] = None,
+    method: Annotated[list[str] | None, typer.Option(metavar="METHOD", help="only these; repeatable")] = None,
     correction: Annotated[
         Correction, typer.Option(help="how p values are corrected for the number of tests")
     ] = "bonferroni",
     cluster_by: Annotated[
-        str | None, typer.Option(metavar="TAG", help="questions with one value are not independent, as of a document")
+        str | None,
+        typer.Option(
+            metavar="TAG", help="questions with the same value are not independent, such as those on one document"
+        ),
     ] = None,
-    level: Annotated[float, typer.Option(metavar="SHARE", help="of the intervals, and of the tests together")] = 0.95,
+    level: Annotated[
+        float, typer.Option(metavar="SHARE", help="the confidence level of the intervals, and of all tests together")
+    ] = 0.95,
     form: ReportFormat = "table",
     fail_if: Annotated[
         list[str] | None,
         typer.Option(
             metavar="CONDITION",
-            help="exit with 1 where it is met, as 'recall@10 < baseline - 0.02'; may be given often",
+            help="exit with 1 if it is met, such as 'recall@10 < baseline - 0.02'; repeatable",
         ),
     ] = None,
 ) -> None:

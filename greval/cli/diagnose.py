@@ -22,7 +22,7 @@ QUERY_TYPE = "query_type"
 IndexFolder = Annotated[
     str | None,
     typer.Option(
-        "--index", metavar="DIR", help="what was searched: a folder of GraphRAG or LightRAG, or a file of rows"
+        "--index", metavar="DIR", help="the searched index: a folder of GraphRAG or LightRAG, or a file of rows"
     ),
 ]
 
@@ -33,7 +33,8 @@ def diagnose(
     index: IndexFolder = None,
     by: By = None,
     metric: Annotated[
-        str | None, typer.Option("--metric", "-m", help="what tells right from wrong; correctness by default")
+        str | None,
+        typer.Option("--metric", "-m", help="the metric that decides which answers are right; correctness by default"),
     ] = None,
     show: Annotated[
         list[str] | None,
@@ -75,8 +76,8 @@ def _parse_cause(name: str) -> Cause:
         if cause == name.strip().lower():
             return cause
     near = find_typo(name, CAUSES)
-    hinted = f"; is it {near!r}?" if near else ""
-    raise typer.BadParameter(f"--show: {name!r} is no cause{hinted} (causes are {', '.join(CAUSES)})")
+    hinted = f"; did you mean {near!r}?" if near else ""
+    raise typer.BadParameter(f"--show: {name!r} is not a cause{hinted}; causes: {', '.join(CAUSES)})")
 
 
 def read_index(index: str | None) -> Inventory | None:

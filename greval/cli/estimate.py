@@ -16,11 +16,12 @@ def estimate(  # noqa: PLR0913 - the options of a command
     annotations: AnnotationFiles = None,
     by: OtherTags = None,
     baseline: Annotated[
-        str | None, typer.Option(metavar="METHOD", help="also the difference of each other method from this one")
+        str | None,
+        typer.Option(metavar="METHOD", help="also estimate the difference of each other method from this one"),
     ] = None,
     drawn_by: Annotated[
         Literal["items", "questions"] | None,
-        typer.Option(help="what was drawn for annotation in one go; told from the labels where not given"),
+        typer.Option(help="the sampling unit of the annotation; by default it is derived from the labels"),
     ] = None,
     new_questions: Annotated[
         bool, typer.Option("--new-questions", help="intervals for new questions like these, not for this run only")

@@ -35,27 +35,29 @@ def evaluation(  # noqa: PLR0913 - the options of a command
         Path, typer.Option(metavar="DIR", help="the folder that the config's paths are relative to")
     ] = Path(),
     config: Annotated[Path, typer.Option(metavar="FILE", help="the config, in that folder")] = Path(CONFIG_FILE),
-    methods: Annotated[str | None, typer.Option(metavar="NAME,...", help="these methods of the config only")] = None,
+    methods: Annotated[str | None, typer.Option(metavar="NAME,...", help="only these methods of the config")] = None,
     imdb_key: Annotated[
-        list[str] | None, typer.Option(metavar="KEY", help="short for --where imdb_key=KEY; may be given often")
+        list[str] | None, typer.Option(metavar="KEY", help="short for --where imdb_key=KEY; repeatable")
     ] = None,
     where: Annotated[
         list[str] | None,
-        typer.Option("--where", metavar="TAG=VALUE", help="questions with this tag only; may be given often"),
+        typer.Option("--where", metavar="TAG=VALUE", help="only questions with this tag; repeatable"),
     ] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="the first N questions only")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="only the first N questions")] = None,
     judge: JudgeName = None,
     resume: Annotated[
-        bool, typer.Option(help="go on where it stopped; --no-resume begins anew and moves aside what is there")
+        bool, typer.Option(help="resume the run; --no-resume begins a new one and moves the existing files aside")
     ] = True,
-    retry_failed: Annotated[bool, typer.Option(help="ask again for what failed")] = True,
+    retry_failed: Annotated[bool, typer.Option(help="retry what failed")] = True,
     concurrency: Concurrency = None,
     reason_depth: Depth = None,
     timeout: Annotated[
-        float | None, typer.Option(min=0, metavar="SECONDS", help="how long a method may take for one question")
+        float | None, typer.Option(min=0, metavar="SECONDS", help="the timeout of a method for one question")
     ] = None,
     caps: CapOptions,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="say what it would ask and cost, and ask nothing")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="forecast the calls and their cost without any call")
+    ] = False,
     quiet: Quiet = False,
 ) -> None:
     """Run the evaluation of a config file: methods answer, the judge judges. The same command again resumes it."""
@@ -105,10 +107,10 @@ def _print_forecast(
     found = forecast_config(root, config, selection, judge=judge, **options)
     _print_unread(found.unread)
     asked = ", ".join(f"{name} {count:,}" for name, count in found.open.items())
-    typer.echo(f"responses would be asked of the methods, to {found.questions:,} questions: {asked}")
+    typer.echo(f"requests to the methods, for {found.questions:,} questions: {asked}")
     render(found.forecast, create_console())
     if missing := sum(found.open.values()):
-        typer.echo(f"responses that are not there yet: {missing:,}; their context is not in the input tokens")
+        typer.echo(f"responses not collected yet: {missing:,}; their context is not in the input tokens")
 
 
 async def _run(  # noqa: PLR0913 - the parameters of an evaluation

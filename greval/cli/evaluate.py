@@ -76,10 +76,10 @@ def evaluate(  # noqa: PLR0913 - the options of a command
     repeats: Repeats = 1,
     method: MethodName = None,
     gold: Annotated[
-        list[Path] | None, typer.Option(metavar="FILE", help="gold, joined to the cases by id; may be given often")
+        list[Path] | None, typer.Option(metavar="FILE", help="gold, joined to the cases by id; repeatable")
     ] = None,
     traversal: Annotated[
-        list[Path] | None, typer.Option(metavar="FILE", help="logs of walks, joined likewise; may be given often")
+        list[Path] | None, typer.Option(metavar="FILE", help="logs of traversals, joined by id; repeatable")
     ] = None,
     doc_id_pattern: Annotated[
         str | None,
@@ -91,13 +91,15 @@ def evaluate(  # noqa: PLR0913 - the options of a command
     ] = None,
     library: Folders = None,
     settings: JudgeOptions,
-    retry_failed: Annotated[bool, typer.Option(help="ask again for what failed")] = True,
-    resume: Annotated[bool, typer.Option(help="go on in the run folder; --no-resume begins a new one")] = True,
-    cache: Annotated[bool, typer.Option("--cache", help="keep answers for other runs, and use those kept")] = False,
+    retry_failed: Annotated[bool, typer.Option(help="retry what failed")] = True,
+    resume: Annotated[bool, typer.Option(help="resume the run in the folder; --no-resume begins a new one")] = True,
+    cache: Annotated[bool, typer.Option("--cache", help="cache replies, and use those cached by other runs")] = False,
     caps: CapOptions,
-    deadline: Annotated[float | None, typer.Option(min=0, metavar="SECONDS", help="stop after so long")] = None,
-    shard: Annotated[str | None, typer.Option(metavar="K/N", help="judge the K-th of N parts of the cases")] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="say what it would ask and cost, and ask nothing")] = False,
+    deadline: Annotated[float | None, typer.Option(min=0, metavar="SECONDS", help="stop after this time")] = None,
+    shard: Annotated[str | None, typer.Option(metavar="K/N", help="judge the K-th of N shards of the cases")] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="forecast the calls and their cost without any call")
+    ] = False,
     by: By = None,
     show: Show = 0,
     quiet: Quiet = False,
@@ -153,7 +155,7 @@ def demo(
     *,
     out: Annotated[Path, typer.Option("--out", "-o", metavar="RUN", help="the run folder")] = Path("runs/demo"),
     judge: JudgeName = "local",
-    limit: Annotated[int, typer.Option(min=1, help="judge the first N cases only")] = 6,
+    limit: Annotated[int, typer.Option(min=1, help="judge only the first N cases")] = 6,
 ) -> None:
     """Judge the example cases shipped with greval, with the embedded model."""
     cases = open_input(str(files("greval") / "demo" / "cases.jsonl"), limit=limit)
@@ -233,7 +235,7 @@ def report_and_exit(run: Run, *, by: Sequence[str], show: int, quiet: bool) -> N
         typer.echo(f"run: {folder}   (greval report {folder}; greval results {folder}{several})")
         print_failure_hints(run.folder, list_failure_kinds(found), found.judge or "", run.why or "")
     elif lacks:
-        typer.echo(f"{lacks}; greval report {folder} says why", err=True)
+        typer.echo(f"{lacks}; greval report {folder} shows why", err=True)
     if run.why:
         typer.echo(describe_stop(run.why), err=True)
         raise typer.Exit(STOPPED if run.why == ASKED else FAILED)

@@ -10,7 +10,9 @@ import typer
 from greval.cli.console import escape_control_characters
 from greval.cli.diagnose import IndexFolder, read_index
 
-app = typer.Typer(help="Check gold: what should have been retrieved, walked and answered.", no_args_is_help=True)
+app = typer.Typer(
+    help="Check gold data: what should have been retrieved, traversed and answered.", no_args_is_help=True
+)
 FAULTS_FOUND = 2
 
 

@@ -127,8 +127,8 @@ def _describe_fault(place: str, row: Case | RowFault, what: str) -> str | None:
         return f"{row.place}: {row.message}"
     if what == "traversal":
         fields = ", ".join(Traversal.model_fields)
-        return None if row.traversal else f"{place}: holds no walk; its fields are {fields}"
+        return None if row.traversal else f"{place}: has no traversal; expected the fields {fields}"
     if row.gold is not None or row.expected_answer is not None:
         return None
-    hint = "; the log of a walk is joined by --traversal" if row.traversal else ""
-    return f"{place}: names no gold; fields of it are {', '.join(Gold.model_fields)}{hint}"
+    hint = "; pass the log of a traversal with --traversal" if row.traversal else ""
+    return f"{place}: has no gold; expected one of the fields {', '.join(Gold.model_fields)}{hint}"

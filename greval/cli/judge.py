@@ -14,7 +14,7 @@ from greval.judging.model.failures import format_failure_hint
 if TYPE_CHECKING:
     from greval.judging.judge_check import Capabilities
 
-app = typer.Typer(help="Find out what a judge can do.", no_args_is_help=True)
+app = typer.Typer(help="Check the capabilities of a judge.", no_args_is_help=True)
 
 TIERS = {"schema": "native JSON schema", "tools": "tool calls", "text": "JSON in plain text"}
 
@@ -43,13 +43,13 @@ def _print_capabilities(found: Capabilities) -> None:
     table = Table(title=found.judge, title_justify="left", show_header=False, box=None, pad_edge=False)
     rows = (
         ("asked by", TIERS.get(found.tier, found.tier)),
-        ("keeps to a JSON schema", found.schema_enforced),
+        ("follows a JSON schema", found.schema_enforced),
         ("tool calls", found.tool_calls),
         ("token probabilities (--confidence)", found.probabilities),
-        ("same answer twice", found.repeatable),
-        ("tells tokens", found.token_counts),
-        ("first answer after", f"{found.seconds:.1f} s"),
-        ("spent on this check", f"{found.usage.calls} calls, {found.usage.input_tokens or 0} tokens in"),
+        ("repeatable answers", found.repeatable),
+        ("reports tokens", found.token_counts),
+        ("time to first reply", f"{found.seconds:.1f} s"),
+        ("cost of this check", f"{found.usage.calls} calls, {found.usage.input_tokens or 0} tokens in"),
     )
     for row in rows:
         table.add_row(*row)

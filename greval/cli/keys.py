@@ -11,7 +11,7 @@ from greval.cli.options import print_table
 from greval.errors import GrevalError
 from greval.serve.start import check_packages
 
-app = typer.Typer(help="Make, list and remove API keys of a server.", no_args_is_help=True)
+app = typer.Typer(help="Create, list and remove API keys of a server.", no_args_is_help=True)
 
 File = Annotated[Path, typer.Option("--file", envvar="GREVAL_KEYS", metavar="FILE", help="the file of keys")]
 DEFAULT = Path("keys.json")
@@ -25,7 +25,7 @@ def _group() -> None:
 
 @app.command("add")
 def add(
-    name: Annotated[str, typer.Argument(help="who has the key; it names the folder of its runs too")],
+    name: Annotated[str, typer.Argument(help="the owner of the key, and the name of the folder of its runs")],
     *,
     file: File = DEFAULT,
 ) -> None:

@@ -55,7 +55,7 @@ def check(
     """Check metric files: report all faults, and remarks on what makes judging unreliable."""
     files = [file for path in paths for file in (sorted(path.glob("*.yaml")) if path.is_dir() else [path])]
     if not files:
-        raise DefinitionError(f"{', '.join(map(str, paths))}: no metric file (*.yaml) is there")
+        raise DefinitionError(f"{', '.join(map(str, paths))}: no metric file (*.yaml) found")
     faults: list[str] = []
     for file in files:
         try:

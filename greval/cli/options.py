@@ -28,53 +28,58 @@ if TYPE_CHECKING:
 
 Cases = Annotated[str, typer.Argument(help="cases as .jsonl, .json, .csv, .tsv or .parquet, or - for stdin")]
 MetricNames = Annotated[
-    list[str], typer.Option("--metric", "-m", metavar="METRIC", help="a name or a file; may be given often")
+    list[str], typer.Option("--metric", "-m", metavar="METRIC", help="a name or a file; repeatable")
 ]
 Limit = Annotated[
     int | None,
     typer.Option(
-        min=1, callback=lambda wanted: wanted and min(wanted, sys.maxsize), help="judge the first N cases only"
+        min=1, callback=lambda wanted: wanted and min(wanted, sys.maxsize), help="judge only the first N cases"
     ),
 ]
 AllRows = Annotated[
-    bool, typer.Option("--all", help="count the rows too that do not belong to the last plan, such as of old answers")
+    bool,
+    typer.Option("--all", help="also count rows that do not belong to the last plan, such as those of old answers"),
 ]
-Repeats = Annotated[int, typer.Option(min=1, help="judge each case so often; the majority or the mean counts")]
-MethodName = Annotated[str | None, typer.Option(help="the method's name, where the cases do not tell it")]
+Repeats = Annotated[
+    int, typer.Option(min=1, help="the number of times that each case is judged; the majority or the mean counts")
+]
+MethodName = Annotated[str | None, typer.Option(help="the method of the cases that do not name one")]
 JudgeName = Annotated[
     str | None,
     typer.Option(
         "--judge", envvar="GREVAL_JUDGE", metavar="MODEL", help="openai:MODEL, local, local:NAME or PROVIDER:MODEL"
     ),
 ]
-By = Annotated[
-    list[str] | None, typer.Option("--by", metavar="TAG", help="group by a tag or by method; may be given often")
-]
+By = Annotated[list[str] | None, typer.Option("--by", metavar="TAG", help="group by a tag or by method; repeatable")]
 Show = Annotated[int, typer.Option(min=0, metavar="N", help="show N verdicts with their reasons")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="no progress, no report")]
 Folders = Annotated[
     list[Path] | None,
-    typer.Option("--library", metavar="DIR", help="a folder with metric files of your own; may be given often"),
+    typer.Option("--library", metavar="DIR", help="a folder with metric files of your own; repeatable"),
 ]
 AnnotationFiles = Annotated[
     list[Path] | None,
     typer.Option(
-        metavar="FILE", help="CSV or JSON lines of annotations, may be given often; else those in the run's folder"
+        metavar="FILE", help="a CSV or JSON lines file of annotations, repeatable; by default those in the run folder"
     ),
 ]
-Concurrency = Annotated[int | None, typer.Option(min=1, help="how many calls are in flight at most")]
-Level = Annotated[float, typer.Option(metavar="SHARE", help="of the intervals")]
-ReportFormat = Annotated[Literal["table", "json"], typer.Option("--format", help="for people or for programs")]
+Concurrency = Annotated[int | None, typer.Option(min=1, help="the maximum number of concurrent calls")]
+Level = Annotated[float, typer.Option(metavar="SHARE", help="the confidence level of the intervals")]
+ReportFormat = Annotated[
+    Literal["table", "json"], typer.Option("--format", help="a table for people, or JSON for programs")
+]
 RunFolder = Annotated[Path, typer.Argument(help="a run folder")]
 OtherTags = Annotated[
     list[str] | None,
-    typer.Option("--by", metavar="TAG", help="also by each value of a tag; given often: each combination"),
+    typer.Option("--by", metavar="TAG", help="also by each value of a tag; repeatable, for each combination"),
 ]
 
-DryRun = Annotated[bool, typer.Option("--dry-run", help="say what it would ask at most, and ask nothing")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="forecast the maximum number of calls without any call")]
 Depth = Annotated[
     ReasonDepth | None,
-    typer.Option("--reason-depth", help="how much the judge writes for each verdict; by default what each metric says"),
+    typer.Option(
+        "--reason-depth", help="how much the judge writes for each verdict; by default as each metric defines"
+    ),
 ]
 FILE_WIDTH = 160
 
@@ -87,18 +92,25 @@ class JudgeOptions(NamedTuple):
     ] = None
     temperature: Annotated[float, typer.Option(help="the judge's sampling temperature")] = 0.0
     seed: Annotated[int | None, typer.Option(help="the judge's random seed")] = None
-    timeout: Annotated[float, typer.Option(metavar="SECONDS", help="how long one call may take")] = 60.0
-    max_tokens: Annotated[int | None, typer.Option(help="the longest answer of the judge, in tokens")] = None
-    max_items: Annotated[int | None, typer.Option(help="the most chunks or triples judged in one call")] = None
-    structured: Annotated[Structured, typer.Option("--structured", help="how the answer is asked for")] = "auto"
+    timeout: Annotated[float, typer.Option(metavar="SECONDS", help="the timeout of one call")] = 60.0
+    max_tokens: Annotated[int | None, typer.Option(help="the maximum length of a reply of the judge, in tokens")] = None
+    max_items: Annotated[
+        int | None, typer.Option(help="the maximum number of chunks or triples judged in one call")
+    ] = None
+    structured: Annotated[Structured, typer.Option("--structured", help="how answers are structured")] = "auto"
     reason: Annotated[
-        ReasonPosition, typer.Option("--reason", help="where the reason stands in the judge's answer")
+        ReasonPosition,
+        typer.Option("--reason", help="the place of the reason in the judge's answer, before or after the value"),
     ] = "before"
     reason_depth: Depth = None
     confidence: Annotated[bool, typer.Option("--confidence", help="ask for the probability of each verdict")] = False
-    max_retries: Annotated[int, typer.Option(min=0, help="how often a call is made again that may pass")] = 6
-    requests_per_minute: Annotated[float | None, typer.Option(metavar="N", help="the provider's limit of calls")] = None
-    tokens_per_minute: Annotated[float | None, typer.Option(metavar="N", help="the provider's limit of tokens")] = None
+    max_retries: Annotated[int, typer.Option(min=0, help="the maximum number of retries of a transient failure")] = 6
+    requests_per_minute: Annotated[
+        float | None, typer.Option(metavar="N", help="the provider's rate limit in calls")
+    ] = None
+    tokens_per_minute: Annotated[
+        float | None, typer.Option(metavar="N", help="the provider's rate limit in tokens")
+    ] = None
 
     def create_judge(self, name: str | None) -> Judge:
         """Create the judge of this name.
@@ -122,14 +134,13 @@ class CapOptions(NamedTuple):
     """What ends a run early, and the prices that its cost is computed with."""
 
     max_calls: Annotated[
-        int | None, typer.Option(min=1, help="stop when the run has made N calls, by all commands")
+        int | None, typer.Option(min=1, help="stop after N calls of the run, counted over all commands")
     ] = None
     max_cost: Annotated[
-        float | None, typer.Option(min=0, metavar="USD", help="stop before the run costs more, by all commands")
+        float | None,
+        typer.Option(min=0, metavar="USD", help="stop before the run costs more, counted over all commands"),
     ] = None
-    prices: Annotated[Path | None, typer.Option(metavar="FILE", help="a price table of your own (docs/money.md)")] = (
-        None
-    )
+    prices: Annotated[Path | None, typer.Option(metavar="FILE", help="your own price table (docs/money.md)")] = None
 
     def read_prices(self) -> Prices | None:
         """Read the price table, or the one that greval finds by itself."""

@@ -15,17 +15,19 @@ if TYPE_CHECKING:
 
 
 def panel(  # noqa: PLR0913 - the options of a command
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="run folders over the same cases, one a judge")],
+    runs: Annotated[
+        list[Path], typer.Argument(metavar="RUN...", help="run folders on the same cases, one for each judge")
+    ],
     *,
-    metric: Annotated[str, typer.Option("--metric", "-m", metavar="METRIC", help="the metric that all judged by")],
+    metric: Annotated[str, typer.Option("--metric", "-m", metavar="METRIC", help="the metric that all judges used")],
     annotations: Annotated[
         list[Path] | None,
-        typer.Option(metavar="FILE", help="what people said, may be given often; else what the run folders hold"),
+        typer.Option(metavar="FILE", help="a file of annotations, repeatable; by default those in the run folders"),
     ] = None,
     by: By = None,
     combine: Annotated[
         Literal["majority", "median", "mean"] | None,
-        typer.Option(help="the panel's verdict; default: majority of categories, median of numbers"),
+        typer.Option(help="the panel's verdict; by default the majority of categories, the median of numbers"),
     ] = None,
     treat_as: TreatAs = None,
     level: Level = 0.95,

@@ -48,11 +48,12 @@ def probe(  # noqa: PLR0913 - the options of a command
     ] = None,
     judge: JudgeName = None,
     checks: Annotated[
-        str | None, typer.Option(metavar="NAMES", help="as repeats,padded,injected; all that fit the metric by default")
+        str | None,
+        typer.Option(metavar="NAMES", help="names such as repeats,padded,injected; by default all that fit the metric"),
     ] = None,
-    limit: Annotated[int, typer.Option(min=1, help="probe on the first N cases that fit")] = 20,
-    mutants: Annotated[int, typer.Option(min=1, help="the variants of each check that are made of a case")] = 1,
-    repeats: Annotated[int, typer.Option(min=1, help="how often the unchanged cases are judged")] = 3,
+    limit: Annotated[int, typer.Option(min=1, help="probe only the first N cases that fit")] = 20,
+    mutants: Annotated[int, typer.Option(min=1, help="the number of variants of each case for each check")] = 1,
+    repeats: Annotated[int, typer.Option(min=1, help="the number of times that the unchanged cases are judged")] = 3,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", metavar="RUN", help="the run folder; runs/probe-METRIC by default")
     ] = None,
@@ -63,7 +64,7 @@ def probe(  # noqa: PLR0913 - the options of a command
     dry_run: DryRun = False,
     fail_under: Annotated[
         float | None,
-        typer.Option(min=0, max=1, metavar="RATE", help="exit with 1 where the kill rate of a check is below"),
+        typer.Option(min=0, max=1, metavar="RATE", help="exit with 1 if the kill rate of a check is lower"),
     ] = None,
     show: Annotated[int, typer.Option(min=0, metavar="N", help="show N mutants that were not caught")] = 5,
     quiet: Quiet = False,
@@ -135,5 +136,5 @@ def _exit_with_status(found: Probe, fail_under: float | None) -> None:
     if found.why or found.failures or found.unread:
         raise typer.Exit(STOPPED if found.why == ASKED else FAILED)
     if fail_under is not None and not found.measured:
-        typer.echo(f"no check has a kill rate to hold against {fail_under:g}", err=True)
+        typer.echo(f"no check has a kill rate to compare with {fail_under:g}", err=True)
         raise typer.Exit(MISSED)

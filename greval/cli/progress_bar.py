@@ -151,7 +151,7 @@ def stop_on_signals() -> asyncio.Event:
         for number in STOP_SIGNALS:
             loop.remove_signal_handler(number)
             signal.signal(number, signal.SIG_DFL)
-        sys.stderr.write("stopping: what is in flight is finished and kept; once more stops at once\n")
+        sys.stderr.write("stopping: calls in flight are finished and kept; press Ctrl-C again to stop immediately\n")
 
     for number in STOP_SIGNALS:
         loop.add_signal_handler(number, handle_first)
@@ -163,7 +163,7 @@ def describe_stop(why: str) -> str:
 
     Example:
         >>> describe_stop("it was asked to stop")
-        'stopped: it was asked to stop; what was judged is kept, run the same command again to go on'
+        'stopped: it was asked to stop; the results so far are kept, run the same command again to go on'
     """
     again = "" if RAISE_CAP_HINT in why else ", run the same command again to go on"
-    return f"stopped: {why}; what was judged is kept{again}"
+    return f"stopped: {why}; the results so far are kept{again}"

@@ -40,16 +40,16 @@ def results(
     *,
     form: Annotated[
         Literal["jsonl", "csv", "parquet"],
-        typer.Option("--format", help="jsonl: one result a line; the others: one judgement a row"),
+        typer.Option("--format", help="jsonl has one result a line, the others have one judgement a row"),
     ] = "jsonl",
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="FILE", help="write here instead of printing")
+        Path | None, typer.Option("--out", "-o", metavar="FILE", help="write to this file instead of stdout")
     ] = None,
     all_rows: AllRows = False,
 ) -> None:
     """Print the rows of a run, the newest of each sample, method and metric."""
     if form == "parquet" and out is None:
-        raise typer.BadParameter("parquet is no text: give a file with -o FILE")
+        raise typer.BadParameter("parquet needs a file: add -o FILE")
     with Store.open(run, all_rows=all_rows) as store, _translate_write_errors(out), ExitStack() as opened:
         if form == "parquet" and out:
             write_parquet(store.lines(), out, store.layout())
@@ -80,4 +80,4 @@ def merge(
     from greval.runs.merging import merge as take_over
 
     done = take_over(out, runs)
-    typer.echo(f"{done.folder}: {done.rows:,} rows taken over, {done.known:,} were there; greval report {done.folder}")
+    typer.echo(f"{done.folder}: {done.rows:,} rows copied, {done.known:,} existed; greval report {done.folder}")

@@ -29,41 +29,41 @@ def _megabytes(name: str, help: str) -> Any:  # noqa: A002, ANN401 - as above
 class LimitOptions(NamedTuple):
     """The limits of the server, by the names of `ServerLimits`."""
 
-    calls: Annotated[int, _limit("calls", "the judge's calls in flight, of all clients")] = DEFAULTS.calls
-    waiting: Annotated[int, _limit("waiting", "the requests that may wait for them")] = DEFAULTS.waiting
-    rate: Annotated[int, _limit("rate", "the requests of one key a minute")] = DEFAULTS.rate
-    seconds: Annotated[int, _limit("request_timeout", "how long one request may take", "SECONDS")] = int(
-        DEFAULTS.seconds
-    )
+    calls: Annotated[int, _limit("calls", "the maximum number of concurrent calls, for all clients")] = DEFAULTS.calls
+    waiting: Annotated[int, _limit("waiting", "the maximum number of requests that wait for a call")] = DEFAULTS.waiting
+    rate: Annotated[int, _limit("rate", "the maximum number of requests of one key per minute")] = DEFAULTS.rate
+    seconds: Annotated[int, _limit("request_timeout", "the timeout of one request", "SECONDS")] = int(DEFAULTS.seconds)
     patience: Annotated[
-        int, _limit("patience", "how long a client may send or read nothing within a request", "SECONDS")
+        int, _limit("patience", "the maximum time without sent or received data within a request", "SECONDS")
     ] = int(DEFAULTS.patience)
-    body: Annotated[int, _megabytes("max_body", "the largest body of a request")] = DEFAULTS.body // MEGABYTE
-    upload: Annotated[int, _megabytes("max_upload", "the largest data set")] = DEFAULTS.upload // MEGABYTE
-    held: Annotated[int, _megabytes("max_held", "the bodies in memory at once")] = DEFAULTS.held // MEGABYTE
-    batch: Annotated[int, _limit("max_batch", "the cases of one request")] = DEFAULTS.batch
-    items: Annotated[int, _limit("max_items", "the chunks or triples of one case")] = DEFAULTS.items
-    text: Annotated[int, _limit("max_text", "the letters of one text")] = DEFAULTS.text
-    depth: Annotated[int, _limit("max_depth", "how deep JSON may be nested")] = DEFAULTS.depth
+    body: Annotated[int, _megabytes("max_body", "the maximum size of a request's body")] = DEFAULTS.body // MEGABYTE
+    upload: Annotated[int, _megabytes("max_upload", "the maximum size of a data set")] = DEFAULTS.upload // MEGABYTE
+    held: Annotated[int, _megabytes("max_held", "the maximum size of all bodies in memory")] = DEFAULTS.held // MEGABYTE
+    batch: Annotated[int, _limit("max_batch", "the maximum number of cases in a request")] = DEFAULTS.batch
+    items: Annotated[int, _limit("max_items", "the maximum number of chunks or triples in a case")] = DEFAULTS.items
+    text: Annotated[int, _limit("max_text", "the maximum number of characters in a text")] = DEFAULTS.text
+    depth: Annotated[int, _limit("max_depth", "the maximum nesting depth of JSON")] = DEFAULTS.depth
 
 
 @expand_groups
 def serve(  # noqa: PLR0913 - the options of a command
     *,
     host: Annotated[str, typer.Option(envvar="GREVAL_HOST", help="the address to listen on")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(envvar="GREVAL_PORT", min=0, max=65535, help="0 takes a free one")] = 8000,
+    port: Annotated[
+        int, typer.Option(envvar="GREVAL_PORT", min=0, max=65535, help="the port to listen on; 0 takes a free one")
+    ] = 8000,
     judge: Annotated[
         list[str] | None,
         typer.Option(
             envvar="GREVAL_JUDGE",
             metavar="[NAME=]MODEL",
-            help="a judge that clients may choose, the first is the default; may be given often",
+            help="a judge that clients may choose, repeatable; the first is the default",
         ),
     ] = None,
     settings: Annotated[JudgeOptions, SETTINGS],
     library: Annotated[
         list[Path] | None,
-        typer.Option(envvar="GREVAL_LIBRARY", metavar="DIR", help="a folder of metric files; may be given often"),
+        typer.Option(envvar="GREVAL_LIBRARY", metavar="DIR", help="a folder of metric files; repeatable"),
     ] = None,
     runs: Annotated[
         Path, typer.Option(envvar="GREVAL_RUNS", metavar="DIR", help="the folder of runs and data sets")
@@ -72,7 +72,7 @@ def serve(  # noqa: PLR0913 - the options of a command
         Path | None,
         typer.Option(envvar="GREVAL_KEYS", metavar="FILE", help="the file of API keys, made by greval keys add"),
     ] = None,
-    workers: Annotated[int, _limit("workers", "how many processes serve")] = 1,
+    workers: Annotated[int, _limit("workers", "the number of server processes")] = 1,
     limits: LimitOptions,
 ) -> None:
     """Serve metrics over HTTP: REST, LangServe and a web page. Without keys, for this machine only."""

@@ -44,8 +44,8 @@ BATCH_FOLDER = "batch"
 CASES_FILE = "cases.jsonl"
 REQUESTS_FILE = "requests.jsonl"
 PLAN_FILE = "plan.json"
-QUEUED = "its question is in the next batch"
-UNANSWERED = "its answer has not come yet"
+QUEUED = "its request is in the next batch"
+UNANSWERED = "its reply is not available yet"
 DISCOUNT = 0.5
 """The price of a batch relative to single calls. OpenAI, Anthropic and Google charge half."""
 CONCURRENCY = 64
@@ -98,7 +98,9 @@ async def submit(
         JudgeUnavailableError: If the provider does not accept the batch.
     """
     if judge.local or not judge.model.startswith("openai:"):
-        raise JudgeError(f"{judge.label}: only openai:MODEL can be asked in batches")
+        raise JudgeError(
+            f"{judge.label}: expected openai:MODEL, because only OpenAI-compatible servers have a batch endpoint"
+        )
     folder = Path(out) / BATCH_FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     whole = set_reason_depth(add_dependencies(metrics), reason_depth)
@@ -111,7 +113,7 @@ async def submit(
     if (folder / PLAN_FILE).is_file():
         known = _read_plan(folder)
         if waiting := [batch for batch in known.sent if batch not in known.collected]:
-            raise JudgeError(f"{out}: {', '.join(waiting)} is out; greval batch collect {out} comes first")
+            raise JudgeError(f"{out}: {', '.join(waiting)} is not collected yet; run greval batch collect {out} first")
         plan = plan.model_copy(update={"sent": known.sent, "collected": known.collected})
     unread = _write_cases(cases, folder / CASES_FILE)
     sent = await _submit_requests(plan, Path(out))
@@ -261,10 +263,8 @@ def _read_plan(folder: Path) -> BatchPlan:
     try:
         return BatchPlan.model_validate_json((folder / PLAN_FILE).read_text(encoding="utf-8"))
     except (OSError, ValidationError) as error:
-        message = (
-            f"{folder.parent}: no batch was sent from here; greval batch submit CASES -m METRIC -o {folder.parent}"
-        )
-        raise JudgeError(message) from error
+        command = f"greval batch submit CASES -m METRIC -o {folder.parent}"
+        raise JudgeError(f"{folder.parent}: no batch was submitted from this folder; run {command}") from error
 
 
 def _write_plan(folder: Path, plan: BatchPlan) -> None:

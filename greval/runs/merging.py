@@ -44,7 +44,7 @@ def merge(out: str | Path, runs: Sequence[str | Path], *, metrics: Collection[st
     """
     folders = [Path(run) for run in runs]
     if len({folder.resolve() for folder in (*folders, Path(out))}) <= len(folders):
-        message = f"{out}: give each run once, and another folder for the merged one"
+        message = f"{out}: expected each run once, and another folder for the merged run"
         raise StoreError(message)
     with ExitStack() as opened:
         stores = [opened.enter_context(Store.open(folder)) for folder in folders]

@@ -210,9 +210,9 @@ class RayDriver:
             raise (cause if isinstance(cause, GrevalError) else error) from None
         self._lost[number] += 1
         if self._lost[number] > MAX_LOST_WORKERS:
-            raise StoreError(f"shard {number} lost its worker {MAX_LOST_WORKERS} times; the same call goes on: {error}")
+            raise StoreError(f"shard {number} lost its worker {MAX_LOST_WORKERS} times; the same call resumes: {error}")
         if self._stop_reason is None:
-            logging.getLogger("greval").warning("shard %s lost its worker; it goes on in another one", number)
+            logging.getLogger("greval").warning("shard %s lost its worker and continues on another", number)
             self._waiting.appendleft(number)
 
     def _stop_shards(self, why: str) -> None:
@@ -278,9 +278,9 @@ def _divide_budget(options: EvaluateOptions, shards: int) -> EvaluateOptions:
     """
     calls, cost = options.get("max_calls"), options.get("max_cost")
     if unfit := UNSUPPORTED_OPTIONS & options.keys():
-        raise DataError(f"{', '.join(sorted(unfit))}: has no meaning for a run on a cluster; leave it out")
+        raise DataError(f"{', '.join(sorted(unfit))}: not supported on a cluster; omit it")
     if shards < 1 or (calls is not None and calls < shards):
-        raise DataError(f"{shards} shards: give one at least, and no more than max_calls, which is divided among them")
+        raise DataError(f"{shards} shards: expected at least one, and at most max_calls, which is divided among them")
     given = {name: value for name, value in options.items() if name not in {"deadline", "on_progress"}}
     given |= {} if calls is None else {"max_calls": calls // shards}
     given |= {} if cost is None else {"max_cost": cost / shards}
@@ -291,7 +291,7 @@ def _check_shard_count(out: Path, shards: int) -> None:
     """Raise an error if the run was begun with another number of shards."""
     begun = {path.name.rpartition("-of-")[2] for path in (out / SHARDS).glob("*-of-*")} - {str(shards)}
     if begun:
-        raise StoreError(f"{out}: was begun with shards={min(begun)}; go on with so many, or choose another folder")
+        raise StoreError(f"{out}: was begun with shards={min(begun)}; use this number, or choose another folder")
 
 
 @contextmanager

@@ -26,7 +26,7 @@ class Shard(Record):
     @model_validator(mode="after")
     def _check_number(self) -> Self:
         if self.number > self.count:
-            message = f"shard {self.number} of {self.count}: the first number is at most the second"
+            message = f"shard {self.number} of {self.count}: expected a number of at most {self.count}"
             raise ValueError(message)
         return self
 

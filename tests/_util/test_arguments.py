@@ -38,7 +38,7 @@ CASE = {"question": "Who?", "expected_answer": "Ada", "answer": "Ada"}
 METRIC = load_metric("correctness")
 LOADS = r"'correctness': is no metric; load\('correctness'\)"
 JUDGES = r"'openai:m': is no judge; give Judge\('openai:m'\)"
-SEVERAL = "cases: several are wanted, got {}; give them as read_cases"
+SEVERAL = "cases: expected several, got {}; pass them as read_cases"
 
 
 @pytest.fixture
@@ -62,11 +62,11 @@ def test_one_thing_in_place_of_cases(function, given, kind, judge, tmp_path):
 
 def test_one_thing_in_place_of_others(tmp_path):
     """A single metric, run or file is told where several are wanted, methods without names too."""
-    with pytest.raises(DataError, match=r"metrics: several are wanted, got ValueMetric"):
+    with pytest.raises(DataError, match=r"metrics: expected several, got ValueMetric"):
         evaluate([CASE], METRIC, ScriptedJudge([{}]), out=tmp_path)
-    with pytest.raises(DataError, match=r"runs: several are wanted, got str"):
+    with pytest.raises(DataError, match=r"runs: expected several, got str"):
         panel("runs/first", "correctness")
-    with pytest.raises(DataError, match=r"samples: several are wanted, got str"):
+    with pytest.raises(DataError, match=r"samples: expected several, got str"):
         collect("questions.jsonl", {"walk": str}, out=tmp_path / "responses.jsonl")
     with pytest.raises(DataError, match=SEVERAL.format("str")):
         audit("cases.jsonl")
@@ -87,7 +87,7 @@ def test_one_thing_in_place_of_others(tmp_path):
 )
 def test_several_runs_in_place_of_one(call, example):
     """A list of runs is told where one is wanted."""
-    with pytest.raises(DataError, match=f"run: one is wanted, got list; give it as {example}"):
+    with pytest.raises(DataError, match=f"run: expected one run, got list; pass it as {example}"):
         call(["a", "b"])
 
 
@@ -96,7 +96,7 @@ def test_a_run_in_place_of_its_results(tmp_path):
     run = evaluate([CASE], [load_metric("exact_match")], out=tmp_path)
     with Store.open(str(tmp_path)) as store:
         for wrong in (str(tmp_path), tmp_path, run, store):
-            with pytest.raises(DataError, match=r"results: several are wanted, got .*; give them as run.results\(\)"):
+            with pytest.raises(DataError, match=r"results: expected several, got .*; pass them as run.results\(\)"):
                 summarise(wrong)
         known = [load_metric("exact_match")]
         assert summarise(store.results(), known) == summarise(run.results(), known) == run.summary()

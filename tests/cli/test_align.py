@@ -124,7 +124,7 @@ def test_a_cap_stops_in_order_and_the_same_command_goes_on(scene):
     """Exit code 3 with the reason, and then the same command comes to its end."""
     stopped = scene("--max-calls", "20", code=3)
     assert "stopped: the cap of 20 calls is reached" in stopped.stderr
-    assert "what was judged is kept" in stopped.stderr
+    assert "the results so far are kept" in stopped.stderr
     assert "a higher cap goes on" in stopped.stderr
     assert "judgements were there from before" in scene().stdout
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from greval.cli.argilla import describe_pull, describe_push
-from greval.trust.argilla import PullResult, PushResult
-from greval.trust.argilla.pull import AnnotatorCounts
+from greval.trust.argilla.pull import AnnotatorCounts, PullResult
+from greval.trust.argilla.push import PushResult
 
 PUSHED = PushResult(
     dataset="d",
@@ -40,7 +40,7 @@ def test_a_push_reports_its_counts_and_its_page():
     [
         ({"sample": "random:50", "drawn": 50}, "50 of 1,200 drawn (random:50)"),
         ({"changed": 2}, "2 of them changed since they were pushed"),
-        ({"suggested": True}, "no fair measure of the judge"),
+        ({"suggested": True}, "not a fair measure of the judge"),
     ],
 )
 def test_what_a_push_adds_is_reported(fields, part):

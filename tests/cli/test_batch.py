@@ -30,13 +30,13 @@ def test_the_commands_send_tell_and_collect(tmp_path, monkeypatch):
     say = CliRunner()
     judged_by = ["--judge", "openai:fine", "--base-url", server.url]
     sent = say.invoke(app, ["batch", "submit", "cases.jsonl", "-m", "answer_quality", "-o", "run", *judged_by])
-    assert "3 requests are out" in sent.output, sent.output
+    assert "3 requests submitted" in sent.output, sent.output
     told = [say.invoke(app, ["batch", "status", "run"]).output for _ in range(4)]
     assert "completed, 3 of 3 answered" in told[-1]
     report = say.invoke(app, ["batch", "collect", "run"])
     assert report.exit_code == 0, report.output
     assert "answer_quality" in report.output
-    assert "no batch is out" in say.invoke(app, ["batch", "status", "run"]).output
+    assert "no batch is pending" in say.invoke(app, ["batch", "status", "run"]).output
     asyncio.run_coroutine_threadsafe(runner.cleanup(), loop).result()
     loop.call_soon_threadsafe(loop.stop)
     thread.join()
@@ -46,7 +46,7 @@ def test_the_commands_send_tell_and_collect(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("words", "part"),
     [
-        (("submit", "cases.jsonl", "-m", "answer_quality", "--judge", "local", "-o", "run"), "only openai:MODEL"),
+        (("submit", "cases.jsonl", "-m", "answer_quality", "--judge", "local", "-o", "run"), "expected openai:MODEL"),
         (("submit", "cases.jsonl", "-m", "answer_quality", "-o", "run"), "No judge is named"),
         (("submit", "cases.jsonl", "-m", "answer_quality", "--judge", "openai:m"), "--out"),
         (("status", "none"), "greval batch submit CASES -m METRIC -o none"),

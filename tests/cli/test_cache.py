@@ -16,6 +16,6 @@ def test_the_cache_is_shown_and_cleared(greval_says, fault_server, monkeypatch, 
         words = ["-m", "correctness", *judged_by(fault_server), "--cache", "-o", folder]
         assert greval_says("evaluate", "cases.jsonl", *words)[0] == 0
     assert fault_server.calls == len({body["messages"][-1]["content"] for body in fault_server.bodies})
-    assert f"{fault_server.calls} answers" in greval_says("cache", "show")[1]
-    assert f"{fault_server.calls} answers forgotten" in greval_says("cache", "clear")[1]
-    assert "0 answers" in greval_says("cache", "show")[1]
+    assert f"{fault_server.calls} replies" in greval_says("cache", "show")[1]
+    assert f"{fault_server.calls} replies deleted" in greval_says("cache", "clear")[1]
+    assert "0 replies" in greval_says("cache", "show")[1]

@@ -237,7 +237,7 @@ def test_stopped_and_run_again(folder):
     process = begin(folder, *words, held_after=5)
     wait_for(folder / "r.jsonl", 5, process)
     process.send_signal(signal.SIGINT)
-    while "stopping: what is in flight is finished and kept" not in process.stderr.readline():
+    while "stopping: calls in flight are finished and kept" not in process.stderr.readline():
         assert process.poll() is None
     (folder / "release").touch()
     _, err = process.communicate(timeout=SECONDS)

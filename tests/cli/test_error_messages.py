@@ -16,7 +16,7 @@ import pytest
 from framework_folder import CONFIG, ROWS, calls, make_folder
 from waiting import SECONDS
 
-from greval.cli import _format_unexpected_error
+from greval.cli import STOPPED, _format_unexpected_error
 from greval.cli.console import ReportConsole, escape_control_characters
 
 pytestmark = [pytest.mark.usefixtures("empty_folder"), pytest.mark.long]
@@ -186,7 +186,7 @@ def test_an_output_that_takes_no_more(greval_says, run):
         with Path("/dev/full").open("w") as full:
             done = subprocess.run([PROGRAM, *words], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
         assert done.returncode == 2
-        assert done.stderr == "the output: No space left on device; what was judged before is kept\n"
+        assert done.stderr == "the output: No space left on device; earlier results are kept\n"
 
 
 def test_ctrl_c_while_packages_load():
@@ -201,7 +201,8 @@ def test_ctrl_c_while_packages_load():
         said = asked.communicate(timeout=SECONDS)
         if asked.returncode:
             break
-    assert (said, asked.returncode) == (("", ""), -signal.SIGINT)
+    assert said == ("", "")
+    assert asked.returncode in {-signal.SIGINT, STOPPED}  # typer, which loads packages too, exits with the code
 
 
 @pytest.mark.parametrize("width", [20, 40, 80])
@@ -262,7 +263,7 @@ def test_a_method_that_takes_its_sample_for_a_text(greval_says):
     Path("mine.py").write_text("def ask(question):\n    return 'You ask: ' + question\n", encoding="utf-8")
     code, _, err = greval_says("collect", cases(), "--method", "mine.py:ask", "-o", "responses.jsonl")
     assert code == 3
-    assert "the text of the question is sample.question" in err
+    assert "its question is sample.question" in err
 
 
 def test_argilla_at_no_address(greval_says, run, monkeypatch):
@@ -286,15 +287,15 @@ def test_eval_dry_run(greval_says, fault_server):
     root = make_folder(Path("gt"), config, rows=[ROWS[0], ROWS[2]])
     code, out, _ = greval_says("eval", "--root", root, "--dry-run")
     assert code == 0
-    assert "to 2 questions: tog 2, bare 2" in out
-    assert "responses that are not there yet: 4" in out
+    assert "for 2 questions: tog 2, bare 2" in out
+    assert "responses not collected yet: 4" in out
     counts = {line.split()[0]: line.split()[1:5] for line in out.splitlines() if line.startswith("correctness")}
     assert counts == {"correctness": ["4", "0", "0", "4"]}
     assert (calls(root), fault_server.calls, [*root.glob("eval/*")]) == ([], 0, [root / "eval/qa.json"])
     assert greval_says("eval", "--root", root, "-q")[0] == 0
     asked = fault_server.calls
     out = greval_says("eval", "--root", root, "--dry-run")[1]
-    assert "to 2 questions: tog 0, bare 0" in out
+    assert "for 2 questions: tog 0, bare 0" in out
     assert "not there yet" not in out
     assert re.search(r"^all +0 +1\d +\d+ +0 ", out, re.MULTILINE)
     assert "tog 2, bare 2" in greval_says("eval", "--root", root, "--dry-run", "--no-resume")[1]
@@ -390,5 +391,7 @@ def test_an_output_that_has_no_such_letter(greval_says, judge):
 def test_what_nobody_foresaw():
     """A fault of greval itself is a line that says that nothing is lost and how to report it."""
     told = _format_unexpected_error(ValueError("odd"))
-    assert told.startswith("a fault of greval: ValueError: odd; what was judged before is kept; greval --debug")
+    assert told.startswith(
+        "an internal error of greval: ValueError: odd; earlier results are kept; run it with --debug"
+    )
     assert "\n" not in told

@@ -137,7 +137,7 @@ def test_stopped_in_order(tmp_path, fault_server):
     process = subprocess.Popen([*command, "--concurrency", "2"], env=surroundings, stderr=subprocess.PIPE, text=True)
     until(lambda: len(calls(folder)) >= 4 + 2)
     process.send_signal(signal.SIGINT)
-    while "stopping: what is in flight is finished" not in process.stderr.readline():
+    while "stopping: calls in flight are finished" not in process.stderr.readline():
         assert process.poll() is None
     (folder / "release").touch()
     _, told = process.communicate(timeout=SECONDS)

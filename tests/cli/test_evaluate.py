@@ -144,7 +144,7 @@ def test_quiet_tells_only_what_is_missing(greval_says, fault_server):
     fault_server.plan = [ok(), error(400)]
     write("cases.jsonl", [case(1), case(2), {"id": "q3", "answer": 3}])
     words = ["evaluate", "cases.jsonl", "-m", "correctness", *judged_by(fault_server), "--quiet"]
-    told = "1 judgement failed, 1 unreadable row; greval report runs/cases says why\n"
+    told = "1 judgement failed, 1 unreadable row; greval report runs/cases shows why\n"
     assert greval_says(*words) == (3, "", told)
     fault_server.plan = ok()
     write("cases.jsonl", [case(1), case(2)])

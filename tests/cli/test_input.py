@@ -25,7 +25,7 @@ def test_gold_of_a_file_of_its_own_is_joined_and_its_faults_are_told(greval_says
     assert "min 0.5, median 0.5, max 0.5" in printed
     code, _, told = greval_says(*command, "--gold", "slip.jsonl")
     assert code == 2
-    assert "slip.jsonl:1: names no gold" in told
+    assert "slip.jsonl:1: has no gold" in told
     assert "slip.jsonl:2: " in told
 
 
@@ -80,9 +80,9 @@ def test_gold_of_no_case_is_an_error(files, tmp_path):
 def test_a_walk_given_as_gold_names_its_option(files):
     """A log of walks in the place of gold leads to --traversal, and gold in the place of a walk to its fields."""
     gold, walks = files
-    with pytest.raises(DataError, match=r"names no gold; .*--traversal"):
+    with pytest.raises(DataError, match=r"has no gold; .*--traversal"):
         open_rows(gold=[walks])
-    with pytest.raises(DataError, match="holds no walk; its fields are start_nodes"):
+    with pytest.raises(DataError, match="has no traversal; expected the fields start_nodes"):
         open_rows(traversals=[gold])
 
 

@@ -17,9 +17,9 @@ def test_judge_check_prints_findings(greval_says, fault_server):
     assert code == 0
     assert fault_server.calls == 4
     assert re.search(r"asked by +native JSON schema", out)
-    assert re.search(r"keeps to a JSON schema +yes", out)
+    assert re.search(r"follows a JSON schema +yes", out)
     assert re.search(r"tool calls +yes", out)
-    assert re.search(r"spent on this check +4 calls, 400 tokens in", out)
+    assert re.search(r"cost of this check +4 calls, 400 tokens in", out)
 
 
 def test_judge_check_of_a_dead_port(greval_says):

@@ -103,7 +103,7 @@ def test_a_threshold_that_is_missed_ends_with_1(words, fault_server):
 def test_nothing_measured_is_no_pass(words):
     """A threshold is not met by checks that were not made."""
     done = told(words("right.yaml", "--fail-under", "0.8", "--checks", "item_order"), code=1)
-    assert "no check has a kill rate to hold against 0.8" in done.stderr
+    assert "no check has a kill rate to compare with 0.8" in done.stderr
 
 
 @pytest.mark.long

@@ -83,7 +83,7 @@ def test_shards_are_merged_once(greval_says, fault_server):
     for shard in ("1/2", "2/2"):
         words = ["-m", "correctness", *judged_by(fault_server), "--shard", shard, "-o", f"part-{shard[0]}"]
         assert greval_says("evaluate", "cases.jsonl", *words)[0] == 0
-    assert "6 rows taken over, 0 were there" in greval_says("merge", "all", "part-1", "part-2")[1]
-    assert "0 rows taken over, 6 were there" in greval_says("merge", "all", "part-1", "part-2")[1]
+    assert "6 rows copied, 0 existed" in greval_says("merge", "all", "part-1", "part-2")[1]
+    assert "0 rows copied, 6 existed" in greval_says("merge", "all", "part-1", "part-2")[1]
     assert len(greval_says("results", "all")[1].splitlines()) == 6
     assert greval_says("merge", "other", "nobody")[0] == 2

@@ -79,8 +79,8 @@ def test_a_log_is_joined_by_the_method_that_it_names():
         ),
         (["--by", "knid"], "--by: no tag 'knid' is there; did you mean kind?"),
         (["--by", "zzz"], "--by: no tag 'zzz' is there; known: kind, method"),
-        (["--gold", "logs.json"], "names no gold; fields of it are essential_docs"),
-        (["--traversal", "paths.json"], "holds no walk; its fields are start_nodes"),
+        (["--gold", "logs.json"], "has no gold; expected one of the fields essential_docs"),
+        (["--traversal", "paths.json"], "has no traversal; expected the fields start_nodes"),
     ],
 )
 def test_what_fits_no_case_is_an_error_before_anything_is_judged(options, told, stdin):

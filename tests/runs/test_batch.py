@@ -151,7 +151,7 @@ async def test_a_batch_that_is_out_is_collected_first(server, judge, tmp_path):
 
 async def test_what_has_no_batch_endpoint_is_told(tmp_path):
     """The embedded model cannot be asked in batches, and a folder without a batch says how to send one."""
-    with pytest.raises(JudgeError, match="only openai:MODEL"):
+    with pytest.raises(JudgeError, match="expected openai:MODEL"):
         await submit(cases(1), [TONE], Judge("local"), out=tmp_path)
     with pytest.raises(JudgeError, match="greval batch submit"):
         await collect(tmp_path / "none")

@@ -66,7 +66,7 @@ def test_a_run_is_given_once_and_is_not_the_target(runs, tmp_path, given_twice):
     """A folder twice, or as its own target, is refused before anything is written."""
     first, *_ = runs
     out = tmp_path / "all" if given_twice else first
-    with pytest.raises(StoreError, match="give each run once, and another folder for the merged one"):
+    with pytest.raises(StoreError, match="expected each run once, and another folder for the merged run"):
         merge(out, [first, first] if given_twice else [first])
     assert not (tmp_path / "all").exists()
 

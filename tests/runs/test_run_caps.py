@@ -147,8 +147,8 @@ def test_the_command_line_says_the_same_in_forecast_message_and_help(fault_serve
     assert "run the same command again" not in done.stderr
     for name in ("evaluate", "eval", "align", "probe"):
         told = re.sub(r"\s+", " ", invoke(app, [name, "--help"]).stdout)
-        assert "stop when the run has made N calls, by all commands" in told
-        assert "stop before the run costs more, by all commands" in told
+        assert "stop after N calls of the run, counted over all commands" in told
+        assert "stop before the run costs more, counted over all commands" in told
 
 
 TONE_FILE = """\

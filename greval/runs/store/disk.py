@@ -100,13 +100,13 @@ def prepare_tables(database: sqlite3.Connection, folder: Path, *, write: bool) -
     if write and not tables:
         database.executescript(f"BEGIN; {TABLES} PRAGMA user_version={LAYOUT_VERSION}; COMMIT")
     elif not tables:
-        message = f"{folder}: the run there never began; run greval evaluate with -o {folder} again"
+        message = f"{folder}: the run was never started; run greval evaluate with -o {folder} again"
         raise StoreError(message)
     elif layout == LAYOUT_VERSION_WITHOUT_PLANS:
         database.executescript(UPGRADE)
     elif layout != LAYOUT_VERSION:
         message = (
-            f"{folder / FILE}: its tables are of another version of greval (layout {layout}, this one "
+            f"{folder / FILE}: written by another version of greval (layout {layout}, this one "
             f"reads {LAYOUT_VERSION}); choose another folder with -o, or read it with the version that wrote it"
         )
         raise StoreError(message)

@@ -313,7 +313,7 @@ def test_a_run_is_diagnosed_by_its_folder(run):
     again = Run(run, Progress())
     assert rows == [*diagnose_run(run)] == [*diagnose_run(str(run))] == [*diagnose_run(again)]
     assert len(rows) == 5
-    with pytest.raises(DataError, match=r"run: one is wanted, got list; give it as its folder"):
+    with pytest.raises(DataError, match=r"run: expected one run, got list; pass it as its folder"):
         diagnose_run([run])
     with pytest.raises(StoreError, match="no run is there"):
         diagnose_run("absent")
@@ -397,7 +397,7 @@ def test_the_command_shows_the_cases_of_a_cause(run, index, says):
     assert "q3 (" not in out
     code, out, _ = says(run, "--show", "not reachd")
     assert code == 2
-    assert "is it 'not reached'?" in " ".join(out.split())
+    assert "did you mean 'not reached'?" in " ".join(out.split())
 
 
 def test_the_command_gives_json(run, index, says):

@@ -381,7 +381,7 @@ def test_a_run_that_never_began_says_so(tmp_path):
     """A log without tables, as a full disk leaves it, is told from one of another version; a new run takes it."""
     sqlite3.connect(tmp_path / FILE).close()
     (tmp_path / FILE).touch()
-    with pytest.raises(StoreError, match="never began"):
+    with pytest.raises(StoreError, match="was never started"):
         Store.open(tmp_path)
     with Store.create(tmp_path) as store:
         store.append("k", row())

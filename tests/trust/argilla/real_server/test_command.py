@@ -35,10 +35,10 @@ def test_what_the_commands_print(owner, tmp_path):
     run = judged(tmp_path / "run", TONE, 9)
     words = ["push", run, "-m", "tone", "--dataset", "d", "--workspace", owner.workspace, "--sample", "random:4"]
     first = said(*words)
-    assert f"d in workspace {owner.workspace}: things judged by tone, 4 of 9 drawn (random:4)" in first
-    assert "4 records added, 0 were there" in first
+    assert f"d in workspace {owner.workspace}: items judged by tone, 4 of 9 drawn (random:4)" in first
+    assert "4 records added, 0 existed" in first
     assert f"people answer at {owner.url}/dataset/" in first
-    assert "0 records added, 4 were there" in said(*words)
+    assert "0 records added, 4 existed" in said(*words)
 
     person = owner.person()
     submitted, edited, draft, _ = owner.records("d")
@@ -59,7 +59,7 @@ def test_suggestions_and_changes_are_told(owner, tmp_path):
     """A push with verdicts filled in warns of them; one of changed texts says so, and so does the pull."""
     run = judged(tmp_path / "run", TONE, 3)
     words = ["push", run, "-m", "tone", "--dataset", "d", "--workspace", owner.workspace, "--with-suggestions"]
-    assert "no fair measure of the judge" in said(*words)
+    assert "not a fair measure of the judge" in said(*words)
     person = owner.person()
     owner.answer(person, owner.records("d")[0], "submitted", "Plain")
     judged(run, TONE, 3, word="was")
