@@ -1,35 +1,24 @@
 """Tests of the join of annotations with judgements."""
 
-from agreed_runs import FAILED, GRADED, METRICS, said, write, write_chunks
+import pytest
+from agreed_runs import FAILED, GRADED, METRICS, YES_NO, said, write, write_chunks
+from hypothesis import given
 from hypothesis import strategies as st
 
+from greval.errors import DataError
 from greval.records.annotation import Annotation
+from greval.records.result import Judgement
 from greval.runs.store import Store
-from greval.trust.annotations.matching import match_annotations
+from greval.trust.annotations.matching import (
+    AnnotatedItem,
+    check_tags,
+    fill_in_method,
+    group_items,
+    match_annotations,
+    place_annotations,
+)
 
 SCALES = {name: metric.scale for name, metric in METRICS.items()}
-
-
-texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12)
-
-
-rows = st.lists(
-    st.builds(
-        Annotation,
-        sample_id=texts,
-        method=st.just("") | texts,
-        metric=texts,
-        item=st.none() | texts,
-        annotator=texts,
-        status=st.sampled_from(["submitted", "draft", "discarded", "pending"]),
-        value=texts,
-        comment=st.none() | texts,
-        weight=st.floats(0.01, 1e6),
-        stratum=st.none() | texts,
-        suggested=st.booleans(),
-    ),
-    max_size=6,
-)
 
 
 def test_things_are_matched_by_name(tmp_path):
@@ -73,3 +62,67 @@ def test_items_are_matched_by_their_id(tmp_path):
         found = match_annotations(store, "graded", rows, GRADED.scale)
     assert [(one.item, one.judgement.value) for one in found.things] == [("c1", "Partly")]
     assert found.strange == ("q0 (c7)",)
+
+
+def annotated(sample_id="q1", value="Yes", **fields):
+    """Build an annotation of the metric "right"."""
+    return Annotation(**{"sample_id": sample_id, "metric": "right", "annotator": "ana", "value": value, **fields})
+
+
+@pytest.mark.parametrize(
+    ("one", "reason", "fault"),
+    [
+        (annotated(), None, ""),
+        (annotated(content="seen"), None, ""),
+        (annotated(status="draft"), "unfinished", ""),
+        (annotated(value=None), "unfinished", "is submitted without a value; give one, or another status"),
+        (annotated(content="another"), "another_text", ""),
+        (annotated(value="Si"), "off_scale", "'Si'"),
+        (annotated("q2"), "not_judged", ""),
+        (annotated(item="c1"), "not_judged", ""),
+        (annotated("q2", value="Si", status="draft", content="another"), "not_judged", ""),
+        (annotated(value="Si", content="another"), "another_text", ""),
+    ],
+)
+def test_each_annotation_has_the_first_reason_why_it_does_not_count(one, reason, fault):
+    """Of several reasons the first in a fixed order is reported."""
+    key = ("q1", "", None)
+    (placed,) = place_annotations([one], {key}, {key: "seen"}, YES_NO.scale)
+    assert placed.reason == reason
+    assert fault in placed.fault
+    assert bool(placed.fault) is bool(fault)
+    assert placed.key == (one.sample_id, "", one.item)
+
+
+@given(st.lists(st.sampled_from(["", "walk", "local"]), max_size=6), st.sets(st.sampled_from(["walk", "local"])))
+def test_a_missing_method_is_filled_in_only_if_there_is_one(given_methods, methods):
+    """Methods that are named stay, whatever the run has."""
+    rows = fill_in_method([annotated(method=method) for method in given_methods], methods)
+    only = next(iter(methods)) if len(methods) == 1 else ""
+    assert [one.method for one in rows] == [method or only for method in given_methods]
+
+
+def items(*tags):
+    """Build an annotated item for each mapping of tags, of the methods m0, m1 and so on."""
+    judgement = Judgement(value="Yes", reason="r")
+    return [
+        AnnotatedItem(sample_id=f"q{n}", method=f"m{n % 2}", item=None, tags=each, judgement=judgement, values={})
+        for n, each in enumerate(tags)
+    ]
+
+
+def test_groups_are_a_partition_after_all_items():
+    """The first group has all items; the others have each item once, by name, also those without a tag."""
+    things = items({"kind": "b"}, {"kind": "a"}, {}, {"kind": "a"})
+    (name, whole), *groups = group_items(things, ["kind", "method"])
+    assert (name, [*whole]) == ("", things)
+    assert [name for name, _ in groups] == ["(none) · m0", "a · m1", "b · m0"]
+    assert sorted(one.sample_id for _, members in groups for one in members) == ["q0", "q1", "q2", "q3"]
+    assert [*group_items(things)] == [("", things)]
+
+
+def test_a_tag_that_no_item_has_is_an_error():
+    """The method is always known, a misspelt tag is named with the nearest one."""
+    check_tags(items({"kind": "a"}), ["method", "kind"], "runs/first")
+    with pytest.raises(DataError, match=r"'kin'.*kind"):
+        check_tags(items({"kind": "a"}), ["kin"], "runs/first")

@@ -1,0 +1,96 @@
+"""Tests of the figures of judge and people, against other packages."""
+
+from __future__ import annotations
+
+import krippendorff
+import numpy as np
+import pytest
+from agreed_runs import DEPTH, GRADED, RELEVANT
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import cohen_kappa_score, confusion_matrix
+
+from greval.records.result import Judgement
+from greval.stats.measured import MeasuredValue
+from greval.trust.agreement.figures import compute_judge_figures, compute_people_agreement, find_referees
+from greval.trust.agreement.value_pairs import pair_values
+from greval.trust.annotations.matching import AnnotatedItem
+
+
+def build_items(rows):
+    """Build items from the judge's value and the value of each annotator."""
+    return [
+        AnnotatedItem(
+            sample_id=f"q{n}",
+            method="",
+            item=None,
+            tags={},
+            judgement=Judgement(value=judge, reason="r"),
+            values=people,
+        )
+        for n, (judge, people) in enumerate(rows)
+    ]
+
+
+PAIRS = st.lists(st.tuples(st.sampled_from(RELEVANT), st.sampled_from(RELEVANT)), min_size=2, max_size=25)
+
+
+@settings(max_examples=25)
+@given(PAIRS)
+def test_the_confusion_matrix_and_kappa_are_those_of_scikit_learn(rows):
+    """People are the rows, the judge the columns; kappa is undefined if both always say the same."""
+    things = build_items([(judge, {"ana": person}) for judge, person in rows])
+    found = compute_judge_figures(pair_values(things, "majority"), things, GRADED.scale, level=0.95)
+    judge, people = zip(*rows, strict=True)
+    assert np.array_equal(found.confusion, confusion_matrix(people, judge, labels=RELEVANT))
+    assert [one.support for one in found.classes] == [people.count(name) for name in RELEVANT]
+    kappa = found.figures["kappa"]
+    if isinstance(kappa, MeasuredValue):
+        assert kappa.value == pytest.approx(cohen_kappa_score(people, judge, labels=RELEVANT))
+    else:
+        assert len({*people, *judge}) == 1
+
+
+@settings(max_examples=25)
+@given(st.lists(st.tuples(st.integers(1, 5), st.integers(1, 5), st.integers(1, 5)), min_size=3, max_size=15))
+def test_alpha_of_numbers_counts_the_judge_as_one_more_annotator(rows):
+    """It is Krippendorff's alpha for interval data of the three columns."""
+    things = build_items([(judge, {"ana": first, "bob": second}) for judge, first, second in rows])
+    found = compute_judge_figures(pair_values(things, "mean"), things, DEPTH.scale, level=0.95)
+    alpha = found.figures["alpha"]
+    if isinstance(alpha, MeasuredValue):
+        expected = krippendorff.alpha(np.array(rows, dtype=float).T, level_of_measurement="interval")
+        assert alpha.value == pytest.approx(expected)
+    else:
+        assert len({value for row in rows for value in row}) == 1
+
+
+def test_pairs_of_annotators_need_common_items():
+    """Without one the reason is given instead of figures."""
+    alone = compute_people_agreement(build_items([("Relevant", {"ana": "Relevant"})]), GRADED.scale, level=0.95)
+    assert alone.why.startswith("one annotator only")
+    apart = build_items([("Relevant", {"ana": "Relevant"}), ("Partly", {"bob": "Partly"})])
+    assert compute_people_agreement(apart, GRADED.scale, level=0.95).why.startswith("no two annotators")
+    both = build_items(
+        [("Relevant", {"ana": "Relevant", "bob": "Partly"}), ("Partly", {"ana": "Partly", "bob": "Partly"})]
+    )
+    (pair,) = compute_people_agreement(both, GRADED.scale, level=0.95).pairs
+    assert (pair.annotators, pair.n, pair.figures["accuracy"].value) == (("ana", "bob"), 2, 0.5)
+
+
+def test_only_the_most_frequent_pairs_are_listed():
+    """Of 15 pairs among six annotators ten are listed."""
+    people = {f"p{n}": "Relevant" for n in range(6)}
+    found = compute_people_agreement(
+        build_items([("Relevant", people), ("Partly", {"p0": "Partly"})]), GRADED.scale, level=0.9
+    )
+    assert (len(found.pairs), found.left_out) == (10, 5)
+
+
+def test_a_referee_is_asked_mostly_where_others_disagree():
+    """Whoever sees five items, four of them disputed, is named; with disputes everywhere nobody is."""
+    agreed = [("Relevant", {"ana": "Relevant", "bob": "Relevant"})] * 20
+    disputed = [("Relevant", {"ana": "Relevant", "bob": "Partly", "eve": "Partly"})] * 5
+    assert [*find_referees(build_items(agreed + disputed))] == ["eve"]
+    assert [*find_referees(build_items(disputed))] == []
+    assert [*find_referees(build_items(agreed + disputed[:4]))] == []

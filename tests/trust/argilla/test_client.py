@@ -1,0 +1,87 @@
+"""Tests of the client of an Argilla server."""
+
+from __future__ import annotations
+
+import pytest
+from argilla_stand_in import KEY
+
+from greval.errors import ArgillaError
+from greval.trust.argilla.client import ArgillaClient
+
+
+@pytest.mark.parametrize(
+    ("url", "key", "message"),
+    [
+        ("", "k", "no url of an Argilla server: set ARGILLA_API_URL"),
+        ("http://127.0.0.1:1", " ", "no key of an Argilla server: set ARGILLA_API_KEY"),
+        ("ftp://127.0.0.1", "k", "ftp://127.0.0.1: .*http"),
+        ("http://127.0.0.1:1", "schlüssel\u2603", "cannot be used"),
+    ],
+)
+def test_a_wrong_setting_is_refused_before_any_request(monkeypatch, url, key, message):
+    """The error names the variable to set."""
+    monkeypatch.delenv("ARGILLA_API_URL", raising=False)
+    monkeypatch.delenv("ARGILLA_API_KEY", raising=False)
+    with pytest.raises(ArgillaError, match=message):
+        ArgillaClient(url, key)
+
+
+def test_settings_come_from_the_environment(monkeypatch, stand_in):
+    """A slash at the end of the URL does no harm."""
+    monkeypatch.setenv("ARGILLA_API_URL", f"{stand_in.url}/")
+    monkeypatch.setenv("ARGILLA_API_KEY", KEY)
+    with ArgillaClient() as client:
+        assert client.get("/me")["username"] == "ana"
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (
+            (403, {"detail": {"params": {"detail": "not yours"}}}),
+            r"'ana', an owner, may not do this \(not yours\)",
+        ),
+        (
+            (422, {"detail": {"params": {"errors": [{"loc": ["body", "x"], "msg": "too long"}]}}}),
+            "body.x: too long",
+        ),
+        ((500, {"detail": "out of memory"}), r"the server failed \(500: out of memory\)"),
+        ((409, "a plain text"), r"GET /api/v1/things was refused \(409\): a plain text"),
+    ],
+)
+def test_a_refusal_says_what_the_server_said(stand_in, answer, message):
+    """The status is kept, and the message of each form of answer is found."""
+    stand_in.failing["/things"] = answer
+    with ArgillaClient(stand_in.url, KEY) as client, pytest.raises(ArgillaError, match=message) as raised:
+        client.get("/things")
+    assert raised.value.status == answer[0]
+
+
+def test_an_unknown_key_and_a_foreign_server_are_told_apart(stand_in):
+    """Each has its own remedy."""
+    with (
+        ArgillaClient(stand_in.url, "wrong") as client,
+        pytest.raises(ArgillaError, match="_API_KEY is not known"),
+    ):
+        client.get("/me")
+    for ending, answer in (("/page", (200, "<html>")), ("/list", (200, "[1]"))):
+        stand_in.failing[ending] = answer
+        with ArgillaClient(stand_in.url, KEY) as client, pytest.raises(ArgillaError, match="no Argilla server"):
+            client.get(ending)
+
+
+def test_no_server_is_an_error_that_says_how_to_go_on():
+    """Nothing listens on port 1."""
+    with (
+        ArgillaClient("http://127.0.0.1:1", "k") as client,
+        pytest.raises(ArgillaError, match="is Argilla running"),
+    ):
+        client.get("/me")
+
+
+def test_records_are_read_over_pages_once_each(stand_in):
+    """More records than fit on a page come all, each once."""
+    stand_in.records["d"] = {str(n): {"id": str(n)} for n in range(2500)}
+    with ArgillaClient(stand_in.url, KEY) as client:
+        assert [one["id"] for one in client.iter_records("d")] == [str(n) for n in range(2500)]
+    assert stand_in.requests.count(("GET", "/datasets/d/records")) == 3
