@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import shutil
 import unicodedata
-from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
 
 import pytest
 from served_metrics import CASE, app_of, client_of, says, tone
 
 from greval import load_metric, parse_metric, predefined
-from greval.metrics.library import find_predefined_folder
 from greval.records.metric import JudgedMetric
 from greval.serve.middleware.api_keys import add_key
-from greval.serve.problems import ServeError
-from greval.serve.state.metric_library import MAX_OWN_METRICS, MetricLibrary
 from greval.testing import ScriptedJudge
 
 DRAFT = {
@@ -116,46 +110,6 @@ def test_a_name_is_taken_once(client):
     assert client.get("/v1/metrics/tone").json()["yaml"] == changed
 
 
-@pytest.mark.parametrize("name", ["correctness", "Correctness", "ndcg@7", "latency", "LATENCY", "shared"])
-def test_nothing_is_put_over_what_is_not_ones_own(tmp_path, name):
-    """A predefined or computed metric, or one of the server's folders, stays, also under other capital letters."""
-    (tmp_path / "library").mkdir()
-    (tmp_path / "library" / "shared.yaml").write_text(tone("shared"), encoding="utf-8")
-    client = client_of(app_of(tmp_path, library=(tmp_path / "library",)))
-    for replace in (False, True):
-        answer = create(client, tone(name), replace=replace)
-        assert answer.status_code == 409
-        assert "another name" in answer.json()["detail"]
-    assert files(tmp_path) == ["library/shared.yaml"]
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "../tone",
-        "a/b",
-        "/etc/tone",
-        "..",
-        ".tone",
-        "a\\\\b",
-        '"a\\0b"',
-        "con",
-        "NUL.x",
-        "com1",
-        "'~'",
-        "a b",
-        "x" * 101,
-    ],
-)
-def test_names_cannot_leave_their_folder(client, tmp_path, name):
-    """A name with separators, dots first, NUL or a device's name is refused, and nothing is written anywhere."""
-    answer = create(client, tone(name))
-    assert answer.status_code == 422
-    assert any("name" in fault for fault in (*answer.json()["faults"], answer.json()["detail"]))
-    assert files(tmp_path) == []
-    assert client.get(f"/v1/metrics/{name}").status_code in {404, 422}
-
-
 @pytest.mark.parametrize("name", ["Höflichkeit", "丁寧さ", "शिष्टता", "tone-2.v@1", "_x"])
 def test_names_of_any_script_are_served(client, name):
     """A name in any script is created, found in both forms of Unicode, and judged by."""
@@ -238,58 +192,6 @@ def test_checking_tells_all_faults_and_warnings(client, tmp_path):
     assert files(tmp_path) == []
 
 
-def test_a_metric_is_made_by_one_of_many_at_once(client, tmp_path):
-    """Of requests for the same name at once one makes it, the others are told; no part of a file is left."""
-    texts = [tone().replace("Courteous.", f"Courteous {n}.") for n in range(8)]
-    with ThreadPoolExecutor(8) as pool:
-        answers = [*pool.map(lambda text: create(client, text), texts)]
-    assert sorted(answer.status_code for answer in answers) == [201] + [409] * 7
-    made = next(n for n, answer in enumerate(answers) if answer.status_code == 201)
-    assert client.get("/v1/metrics/tone").json()["yaml"] == texts[made]
-    assert files(tmp_path) == ["runs/.metrics/tone.yaml"]
-
-
-def test_workers_do_not_write_over_each_other(tmp_path):
-    """Of several processes that make the same metric at once one does, as each has a library of its own."""
-    ready = Barrier(8)
-
-    def make(n):
-        library = MetricLibrary()
-        ready.wait()
-        try:
-            library.add(tmp_path, tone().replace("Courteous.", f"Courteous {n}."))
-        except ServeError as error:
-            return error.status
-        return 201
-
-    with ThreadPoolExecutor(8) as pool:
-        assert sorted(pool.map(make, range(8))) == [201] + [409] * 7
-    assert files(tmp_path) == ["tone.yaml"]
-
-
-def test_replacing_at_once_leaves_one_whole_text(tmp_path):
-    """Of requests that replace a metric at once each is answered, and one of the texts stays as it was sent."""
-    library = MetricLibrary()
-    library.add(tmp_path, tone())
-    texts = [tone().replace("Courteous.", f"Courteous {n}. " + "x" * n * 1_000) for n in range(16)]
-    with ThreadPoolExecutor(8) as pool:
-        assert all(pool.map(lambda text: library.add(tmp_path, text, replace=True), texts))
-    assert (tmp_path / "tone.yaml").read_text(encoding="utf-8") in texts
-    assert files(tmp_path) == ["tone.yaml"]
-
-
-def test_a_client_keeps_so_many_metrics(client, tmp_path):
-    """Where a client has as many metrics as it may, a further one is refused, and one that is there is replaced."""
-    own = tmp_path / "runs" / ".metrics"
-    own.mkdir(parents=True)
-    for n in range(MAX_OWN_METRICS):
-        (own / f"m{n}.yaml").write_text(tone(f"m{n}"), encoding="utf-8")
-    answer = create(client, tone())
-    assert answer.status_code == 409
-    assert f"{MAX_OWN_METRICS} metrics, which is the most" in answer.json()["detail"]
-    assert create(client, tone("m0"), replace=True).status_code == 201
-
-
 def test_tenants_do_not_see_each_others_metrics(tmp_path):
     """With keys, what one client made is not listed, shown, served or taken for another, who may use the name."""
     keys = tmp_path / "keys.json"
@@ -302,23 +204,6 @@ def test_tenants_do_not_see_each_others_metrics(tmp_path):
     assert bob.post("/v1/evaluate", json={"cases": [CASE], "metrics": ["tone"]}).status_code == 404
     assert create(bob, tone().replace("Courteous.", "Bob's.")).status_code == 201
     assert ana.get("/v1/metrics/tone").json()["yaml"] == tone()
-
-
-def test_the_servers_folders_are_served_as_they_are_now(tmp_path):
-    """A metric of `--library` is served; a changed file counts at once, a faulty one harms no other."""
-    library = tmp_path / "library"
-    shutil.copytree(find_predefined_folder(), library)
-    file = library / "tone.yaml"
-    file.write_text(tone(), encoding="utf-8")
-    client = client_of(app_of(tmp_path, library=(library,)))
-    assert client.get("/v1/metrics/tone").json()["origin"] == "library"
-    file.write_text(tone().replace("polite", "courteous"), encoding="utf-8")
-    assert "courteous" in client.get("/v1/metrics/tone").json()["description"]
-    file.write_text("name: tone\n", encoding="utf-8")
-    answer = client.get("/v1/metrics/tone")
-    assert answer.status_code == 500
-    assert str(tmp_path) not in answer.text
-    assert [info["name"] for info in client.get("/v1/metrics").json()["metrics"]] == [*predefined()]
 
 
 def test_a_judge_drafts_a_metric(tmp_path):

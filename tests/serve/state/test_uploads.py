@@ -1,0 +1,90 @@
+"""Tests of uploaded data sets on disk: whole, or not there."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import threading
+import time
+from hashlib import sha256
+
+import pytest
+from served_runs import lines, rows, serving
+from serving import served
+from waiting import SECONDS, until
+
+from greval.serve.app import create_app
+from greval.serve.jobs.queue import LEFTOVER_SECONDS
+from greval.serve.settings import ServerSettings
+from greval.serve.state.uploads import Uploads
+
+JSONL = {"Content-Type": "application/jsonl"}
+
+
+@pytest.fixture
+def client(tmp_path):
+    with serving(tmp_path / "runs") as client:
+        yield client
+
+
+def test_a_file_is_kept_as_it_was_sent_and_told(client, tmp_path):
+    """What is told of a data set is its cases, its bytes and its hash; the file is kept byte for byte."""
+    sent = lines(rows(3))
+    answer = client.post("/v1/datasets?name=mine", content=sent, headers=JSONL)
+    told = answer.json()
+    assert answer.status_code == 201
+    assert answer.headers["location"] == f"/v1/datasets/{told['id']}"
+    assert (told["name"], told["cases"], told["unread"]) == ("mine", 3, [])
+    assert (told["bytes"], told["sha256"]) == (len(sent), sha256(sent.encode()).hexdigest())
+    assert (tmp_path / "runs" / ".datasets" / told["id"] / "cases.jsonl").read_text() == sent
+    assert client.get(f"/v1/datasets/{told['id']}").json() == told
+    assert client.get("/v1/datasets").json() == {"datasets": [told]}
+
+
+def test_a_client_that_goes_away_leaves_nothing(tmp_path):
+    """A file that stops in its middle is no data set, and its part is taken away."""
+    with served(create_app(ServerSettings(runs=tmp_path / "runs"))) as server:
+        host, port = server.url.removeprefix("http://").split(":")
+        head = "POST /v1/datasets?name=mine HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/jsonl\r\n"
+        with socket.create_connection((host, int(port))) as line:
+            line.sendall(f"{head}Content-Length: 100000\r\n\r\n{lines(rows(9))}".encode())
+            until(lambda: [*tmp_path.glob("runs/.datasets/.new-*/cases.jsonl")])
+        until(lambda: not [*tmp_path.glob("runs/.datasets/*")])
+
+
+async def test_a_client_that_goes_away_late_leaves_the_whole(tmp_path, monkeypatch):
+    """A data set that is just being put in its place is there in full, also where its client goes away then."""
+    to_disk, gone = os.fsync, threading.Event()
+
+    def slow(file):
+        if [*tmp_path.glob(".new-*/.dataset.json.*")]:
+            gone.wait(SECONDS)
+        to_disk(file)
+
+    async def parts():
+        yield lines(rows(9)).encode()
+        monkeypatch.setattr(os, "fsync", slow)  # the disk, at the boundary: from here on it takes its time
+
+    uploads = Uploads(tmp_path)
+    taking = asyncio.create_task(uploads.receive("mine", ".jsonl", parts(), 10_000))
+    await asyncio.to_thread(until, lambda: [*tmp_path.glob(".new-*/.dataset.json.*")])
+    taking.cancel()
+    gone.set()
+    with pytest.raises(asyncio.CancelledError):
+        await taking
+    (found,) = uploads.list_datasets()
+    assert len([*uploads.open_cases(found.id)]) == 9
+    assert [file.name for file in tmp_path.iterdir()] == [found.id]
+
+
+def test_what_a_killed_server_left_half_made_goes_away(tmp_path):
+    """Half a data set or run of yesterday is taken away at the next start; one of now may be another process's work."""
+    old, new = tmp_path / "runs" / "ana" / ".datasets" / ".new-1", tmp_path / "runs" / ".new-2"
+    for folder in (old, new):
+        folder.mkdir(parents=True)
+    yesterday = time.time() - 2 * LEFTOVER_SECONDS
+    os.utime(old, (yesterday, yesterday))
+    with serving(tmp_path / "runs"):
+        until(lambda: not old.exists())
+        assert new.exists()
