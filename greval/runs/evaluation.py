@@ -373,8 +373,7 @@ def _build_guard(judge: Judge | BaseChatModel | None, options: EvaluateOptions) 
     prices = get_prices(options)
     cap = options.get("max_cost")
     if cap is not None and prices.of(label) is None:
-        message = f"{label}: no price is known to cap a cost by; give one (--prices) or cap calls (--max-calls)"
-        raise JudgeError(message)
+        raise JudgeError(f"{label}: no price is known to cap a cost by; give one (--prices) or cap calls (--max-calls)")
     hint = format_key_hint(judge.model) if isinstance(judge, Judge) else "check the model's key"
     costs, clock = partial(prices.cost, label), asyncio.get_running_loop().time
     return RunGuard(max_calls=options.get("max_calls"), max_cost=cap, cost=costs, hint=hint, model=label, clock=clock)

@@ -145,8 +145,7 @@ def _compile_one(
         message = f"{metric.name}: a judged metric needs a judge, such as Judge('openai:MODEL') or Judge('local')"
         raise JudgeError(message)
     if repeats < 1:
-        message = f"{metric.name}: repeats must be 1 or more, got {repeats}"
-        raise JudgeError(message)
+        raise JudgeError(f"{metric.name}: repeats must be 1 or more, got {repeats}")
     asking = MetricJudge(metric, client)
     packing = {"max_items": asking.max_items} if metric.over else {}
     settings = {**client.identity, **packing, "prompt": PROMPT_VERSION, "tier": client.tier}

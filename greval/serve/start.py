@@ -38,8 +38,7 @@ def app() -> FastAPI:
 
     settings = os.environ.get(SETTINGS_VARIABLE)
     if settings is None:
-        message = f"{SETTINGS_VARIABLE}: not set; start the server with greval serve"
-        raise GrevalError(message)
+        raise GrevalError(f"{SETTINGS_VARIABLE}: not set; start the server with greval serve")
     return create_app(ServerSettings.model_validate_json(settings))
 
 
@@ -87,11 +86,10 @@ def check_packages() -> None:
 def check_exposure(settings: ServerSettings) -> None:
     """Raise `GrevalError` if the server would listen on a network without keys."""
     if not settings.local and settings.keys is None:
-        message = (
+        raise GrevalError(
             f"host {settings.host}: other machines could use the server without a key. "
             "Make one with: greval keys add NAME --file keys.json, and start with --keys keys.json"
         )
-        raise GrevalError(message)
 
 
 def _check_settings(settings: ServerSettings) -> None:
@@ -108,8 +106,7 @@ def _check_settings(settings: ServerSettings) -> None:
         ApiKeyFile(settings.keys).read()
     for folder in settings.library:
         if not folder.is_dir():
-            message = f"{folder}: not a folder; name one that holds metric files with --library"
-            raise GrevalError(message)
+            raise GrevalError(f"{folder}: not a folder; name one that holds metric files with --library")
     for judge in settings.judges.values():
         check_judge(judge)
 
@@ -162,8 +159,7 @@ def _create_runs_folder(runs: Path) -> None:
     try:
         runs.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        message = f"{runs}: cannot be created: {error.strerror}; choose another folder with --runs"
-        raise GrevalError(message) from error
+        raise GrevalError(f"{runs}: cannot be created: {error.strerror}; choose another folder with --runs") from error
 
 
 def _raise_file_limit() -> None:

@@ -73,8 +73,7 @@ class ApiKeyFile:
                 self._keys = read_keys(self.path)
                 self._mark = mark
         except OSError as error:
-            message = f"{self.path}: the keys cannot be read: {error.strerror}"
-            raise GrevalError(message) from error
+            raise GrevalError(f"{self.path}: the keys cannot be read: {error.strerror}") from error
         return self._keys
 
 
@@ -100,8 +99,7 @@ def add_key(path: Path, name: str) -> str:
         raise GrevalError(message)
     known = _read_existing_keys(path)
     if any(key.name.casefold() == name.casefold() for key in known.keys):
-        message = f"{path}: there is a key {name} already; remove it first with: greval keys remove {name}"
-        raise GrevalError(message)
+        raise GrevalError(f"{path}: there is a key {name} already; remove it first with: greval keys remove {name}")
     secret = KEY_PREFIX + secrets.token_urlsafe(KEY_BYTES)
     made = datetime.now(UTC).isoformat(timespec="seconds")
     _write_keys(path, ApiKeys(keys=(*known.keys, ApiKey(name=name, sha256=hash_key(secret), created=made))))
@@ -114,8 +112,7 @@ def remove_key(path: Path, name: str) -> None:
     kept = tuple(key for key in known.keys if key.name != name)
     if len(kept) == len(known.keys):
         names = ", ".join(key.name for key in known.keys) or "none"
-        message = f"{path}: no key {name}; existing keys: {names}"
-        raise GrevalError(message)
+        raise GrevalError(f"{path}: no key {name}; existing keys: {names}")
     _write_keys(path, ApiKeys(keys=kept))
 
 
@@ -128,8 +125,7 @@ def _read_existing_keys(path: Path) -> ApiKeys:
     try:
         return read_keys(path) if path.exists() else ApiKeys()
     except OSError as error:
-        message = f"{path}: cannot be read: {error.strerror}"
-        raise GrevalError(message) from error
+        raise GrevalError(f"{path}: cannot be read: {error.strerror}") from error
 
 
 def _write_keys(path: Path, keys: ApiKeys) -> None:
@@ -137,5 +133,4 @@ def _write_keys(path: Path, keys: ApiKeys) -> None:
         write_atomically(path, json.dumps(keys.model_dump(mode="json"), indent=2) + "\n")
         path.chmod(0o600)
     except OSError as error:
-        message = f"{path}: cannot be written: {error.strerror}"
-        raise GrevalError(message) from error
+        raise GrevalError(f"{path}: cannot be written: {error.strerror}") from error
