@@ -41,7 +41,7 @@ def render_forecast(found: AlignmentForecast, console: Console) -> None:
     """Print the maximum number of calls and tokens that aligning would need."""
     cost = format_cost(found.cost)
     lines = (
-        f"{found.metric}: {found.labels:,} labelled things of {found.questions:,} questions; at most:",
+        f"{found.metric}: {found.labels:,} labelled items of {found.questions:,} questions; at most:",
         f"  {found.before:,} cases judged by the metric as it is, {found.learned:,} by changed ones",
         f"  {found.calls:,} calls of {found.judge} to judge, {found.written:,} calls to write",
         f"  about {found.input_tokens:,} input tokens to judge, cost {cost} in all; examples make prompts longer",

@@ -111,7 +111,7 @@ def test_a_dry_run_asks_nothing(scene):
     """Calls, tokens and what they rest on are told beforehand, as a text and as JSON."""
     out = scene("--dry-run").stdout
     before = scene.server.calls
-    assert "tone: 44 labelled things of 44 questions; at most:" in out
+    assert "tone: 44 labelled items of 44 questions; at most:" in out
     assert "nothing was asked" in out
     told = AlignmentForecast.model_validate(json.loads(scene("--dry-run", "--format", "json").stdout))
     assert scene.server.calls == before

@@ -324,7 +324,7 @@ def test_a_probe_of_rows_that_are_no_cases(greval_says, judge):
     Path("rows.jsonl").write_text("no JSON\n", encoding="utf-8")
     code, _, err = greval_says("probe", "correctness", *judge, "--cases", "rows.jsonl", "-o", "run")
     assert code == 2
-    assert "rows that are no cases: 1, the first: rows.jsonl:1: is no JSON" in err
+    assert "rows that are not cases: 1, the first: rows.jsonl:1: is no JSON" in err
 
 
 def test_a_whole_mean_of_repeats_is_a_level(greval_says, judge):
@@ -346,7 +346,7 @@ def test_a_probe_keeps_out_of_other_runs(greval_says, run, judge):
     for more in ((), ("--dry-run",)):
         code, _, err = greval_says("probe", "correctness", *judge, "--limit", 1, "-o", run, *more)
         assert code == 2
-        assert "run: holds a run that is no probe; choose another folder with -o" in err
+        assert "run: contains a run that is not a probe; choose another folder with -o" in err
     assert greval_says("results", run)[1] == before
     for _ in range(2):
         assert greval_says("probe", "correctness", *judge, "--limit", 1, "-o", "probe", "-q")[0] == 0

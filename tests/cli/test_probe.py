@@ -153,7 +153,7 @@ def test_a_wrong_check_is_told(words):
     """A check that is not there is told with those that are."""
     done = CliRunner().invoke(app, [*words("right.yaml", "--checks", "lenght")])
     assert isinstance(done.exception, DataError)
-    assert "no check 'lenght'; there are: repeats, item_order" in str(done.exception)
+    assert "checks: expected names among repeats, item_order" in str(done.exception)
 
 
 def test_the_depth_of_reasons(words, fault_server):

@@ -257,7 +257,7 @@ def _prepare_alignment(
     questions = [item.question for item in labelled.items]
     if len(questions) < MIN_LABELS or len(set(questions)) < 2 * count:
         raise DataError(
-            f"{folder}: {len(questions)} labelled things of {len(set(questions))} questions are too few to align "
+            f"{folder}: {len(questions)} labelled items of {len(set(questions))} questions are too few to align "
             f"{defined.name} in {count} folds; label {MIN_LABELS} or more, of {2 * count} questions at least"
         )
     fingerprint = compile_metric(defined, judge, built_on=labelled.metrics).fingerprint
@@ -288,7 +288,7 @@ async def _judge_baseline(setup: PreparedAlignment, runner: DefinitionRunner) ->
     items = setup.labelled.items
     if setup.reused:
         return {item.number: item.judgement.value for item in items}
-    return await runner.judge_items(setup.metric, items, "the metric as it is")
+    return await runner.judge_items(setup.metric, items, "the unchanged metric")
 
 
 def _write_alignment(result: CrossValidation, task: AlignTask, out: str | Path | None) -> Alignment:
@@ -325,7 +325,7 @@ def _write_alignment(result: CrossValidation, task: AlignTask, out: str | Path |
         write_atomically(path, text)
     except OSError as error:
         reason = f"{path}: the new definition cannot be written: {error.strerror}"
-        raise StoreError(f"{reason}; name another file with --out, and nothing is asked again") from error
+        raise StoreError(f"{reason}; name another file with --out; no call is repeated") from error
     old, new = (write_metric(metric).splitlines(keepends=True) for metric in (setup.metric, result.metric))
     diff = "".join(unified_diff(old, new, f"before/{path.name}", f"after/{path.name}"))
     return alignment.model_copy(update={"path": str(path), "written": text, "diff": diff})
@@ -347,7 +347,7 @@ def _format_provenance(alignment: Alignment) -> Iterator[str]:
     ways = ", ".join(f"{attempt.way} (from {attempt.learned} of the labels)" for attempt in chosen)
     yield f"Aligned with people by greval on {today}, from the run {Path(alignment.folder).name}: {ways}"
     people = ", ".join(alignment.annotators)
-    yield f"{alignment.labels} labelled things of {alignment.questions} questions; annotators: {people}"
+    yield f"{alignment.labels} labelled items of {alignment.questions} questions; annotators: {people}"
     yield f"judge: {alignment.judge}; writer: {alignment.writer}"
     yield (
         f"held-back folds ({alignment.folds}, seed {alignment.seed}, {gain.things} things): {gain.figure} "

@@ -79,11 +79,15 @@ async def cross_validate(task: AlignTask) -> CrossValidation:
     failed = len(items) - len(pairs)
     why = explain_rejection(gain, level=setup.level)
     if not any(attempt.chosen for attempt in attempts):
-        why = "in no fold a changed definition was better than the metric as it is"
+        why = "no changed definition was better than the unchanged metric in any fold"
     if why:
         return CrossValidation(tuple(attempts), gain, failed, None, why)
     metric, tried = await _learn_definition(task, items, 0)
-    why = "the gain is beyond noise" if metric else "it helped in the folds, but nothing learned from all labels did"
+    why = (
+        "the gain is beyond noise"
+        if metric
+        else "there is a gain in the folds, but no definition learned from all labels is better"
+    )
     return CrossValidation((*attempts, *tried), gain, failed, metric, why)
 
 

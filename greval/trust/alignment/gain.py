@@ -99,13 +99,13 @@ def explain_rejection(gain: AgreementGain, *, level: float) -> str | None:
     if gain.why_undefined:
         return gain.why_undefined
     if gain.interval and gain.interval.high < 0:
-        return "what was chosen is worse than the metric as it is, beyond noise"
+        return "the chosen definitions are worse than the unchanged metric, beyond noise"
     if gain.interval is None or gain.interval.low <= 0:
         return f"the {level:.0%} interval of the gain does not exclude 0"
     if gain.p is not None and gain.p > 1 - level:
-        return f"too few things changed: the sign-flip test gives p = {gain.p:.3f}"
+        return f"too few items changed: the sign-flip test gives p = {gain.p:.3f}"
     if gain.ranks and (gain.ranks[1] is None or gain.ranks[1] < (gain.ranks[0] or 0.0)):
-        return "the error is smaller, but the judge orders things less as people do"
+        return "the error is smaller, but the judge orders items less as people do"
     return None
 
 

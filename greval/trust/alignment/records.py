@@ -47,7 +47,7 @@ class AgreementGain(Record):
             return None
         if not self.things:
             return f"{self.figure} is undefined: no labelled item has a verdict of both definitions"
-        return f"{self.figure} is undefined: one side gives the same value always"
+        return f"{self.figure} is undefined: one side always gives the same value"
 
 
 class AlignAttempt(Record):

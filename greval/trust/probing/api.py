@@ -198,7 +198,7 @@ def _build_task(
     if not source.cases:
         reasons = ", ".join(f"{count} {reason}" for reason, count in source.left_out.items()) or "no case was read"
         if source.unread:
-            reasons += f"; rows that are no cases: {len(source.unread)}, the first: {source.unread[0]}"
+            reasons += f"; rows that are not cases: {len(source.unread)}, the first: {source.unread[0]}"
         raise DataError(f"{metric.name}: no case to probe on among the first {max(limit, MIN_POOL)}: {reasons}")
     alone = metric.model_copy(update={"uses": {}})
     one_by_one = alone.over is not None and MetricJudge(alone, JudgeClient(judge)).max_items == 1
@@ -230,7 +230,8 @@ def _parse_checks(options: ProbeOptions) -> frozenset[str]:
     given = options.get("checks") or ()
     named = frozenset([given] if isinstance(given, str) else given)
     if unknown := sorted(named - {*PROBE_CHECKS}):
-        raise DataError(f"no check {', '.join(map(repr, unknown))}; there are: {', '.join(PROBE_CHECKS)}")
+        known, got = ", ".join(PROBE_CHECKS), ", ".join(map(repr, unknown))
+        raise DataError(f"checks: expected names among {known}, got {got}")
     return named
 
 

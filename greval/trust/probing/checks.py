@@ -31,7 +31,7 @@ ReferenceName = Literal["unchanged", "other"]
 REPEATS = "repeats"
 NO_TARGET = "it judges neither an answer nor items nor a context"
 NO_ORDER = "its categories have no order: no verdict is better than another"
-NO_CLAIM = "the answer states nothing of its sources: nothing has to bear it out"
+NO_CLAIM = "the answer states nothing from its sources, so no context has to support it"
 FEW_ITEMS = "fewer than two items: there is no order"
 
 
@@ -75,7 +75,7 @@ class ProbeCheck:
 def _reject_without_items(context: CheckContext) -> str | None:
     if context.metric.over is None:
         return "it judges no items"
-    return "each item is judged in a call of its own, where no order is seen" if context.one_by_one else None
+    return "each item is judged in its own call, so there is no order" if context.one_by_one else None
 
 
 def _reject_without_categories(context: CheckContext) -> str | None:
@@ -98,7 +98,7 @@ def _reject_contradiction(context: CheckContext) -> str | None:
     if find_target(metric) != "answer":
         return "it judges no answer"
     if not _list_evidence(metric) and "question" not in metric.needs:
-        return "it sees nothing that an answer could contradict"
+        return "it needs nothing that an answer could contradict"
     clear = bool(_list_evidence(metric)) or "contradicted" in context.named
     unclear = None if clear else _format_unclear("contradicted", "another question's answer")
     return _reject_without_order(context) or unclear

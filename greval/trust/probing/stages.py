@@ -70,7 +70,7 @@ class ProbeStages:
             with Store.open(self.folder) as store:
                 of_probe = is_probe(store)
             if of_probe is False:
-                raise StoreError(f"{self.folder}: holds a run that is no probe; choose another folder with -o")
+                raise StoreError(f"{self.folder}: contains a run that is not a probe; choose another folder with -o")
         self.before = self._sum_spending()
 
     async def run_stage(

@@ -44,7 +44,7 @@ def test_what_helps_is_accepted_and_written_with_its_provenance(better, way, tmp
     assert bool(new.examples) == (way == "examples")
     assert (MAGIC in new.steps) == (way == "rewrite")
     head = [line for line in found.written.splitlines() if line.startswith("# ")]
-    assert any("48 labelled things of 48 questions; annotators: ana" in line for line in head)
+    assert any("48 labelled items of 48 questions; annotators: ana" in line for line in head)
     assert any("ScriptedJudge" in line for line in head)
     assert any(f"kappa {found.gain.before:.3f} before, {found.gain.after:.3f} after" in line for line in head)
     assert any(f"[{found.gain.interval.low:.3f}, " in line and "95%" in line for line in head)
@@ -188,7 +188,7 @@ def test_what_is_foreseen_is_never_passed(better):
         ({"folds": 1}, "folds: expected 2 or more, got 1"),
         ({"ways": ["magic"]}, "ways: magic is not known; choose from examples, rewrite"),
         ({"level": 1.0}, "level: expected a number between 0 and 1"),
-        ({"limit": 10}, "10 labelled things of 10 questions are too few"),
+        ({"limit": 10}, "10 labelled items of 10 questions are too few"),
         ({"folds": 40}, "are too few to align tone in 40 folds"),
     ],
 )

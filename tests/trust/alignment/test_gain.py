@@ -67,7 +67,10 @@ def test_a_loss_is_told_as_one():
     pairs = [VerdictPair(n, one, one, wrong[one] if n < 12 else one) for n, one in enumerate(truth)]
     found = compute_gain(pairs, YES_NO, level=0.95)
     assert found.interval.high < 0
-    assert explain_rejection(found, level=0.95) == "what was chosen is worse than the metric as it is, beyond noise"
+    assert (
+        explain_rejection(found, level=0.95)
+        == "the chosen definitions are worse than the unchanged metric, beyond noise"
+    )
 
 
 def test_few_changes_are_not_believed_however_they_fall():
@@ -81,7 +84,7 @@ def test_few_changes_are_not_believed_however_they_fall():
 
     five, ten = (compute_gain(pairs(better), YES_NO, level=0.95) for better in (5, 10))
     assert five.interval.low > 0
-    assert "too few things changed: the sign-flip test gives p = 0.062" in explain_rejection(five, level=0.95)
+    assert "too few items changed: the sign-flip test gives p = 0.062" in explain_rejection(five, level=0.95)
     assert explain_rejection(ten, level=0.95) is None
 
 
@@ -94,7 +97,7 @@ def test_a_constant_is_no_gain_of_numbers():
     found = compute_gain(pairs, NUMBERS, level=0.95)
     assert found.interval.low > 0
     assert found.ranks[1] is None
-    assert "orders things less" in explain_rejection(found, level=0.95)
+    assert "orders items less" in explain_rejection(found, level=0.95)
 
 
 def test_false_alarms_are_rarer_than_the_level_tells():

@@ -50,7 +50,7 @@ def test_gains_of_earlier_versions_are_read():
     [
         ({"things": 3, "gain": 0.0}, None),
         ({"things": 0}, "mae is undefined: no labelled item has a verdict of both definitions"),
-        ({"things": 3}, "mae is undefined: one side gives the same value always"),
+        ({"things": 3}, "mae is undefined: one side always gives the same value"),
     ],
 )
 def test_an_undefined_gain_has_a_reason(fields, reason):

@@ -47,7 +47,7 @@ def test_odd_cases_do_no_harm(tmp_path):
         "expected_answer is not recorded; answer is not recorded": 1,
     }
     by_name = {one.name: one for one in found.checks}
-    assert by_name["contradicted"].unused == {"no other question to take something from": 1}
+    assert by_name["contradicted"].unused == {"there is no other question to take content from": 1}
     assert by_name["empty"].killed == 1
 
 
