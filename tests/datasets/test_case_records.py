@@ -1,63 +1,97 @@
-"""Cases on their way into a run: faults as errors, cases as JSON and samples, and the selection by tags."""
+"""Cases that a program passes are read like the rows of a file."""
 
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from greval.datasets import RowFault
-from greval.datasets.case_records import dump_case, filter_by_tags, get_sample_fields, read_case
+from greval.datasets.case_records import (
+    as_case,
+    dump_case,
+    filter_by_tags,
+    get_sample_fields,
+    is_table,
+    read_case,
+    read_records,
+)
+from greval.datasets.row_faults import RowFault
 from greval.errors import DataError
 from greval.records.case import Case, Sample
 
-TEXT = st.text(st.characters(codec="utf-8"), min_size=1)
-TAGS = st.dictionaries(st.sampled_from("ab"), st.sampled_from("123"))
-FAULT = RowFault(place="a.csv:2", message="question: is missing")
+FAULT = RowFault(place="cases, row 2", message="is no case")
+EASY, HARD = (Sample(question=level, tags={"level": level}) for level in ("easy", "hard"))
 
 
-def test_a_fault_is_an_error_with_its_place():
-    """A case is returned as it is; a row that could not be read is an error that names the row."""
-    case = Case(question="Who?")
+def test_rows_of_every_kind_in_one_list():
+    """Cases, samples, mappings and faulty rows are read in order; a wrong row is a fault with its number."""
+    rows = [Case(id="a", question="A?"), Sample(id="b", question="B?"), {"id": "c", "query": "C?"}, FAULT, 7]
+    *read, fault, number = read_records(rows)
+    assert [(case.id, case.question) for case in read] == [("a", "A?"), ("b", "B?"), ("c", "C?")]
+    assert all(type(case) is Case for case in read)
+    assert fault == FAULT
+    assert (number.place, number.message) == ("cases, row 5", "must be an object with a question, got a number")
+
+
+def test_the_name_and_method_of_records():
+    """Messages use the given name, and a row without a method gets the given one."""
+    first, second = read_records([{"question": "?", "method": "own"}, {"question": 3}], "samples", "walk")
+    assert (first.method, second.place) == ("own", "samples, row 2")
+    (case,) = read_records([{"question": "?"}], method="walk")
+    assert case.method == "walk"
+
+
+def test_no_records():
+    """No case is an error, unless cases are not required."""
+    with pytest.raises(DataError, match="cases: holds no cases"):
+        list(read_records([]))
+    assert list(read_records([], required=False)) == []
+
+
+@pytest.mark.parametrize("given", ["cases.jsonl", {"question": "?"}, Case(question="?")])
+def test_one_thing_is_no_list(given):
+    """A path, one mapping and one case are refused: a list is expected."""
+    with pytest.raises(DataError, match="cases"):
+        read_records(given)
+
+
+def test_one_case():
+    """`as_case` reads one mapping; a faulty one is an error."""
+    assert as_case({"input": "Who?", "actual_output": "Ada"}) == Case(question="Who?", answer="Ada")
+    with pytest.raises(DataError, match="question: is missing"):
+        as_case({"answer": "Ada"})
+
+
+def test_tables_are_recognised():
+    """A table of pandas is one; lists, mappings and cases are none."""
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    assert is_table(pandas.DataFrame([{"question": "?"}]))
+    assert not any(map(is_table, ([], {}, Case(question="?"), "a")))
+
+
+def test_a_faulty_row_is_no_case():
+    """The fault of a row is raised with its place; a case is returned itself."""
+    case = Case(question="?")
     assert read_case(case) is case
-    with pytest.raises(DataError, match=r"a\.csv:2: question: is missing"):
+    with pytest.raises(DataError, match="cases, row 2: is no case"):
         read_case(FAULT)
 
 
-@given(st.builds(Case, question=TEXT, answer=TEXT | st.none(), tags=TAGS))
-def test_a_dumped_case_is_read_back(case):
-    """The JSON of a case holds all of it; its sample has no field of the response."""
+def test_a_dumped_case_reads_back():
+    """A case survives its JSON; half a surrogate pair cannot be stored."""
+    case = Case(id="q", question="Wer?", chunks=["é"], tags={"a": "b"})
     assert Case.model_validate_json(dump_case(case)) == case
-    sample = Sample(**get_sample_fields(case))
-    assert (sample.question, sample.tags) == (case.question, case.tags)
-    assert sample == Sample(**get_sample_fields(sample))
+    with pytest.raises(DataError, match="surrogate"):
+        dump_case(Case.model_construct(question="\ud800"))
 
 
-def test_half_a_surrogate_pair_cannot_be_stored():
-    """Text that is not valid Unicode is refused before a log would fail on it."""
-    with pytest.raises(DataError, match="valid Unicode"):
-        dump_case(Case.model_construct(question="half \ud83d"))
+def test_the_fields_of_a_sample():
+    """A case gives only the fields that a sample has too."""
+    fields = get_sample_fields(Case(id="q", question="?", answer="a", method="m"))
+    assert fields.keys() == Sample.model_fields.keys()
 
 
-@given(st.lists(TAGS), st.dictionaries(st.sampled_from("ab"), st.sets(st.sampled_from("123"), min_size=1)))
-def test_samples_are_selected_by_all_tags(rows, filters):
-    """A sample needs an accepted value of every tag; unreadable rows pass; nothing selected is an error."""
-    samples = [Sample(question=str(n), tags=tags) for n, tags in enumerate(rows)]
-    wanted = [one for one in samples if all(one.tags.get(tag) in values for tag, values in filters.items())]
-    found = filter_by_tags([FAULT, *samples], filters)
-    assert next(found) is FAULT
-    if wanted or not filters:
-        assert [*found] == wanted
-    else:
-        with pytest.raises(DataError, match="no sample has these tags together"):
-            list(found)
-
-
-def test_samples_are_selected_lazily():
-    """Rows are read only as they are needed."""
-
-    def rows():
-        yield Sample(question="Who?", tags={"a": "1"})
-        raise AssertionError("was read")
-
-    assert next(filter_by_tags(rows(), {"a": {"1"}})).question == "Who?"
+def test_filters_keep_samples_and_faults():
+    """A sample must have an accepted value of each tag; faulty rows pass; no match lists what there is."""
+    assert [*filter_by_tags([EASY, FAULT, HARD], {"level": ["hard", "other"]})] == [FAULT, HARD]
+    assert [*filter_by_tags([EASY, HARD], {})] == [EASY, HARD]
+    with pytest.raises(DataError, match=r"\(level is easy, hard; kind is in no sample\)"):
+        [*filter_by_tags([EASY, HARD], {"level": ["none"], "kind": ["x"]})]

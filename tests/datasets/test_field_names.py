@@ -1,0 +1,74 @@
+"""Names of other tools are mapped to the fields of a case, and what is passed over is reported."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from greval.datasets.field_names import (
+    FIELD_ALIASES,
+    FIELD_BY_NAME,
+    format_printable,
+    is_known,
+    is_traversal_log,
+    list_names,
+    map_fields,
+    split_dotted,
+)
+from greval.records.case import Case
+
+
+@pytest.mark.parametrize(("name", "own"), FIELD_BY_NAME.items())
+def test_each_name_alone_is_mapped(name, own):
+    """A row with one known name has the value in its field."""
+    found = map_fields({name: "x"})
+    assert (found.values, found.names, found.ignored) == ({own: "x"}, {own: name}, {})
+
+
+def test_aliases_stand_for_fields():
+    """Each name of another tool stands for a field, and greval's own name comes first."""
+    assert {own for names in FIELD_ALIASES.values() for own in names.values()} <= set(Case.model_fields)
+    assert all(list_names(own)[0] == own for own in Case.model_fields)
+
+
+def test_the_first_of_several_names_is_used():
+    """Greval's own name wins over that of a tool; the other is reported with the reason."""
+    found = map_fields({"response": "b", "answer": "a", "level": 3})
+    assert found.values == {"answer": "a"}
+    assert found.ignored == {"response": "answer is there", "level": ""}
+    assert map_fields({"answer": None, "response": "b"}).values == {"answer": "b"}
+
+
+def test_dotted_names_are_nested():
+    """Dotted and bare subfields are put into their field; a part that is given twice is ignored."""
+    found = map_fields({"question": "?", "gold.answers": ["a"], "essential_docs": ["d"], "tag:kind": "x"})
+    assert found.values["gold"] == {"answers": ["a"], "essential_docs": ["d"]}
+    assert found.values["tags"] == {"kind": "x"}
+    twice = map_fields({"gold": {"answers": ["a"]}, "gold.answers": ["b"]})
+    assert (twice.values["gold"], twice.ignored) == ({"answers": ["a"]}, {"gold.answers": "gold is there"})
+
+
+def test_start_nodes_belong_to_the_log():
+    """In a traversal log `start_nodes` are those of the walk, elsewhere those of the gold."""
+    assert map_fields({"start_nodes": ["a"]}).values == {"gold": {"start_nodes": ["a"]}}
+    log = {"start_nodes": ["a"], "final_nodes": ["b"]}
+    assert map_fields(log).values == {"traversal": log}
+    assert is_traversal_log(["query_id", *log])
+    assert not is_traversal_log(["question", *log])
+
+
+@pytest.mark.parametrize(("name", "known"), [("gold.answers", True), ("tags.x", True), ("tags.", False), ("x", False)])
+def test_known_names(name, known):
+    """A field, a subfield and a tag are known; a prefix alone is not."""
+    assert is_known(name) is known
+    assert (split_dotted(name) is not None) is known
+
+
+@given(text=st.text(max_size=80), limit=st.integers(4, 60))
+def test_printable_texts(text, limit):
+    """What is shown of a file can be printed; a short printable text is shown as it is."""
+    shown = format_printable(text, limit)
+    assert shown.isprintable()
+    if len(text) <= limit and text.isprintable():
+        assert shown == text

@@ -1,0 +1,106 @@
+"""Rows become cases: short forms are read, numbers are names, and every fault is reported by its field."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from greval.datasets.field_names import map_fields
+from greval.datasets.json_files import RawRow
+from greval.datasets.row_conversion import (
+    as_text,
+    build_case,
+    read_chunk,
+    read_document,
+    read_message,
+    split_methods,
+    suggest_name,
+    unwrap_serialised,
+)
+from greval.records.case import Case
+
+
+def convert(default_method=None, **values):
+    row = RawRow(1, values)
+    return build_case(row, map_fields(values), "row-1", default_method)
+
+
+@given(number=st.integers(-(10**9), 10**9))
+def test_equal_numbers_are_one_name(number):
+    """A whole number has the same text as an integer, as a float and as a text."""
+    assert as_text(number) == as_text(float(number)) == as_text(str(number)) == str(number)
+
+
+def test_a_row_becomes_a_case():
+    """Numbers as ids, a list of answers, a text as the only chunk and tags of any kind are read."""
+    case = convert(id=7, question="?", expected_answer=["a", 2], contexts="One.", **{"tags.year": 1999})
+    assert isinstance(case, Case)
+    assert (case.id, case.expected_answer, case.tags) == ("7", "a\n2", {"year": "1999"})
+    assert [chunk.text for chunk in case.chunks] == ["One."]
+    assert convert("walk", question="?").method == "walk"
+    assert convert("walk", question="?", method="own").method == "own"
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"question": 3}, "question: must be a text, got 3"),
+        ({}, "question: is missing"),
+        ({"question": "?", "chunks": [{"txt": "a"}]}, "chunks[0].text: is missing, nearest: txt"),
+        ({"question": "?", "usage": {"latency": -1}}, "usage.latency:"),
+        ({"question": "?", "answer": ["a"]}, "answer: must be a text, got a list"),
+    ],
+)
+def test_faults_name_their_field(values, message):
+    """A fault says where it is, what was expected and what was found."""
+    found = convert(**values)
+    assert isinstance(found, str)
+    assert found.startswith(message)
+
+
+def test_all_faults_of_a_row_at_once():
+    """Several faults are reported together, and the fault of a whole row alone."""
+    assert {part.split(":")[0] for part in convert(answer=3, triples=[1]).split("; ")} >= {"question", "answer"}
+    assert build_case(RawRow(1, faults={"": "is no JSON"}), map_fields({}), "row-1", None) == "is no JSON"
+
+
+def test_documents_of_langchain():
+    """Id, source and score of a document are found under their usual names; its own id wins."""
+    metadata = {"chunk_id": 4, "file_path": "a.md", "relevance_score": 0.5, "repo": "core", "page": 2}
+    assert read_document("T", metadata, "own") == {
+        "text": "T",
+        "id": "own",
+        "doc_id": "a.md",
+        "repo": "core",
+        "score": 0.5,
+    }
+    assert read_document("T", metadata)["id"] == "4"
+    assert read_chunk({"content": "T", "doc_id": "d", "extra": None}) == {"text": "T", "doc_id": "d"}
+    assert read_chunk({"text": "T", "content": "U"}) == {"text": "T", "content": "U"}
+
+
+def test_messages_and_serialised_objects():
+    """A message is its text, of one or several blocks; what is no message stays as it is."""
+    assert read_message({"role": "user", "content": "Hi"}) == "Hi"
+    blocks = [{"type": "text", "text": "a"}, {"type": "image"}, "b"]
+    assert read_message({"type": "ai", "content": blocks}) == "ab"
+    assert read_message({"content": "x"}) == {"content": "x"}
+    assert unwrap_serialised({"lc": 1, "kwargs": {"content": "x"}}) == {"content": "x"}
+
+
+def test_a_row_of_several_methods():
+    """Each method has a row; plain columns become tags, and the reason of a failure becomes the error."""
+    failed = {"failures": {"response": {"message": "timeout"}}}
+    row = RawRow(5, {"question": "?", "movie": "m", "methods": {"a": {"response": "x"}, "b": failed}})
+    one, two = split_methods(row, 9)
+    assert one.values == {"question": "?", "tags.movie": "m", "id": "row-9", "method": "a", "answer": "x"}
+    assert (two.values["method"], two.values["error"], two.number) == ("b", "timeout", 5)
+    plain = RawRow(1, {"methods": ["a"]})
+    assert [*split_methods(plain, 1)] == [plain]
+
+
+@pytest.mark.parametrize(("name", "near"), [("anwser", "answer"), ("gold.anwsers", "gold.answers"), ("zzzz", None)])
+def test_the_nearest_name(name, near):
+    """A misspelt name is suggested only if one is near."""
+    assert suggest_name(name) == near

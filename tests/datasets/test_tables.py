@@ -1,0 +1,94 @@
+"""Tables are read row by row; a broken row, cell or header is reported with its place."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from greval.datasets.json_files import RawRow
+from greval.datasets.tables import parse_json_cells, read_csv, read_parquet, read_table
+from greval.errors import DataError
+
+CELLS = st.text(st.characters(codec="utf-8", exclude_characters="\x00\r\ufeff"), min_size=1, max_size=8)
+
+
+def write(folder, content):
+    path = folder / "cases.csv"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+@given(rows=st.lists(st.tuples(CELLS, CELLS), max_size=5))
+def test_what_csv_writes_is_read(tmp_path_factory, rows):
+    """Cells with quotes, delimiters, line breaks and any script come back as they were."""
+    stream = io.StringIO()
+    csv.writer(stream).writerows([("question", "note"), *rows])
+    path = write(tmp_path_factory.mktemp("table"), stream.getvalue())
+    assert [(row.values["question"], row.values["note"]) for row in read_csv(path, ",")] == rows
+
+
+def test_faults_of_rows(tmp_path):
+    """A row of too many cells and a cell that is not UTF-8 are faults with their lines; an empty cell is None."""
+    path = write(tmp_path, b'question,answer\nA?,a,x\nB?,\xff\nC?,\n"D?\nD2?",d\n')
+    many, encoding, empty, broken_line = read_csv(path, ",")
+    assert (many.number, many.faults) == (2, {"": "has 3 cells where the header has 2"})
+    assert encoding.faults == {"answer": "is not UTF-8 (0xff in the cell); save the file as UTF-8"}
+    assert (empty.values["answer"], empty.number) == (None, 4)
+    assert (broken_line.values["question"], broken_line.number) == ("D?\nD2?", 5)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("question,question\n", "question is there twice"),
+        ("qestion,answer\n", "no column for the question; is it 'qestion'?"),
+        ("question;answer\n", "cells are parted by ';' here"),
+        (b"question,\xe9\n", "is not UTF-8 (0xe9 in the header)"),
+    ],
+)
+def test_faults_of_the_header(tmp_path, content, message):
+    """A header that cannot be used is an error of the whole file."""
+    with pytest.raises(DataError) as caught:
+        [*read_csv(write(tmp_path, content), ",")]
+    assert str(caught.value).startswith(f"{tmp_path / 'cases.csv'}:1: ")
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "cell", "value", "fault"),
+    [
+        ("chunks", '["a", "b"]', ["a", "b"], None),
+        ("gold.answers", '["a"]', ["a"], None),
+        ("answer", '["a"]', '["a"]', None),
+        ("chunks", "[1] as shown", "[1] as shown", None),
+        ("chunks", "['a']", "['a']", "begins like a list or an object but is no JSON"),
+        ("usage", '{"latency": NaN}', None, "NaN is no JSON value"),
+    ],
+)
+def test_json_in_cells(name, cell, value, fault):
+    """JSON is parsed in fields that hold lists or objects; what only looks like it is a fault or a text."""
+    row = parse_json_cells(RawRow(3, {name: cell}))
+    if fault is None:
+        assert (row.values[name], row.faults) == (value, {})
+    else:
+        (message,) = row.faults.values()
+        assert message.startswith(fault)
+
+
+def test_parquet(tmp_path):
+    """Columns of cases are read, others only named; a file of another kind is an error."""
+    pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    parquet = pytest.importorskip("pyarrow.parquet")
+
+    path = tmp_path / "cases.parquet"
+    parquet.write_table(pa.table({"question": ["A?"], "tags": [{"k": "v"}], "level": [3]}), path)
+    (row,) = read_parquet(path)
+    assert row.values == {"question": "A?", "tags": {"k": "v"}, "level": None}
+    assert read_table(path, "level", "none") == [{"level": 3, "none": None}]
+    for read in (lambda: [*read_parquet(write(tmp_path, "x"))], lambda: read_table(write(tmp_path, "x"), "a")):
+        with pytest.raises(DataError, match="cannot be read as Parquet"):
+            read()
