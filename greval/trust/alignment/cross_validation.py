@@ -83,11 +83,9 @@ async def cross_validate(task: AlignTask) -> CrossValidation:
     if why:
         return CrossValidation(tuple(attempts), gain, failed, None, why)
     metric, tried = await _learn_definition(task, items, 0)
-    why = (
-        "the gain is beyond noise"
-        if metric
-        else "there is a gain in the folds, but no definition learned from all labels is better"
-    )
+    why = "the gain is beyond noise"
+    if metric is None:
+        why = "there is a gain in the folds, but no definition learned from all labels is better"
     return CrossValidation((*attempts, *tried), gain, failed, metric, why)
 
 

@@ -112,7 +112,7 @@ def test_what_cannot_be_probed_is_refused(tmp_path):
     """Computed metrics, unknown checks and cases that do not fit are told in a line."""
     with pytest.raises(DataError, match="latency: is computed"):
         probe(COMPUTED_METRICS["latency"], judge(), out=tmp_path)
-    with pytest.raises(DataError, match="checks: expected names among repeats, .*, got 'paded'"):
+    with pytest.raises(DataError, match=r"checks: expected names among repeats, .*, got 'paded'"):
         probe(RIGHT, judge(), checks=["paded"], out=tmp_path)
     with pytest.raises(
         DataError,
