@@ -147,14 +147,7 @@ def find_first(record: Mapping[str, object], names: Iterable[str]) -> object:
 
 
 def build_case(row: RawRow, settled: MappedRow, made_id: str, method: str | None) -> Case | str:
-    """Return the case that a row holds, or a message with all its faults.
-
-    Args:
-        row: The row as read from the file.
-        settled: Its fields.
-        made_id: The id to use if the row has none.
-        method: The method to use if the row names none.
-    """
+    """Return the case of a row, or all its faults; `made_id` and `method` are used if the row has none."""
     if "" in row.faults:
         return row.faults[""]
     values = {own: _CONVERTERS.get(own, _keep_value)(value) for own, value in settled.values.items()}

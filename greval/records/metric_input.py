@@ -70,13 +70,7 @@ def select_metric_input(metric: Metric, case: Case) -> dict[str, JsonValue]:
 
 
 def narrow_case(metric: Metric, case: Case, judged: Mapping[str, Mapping[str, object]]) -> Case:
-    """Return the case with only those items to which other metrics gave the values that `uses` names.
-
-    Args:
-        metric: The metric that builds on others.
-        case: The whole case.
-        judged: The value of each item id, for each metric that `metric` builds on.
-    """
+    """Return the case with only the items that `uses` keeps; `judged` holds the value of each item by metric."""
     for field, use in metric.dependencies.items():
         values = judged.get(use.judged_by, {})
         case = keep_items(case, field, frozenset(item for item, value in values.items() if str(value) in use.as_))

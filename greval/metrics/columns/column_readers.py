@@ -40,10 +40,6 @@ def read_texts(column: object, what: str) -> TextColumn:
 def read_numbers(column: object, what: str) -> NumberColumn:
     """Read a column of numbers.
 
-    Args:
-        column: A column as for `read_texts`.
-        what: What the column holds, for error messages.
-
     Raises:
         DataError: If a value is missing or not a number.
         MissingExtraError: If the column is an Arrow column and pyarrow is not installed.
@@ -70,11 +66,6 @@ def read_numbers(column: object, what: str) -> NumberColumn:
 
 def convert_numbers(values: Iterable[object], count: int, what: str) -> npt.NDArray[np.float64]:
     """Read the numbers of dictionaries into an array.
-
-    Args:
-        values: The numbers.
-        count: How many there are.
-        what: What one of them is, for error messages.
 
     Raises:
         DataError: If a value is missing or not a number.

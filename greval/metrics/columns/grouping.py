@@ -85,10 +85,6 @@ def iterate_blocks(lengths: Ints, size: int = BLOCK_ROWS) -> Iterator[tuple[int,
 
     A range also ends early if its questions differ so much in length that a padded table of it, with one row per
     question, would hold far more cells than documents.
-
-    Args:
-        lengths: The number of documents of each question.
-        size: The approximate number of documents of a range.
     """
     keep_freed_memory()
     ends, first = np.cumsum(lengths), 0
@@ -119,14 +115,7 @@ def group_columns(questions: object, documents: object) -> GroupedDocuments:
 
 
 def _merge_runs(places: dict[str, int], which: Ints, edges: Ints, documents: TextColumn) -> GroupedDocuments:
-    """Bring together the rows of questions whose rows are scattered over the column.
-
-    Args:
-        places: The index of each question in the result.
-        which: The question of each run of rows.
-        edges: The starts of the runs, and the end of the column.
-        documents: The column.
-    """
+    """Bring together the rows of questions whose rows are scattered over the column."""
     order, lengths = np.argsort(which, kind="stable"), np.diff(edges)
     counts = np.bincount(which, weights=lengths, minlength=len(places)).astype(np.intp)
     starts = np.concatenate([np.zeros(1, np.intp), np.cumsum(counts)])

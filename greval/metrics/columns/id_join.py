@@ -75,14 +75,7 @@ class DocumentRanges:
         return self.grouped.select_row_numbers(self.starts[questions] + places)
 
     def compare(self, questions: Ints, places: Ints, other: DocumentRanges, others: Ints) -> Flags:
-        """Return for each pair of documents of one question whether they are equal, byte by byte.
-
-        Args:
-            questions: The question of each pair.
-            places: The position of the first document of each pair, in this block.
-            other: The block that holds the second documents.
-            others: The positions of the second documents.
-        """
+        """Return for each pair of documents of one question whether they are equal, byte by byte."""
         ours, theirs = self.select_rows(questions, places), other.select_rows(questions, others)
         return self.grouped.documents.compare(ours, other.grouped.documents, theirs)
 
@@ -146,12 +139,7 @@ class EqualPairs:
 
 
 def find_equal_pairs(ranked: DocumentRanges, judged: DocumentRanges) -> EqualPairs:
-    """Find equal documents among the ranked and judged ones of each question; all documents of a chain are equal.
-
-    Args:
-        ranked: The ranked documents, which may be repeated.
-        judged: The judged documents, each of which occurs once.
-    """
+    """Find equal documents of each question; ranked ones may be repeated, each judged one occurs once."""
     parts = [
         _find_equal_hashes(ranked.select(slice(first, last)), judged.select(slice(first, last)), first)
         for first, last in iterate_blocks(ranked.lengths + judged.lengths)
@@ -253,13 +241,7 @@ class Hits:
 
 
 def match_judged(ranked: GroupedDocuments, gold: GroupedDocuments, qrels_places: Ints) -> Hits:
-    """Find the judged documents in rankings.
-
-    Args:
-        ranked: The rankings.
-        gold: The judged documents.
-        qrels_places: The index of each ranked question among the judged ones, -1 if it is not judged.
-    """
+    """Find the judged documents in rankings; `qrels_places` is -1 for a question that is not judged."""
     due = (
         np.where(qrels_places < 0, 0, gold.lengths[qrels_places])
         if len(gold.names)
@@ -309,13 +291,7 @@ def find_repeats(documents: DocumentRanges) -> Ints:
 
 
 def find_judged(rankings: Sequence[Scores], judged: GroupedDocuments, qrels_places: Ints, *, ties_by_id: bool) -> Hits:
-    """Find the judged documents in rankings.
-
-    Args:
-        rankings: The scores of each question's documents.
-        judged: The judged documents.
-        qrels_places: The index of each question in the qrels, -1 if it is not in them.
-        ties_by_id: Whether ties are ranked by falling id; otherwise they keep the order of the dictionary.
+    """Find the judged documents in dictionaries of scores; ties keep their order or are ranked by falling id.
 
     Raises:
         DataError: If a score is not a number.

@@ -163,11 +163,7 @@ class Rankings:
         return tuple(self.source.names)
 
     def find_hits(self, qrels: Qrels) -> Hits:
-        """Find the judged documents in the rankings.
-
-        Args:
-            qrels: The judged documents.
-        """
+        """Find the judged documents in the rankings."""
         names, judged = self.source.names, qrels.grouped.names
         if names == judged:
             of = np.arange(len(names), dtype=np.int32)

@@ -256,12 +256,7 @@ class TextColumn(ChunkedArray[TextChunk]):
 
 
 class TextSelection:
-    """Some rows of a text column.
-
-    Args:
-        texts: The column.
-        rows: The rows.
-    """
+    """Some rows of a text column."""
 
     def __init__(self, texts: TextColumn, rows: Ints) -> None:
         self._size = len(rows)
@@ -292,12 +287,7 @@ class TextSelection:
 
 
 class LazyNames(Sequence[str]):
-    """The texts of some rows of a column.
-
-    Args:
-        texts: The column.
-        rows: The rows.
-    """
+    """The texts of some rows of a column."""
 
     def __init__(self, texts: TextColumn, rows: Ints) -> None:
         self._texts, self._rows = texts, rows

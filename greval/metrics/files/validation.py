@@ -60,13 +60,7 @@ _PLACEHOLDERS: dict[str, Any] = {
 
 
 def convert_errors(errors: Sequence[ErrorDetails], data: object, lines: Mapping[Path, int]) -> list[MetricFileFault]:
-    """Convert the errors of pydantic to faults of the file.
-
-    Args:
-        errors: The errors of pydantic on the data.
-        data: The content of the file.
-        lines: The line of each path in the file.
-    """
+    """Convert the errors of pydantic to faults of the file."""
     found: list[MetricFileFault] = []
     for error in errors:
         path = _convert_path(error["loc"], data, missing=error["type"] == "missing")

@@ -79,9 +79,9 @@ class YamlSource(NamedTuple):
 class _StopParsing(Exception):  # noqa: N818 - not an error for callers: it ends the parsing
     """Raised internally when the text cannot be parsed further."""
 
-    def __init__(self, fault: MetricFileFault) -> None:
-        super().__init__(fault.text)
-        self.fault = fault
+    def __init__(self, line: int, text: str) -> None:
+        super().__init__(text)
+        self.fault = MetricFileFault(line, text)
 
 
 def find_line(path: Path, lines: Mapping[Path, int]) -> int:
@@ -133,15 +133,11 @@ class _YamlReader:
         if isinstance(start, StreamEndEvent):
             return None
         if isinstance(start, DocumentStartEvent) and (start.version or start.tags):
-            raise _StopParsing(
-                MetricFileFault(_get_line(start), "leave out the lines that start with %; YAML 1.2 is read")
-            )
+            raise _StopParsing(_get_line(start), "leave out the lines that start with %; YAML 1.2 is read")
         data = self._read_node(next(self._events), ())
         next(self._events)
         if not isinstance(following := next(self._events), StreamEndEvent):
-            raise _StopParsing(
-                MetricFileFault(_get_line(following), "a second document starts; write one metric a file")
-            )
+            raise _StopParsing(_get_line(following), "a second document starts; write one metric a file")
         return data
 
     def _read_node(self, event: Event, path: Path) -> object:
@@ -149,17 +145,13 @@ class _YamlReader:
         if isinstance(event, ScalarEvent):
             return _convert_scalar(event)
         if len(path) >= MAX_DEPTH:
-            raise _StopParsing(
-                MetricFileFault(_get_line(event), f"nested more than {MAX_DEPTH} deep; no metric needs that")
-            )
+            raise _StopParsing(_get_line(event), f"nested more than {MAX_DEPTH} deep; no metric needs that")
         return self._read_mapping(path) if isinstance(event, MappingStartEvent) else self._read_sequence(path)
 
     def _reject_unsupported(self, event: Event, path: Path) -> None:
         """Reject aliases, anchors and tags, which make content larger or different from what the text shows."""
         if isinstance(event, AliasEvent):
-            raise _StopParsing(
-                MetricFileFault(_get_line(event), f"*{event.anchor}: aliases are not read; write the content out")
-            )
+            raise _StopParsing(_get_line(event), f"*{event.anchor}: aliases are not read; write the content out")
         if isinstance(event, NodeEvent) and event.anchor:
             self.faults.append(
                 MetricFileFault(_get_line(event), f"&{event.anchor}: anchors are not read; leave it out", path)
@@ -184,7 +176,7 @@ class _YamlReader:
     def _read_key(self, event: Event) -> str:
         self._reject_unsupported(event, ())
         if not isinstance(event, ScalarEvent):
-            raise _StopParsing(MetricFileFault(_get_line(event), "a key must be text, not a list or a mapping"))
+            raise _StopParsing(_get_line(event), "a key must be text, not a list or a mapping")
         return str(event.value)
 
     def _read_sequence(self, path: Path) -> list[object]:
@@ -203,14 +195,12 @@ def _parse_events(text: str) -> Iterator[Event]:
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         what = " ".join(str(part) for part in (error.context, error.problem) if part)
-        raise _StopParsing(MetricFileFault(mark.line + 1 if mark else 1, f"is not YAML: {what}")) from error
+        raise _StopParsing(mark.line + 1 if mark else 1, f"is not YAML: {what}") from error
     except ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
-        raise _StopParsing(
-            MetricFileFault(line, f"holds U+{error.character:04X}, which YAML does not allow")
-        ) from error
+        raise _StopParsing(line, f"holds U+{error.character:04X}, which YAML does not allow") from error
     except Exception as error:  # the parser itself may fail with any exception on broken text
-        raise _StopParsing(MetricFileFault(1, f"is not YAML: {error}")) from error
+        raise _StopParsing(1, f"is not YAML: {error}") from error
 
 
 def _get_line(event: Event) -> int:
