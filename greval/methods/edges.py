@@ -25,14 +25,14 @@ def describe_dangling(edges: Iterable[Edge], nodes: Collection[str]) -> list[str
 
     Example:
         >>> describe_dangling([("Ada", "wrote", "Notes"), ("Ada", "met", "Bob")], {"Ada", "Notes"})
-        ["1 edge has an end that is no node of the graph: 'Bob'"]
+        ["1 edge has an end that is not a node of the graph: 'Bob'"]
     """
     loose = [edge for edge in edges if edge[0] not in nodes or edge[2] not in nodes]
     if not loose:
         return []
     ends = sorted({end for edge in loose for end in (edge[0], edge[2]) if end not in nodes})
     count = "1 edge has" if len(loose) == 1 else f"{len(loose)} edges have"
-    return [f"{count} an end that is no node of the graph: {format_names(ends)}"]
+    return [f"{count} an end that is not a node of the graph: {format_names(ends)}"]
 
 
 def format_names(names: Sequence[str]) -> str:

@@ -210,7 +210,7 @@ class HttpMethod:
         try:
             return json.loads(text)
         except (ValueError, RecursionError):
-            raise MethodError(f"the reply is no JSON: {_shorten_body(text)}") from None
+            raise MethodError(f"the reply is not JSON: {_shorten_body(text)}") from None
 
     async def _send_request(self, sample: Sample) -> httpx.Response:
         import httpx

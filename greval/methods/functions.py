@@ -90,7 +90,7 @@ class FunctionMethod:
     async def _run_in_thread(self, sample: Sample) -> object:
         if len(self._abandoned) >= MAX_ABANDONED:
             raise MethodError(
-                f"{len(self._abandoned)} earlier calls were given up and still run; mend the method, it hangs"
+                f"{len(self._abandoned)} earlier calls were given up and still run; fix the method, which hangs"
             )
         future = EXECUTOR.submit(copy_context().run, self._function, sample)
         try:

@@ -115,7 +115,7 @@ def _read_rows(path: Path) -> Iterator[Record]:
 def _parse_row(place: str, row: object) -> Record:
     kind = next((kind for kind in _KINDS if isinstance(row, dict) and kind in row), None)
     if kind is None:
-        raise DataError(f"{place}: is no row of an index; it needs one of {', '.join(_KINDS)}")
+        raise DataError(f"{place}: is not a row of an index; it needs one of {', '.join(_KINDS)}")
     try:
         return _KINDS[kind].model_validate(row)
     except ValidationError as error:

@@ -91,7 +91,7 @@ def extract_fields(given: object) -> Response | dict[str, object]:
         given = dict(given)
     if isinstance(given, Mapping):
         return _extract_from_mapping(given)
-    raise MethodError(f"the runnable gave {type(given).__name__}, where neither answer nor documents can be found")
+    raise MethodError(f"the runnable returned {type(given).__name__}; expected an answer or documents")
 
 
 def convert_documents(documents: Iterable[object]) -> list[dict[str, object]]:
@@ -125,7 +125,7 @@ def _convert_document(document: object) -> dict[str, object]:
     if isinstance(document, Mapping) and "text" in document:
         return dict(document)
     if not isinstance(document, Document):
-        raise MethodError(f"among the documents is {type(document).__name__}; a Document or a text is wanted")
+        raise MethodError(f"expected documents or texts, got {type(document).__name__}")
     found = read_document(document.page_content, document.metadata, document.id)
     return {**found, "score": _convert_number(found["score"])} if "score" in found else found
 
@@ -149,7 +149,7 @@ def _extract_from_mapping(given: Mapping[str, object]) -> dict[str, object]:
         found["chunks"] = convert_documents([documents] if isinstance(documents, str) else documents)
     if not found:
         wanted = f"an answer ({', '.join(ANSWER_KEYS)}) and documents ({', '.join(DOCUMENT_KEYS)})"
-        raise MethodError(f"the runnable gave {', '.join(map(str, given)) or 'nothing'}; looked for {wanted}")
+        raise MethodError(f"the runnable returned {', '.join(map(str, given)) or 'nothing'}; expected {wanted}")
     return found
 
 

@@ -114,7 +114,7 @@ def as_method(target: Any, label: str = "") -> Method:  # noqa: ANN401 - any obj
     if inspect.isclass(target):
         raise MethodError(f"{label}{target.__name__} is a class; write {target.__name__}() to make an object of it")
     if not callable(target):
-        raise MethodError(f"{label}{type(target).__name__} is no method, as it cannot be called with a sample")
+        raise MethodError(f"{label}{type(target).__name__} is not a method: it cannot be called with a sample")
     try:
         inspect.signature(target).bind(None)
     except TypeError as error:

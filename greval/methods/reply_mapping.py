@@ -49,11 +49,11 @@ class JsonPath:
         while rest:
             found = _STEP.match(rest)
             if not found or (rest.startswith(".") and not steps and not bare.startswith(ROOT)):
-                raise MethodError(f'{text!r} is no path; write it as data.hits[*].text, data["a.b"] or $')
+                raise MethodError(f'{text!r} is not a path; write it as data.hits[*].text, data["a.b"] or $')
             steps.append(int(found[2]) if found[2] else None if found[3] else found[1] or found[4])
             rest = rest[found.end() :]
         if not bare.removesuffix("?"):
-            raise MethodError(f"{text!r} is no path; $ is the whole reply")
+            raise MethodError(f"{text!r} is not a path; $ is the whole reply")
         return cls(bare, tuple(steps), optional)
 
     def find(self, content: object) -> object:
@@ -150,7 +150,7 @@ class ReplyMapping:
     def __init__(self, lines: Mapping[str, str]) -> None:
         for name in lines:
             if name not in TARGETS:
-                raise MethodError(f"response: {name}: is no field of a response{did_you_mean(name, TARGETS)}")
+                raise MethodError(f"response: {name}: is not a field of a response{did_you_mean(name, TARGETS)}")
             items = name.rpartition(".")[0]
             if items in ITEM_FIELDS and items not in lines:
                 raise MethodError(f"response: {name}: add {items}, the path of the list that holds them")
@@ -176,7 +176,7 @@ class ReplyMapping:
 
     def _read_items(self, name: str, value: object) -> list[object]:
         if not isinstance(value, list):
-            raise MethodError(f"{name}: a list is wanted at {self._paths[name].text}, got {type(value).__name__}")
+            raise MethodError(f"{name}: expected a list at {self._paths[name].text}, got {type(value).__name__}")
         paths = {part: self._paths[f"{name}.{part}"] for part in ITEM_FIELDS[name] if f"{name}.{part}" in self._paths}
         return [_read_item(name, item, paths) for item in value]
 

@@ -32,7 +32,7 @@ def as_response(given: object) -> Response:
     """
     response = _parse_response(given)
     if response.error is None and all(getattr(response, name) is None for name in CONTENT_FIELDS):
-        raise MethodError(f"the response holds none of {', '.join(CONTENT_FIELDS)}; give at least one of them")
+        raise MethodError(f"the response has none of {', '.join(CONTENT_FIELDS)}; give at least one of them")
     return response
 
 
@@ -44,7 +44,9 @@ def _parse_response(given: object) -> Response:
         return Response(answer=given)
     if not isinstance(given, Mapping):
         got = "nothing (None)" if given is None else type(given).__name__
-        raise MethodError(f"the method gave {got}; give a Response, a mapping of its fields, or the answer as text")
+        raise MethodError(
+            f"the method returned {got}; expected a Response, a mapping of its fields, or the answer as text"
+        )
     try:
         return Response.model_validate(given)
     except ValidationError as error:

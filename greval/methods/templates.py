@@ -104,7 +104,7 @@ def _fill_text(text: str, sample: Sample, variables: Mapping[str, str], encode: 
             return variables[found["variable"]]
         value = _read_field(found["field"], sample)
         if value is None:
-            raise MethodError(f"the sample has no {found['field']}, which stands in {text[:60]!r}")
+            raise MethodError(f"the sample has no {found['field']}, which is used in {text[:60]!r}")
         return encode(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
 
     return PLACEHOLDER.sub(substitute, text)

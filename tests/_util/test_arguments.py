@@ -37,7 +37,7 @@ from greval.testing import ScriptedJudge
 CASE = {"question": "Who?", "expected_answer": "Ada", "answer": "Ada"}
 METRIC = load_metric("correctness")
 LOADS = r"'correctness': is no metric; load\('correctness'\)"
-JUDGES = r"'openai:m': is no judge; give Judge\('openai:m'\)"
+JUDGES = r"'openai:m': is not a judge; pass Judge\('openai:m'\)"
 SEVERAL = "cases: expected several, got {}; pass them as read_cases"
 
 

@@ -196,8 +196,8 @@ def test_a_secret_that_is_not_set(server, monkeypatch):
         (Reply("x" * 1000, status=404), "status 404: x{200}\\.\\.\\.$"),
         (Reply("", status=503), r"status 503: \(empty\)"),
         (Reply("", status=302, headers={"Location": "http://127.0.0.1:1/"}), "status 302"),
-        (Reply("<html>"), "the reply is no JSON: <html>"),
-        (Reply('{"answer": "cut'), "the reply is no JSON"),
+        (Reply("<html>"), "the reply is not JSON: <html>"),
+        (Reply('{"answer": "cut'), "the reply is not JSON"),
         (Reply([1]), "the reply is no object; it should hold answer"),
         (Reply({"detail": 1}), "the reply is an object with detail; it should hold answer"),
         (Reply({"answer": 3}), "answer: input should be a valid string"),
@@ -217,10 +217,10 @@ def test_replies_that_are_no_responses(server, reply, told):
         ({"answer": "data.hits[5].ref"}, "data.hits is a list of 2"),
         ({"answer": "data[*]"}, "data is an object with .*, not a list"),
         ({"answer": "data.text.more"}, "data.text is a text"),
-        ({"chunks": "data.text"}, "chunks: a list is wanted at data.text, got str"),
+        ({"chunks": "data.text"}, "chunks: expected a list at data.text, got str"),
         ({"chunks": "data.hits", "chunks.text": "content"}, "nothing is at content: the reply is an object with ref"),
         ({"chunks": "data.hits"}, "chunks.0.text: field required"),
-        ({"usage.cost": "meta.tokens.in"}, "holds none of answer"),
+        ({"usage.cost": "meta.tokens.in"}, "has none of answer"),
     ],
 )
 def test_paths_that_lead_nowhere(server, lines, told):
@@ -323,9 +323,9 @@ def test_all_faults_of_a_file_at_once(tmp_path):
         ("url: http://host/?api_key=x", "keys do not belong into an address"),
         ('url: "http://host/${KEY}"', "keys do not belong into an address"),
         ('url: http://host/\nheaders: {X-Lang: "{tags.lang}"}', "X-Lang: a header takes ${NAME}"),
-        ("url: http://host/\nresponse: {anser: x}", "anser: is no field of a response; did you mean answer?"),
+        ("url: http://host/\nresponse: {anser: x}", "anser: is not a field of a response; did you mean answer?"),
         ("url: http://host/\nresponse: {chunks.text: x}", "chunks.text: add chunks, the path of the list"),
-        ("url: http://host/\nresponse: {answer: 'a..b'}", "'a..b' is no path"),
+        ("url: http://host/\nresponse: {answer: 'a..b'}", "'a..b' is not a path"),
     ],
 )
 def test_faults_of_a_file(tmp_path, text, told):

@@ -88,7 +88,7 @@ def test_a_file_may_be_called_as_any_package(folder):
         ("gone.py:ask", "there is no file gone.py"),
         ("broken_d.py:ask", "cannot be imported: ModuleNotFoundError"),
         ("my_rag_d:Rag", "Rag is a class; write Rag"),
-        ("my_rag_d:number", "int is no method"),
+        ("my_rag_d:number", "int is not a method"),
         ("my_rag_d:number()", "number cannot be called; leave the brackets out"),
         ("my_rag_d:two", "cannot be called with a sample alone: missing a required argument: 'more'"),
         ("my_rag_d:two(x)", "two raised TypeError"),

@@ -52,7 +52,7 @@ def test_a_path_finds_what_it_names(steps, leaf):
 @pytest.mark.parametrize("text", ["", " ", "?", "a..b", ".a", "a[", "a[x]", "a[*", "a]b", '["a]', "a.$"])
 def test_what_is_no_path(text):
     """What cannot be read as a path is refused."""
-    with pytest.raises(MethodError, match="is no path"):
+    with pytest.raises(MethodError, match="is not a path"):
         JsonPath.parse(text)
 
 
@@ -102,7 +102,7 @@ def test_a_missing_value_describes_the_type_it_found(content, held):
     [
         ({"anwser": "a"}, "did you mean answer"),
         ({"chunks.text": "a"}, "add chunks, the path of the list"),
-        ({"answer": "a["}, "is no path"),
+        ({"answer": "a["}, "is not a path"),
     ],
 )
 def test_wrong_mappings_are_refused_before_a_call(lines, message):

@@ -21,11 +21,11 @@ def test_a_case_counts_as_its_response():
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        (None, "gave nothing"),
-        (7, "gave int"),
-        (["text"], "gave list"),
-        ({}, "holds none of answer, chunks"),
-        (Response(usage={"llm_calls": 1}), "holds none of"),
+        (None, "returned nothing"),
+        (7, "returned int"),
+        (["text"], "returned list"),
+        ({}, "has none of answer, chunks"),
+        (Response(usage={"llm_calls": 1}), "has none of"),
         ({"anser": "x"}, "anser: is not known; did you mean answer?"),
         ({"answer": "x", "chunks": [{"id": "c1"}]}, "chunks.0.text: field required"),
         ({"answer": "x", "usage": {"latency": float("nan")}}, "usage.latency"),

@@ -114,7 +114,7 @@ def test_the_message_says_what_was_spent_before_and_what_goes_on(tmp_path):
     """At the cap of an earlier command the same one asks nothing, and says why and how it goes on."""
     judge = ScriptedJudge(by_metric)
     first = evaluate(cases(9), [TONE], judge, out=tmp_path, max_calls=3)
-    assert first.why == "the cap of 3 calls is reached (--max-calls); a higher cap goes on"
+    assert first.why == "the cap of 3 calls is reached (--max-calls); raise it to continue"
     again = evaluate(cases(9), [TONE], judge, out=tmp_path, max_calls=3)
     assert again.why == format_cap_reason(RunSpending(calls=3), max_calls=3)
     assert "earlier commands on this run made 3 of them" in again.why
@@ -137,7 +137,7 @@ def test_the_command_line_says_the_same_in_forecast_message_and_help(fault_serve
     assert "spent by earlier commands on this run: 4 calls; --max-calls and --max-cost count it" in told
     assert "--max-calls 5: the run would stop at it; it leaves 1 calls" in told
     assert (
-        "--max-calls 6: the run would come to its end"
+        "--max-calls 6: the run would be completed"
         in invoke(app, [*command, "-o", "run", "--max-calls", "6", "--dry-run"]).stdout
     )
     done = invoke(app, [*command, "-o", "run", "--max-calls", "5", "-q"])

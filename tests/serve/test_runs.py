@@ -157,7 +157,7 @@ def test_a_cap_stops_in_order(client):
         client.post(f"/v1/runs/{run}/resume", json=asked)
         info = ended(client, run)
         assert (info["status"], info["progress"]["scored"]) == ("stopped", 4)
-        assert "earlier commands on this run made 4 of them; a higher cap goes on" in info["why"]
+        assert "earlier commands on this run made 4 of them; raise it to continue" in info["why"]
     assert client.post(f"/v1/runs/{run}/resume", json={"max_calls": 0}).status_code == 422
     assert client.post(f"/v1/runs/{run}/resume", json={"max_cost": 1.0}).status_code == 409
     client.post(f"/v1/runs/{run}/resume", json={"max_calls": 8})

@@ -42,7 +42,7 @@ A judge with one readable verdict in ten gives 400 unreadable answers in a row l
 """
 MAX_UNPROVEN_CALLS = 16
 """The most calls in flight until the first verdict was read. It limits the cost of a judge that cannot judge."""
-RAISE_CAP_HINT = "a higher cap goes on"
+RAISE_CAP_HINT = "raise it to continue"
 """The end of the reason if a cap stopped a run, because the same command would stop again at once."""
 MAX_EXCERPT_CHARS = 80
 """The most characters of an answer that the reason for a stop quotes."""
@@ -260,7 +260,7 @@ def format_cap_reason(
 
     Example:
         >>> format_cap_reason(RunSpending(calls=3), max_calls=5)
-        'the cap of 5 calls is reached (--max-calls); earlier commands on this run made 3 of them; a higher cap goes on'
+        'the cap of 5 calls is reached (--max-calls); earlier commands on this run made 3 of them; raise it to continue'
     """
     if max_calls is not None:
         spent = f"; earlier commands on this run made {before.calls:,} of them" if before.calls else ""

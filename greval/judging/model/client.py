@@ -89,7 +89,7 @@ class JudgeClient:
         """Store the settings. The chat model is created at the first call."""
         if not isinstance(model, Judge | BaseChatModel):
             named = f"Judge({model!r})" if isinstance(model, str) else "Judge('openai:MODEL')"
-            raise JudgeError(f"{model!r}: is no judge; give {named} or a chat model of LangChain")
+            raise JudgeError(f"{model!r}: is not a judge; pass {named} or a chat model of LangChain")
         self.judge = (
             model if isinstance(model, Judge) else Judge(model=_format_label(model), timeout=_read_timeout(model))
         )

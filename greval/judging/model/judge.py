@@ -112,7 +112,7 @@ class Judge(Record):
         if url is not None:
             parts = urlsplit(url)
             if parts.scheme not in {"http", "https"} or not parts.hostname:
-                raise ValueError(f"{url!r} is no http(s) address such as http://127.0.0.1:8000/v1")
+                raise ValueError(f"{url!r} is not an http(s) address such as http://127.0.0.1:8000/v1")
             if parts.username or parts.password or SECRET_NAME.search(parts.query):
                 raise ValueError("the address holds credentials; keys come from the environment only")
         return url

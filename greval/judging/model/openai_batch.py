@@ -191,7 +191,7 @@ class BatchFiles:
             if on_batch:
                 on_batch(batch.id)
         if not ids:
-            raise DataError("there is no request to send")
+            raise DataError("no requests to send")
         return ",".join(ids)
 
     async def status(self, batch_id: str) -> BatchState:
@@ -256,7 +256,7 @@ class BatchFiles:
         except Exception as error:
             failure = classify_error(error, [self._client.api_key])
             hint = NO_ENDPOINT_HINT if failure.kind == "request" else format_failure_hint(failure.kind, "openai:")
-            going = f"; these go on and can be collected: {','.join(ids)}" if ids else ""
+            going = f"; these continue and can be collected: {','.join(ids)}" if ids else ""
             raise JudgeUnavailableError(
                 f"{doing}: {self._client.base_url.host}: {failure.message}; {hint}{going}"
             ) from error

@@ -66,7 +66,7 @@ class ResponseFile(CloseOnExit):
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             if path.exists() and not path.is_file():
-                raise IsADirectoryError(0, "is no plain file")
+                raise IsADirectoryError(0, "is not a regular file")
             file = cls(path, _open_locked(path))
         except OSError as error:
             raise StoreError(f"{path}: cannot be written: {error.strerror or error}") from error
@@ -93,7 +93,7 @@ class ResponseFile(CloseOnExit):
         except OSError as error:
             os.ftruncate(self._descriptor, self._end)  # a partial line in the middle of the file could not be repaired
             raise StoreError(
-                f"{self.path}: {error.strerror or error}; mend it and run the same command again "
+                f"{self.path}: {error.strerror or error}; fix the cause and run the same command again "
                 "(what was written before stays)"
             ) from error
         self._index_row(case, len(line))
@@ -149,7 +149,7 @@ class ResponseFile(CloseOnExit):
             elif not line.endswith(b"\n") and (line.startswith(ROW_START) or ROW_START.startswith(line)):
                 os.ftruncate(self._descriptor, self._end)
             else:
-                raise StoreError(f"{self.path}:{number}: is no response of a method; choose another file with -o")
+                raise StoreError(f"{self.path}:{number}: is not a response of a method; choose another file with -o")
 
     def _index_row(self, case: Case, size: int) -> None:
         entry = ResponseEntry(self._end, size, hash_sample(case), case.error is not None)

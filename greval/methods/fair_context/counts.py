@@ -103,7 +103,7 @@ def _parse_json(text: str, place: str) -> object:
     try:
         return json.loads(text)
     except (json.JSONDecodeError, RecursionError) as error:
-        raise DataError(f"{place}: is no JSON: {error}") from error
+        raise DataError(f"{place}: is not JSON: {error}") from error
 
 
 def _normalise_facts(given: Iterable[tuple[str | tuple[int, str], object]], place: str = "facts: ") -> Facts:

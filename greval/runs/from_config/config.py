@@ -186,9 +186,9 @@ def _check_references(config: EvaluationConfig, root: Path, source: YamlSource) 
 def _describe_unknown_method(name: str) -> str:
     """Explain how to write the spec of a method."""
     return (
-        f"how is {name} called? Only {', '.join(GRAPHRAG_SEARCHES)} need no spec (Microsoft GraphRAG). Write methods "
+        f"{name} has no spec; only {', '.join(GRAPHRAG_SEARCHES)} need none (Microsoft GraphRAG). Write methods "
         f"as a mapping with a spec for it, such as {name}: my_module:function, or {name}: "
-        f"my_module:make({INDEX_PLACEHOLDER}), where {INDEX_PLACEHOLDER} stands for the folder of the group's index"
+        f"my_module:make({INDEX_PLACEHOLDER}); {INDEX_PLACEHOLDER} is replaced by the folder of the group's index"
     )
 
 

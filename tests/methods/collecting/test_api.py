@@ -115,7 +115,7 @@ def test_what_goes_wrong_is_a_row(out):
     done = collect(samples(10), {"m": Counted(acts.get)}, out=out)
     errors = {case.id: case.error for case in done.cases()}
     assert errors.pop("q0") is None
-    assert errors.pop("q2").startswith("MethodError: the method gave nothing")
+    assert errors.pop("q2").startswith("MethodError: the method returned nothing")
     assert errors.pop("q3").startswith("MethodError: the response is wrong: anser: is not known")
     assert errors.pop("q8").startswith("MethodError: the response is wrong: usage.latency")
     assert errors == {
@@ -357,7 +357,7 @@ def test_samples_are_read_as_they_are_needed(out):
     [
         ({}, {}, MethodError, "no method is given"),
         ({"": Counted()}, {}, MethodError, "without a name"),
-        ({"m": 3}, {}, MethodError, "m: int is no method"),
+        ({"m": 3}, {}, MethodError, "m: int is not a method"),
         ({"m": lambda: "x"}, {}, MethodError, "m: cannot be called with a sample alone"),
         ({"m": Counted()}, {"concurrency": 0}, MethodError, "must be 1 or more"),
     ],

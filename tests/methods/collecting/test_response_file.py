@@ -91,7 +91,7 @@ def test_other_files_are_not_touched(path, content):
     """A file that holds something else is refused with its line, and stays as it is."""
     path.parent.mkdir()
     path.write_text(content, encoding="utf-8")
-    with pytest.raises(StoreError, match=r"responses.jsonl:\d: is no response of a method; choose another"):
+    with pytest.raises(StoreError, match=r"responses.jsonl:\d: is not a response of a method; choose another"):
         ResponseFile.open(path)
     assert path.read_text(encoding="utf-8") == content
 
@@ -155,7 +155,9 @@ def test_a_link_stays_a_link(path, tmp_path):
     assert ids(real) == [("q1", "walk"), ("q2", "walk")]
 
 
-@pytest.mark.parametrize(("name", "told"), [("r.json", "call the file r.jsonl"), ("folder.jsonl", "is no plain file")])
+@pytest.mark.parametrize(
+    ("name", "told"), [("r.json", "call the file r.jsonl"), ("folder.jsonl", "is not a regular file")]
+)
 def test_names_that_will_not_do(tmp_path, name, told):
     """A name that `evaluate` could not read, or a folder, is refused."""
     (tmp_path / "folder.jsonl").mkdir()

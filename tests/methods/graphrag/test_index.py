@@ -163,7 +163,7 @@ def test_faults_are_told(tmp_path):
     assert found.notes == (
         "text units name documents that documents.parquet does not have: 'd7'",
         "entities name text units that text_units.parquet does not have: 'u9'",
-        "1 edge has an end that is no node of the graph: 'BOB'",
+        "1 edge has an end that is not a node of the graph: 'BOB'",
     )
 
 

@@ -74,7 +74,7 @@ def test_graph_and_names(tmp_path):
         chunks={"c1": "doc-1", "c2": "doc-2"},
         nodes={"Ada": ("doc-1", "doc-2"), "Notes": ("doc-1", "doc-2")},
         edges={EDGE: ("doc-1", "doc-2"), ("Ada", "related", "Bob"): ("doc-2",)},
-        notes=("1 edge has an end that is no node of the graph: 'Bob'",),
+        notes=("1 edge has an end that is not a node of the graph: 'Bob'",),
     )
 
 

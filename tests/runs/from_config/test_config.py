@@ -107,7 +107,7 @@ generation: {model: local}
     assert [line.split(":")[1] for line in told] == ["1", "3", "6", "7"]
     assert "there is no file" in told[0]
     assert "there is no folder" in told[1]
-    assert "how is tog called?" in told[2]
+    assert "tog has no spec" in told[2]
     assert "tog: my_module:function" in told[2]
     assert "fair context needs facts" in told[3]
 

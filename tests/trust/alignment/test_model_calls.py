@@ -68,7 +68,7 @@ def test_a_cap_on_calls_holds_for_reasons_that_are_written_at_once(tmp_path, cap
     with pytest.raises(StoppedError, match=f"the cap of {cap} calls"):
         align(run, TONE, judge, labels(TONE, truth), max_calls=cap, **SMALL)
     assert len(judge.calls) == before + cap
-    with pytest.raises(StoppedError, match=f"earlier commands on this run made {cap} of them; a higher cap goes on"):
+    with pytest.raises(StoppedError, match=f"earlier commands on this run made {cap} of them; raise it to continue"):
         align(run, TONE, judge, labels(TONE, truth), max_calls=cap, **SMALL)
     assert len(judge.calls) == before + cap
     with pytest.raises(StoppedError):
