@@ -179,10 +179,10 @@ class CaseReader:
             True
         """
         mapped = [f"{name} as {own}" for name, own in self._mapping.items()]
-        told = [f"read {', '.join(mapped)}"] if mapped else []
-        told += [f"{self._paired:,} rows without an id have that of the same question"] if self._paired else []
-        told += [ignored] if (ignored := self.describe_ignored()) else []
-        return f"{self._name}: {'; '.join(told)}." if told else None
+        parts = [f"read {', '.join(mapped)}"] if mapped else []
+        parts += [f"{self._paired:,} rows without an id have that of the same question"] if self._paired else []
+        parts += [ignored] if (ignored := self.describe_ignored()) else []
+        return f"{self._name}: {'; '.join(parts)}." if parts else None
 
     def describe_ignored(self) -> str | None:
         """Describe what was ignored so far, and how to keep a column as a tag; None if nothing was."""

@@ -102,6 +102,6 @@ P = TypeVar("P", Chunk, Node)
 def _derive(part: P, name: str, rule: re.Pattern[str]) -> P:
     """Return a chunk or node with the values of the matched groups that are not recorded yet."""
     found = rule.search(name)
-    told = found.groupdict() if found else {}
-    new = {key: told[key] for key in SOURCE_FIELDS if told.get(key) and getattr(part, key) is None}
+    groups = found.groupdict() if found else {}
+    new = {key: groups[key] for key in SOURCE_FIELDS if groups.get(key) and getattr(part, key) is None}
     return part.model_copy(update=new) if new else part

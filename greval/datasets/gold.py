@@ -47,12 +47,12 @@ def read_gold(path: str | Path) -> Iterator[tuple[str, Case | RowFault]]:
     read_cases(path)  # raises early if there is nothing to read
     name, places = str(path), list[str]()
     slips: dict[str, str] = {}
-    told: set[str] = set()
+    seen: set[str] = set()
 
     def iterate_rows() -> Iterator[RawRow]:
         for row in READERS[Path(path).suffix.lower()](Path(path)):
             places[:] = [f"{name}{row.unit}{row.number}"]
-            slips.update(_find_misspelt(row.values, told))
+            slips.update(_find_misspelt(row.values, seen))
             yield replace(row, values=_add_question(_nest_gold_fields(row.values)))
 
     for found in CaseReader(name, iterate_rows, None, Path(path)):

@@ -155,17 +155,17 @@ def build_case(row: RawRow, settled: MappedRow, made_id: str, method: str | None
     values.setdefault("method", method or "")
     if "question" not in values and is_traversal_log(row.values):
         values["question"] = values["id"]
-    told = [f"{format_printable(name, MAX_PATH)}: {why}" for name, why in row.faults.items()]
+    faults = [f"{format_printable(name, MAX_PATH)}: {why}" for name, why in row.faults.items()]
     refused = {FIELD_BY_NAME.get(name) for name in row.faults}
     try:
         case = Case.model_validate(values)
     except ValidationError as error:
         details = error.errors(include_url=False, include_context=False)
-        told += [_describe_fault(detail, settled) for detail in details if not _is_reported(detail, refused)]
+        faults += [_describe_fault(detail, settled) for detail in details if not _is_reported(detail, refused)]
     else:
-        if not told:
+        if not faults:
             return case
-    return _join_faults(told)
+    return _join_faults(faults)
 
 
 def get_id(settled: MappedRow, made_id: str) -> object:
@@ -283,9 +283,9 @@ _CONVERTERS: Mapping[str, Callable[[object], object]] = {
 }
 
 
-def _join_faults(told: Sequence[str]) -> str:
-    more = [f"and {len(told) - MAX_FAULTS} more"] if len(told) > MAX_FAULTS else []
-    return "; ".join([*told[:MAX_FAULTS], *more])
+def _join_faults(faults: Sequence[str]) -> str:
+    more = [f"and {len(faults) - MAX_FAULTS} more"] if len(faults) > MAX_FAULTS else []
+    return "; ".join([*faults[:MAX_FAULTS], *more])
 
 
 def _is_reported(detail: ErrorDetails, refused: Collection[str | None]) -> bool:

@@ -44,8 +44,8 @@ def describe_row_faults(rows: Iterable[str], count: int | None = None) -> list[s
         place, message = (found["place"], found["message"]) if found else ("", row)
         places.setdefault(message, []).append(place)
     lines = [_format_fault(message, at) for message, at in [*places.items()][:MAX_LISTED]]
-    told = sum(len(at) for at in [*places.values()][:MAX_LISTED])
-    more = max(len(given), count or 0) - told
+    listed = sum(len(at) for at in [*places.values()][:MAX_LISTED])
+    more = max(len(given), count or 0) - listed
     return [*lines, f"and {more:,} more rows"] if more else lines
 
 

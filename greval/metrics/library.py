@@ -127,8 +127,8 @@ def require_metric(metric: object) -> Metric:
         greval.errors.DefinitionError: 'correctness': is no metric; load('correctness') gives one by its name
     """
     if not isinstance(metric, Metric):
-        told = metric if isinstance(metric, str | Path) else "correctness"
-        raise DefinitionError(f"{metric!r}: is no metric; load({str(told)!r}) gives one by its name")
+        name = metric if isinstance(metric, str | Path) else "correctness"
+        raise DefinitionError(f"{metric!r}: is no metric; load({str(name)!r}) gives one by its name")
     return metric
 
 

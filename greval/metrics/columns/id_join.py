@@ -149,8 +149,8 @@ def find_equal_pairs(ranked: DocumentRanges, judged: DocumentRanges) -> EqualPai
     if not unequal.any():
         return pairs
     doubtful = np.isin(pairs.chains, pairs.chains[unequal])
-    told = _split_chains(pairs.select(doubtful), ranked, judged)
-    return EqualPairs.concatenate([pairs.select(~doubtful), told])
+    resolved = _split_chains(pairs.select(doubtful), ranked, judged)
+    return EqualPairs.concatenate([pairs.select(~doubtful), resolved])
 
 
 def _compare_pairs(pairs: EqualPairs, ranked: DocumentRanges, judged: DocumentRanges) -> Flags:

@@ -142,8 +142,8 @@ def _build_gold(judged: Qrels, name: str) -> Gold | None:
         helpful_docs=tuple(document for document, grade in graded if judged.relevant <= grade < judged.essential),
     )
     grades = {document: grade for document, grade in graded if grade > 0}
-    told = len({*grades.values()}) <= 1 or grades == listed.gains  # with a single grade the gain does not matter
-    return listed if told else listed.model_copy(update={"grades": grades})
+    enough = len({*grades.values()}) <= 1 or grades == listed.gains  # with a single grade the gain does not matter
+    return listed if enough else listed.model_copy(update={"grades": grades})
 
 
 def _build_chunks(ranked: GroupedDocuments, scores: NumberColumn | None, name: str) -> tuple[Chunk, ...]:

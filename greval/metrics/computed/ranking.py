@@ -99,12 +99,12 @@ def _format_found(ranking: Ranking, setting: MetricSetting) -> str:
     """Format the retrieved and missed documents, grouped by gain."""
     where = format_cutoff(setting.k) if ranking.documents else "as nothing was retrieved"
     found = {*ranking.documents[: setting.k]}
-    told: list[str] = []
+    shares: list[str] = []
     for gain in sorted({*ranking.due.values()}, reverse=True):
         kind = f"grade-{gain}" if ranking.graded else GAIN_NAMES[gain]
         documents = [document for document, given in ranking.due.items() if given == gain]
-        told.append(format_found_share(found, documents, f"{kind} document", where))
-    return ". ".join(told)
+        shares.append(format_found_share(found, documents, f"{kind} document", where))
+    return ". ".join(shares)
 
 
 def _format_first_hit(ranking: Ranking, setting: MetricSetting) -> str:

@@ -48,8 +48,12 @@ def list_repositories(case: Case) -> Repositories | Skipped:
     sources = list_sources(case)
     if isinstance(sources, Skipped):
         return sources
-    told = tuple(dict.fromkeys(source.repo for source in sources if source.repo))
-    return Skipped(reason=f"no {_format_kinds(sources)} tells its repository") if sources and not told else told
+    repositories = tuple(dict.fromkeys(source.repo for source in sources if source.repo))
+    return (
+        Skipped(reason=f"no {_format_kinds(sources)} tells its repository")
+        if sources and not repositories
+        else repositories
+    )
 
 
 def _format_kinds(sources: Sequence[RetrievedSource]) -> str:
@@ -88,8 +92,8 @@ def _build_precision(name: str, setting: MetricSetting) -> ComputedMetric:
         right = [repo in due for repo in first]
         wrong = [repo for repo in first if repo not in due]
         reason = f"{sum(right)} of {format_count(len(first), 'repository')} essential"
-        told = f"{reason}; not essential: {format_names(wrong)}" if wrong else reason
-        return build_judgement(formulas.precision(right), told if first else "nothing was retrieved")
+        text = f"{reason}; not essential: {format_names(wrong)}" if wrong else reason
+        return build_judgement(formulas.precision(right), text if first else "nothing was retrieved")
 
     return ComputedMetric(
         name=name,
@@ -105,8 +109,8 @@ def _build_recall(name: str, setting: MetricSetting) -> ComputedMetric:
     def judge(found: Repositories, due: Repositories) -> tuple[Judgement, ...]:
         first = found[: setting.k]
         where = f"among the {_format_first(setting)}repositories" if first else "as nothing was retrieved"
-        told = format_found_share({*first}, due, "essential repository", where)
-        return build_judgement(formulas.recall([repo in due for repo in first], len(due)), told)
+        reason = format_found_share({*first}, due, "essential repository", where)
+        return build_judgement(formulas.recall([repo in due for repo in first], len(due)), reason)
 
     return ComputedMetric(
         name=name,
@@ -151,8 +155,8 @@ def _judge_coherence(case: Case) -> tuple[Judgement, ...] | Skipped:
 
 def _format_conflict(repo: str, versions: dict[str, list[RetrievedSource]]) -> str:
     """Format the versions of a repository with the chunks and nodes in which they occur."""
-    told = [f"{version} ({_format_source_names(sources)})" for version, sources in versions.items()]
-    return f"{repo} in {', '.join(told[:-1])} and {told[-1]}"
+    found = [f"{version} ({_format_source_names(sources)})" for version, sources in versions.items()]
+    return f"{repo} in {', '.join(found[:-1])} and {found[-1]}"
 
 
 def _format_source_names(sources: Sequence[RetrievedSource]) -> str:

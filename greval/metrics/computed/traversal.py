@@ -53,8 +53,8 @@ def _judge_edge_recall(walk: GraphWalk, setting: MetricSetting) -> JudgementsOrS
     if isinstance(edges, Skipped):
         return edges
     walked, due = edges
-    told = format_found_share({due[edge] for edge in walked if edge in due}, due.values(), "expected edge", "walked")
-    return build_judgement(formulas.recall([edge in due for edge in walked], len(due)), told)
+    reason = format_found_share({due[edge] for edge in walked if edge in due}, due.values(), "expected edge", "walked")
+    return build_judgement(formulas.recall([edge in due for edge in walked], len(due)), reason)
 
 
 def _judge_edge_precision(walk: GraphWalk, setting: MetricSetting) -> JudgementsOrSkipped:
@@ -73,15 +73,15 @@ def _judge_edge_share(walk: GraphWalk, setting: MetricSetting, *, spurious: bool
     walked, due = edges
     if not walked:
         return NO_EDGE if walk.nodes else EMPTY_WALK
-    others = [told for edge, told in walked.items() if edge not in due]
+    others = [name for edge, name in walked.items() if edge not in due]
     counts = [(edge in due) is not spurious for edge in walked]
     return build_judgement(formulas.precision(counts), _format_expected_share(len(walked), others, "edge"))
 
 
 def _format_expected_share(walked: int, others: list[str], what: str) -> str:
     """Format how many of the walked edges or nodes were expected, and which were not."""
-    told = f"{walked - len(others):,} of {format_count(walked, f'walked {what}')} expected"
-    return f"{told}; not expected: {format_names(others)}" if others else told
+    reason = f"{walked - len(others):,} of {format_count(walked, f'walked {what}')} expected"
+    return f"{reason}; not expected: {format_names(others)}" if others else reason
 
 
 def _judge_path_order(walk: GraphWalk, setting: MetricSetting) -> JudgementsOrSkipped:
@@ -96,8 +96,8 @@ def _judge_path_order(walk: GraphWalk, setting: MetricSetting) -> JudgementsOrSk
     due = [*walk.normalise_edges(expected, setting.options)]
     kept = formulas.lcs_length([edge for edge in walked if edge in due], due)
     there = len({*walked} & {*due})
-    told = f"{kept:,} of {format_count(len(due), 'expected edge')} walked in the expected order"
-    return build_judgement(kept / len(due), f"{told}; {there:,} walked in any order" if there != kept else told)
+    reason = f"{kept:,} of {format_count(len(due), 'expected edge')} walked in the expected order"
+    return build_judgement(kept / len(due), f"{reason}; {there:,} walked in any order" if there != kept else reason)
 
 
 def _judge_node_recall(walk: GraphWalk, _: MetricSetting) -> JudgementsOrSkipped:
@@ -106,10 +106,10 @@ def _judge_node_recall(walk: GraphWalk, _: MetricSetting) -> JudgementsOrSkipped
         return due
     walked = walk.nodes
     found = [node in walked for node in due]
-    told = format_found_share(
+    reason = format_found_share(
         {due[node] for node in due if node in walked}, due.values(), "expected node", "on the walk"
     )
-    return build_judgement(formulas.recall(found, len(due)), told)
+    return build_judgement(formulas.recall(found, len(due)), reason)
 
 
 def _judge_node_precision(walk: GraphWalk, _: MetricSetting) -> JudgementsOrSkipped:
@@ -119,7 +119,7 @@ def _judge_node_precision(walk: GraphWalk, _: MetricSetting) -> JudgementsOrSkip
     walked = walk.nodes
     if not walked:
         return EMPTY_WALK
-    others = [told for node, told in walked.items() if node not in due]
+    others = [name for node, name in walked.items() if node not in due]
     return build_judgement(
         formulas.precision([node in due for node in walked]), _format_expected_share(len(walked), others, "node")
     )
@@ -134,10 +134,10 @@ def _judge_entry_recall(walk: GraphWalk, _: MetricSetting) -> JudgementsOrSkippe
         return Skipped(reason="traversal.start_nodes is not recorded: the walk began somewhere")
     began = walk.map_nodes(traversal.start_nodes)
     found = [node in began for node in due]
-    told = format_found_share(
+    reason = format_found_share(
         {due[node] for node in due if node in began}, due.values(), "expected start node", "found"
     )
-    return build_judgement(formulas.recall(found, len(due)), told)
+    return build_judgement(formulas.recall(found, len(due)), reason)
 
 
 def _judge_hop_depth(walk: GraphWalk, _: MetricSetting) -> JudgementsOrSkipped:
@@ -150,9 +150,11 @@ def _judge_hop_depth(walk: GraphWalk, _: MetricSetting) -> JudgementsOrSkipped:
     hops = compute_depths(walk.normalise_edges(traversal.traversed_edges, ()), walk.map_nodes(traversal.start_nodes))
     deepest, nodes = max(hops.values()), walk.nodes
     far = format_names(nodes[node] for node, depth in hops.items() if depth == deepest)
-    told = f"{format_count(deepest, 'hop')} from the start nodes{f', to {far}' if deepest else ''}"
+    reason = f"{format_count(deepest, 'hop')} from the start nodes{f', to {far}' if deepest else ''}"
     beyond = len(nodes) - len(hops)
-    return build_judgement(deepest, f"{told}; {format_count(beyond, 'node')} not connected to them" if beyond else told)
+    return build_judgement(
+        deepest, f"{reason}; {format_count(beyond, 'node')} not connected to them" if beyond else reason
+    )
 
 
 def _build_family(
@@ -174,10 +176,10 @@ def _build_family(
             return walk if isinstance(walk, Skipped) else judge(walk, setting)
 
         how = f" ({', '.join(option for option in options if option in setting.options)})" if setting.options else ""
-        told = f"{description}{how}."
+        reason = f"{description}{how}."
         return ComputedMetric(
             name=name,
-            description=told,
+            description=reason,
             needs=("traversal", "gold") if gold else ("traversal",),
             optional=() if gold else ("gold",),
             scale=scale or build_share_scale(),

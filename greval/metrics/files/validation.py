@@ -193,8 +193,8 @@ def validate_source(source: YamlSource) -> JudgedMetric | list[MetricFileFault]:
         try:
             metric = build_metric(content)
         except ValidationError as error:
-            told = convert_errors(error.errors(), content, source.lines)
-            new = [fault for fault in told if not any(_is_nested(fault.path, known.path) for known in faults)]
+            converted = convert_errors(error.errors(), content, source.lines)
+            new = [fault for fault in converted if not any(_is_nested(fault.path, known.path) for known in faults)]
             faults += new
             if not new:
                 break

@@ -64,8 +64,8 @@ class MetricFileFault(NamedTuple):
 
     def __str__(self) -> str:
         place = ".".join(str(part + 1) if isinstance(part, int) else part for part in self.path)
-        told = f"{place}: {self.text}" if place else self.text
-        return f"{self.line}: {' '.join(told.splitlines())}"
+        message = f"{place}: {self.text}" if place else self.text
+        return f"{self.line}: {' '.join(message.splitlines())}"
 
 
 class YamlSource(NamedTuple):
@@ -341,8 +341,8 @@ def _dump_note(note: Note) -> object:
             return {"when": when, "means": _style_text(means)}
         case ListNote(means=means, each=each, when=when):
             fields = {
-                name: _style_text(told) if isinstance(told, str) else _build_flow_list(told)
-                for name, told in each.items()
+                name: _style_text(described) if isinstance(described, str) else _build_flow_list(described)
+                for name, described in each.items()
             }
             return {**({} if when == "after" else {"when": when}), "means": _style_text(means), "each": fields}
         case ShareNote(share=share, where=where, among=among, better=better):
