@@ -16,8 +16,7 @@ from greval.report.tables import (
     format_number,
     print_report,
 )
-from greval.stats.correlation import NumberSpread
-from greval.stats.measured import MeasuredValue, Undefined
+from greval.stats.measured import MeasuredValue, NumberSpread, Undefined
 from greval.trust.agreement.records import (
     Agreement,
     AgreementGroup,

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from greval.records.record import Record
 from greval.stats.bootstrap import (
     RESAMPLES,
     SEED,
@@ -23,7 +22,7 @@ from greval.stats.bootstrap import (
     read_intervals,
 )
 from greval.stats.interval import Interval
-from greval.stats.measured import Measured
+from greval.stats.measured import Measured, NumberSpread
 
 MIN_PAIRS = 2
 ROUNDING = 1e-12
@@ -42,17 +41,6 @@ class NumberPairs(NamedTuple):
     weights: Floats
     things: Integers
     questions: Integers
-
-
-class NumberSpread(Record):
-    """The distribution of numbers; `sd` divides by n - 1 and is undefined for one number. Extremes have no interval."""
-
-    n: int
-    mean: Measured
-    median: Measured
-    sd: Measured
-    min: float
-    max: float
 
 
 def compare_numbers(numbers: NumberPairs, *, level: float, ranks: bool = True) -> dict[str, Measured]:

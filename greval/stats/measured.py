@@ -35,6 +35,17 @@ class Undefined(Record):
 Measured = Annotated[MeasuredValue | Undefined, Field(discriminator="status")]
 
 
+class NumberSpread(Record):
+    """The distribution of numbers; `sd` divides by n - 1 and is undefined for one number. Extremes have no interval."""
+
+    n: int
+    mean: Measured
+    median: Measured
+    sd: Measured
+    min: float
+    max: float
+
+
 def build_measured(value: float | None, n: int, reason: str, *, interval: Interval | None = None) -> Measured:
     """Build a value, or the reason why it is missing.
 

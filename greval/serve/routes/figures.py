@@ -12,7 +12,6 @@ from typing import Annotated, Literal, cast
 from fastapi import APIRouter, Depends, FastAPI, Query, Request, Response
 from pydantic import StringConstraints
 
-from greval.analysis.comparison.api import compare
 from greval.analysis.comparison.records import Comparison
 from greval.analysis.summary import Report, build_report
 from greval.records.record import Record
@@ -23,9 +22,7 @@ from greval.serve.problems import describe_errors
 from greval.serve.service import TheTenant
 from greval.serve.state.figure_cache import FigureCache, dump_without_paths, hide_paths_in_errors, read_run_stamp
 from greval.stats.correction import Correction
-from greval.trust.agreement.api import agreement
 from greval.trust.agreement.records import Agreement
-from greval.trust.estimates.api import estimate
 from greval.trust.estimates.records import Estimate
 
 
@@ -118,6 +115,8 @@ async def compare_run(  # noqa: PLR0913 - what one may ask for
     earlier = figures.find_folder(against) if against is not None else None
 
     def compute_comparison() -> Comparison:
+        from greval.analysis.comparison.api import compare
+
         found = compare(
             folder,
             baseline=baseline,
@@ -151,8 +150,13 @@ async def agree_run(  # noqa: PLR0913 - what one may ask for
 ) -> Response:
     """Measure how far the judge of a run agrees with the people whose annotations the run holds."""
     folder = figures.find_folder(id)
-    make = partial(agreement, folder, metric, combine=people, treat_as=treat_as, by=by or (), level=level)
-    return await figures.respond(make, folder)
+
+    def compute_agreement() -> Agreement:
+        from greval.trust.agreement.api import agreement
+
+        return agreement(folder, metric, combine=people, treat_as=treat_as, by=by or (), level=level)
+
+    return await figures.respond(compute_agreement, folder)
 
 
 @router.get("/{id}/estimate", responses=COMMON, response_model=Estimate)
@@ -171,5 +175,11 @@ async def estimate_run(  # noqa: PLR0913 - what one may ask for
 ) -> Response:
     """Estimate people's verdicts on all judged items of a run, from the annotations of some of them."""
     folder = figures.find_folder(id)
-    make = partial(estimate, folder, metric, by=by or (), baseline=baseline, drawn_by=drawn_by)
-    return await figures.respond(partial(make, new_questions=new_questions, level=level), folder)
+
+    def compute_estimate() -> Estimate:
+        from greval.trust.estimates.api import estimate
+
+        estimate_by = partial(estimate, folder, metric, by=by or (), baseline=baseline, drawn_by=drawn_by)
+        return estimate_by(new_questions=new_questions, level=level)
+
+    return await figures.respond(compute_estimate, folder)

@@ -7,8 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from greval.records.record import Record
-from greval.stats.correlation import NumberSpread
-from greval.stats.measured import Measured
+from greval.stats.measured import Measured, NumberSpread
 
 CombineAnnotators = Literal["majority", "mean", "each"]
 """How the values of several people become one: majority, mean, or each value counted separately."""
