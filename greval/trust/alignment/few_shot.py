@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import random
 from collections import defaultdict
-from collections.abc import Coroutine, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from math import inf
 from typing import Any
 
@@ -14,6 +13,7 @@ from pydantic import JsonValue, ValidationError
 
 from greval.errors import MalformedVerdictError
 from greval.judging.answer_schema import build_answer_schema, parse_verdict
+from greval.judging.metric_judge import gather_all
 from greval.judging.model.judge import LOCAL_REASON_LENGTH
 from greval.judging.prompt import format_system_text
 from greval.records.case import TAG, Case
@@ -47,7 +47,7 @@ async def add_examples(
     chosen = [*choose_items(metric, items, before, seed=seed)]
     if all(before.get(item.number) == item.people for item in chosen):
         return "the judge agrees with people on all that could be shown"
-    built = await _gather_examples([_build_example(metric, item, before, writer) for item in chosen])
+    built = await gather_all(_build_example(metric, item, before, writer) for item in chosen)
     good = [(item, example) for item, example in zip(chosen, built, strict=True) if isinstance(example, Example)]
     if not good:
         return str(built[0])
@@ -56,17 +56,6 @@ async def add_examples(
         return build_metric({**metric.model_dump(mode="json"), "examples": examples}), [item for item, _ in good]
     except ValidationError as error:
         return f"the examples do not fit the metric: {error.errors()[0]['msg']}"
-
-
-async def _gather_examples(builds: Sequence[Coroutine[Any, Any, Example | str]]) -> list[Example | str]:
-    """Build examples concurrently. If one fails, let the others finish first, because their calls are paid for."""
-    results = await asyncio.gather(*builds, return_exceptions=True)
-    built: list[Example | str] = []
-    for result in results:
-        if isinstance(result, BaseException):
-            raise result
-        built.append(result)
-    return built
 
 
 def choose_items(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -99,13 +100,7 @@ class AlignBudget:
         tokens = sum(estimate_tokens(message.text) for message in messages)
         usage = Usage(calls=1, input_tokens=tokens, output_tokens=ASSUMED_OUTPUT_TOKENS)
         cost = self._prices.cost(label, usage) or 0.0
-        spent, flying = self._spent, len(self._reserved)
-        if self._max_calls is not None and spent.calls + flying >= self._max_calls:
-            raise StoppedError(self.describe_stop("--max-calls"))
-        if self._max_cost is not None and (spent.cost or 0.0) + sum(self._reserved) + cost > self._max_cost:
-            raise StoppedError(
-                self.describe_stop("--max-cost", f"; ${spent.cost or 0.0:.4f} spent, {flying} calls out")
-            )
+        self._check_caps(calls=len(self._reserved) + 1, cost=sum(self._reserved) + cost)
         self._reserved.append(cost)
         try:
             yield
@@ -117,17 +112,22 @@ class AlignBudget:
 
         The cap of a run counts what its folder has spent before, so that amount is added back.
         """
-        calls, cost, spent = self._max_calls, self._max_cost, self._spent
-        if calls is not None and spent.calls >= calls:
-            raise StoppedError(self.describe_stop("--max-calls"))
-        if cost is not None and (spent.cost or 0.0) >= cost:
-            raise StoppedError(self.describe_stop("--max-cost"))
-        own = sum_spending([folder], self._prices)
+        self._check_caps(calls=1)
+        spent, own = self._spent, sum_spending([folder], self._prices)
+        calls, cost = own.calls - spent.calls, (own.cost or 0.0) - (spent.cost or 0.0)
         return {
-            "max_calls": None if calls is None else calls - spent.calls + own.calls,
-            "max_cost": None if cost is None else cost - (spent.cost or 0.0) + (own.cost or 0.0),
+            "max_calls": None if self._max_calls is None else self._max_calls + calls,
+            "max_cost": None if self._max_cost is None else self._max_cost + cost,
             "prices": self._prices,
         }
+
+    def _check_caps(self, *, calls: int, cost: float = 0.0) -> None:
+        """Raise `StoppedError` if so many more calls, or their cost, exceed a cap."""
+        spent = self._spent.cost or 0.0
+        if self._max_calls is not None and self._spent.calls + calls > self._max_calls:
+            raise StoppedError(self.describe_stop("--max-calls"))
+        if self._max_cost is not None and (spent + cost > self._max_cost or spent >= self._max_cost):
+            raise StoppedError(self.describe_stop("--max-cost", f"; ${spent:.4f} spent, {calls - 1} calls out"))
 
     def describe_stop(self, why: str, in_flight: str = "") -> str:
         """Return why the work stopped, with the cap of a single run replaced by the overall cap."""
@@ -138,6 +138,7 @@ class AlignBudget:
         return why
 
 
+@dataclass
 class DefinitionRunner:
     """Judges labelled items by one definition after another.
 
@@ -145,26 +146,18 @@ class DefinitionRunner:
     Definitions are therefore judged without their `uses`.
     """
 
-    def __init__(  # noqa: PLR0913 - what judging needs
-        self,
-        judge: Judge | BaseChatModel,
-        work: Path,
-        scale: Scale,
-        budget: AlignBudget,
-        *,
-        concurrency: int | None = None,
-        stop: asyncio.Event | None = None,
-        on_progress: Callable[[str], None] = lambda _: None,
-    ) -> None:
-        """Store what all definitions share."""
-        self.client = JudgeClient(judge)
-        self.width = get_concurrency(judge, {"concurrency": concurrency})
-        self.budget = budget
-        self._judge = judge
-        self._work = work
-        self._scale = scale
-        self._stop = stop
-        self._on_progress = on_progress
+    judge: Judge | BaseChatModel
+    work: Path
+    scale: Scale
+    budget: AlignBudget
+    concurrency: int | None = None
+    stop: asyncio.Event | None = None
+    on_progress: Callable[[str], None] = lambda _: None
+
+    def __post_init__(self) -> None:
+        """Create the client of the judge."""
+        self.client = JudgeClient(self.judge)
+        self.width = get_concurrency(self.judge, {"concurrency": self.concurrency})
 
     async def judge_items(self, metric: JudgedMetric, items: Sequence[LabelledItem], step: str) -> Verdicts:
         """Judge items by a definition. `step` describes it for progress and errors.
@@ -176,14 +169,14 @@ class DefinitionRunner:
         keys = {item.number: (*item.case_key, item.item_id) for item in items}
         cases = {item.case_key: item.case for item in items}
         alone = metric.model_copy(update={"uses": {}})
-        self._on_progress(f"{step}: judging {len(cases)} cases")
+        self.on_progress(f"{step}: judging {len(cases)} cases")
         folder = self._get_folder(alone)
         options: EvaluateOptions = {
             **self.budget.compute_remaining_caps(folder),
             "concurrency": self.width,
             "total": len(cases),
         }
-        run = await evaluate_async(cases.values(), [alone], self._judge, out=folder, stop=self._stop, **options)
+        run = await evaluate_async(cases.values(), [alone], self.judge, out=folder, stop=self.stop, **options)
         self.budget.add(run.progress.usage, self.client.label)
         self.budget.kept += run.progress.kept
         if run.why:
@@ -208,14 +201,14 @@ class DefinitionRunner:
 
     def _normalise_verdict(self, value: Value) -> Value:
         """Return a verdict in the form in which it is compared: the levels of a two-valued scale are category names."""
-        named = isinstance(self._scale, CategoricalScale) and not isinstance(value, str)
+        named = isinstance(self.scale, CategoricalScale) and not isinstance(value, str)
         return str(int(value)) if named else value
 
     def _get_folder(self, metric: JudgedMetric) -> Path:
         """Return the folder of a definition under this judge."""
         packing = self.client.judge.max_items
         mark = hash_json({"metric": metric.model_dump_json(), "judge": dict(self.client.identity), "packing": packing})
-        return self._work / JUDGED_FOLDER / mark
+        return self.work / JUDGED_FOLDER / mark
 
 
 class DefinitionWriter(CloseOnExit):
