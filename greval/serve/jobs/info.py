@@ -65,9 +65,9 @@ def read_run_info(tenant: Tenant, folder: Path, progress: Progress | None = None
 
     `progress` is newer than that in the folder, if this process works on the run.
     """
-    order = read_job_spec(folder)
-    if order is not None:
-        return _build_server_info(tenant, order, read_job_state(folder) or JobState(status="queued"), progress)
+    spec = read_job_spec(folder)
+    if spec is not None:
+        return _build_server_info(tenant, spec, read_job_state(folder) or JobState(status="queued"), progress)
     try:
         return _read_command_line_info(folder)
     except FileNotFoundError as error:
@@ -91,20 +91,20 @@ def _read_creation_time(folder: Path) -> int:
     return 0
 
 
-def _build_server_info(tenant: Tenant, order: JobSpec, state: JobState, progress: Progress | None) -> RunInfo:
+def _build_server_info(tenant: Tenant, spec: JobSpec, state: JobState, progress: Progress | None) -> RunInfo:
     ended = state.status not in ACTIVE
     return RunInfo(
-        id=order.id,
-        name=order.name,
+        id=spec.id,
+        name=spec.name,
         status=state.status,
         why=state.why,
-        judge=order.judge,
-        metrics=order.metrics,
+        judge=spec.judge,
+        metrics=spec.metrics,
         methods=state.methods if ended else None,
-        dataset=order.asked.dataset,
-        created=order.created,
+        dataset=spec.asked.dataset,
+        created=spec.created,
         progress=state.progress if ended else progress or state.progress,
-        resumable=ended and Uploads(tenant.datasets).has_dataset(order.asked.dataset),
+        resumable=ended and Uploads(tenant.datasets).has_dataset(spec.asked.dataset),
     )
 
 

@@ -46,14 +46,14 @@ log = logging.getLogger(__name__)
 class RunJob:
     """A running job, created in the server's event loop; `claim` is the lock of the run, released at the end."""
 
-    def __init__(self, entry: QueueEntry, order: JobSpec, claim: JobLock, service: Service, tenant: Tenant) -> None:
+    def __init__(self, entry: QueueEntry, spec: JobSpec, lock: JobLock, service: Service, tenant: Tenant) -> None:
         """Store the arguments; nothing starts yet."""
         self.folder = entry.folder
-        self.order = order
+        self.spec = spec
         self.progress = (read_job_state(self.folder) or JobState(status="queued")).progress
         self.written = False
         self._entry = entry
-        self._claim = claim
+        self._lock = lock
         self._service = service
         self._tenant = tenant
         self._server_loop = asyncio.get_running_loop()
@@ -71,15 +71,15 @@ class RunJob:
             try:
                 self._run_to_end()
             except Exception:
-                log.exception("run %s: its end could not be written down", self.order.id)
+                log.exception("run %s: its end could not be written down", self.spec.id)
             finally:
                 self._server_loop.call_soon_threadsafe(_mark_done, done)
 
-        threading.Thread(target=run_in_thread, name=f"run-{self.order.id}", daemon=True).start()
+        threading.Thread(target=run_in_thread, name=f"run-{self.spec.id}", daemon=True).start()
         return done
 
     def _run_to_end(self) -> None:
-        with self._claim:
+        with self._lock:
             write_job_state(self.folder, JobState(status="running", progress=self.progress))
             state = self._evaluate_to_state()
             write_job_state(self.folder, state)
@@ -94,7 +94,7 @@ class RunJob:
         except GrevalError as error:
             return self._build_state("failed", str(error))
         except Exception:
-            log.exception("run %s", self.order.id)
+            log.exception("run %s", self.spec.id)
             return self._build_state("failed", "the server had an error of its own; its log tells more")
         if run.why is None:
             return self._build_state("finished")
@@ -105,7 +105,7 @@ class RunJob:
         return self._build_state("failed" if run.fatal else "stopped", run.why)
 
     def _build_state(self, status: JobStatus, why: str | None = None) -> JobState:
-        reason = why and redact_secrets(why.replace(str(self.folder), self.order.id))
+        reason = why and redact_secrets(why.replace(str(self.folder), self.spec.id))
         return JobState(status=status, why=reason, progress=self.progress, methods=self._read_methods())
 
     def _read_methods(self) -> tuple[str, ...] | None:
@@ -118,10 +118,10 @@ class RunJob:
             return None
 
     async def _evaluate(self) -> Run:
-        asked = self.order.asked
+        asked = self.spec.asked
         uploads = Uploads(self._tenant.datasets)
         cases = uploads.find(asked.dataset).cases
-        judge = None if self.order.judge is None else self._service.find_judge(self.order.judge)
+        judge = None if self.spec.judge is None else self._service.find_judge(self.spec.judge)
         options: EvaluateOptions = {
             "concurrency": asked.concurrency,
             "repeats": asked.repeats,
@@ -136,7 +136,7 @@ class RunJob:
         options["gate"] = ThreadSlot(
             self._service.get_call_slot(self._tenant), self._server_loop, get_concurrency(judge, options)
         )
-        metrics = [restore_metric(one) for one in self.order.definitions]
+        metrics = [restore_metric(one) for one in self.spec.definitions]
         rows = islice(uploads.open_cases(asked.dataset), asked.limit)
         async with run_in_background(self._sync_progress()):
             return await evaluate_async(
@@ -158,7 +158,7 @@ class RunJob:
                 try:
                     await asyncio.to_thread(write_job_state, self.folder, JobState(status="running", progress=written))
                 except OSError as error:  # the disk is full, or the folder is gone: further replies could be lost
-                    log.warning("run %s: stopped, as its progress cannot be written: %s", self.order.id, error)
+                    log.warning("run %s: stopped, as its progress cannot be written: %s", self.spec.id, error)
                     self.stop(cancel=False)
                     return
 

@@ -63,8 +63,8 @@ class JobManager:
         self.wake()
         if self._poll_task:
             await asyncio.wait({self._poll_task})
-        for going in self._jobs.values():
-            going.stop(cancel=False)
+        for job in self._jobs.values():
+            job.stop(cancel=False)
         if self._ends:
             await asyncio.wait([*self._ends.values()])
 
@@ -79,8 +79,8 @@ class JobManager:
     def cancel(self, folder: Path) -> None:
         """Cancel a run, whichever process works on it."""
         (folder / CANCEL_FILE).touch()
-        if going := self._jobs.get(folder):
-            going.stop(cancel=True)
+        if job := self._jobs.get(folder):
+            job.stop(cancel=True)
         self.wake()
 
     async def _poll_queue(self) -> None:
@@ -108,22 +108,22 @@ class JobManager:
 
     async def _start_job(self, entry: QueueEntry) -> None:
         """Start a job, unless another process runs it or has finished it."""
-        order = await asyncio.to_thread(read_job_spec, entry.folder)
-        claim = await asyncio.to_thread(JobLock.try_acquire, entry.folder) if order else None
-        if order is None or claim is None:
+        spec = await asyncio.to_thread(read_job_spec, entry.folder)
+        lock = await asyncio.to_thread(JobLock.try_acquire, entry.folder) if spec else None
+        if spec is None or lock is None:
             return
         if not await asyncio.to_thread(_is_still_due, entry):
-            claim.close()
+            lock.close()
             return
-        going = RunJob(entry, order, claim, self._service, Tenant(order.tenant, entry.folder.parent))
-        self._jobs[entry.folder] = going
-        end = self._ends[entry.folder] = going.start()
-        end.add_done_callback(partial(self._remove_job, going))
+        job = RunJob(entry, spec, lock, self._service, Tenant(spec.tenant, entry.folder.parent))
+        self._jobs[entry.folder] = job
+        end = self._ends[entry.folder] = job.start()
+        end.add_done_callback(partial(self._remove_job, job))
 
-    def _remove_job(self, going: RunJob, _: asyncio.Future[None]) -> None:
-        del self._jobs[going.folder], self._ends[going.folder]
-        if not going.written:  # as on a full disk: starting again and again would pay for the same calls
-            self._left.add(going.folder)
+    def _remove_job(self, job: RunJob, _: asyncio.Future[None]) -> None:
+        del self._jobs[job.folder], self._ends[job.folder]
+        if not job.written:  # as on a full disk: starting again and again would pay for the same calls
+            self._left.add(job.folder)
         self.wake()
 
 

@@ -129,9 +129,9 @@ def write_job_state(folder: Path, state: JobState) -> None:
     write_atomically(folder / STATE_FILE, state.model_dump_json())
 
 
-def write_job_spec(folder: Path, order: JobSpec) -> None:
+def write_job_spec(folder: Path, spec: JobSpec) -> None:
     """Write what was requested, replacing an earlier request."""
-    write_atomically(folder / SPEC_FILE, order.model_dump_json())
+    write_atomically(folder / SPEC_FILE, spec.model_dump_json())
 
 
 def is_run_folder(folder: Path) -> bool:
@@ -139,12 +139,12 @@ def is_run_folder(folder: Path) -> bool:
     return (folder / FILE).is_file() or (folder / SPEC_FILE).is_file()
 
 
-def create_run_folder(folder: Path, order: JobSpec) -> None:
+def create_run_folder(folder: Path, spec: JobSpec) -> None:
     """Create the folder of a new run, atomically."""
     new = folder.with_name(f".new-{secrets.token_hex(8)}")
     new.mkdir(parents=True)
     try:
-        write_job_spec(new, order)
+        write_job_spec(new, spec)
         write_job_state(new, JobState(status="queued"))
         new.rename(folder)
     except OSError:
@@ -183,12 +183,12 @@ class JobLock(CloseOnExit):
     def try_acquire(cls, folder: Path) -> Self | None:
         """Acquire the lock; return None if another process holds it or the folder is gone."""
         try:
-            held = (folder / LOCK_FILE).open("wb")
+            file = (folder / LOCK_FILE).open("wb")
         except FileNotFoundError:
             return None
-        if try_lock(held.fileno()):
-            return cls(held)
-        held.close()
+        if try_lock(file.fileno()):
+            return cls(file)
+        file.close()
         return None
 
     def close(self) -> None:

@@ -59,12 +59,12 @@ def build_job_spec(service: Service, tenant: Tenant, asked: RunRequest, metrics:
     )
 
 
-def enqueue_job(queue: JobQueue, tenant: Tenant, order: JobSpec) -> Path:
+def enqueue_job(queue: JobQueue, tenant: Tenant, spec: JobSpec) -> Path:
     """Create the folder of a run and queue the run, or raise `ServeError` (429) if the tenant's queue is full."""
     _check_queue_length(queue, tenant)
-    folder = tenant.runs / order.id
+    folder = tenant.runs / spec.id
     queue.add(folder)  # first: if the process is killed in between, no run waits for ever
-    create_run_folder(folder, order)
+    create_run_folder(folder, spec)
     return folder
 
 
@@ -76,20 +76,20 @@ def resume_job(
     Raise `ServeError` if the run has not ended or cannot be resumed here (409), its data set or judge is gone (404),
     or the tenant's queue is full (429).
     """
-    order = read_job_spec(folder)
-    if order is None:
+    spec = read_job_spec(folder)
+    if spec is None:
         raise ServeError(409, f"run {folder.name!r}: was made on the command line; go on there with greval evaluate")
     _check_queue_length(queue, tenant)
-    Uploads(tenant.datasets).find(order.asked.dataset)
+    Uploads(tenant.datasets).find(spec.asked.dataset)
     caps = asked.model_dump(exclude_none=True) if asked else {}
-    if order.judge is not None:
-        _check_price(JudgeClient(service.find_judge(order.judge)).label, caps.get("max_cost"))
+    if spec.judge is not None:
+        _check_price(JudgeClient(service.find_judge(spec.judge)).label, caps.get("max_cost"))
     with lock_ended_run(folder, "it is worked on already"):
         state = read_job_state(folder) or JobState(status="queued")
         if state.status in ACTIVE:
             raise ServeError(409, f"run {folder.name!r}: is {state.status} already")
         if caps:
-            write_job_spec(folder, order.model_copy(update={"asked": order.asked.model_copy(update=caps)}))
+            write_job_spec(folder, spec.model_copy(update={"asked": spec.asked.model_copy(update=caps)}))
         (folder / CANCEL_FILE).unlink(missing_ok=True)
         queue.add(folder)  # first: if the process is killed in between, no run waits for ever
         write_job_state(folder, JobState(status="queued", progress=state.progress, methods=state.methods))
@@ -101,8 +101,8 @@ def lock_ended_run(folder: Path, why: str) -> JobLock:
     If another process holds the lock, raise `ServeError` (409); `why` says what that prevents.
     """
     for _ in range(LOCK_ATTEMPTS):
-        if claim := JobLock.try_acquire(folder):
-            return claim
+        if lock := JobLock.try_acquire(folder):
+            return lock
         state = read_job_state(folder)
         if state is None or state.status in ACTIVE:
             break

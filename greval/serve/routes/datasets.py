@@ -66,7 +66,7 @@ def delete_dataset(service: TheService, tenant: TheTenant, id: Id) -> None:  # n
     uploads = Uploads(tenant.datasets)
     uploads.find(id)
     for entry in JobQueue(service.settings.runs).list_entries():
-        order = read_job_spec(entry.folder)
-        if order and order.tenant == tenant.name and order.asked.dataset == id:
-            raise ServeError(409, f"data set {id!r}: the run {order.id!r} needs it; cancel that first")
+        spec = read_job_spec(entry.folder)
+        if spec and spec.tenant == tenant.name and spec.asked.dataset == id:
+            raise ServeError(409, f"data set {id!r}: the run {spec.id!r} needs it; cancel that first")
     uploads.remove(id)

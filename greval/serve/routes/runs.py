@@ -190,8 +190,8 @@ def follow_run(
 
 
 def _read_info(runs: JobManager, tenant: Tenant, folder: Path) -> RunInfo:
-    going = runs.find_job(folder)
-    return read_run_info(tenant, folder, going.progress if going else None)
+    job = runs.find_job(folder)
+    return read_run_info(tenant, folder, job.progress if job else None)
 
 
 def _decode_run_cursor(cursor: str) -> tuple[int, str]:

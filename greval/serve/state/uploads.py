@@ -79,30 +79,30 @@ class Uploads:
         Raise `ServeError` if it has more than `most` bytes (413) or the disk is full (507), and `DataError` if it
         cannot be read as this kind of file.
         """
-        made = create_id(name)
+        dataset_id = create_id(name)
         new = self._folder / f".new-{secrets.token_hex(8)}"
         try:
             with report_full_disk():
                 await asyncio.to_thread(new.mkdir, parents=True)
                 sent = await receive_file(parts, new / f"{FILE_STEM}{kind}", most)
-                found = await asyncio.to_thread(_inspect_file, made, name, sent)
-                await run_to_completion(_publish_folder, new, self._folder / made, found)
+                found = await asyncio.to_thread(_inspect_file, dataset_id, name, sent)
+                await run_to_completion(_publish_folder, new, self._folder / dataset_id, found)
         finally:
             shutil.rmtree(new, ignore_errors=True)  # not in a thread: the request may be cancelled here too
         return found
 
-    def find(self, given: str) -> DatasetInfo:
+    def find(self, dataset_id: str) -> DatasetInfo:
         """Return a data set, or raise `ServeError` (404)."""
         try:
             return DatasetInfo.model_validate_json(
-                (resolve_folder(self._folder, given, "data set") / INFO_FILE).read_bytes()
+                (resolve_folder(self._folder, dataset_id, "data set") / INFO_FILE).read_bytes()
             )
         except (OSError, ValidationError) as error:
-            raise build_not_found_error("data set", given) from error
+            raise build_not_found_error("data set", dataset_id) from error
 
-    def has_dataset(self, given: str) -> bool:
+    def has_dataset(self, dataset_id: str) -> bool:
         """Return whether a data set exists."""
-        return (resolve_folder(self._folder, given, "data set") / INFO_FILE).is_file()
+        return (resolve_folder(self._folder, dataset_id, "data set") / INFO_FILE).is_file()
 
     def list_datasets(self) -> list[DatasetInfo]:
         """List all data sets, newest first."""
@@ -113,23 +113,23 @@ class Uploads:
             with suppress(ServeError):  # it was deleted meanwhile
                 yield self.find(file.parent.name)
 
-    def open_cases(self, given: str) -> CaseReader:
+    def open_cases(self, dataset_id: str) -> CaseReader:
         """Open the cases of a data set; the places of its rows name the data set, not a path of this machine."""
-        found = self.find(given)
+        found = self.find(dataset_id)
         return _open_reading(self._folder / found.id / f"{FILE_STEM}{found.kind}", found.name)
 
-    def remove(self, given: str) -> None:
+    def remove(self, dataset_id: str) -> None:
         """Remove a data set, or raise `ServeError` (404)."""
-        found = self.find(given)
+        found = self.find(dataset_id)
         gone = self._folder / f".gone-{secrets.token_hex(8)}"
         try:
             (self._folder / found.id).rename(gone)  # atomic: no reader sees a part of it
         except FileNotFoundError as error:
-            raise build_not_found_error("data set", given) from error
+            raise build_not_found_error("data set", dataset_id) from error
         shutil.rmtree(gone, ignore_errors=True)
 
 
-def _inspect_file(made: str, name: str, sent: ReceivedFile) -> DatasetInfo:
+def _inspect_file(dataset_id: str, name: str, sent: ReceivedFile) -> DatasetInfo:
     """Read a file once, counting its cases and collecting the faults of the other rows."""
     reading = _open_reading(sent.path, name)
     faults: list[UnreadRow] = []
@@ -143,7 +143,7 @@ def _inspect_file(made: str, name: str, sent: ReceivedFile) -> DatasetInfo:
                 if len(faults) < MAX_LISTED_ROWS:
                     faults.append(UnreadRow(place=row.place, message=row.message))
     return DatasetInfo(
-        id=made,
+        id=dataset_id,
         name=name,
         kind=sent.path.suffix,
         cases=cases,
