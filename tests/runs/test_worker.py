@@ -20,8 +20,15 @@ from virtual_time import in_virtual_time, now
 from waiting import until
 
 from greval import Case, ComputedMetric, Judge, Judgement, MeasureScale, Store, evaluate, evaluate_async, load_metric
+from greval.datasets import RowFault
+from greval.judging.model.budget import RunGuard
+from greval.judging.model.client import JudgeClient
 from greval.judging.model.reply_cache import ReplyCache
-from greval.records.result import Usage
+from greval.records.result import Failed, Failure, Result, Skipped, Usage
+from greval.runs.progress import Progress
+from greval.runs.runnable import compile_metrics
+from greval.runs.shard import Shard
+from greval.runs.worker import JudgingLoop, MemoryLog, is_retryable
 from greval.testing import ScriptedJudge
 
 SUPPORT = Path(__file__).parents[1] / "support"
@@ -365,3 +372,95 @@ def test_metrics_of_several_commands_stand_side_by_side(tmp_path):
     with Store.open(tmp_path) as store:
         assert [metric["name"] for metric in store.fact("metrics")] == ["latency", "llm_calls"]
         assert store.count_planned() == {"latency": 1, "llm_calls": 1}
+
+
+YES = {"reason": "It fits.", "value": 1}
+
+
+def loop_of(judge, *, log=None, metrics=("correctness",), **options):
+    """Return a judging loop in memory, its runnables and its log."""
+    client = JudgeClient(judge, guard=RunGuard())
+    runnables = compile_metrics([load_metric(name) for name in metrics], client)
+    return JudgingLoop(MemoryLog() if log is None else log, runnables, client.guard, Progress(), **options)
+
+
+def asked(number, answer="Ada."):
+    """Return a case whose content is its answer."""
+    return Case(id=f"q{number}", question="Who?", answer=answer, expected_answer="Ada")
+
+
+@given(st.lists(st.sampled_from("abcd"), max_size=12))
+def test_each_content_is_asked_once_in_any_order(answers):
+    """Whatever repeats, the judge is asked once for each content, and every case has its own row."""
+    judge = ScriptedJudge([YES])
+    rows = asyncio.run(loop_of(judge).judge_cases([asked(n, answer) for n, answer in enumerate(answers)]))
+    assert len(judge.calls) == len({*answers})
+    assert [row["correctness"].sample_id for row in rows] == [f"q{n}" for n in range(len(answers))]
+    assert sum(row["correctness"].usage.hits for row in rows) == len(answers) - len({*answers})
+
+
+async def test_state_same_content():
+    """A case whose content an earlier one had costs nothing, and keeps its own id."""
+    judge, log = ScriptedJudge([YES]), MemoryLog()
+    await loop_of(judge, log=log).judge_cases([asked(1)])
+    (row,) = await loop_of(judge, log=log).judge_cases([asked(2)])
+    assert (row["correctness"].sample_id, row["correctness"].usage, len(judge.calls)) == ("q2", Usage(hits=1), 1)
+
+
+async def test_state_retry():
+    """A transient failure is asked once more at the end, and the usage counts both attempts."""
+    judge = ScriptedJudge(["no JSON", "still none", YES])
+    (row,) = await loop_of(judge).judge_cases([asked(1)])
+    assert row["correctness"].outcome.status == "scored"
+    assert row["correctness"].usage.calls == len(judge.calls)
+
+
+async def test_retries_can_be_left_out():
+    """Without retries at the end the failure stays, with its kind."""
+    judge = ScriptedJudge(["no JSON", "still none", YES])
+    (row,) = await loop_of(judge, retries_at_end=False).judge_cases([asked(1)])
+    assert [failure.kind for failure in row["correctness"].failures] == ["malformed"]
+
+
+async def test_state_stopped():
+    """A loop that reads stored results only asks nothing and has no row."""
+    judge = ScriptedJudge([YES])
+    (row,) = await loop_of(judge, reads_stored_only=True).judge_cases([asked(1)])
+    assert (row, judge.calls) == ({}, [])
+
+
+async def test_rows_that_are_no_cases_are_counted_and_listed():
+    """Unreadable rows do not reach the judge; each is reported once, and the others are judged."""
+    told, judge = [], ScriptedJudge([YES])
+    loop = loop_of(judge, on_unread=told.append)
+    faults = [RowFault(place=f"f:{line}", message="is empty", id=f"{line}") for line in (1, 4)]
+    await loop.run(iter([faults[0], asked(1), asked(2, "\ud800"), faults[1]]), 2)
+    assert told == loop.unread
+    assert [line.partition(":")[0] for line in told] == ["f", "cases, row 3", "f"]
+    assert (loop.row_count, loop.progress.unread, loop.progress.done, len(judge.calls)) == (4, 3, 1, 1)
+
+
+async def test_only_the_shard_s_cases_are_taken():
+    """The shards of a run divide its cases: each case is judged in exactly one of them."""
+    seen = Counter()
+    for part in range(1, 4):
+        loop = loop_of(
+            ScriptedJudge([YES]), shard=Shard.parse(f"{part}/3"), on_result=lambda row: seen.update([row.sample_id])
+        )
+        await loop.run(iter([asked(n, f"a{n}") for n in range(20)]), 3)
+        assert loop.row_count == 20
+        assert sum(loop.planned.values()) == loop.progress.done
+    assert seen == Counter(f"q{n}" for n in range(20))
+
+
+def test_which_failures_are_retried():
+    """Failures that may pass are retried; a wrong key, a refusal or a skip are not; nothing is not."""
+    failed = {
+        kind: Failed(error=Failure(kind=kind, message="m"))
+        for kind in ("timeout", "authentication", "refusal", "dependency")
+    }
+    row = {"metric": "m", "fingerprint": "f", "judge": "j", "tier": "schema"}
+    results = {kind: Result(**row, outcome=outcome) for kind, outcome in failed.items()}
+    assert [kind for kind, result in results.items() if is_retryable([result])] == ["timeout", "dependency"]
+    assert not is_retryable([None, Result(**row, outcome=Skipped(reason="r"))])
+    assert is_retryable([None, *results.values()])
