@@ -121,11 +121,7 @@ async def draft_async(
 
 
 def _check_definition(given: Mapping[str, Any], bounds: tuple[int, int] | None, names: tuple[str, ...]) -> None:
-    """Check the caller's part of a definition before a paid call is made.
-
-    Raises:
-        DefinitionError: If that part is invalid. It lists every error.
-    """
+    """Raise `DefinitionError` with every error in the caller's part of a definition, before a paid call is made."""
     scale: dict[str, Any]
     if bounds:
         scale = {"range": bounds, "better": "higher", "levels": dict.fromkeys(_select_levels(bounds), "?")}
@@ -206,12 +202,7 @@ def _build_metric(
     names: tuple[str, ...],
     written: Mapping[str, Any],
 ) -> JudgedMetric:
-    """Build the metric from the caller's part, which is kept unchanged, and the model's part.
-
-    Raises:
-        MalformedVerdictError: If a part does not have the form that the schema requires.
-        pydantic.ValidationError: If the parts do not form a valid definition.
-    """
+    """Build the metric from the caller's part, which is kept unchanged, and the model's part, which may be invalid."""
     over = given["over"]
     needs = [need for need in _read_entries(written, "needs", str) if need != over] + ([over] if over else [])
     scale: dict[str, Any]

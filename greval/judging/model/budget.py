@@ -142,11 +142,7 @@ class RunGuard:
             self._waiting.discard(task)
 
     async def sleep(self, seconds: float) -> None:
-        """Wait for a number of seconds.
-
-        Raises:
-            StoppedError: If the run is stopped meanwhile.
-        """
+        """Wait for a number of seconds; raise `StoppedError` if the run is stopped meanwhile."""
         with self.cancel_on_stop():
             await asyncio.sleep(seconds)
 

@@ -106,22 +106,14 @@ class ReplyCache(CloseOnExit):
             ) from error
 
     def get(self, key: str) -> Reply | None:
-        """Return the cached reply of a key, or None if the key is not cached.
-
-        Raises:
-            StoreError: If the file is damaged.
-        """
+        """Return the cached reply of a key, or None; raise `StoreError` if the file is damaged."""
         with self._wrap_errors():
             found = self._db.execute("SELECT row FROM replies WHERE key = ?", (key,)).fetchone()
             paid = bool(found) and self._count_once(key)
         return Reply.from_json(found[0], key, paid=paid) if found else None
 
     def put(self, reply: Reply) -> None:
-        """Store a reply under its key.
-
-        Raises:
-            StoreError: If the reply cannot be written, such as when the disk is full.
-        """
+        """Store a reply under its key; raise `StoreError` if it cannot be written, such as when the disk is full."""
         with self._wrap_errors():
             self._db.execute("INSERT OR REPLACE INTO replies VALUES (?, ?)", (reply.key, reply.to_json()))
             self._count_once(reply.key)

@@ -278,11 +278,7 @@ class ResponseCollector:
                     yield sample, name
 
     def _read_sample(self, given: Case | RowFault) -> Sample | None:
-        """Return the sample in a row, or None if the sample was read before.
-
-        Raises:
-            DataError: If the row is not a sample, or its id belongs to a different sample.
-        """
+        """Return the sample in a row, or None if it was read before; raise if its id belongs to a different sample."""
         case = read_case(given)
         sample = Sample.model_validate(get_sample_fields(case))
         dump_case(case)

@@ -119,11 +119,7 @@ def _restrict_context(found: Response, sample: Sample, context: ContextMode, agg
 
 
 async def _generate_answer(client: JudgeClient, sample: Sample, given: Response) -> tuple[str, Usage]:
-    """Ask the model for the answer.
-
-    Raises:
-        MethodError: If the call fails or the answer is empty.
-    """
+    """Ask the model for the answer, and return it with the usage; raise if the call fails or the answer is empty."""
     shown = Case(question=sample.question, chunks=given.chunks, triples=given.triples, aggregates=given.aggregates)
     case = "\n".join((format_need("question", shown), format_need("context", shown), "Answer the question."))
     reply: Reply = await client.ask(ANSWER_FORMAT, [SystemMessage(SYSTEM), HumanMessage(case)], {})

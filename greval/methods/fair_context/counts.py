@@ -107,11 +107,7 @@ def _parse_json(text: str, place: str) -> object:
 
 
 def _normalise_facts(given: Iterable[tuple[str | tuple[int, str], object]], place: str = "facts: ") -> Facts:
-    """Convert facts to their normal form.
-
-    Raises:
-        DataError: If the facts of a document have an unknown form.
-    """
+    """Convert facts to their normal form; raise if the facts of a document have an unknown form."""
     found: dict[str, tuple[Fact, ...]] = {}
     for key, content in given:
         where, document = (f"{place}{key[0]}: ", key[1]) if isinstance(key, tuple) else (place, str(key))
@@ -147,11 +143,7 @@ def _parse_values(value: object, where: str) -> tuple[str, ...]:
 
 
 def _check_fields(groups: Iterable[tuple[str, ...]], known: Facts) -> None:
-    """Raise if no fact has one of the fields to count.
-
-    Raises:
-        DataError: If a field is unknown.
-    """
+    """Raise if no fact has one of the fields to count."""
     fields = {name: None for facts in known.values() for fact in facts for name in fact}
     for name in (name for group in groups for name in group if name not in fields):
         raise DataError(f"facts: no document has the field {name!r} to count{did_you_mean(name, fields)}")
