@@ -25,6 +25,8 @@ class ArgillaStandIn:
         self.requests: list[tuple[str, str]] = []
         self.failing: dict[str, tuple[int, object]] = {}
         """The status and detail with which requests to paths with this ending fail."""
+        self.is_unstable = False
+        """Whether the order of the records changes from page to page, as in Argilla within a batch."""
         self.url = ""
 
     def respond(  # noqa: C901, PLR0911, PLR0912 - one case a route
@@ -57,6 +59,8 @@ class ArgillaStandIn:
                 return 200, self.datasets[dataset]
             case "GET", ["datasets", dataset, "records"]:
                 whole = [*self.records[dataset].values()]
+                shift = self.requests.count((method, path)) if self.is_unstable else 0
+                whole = whole[shift:] + whole[:shift]
                 begin = int(query["offset"])
                 return 200, {"items": whole[begin : begin + int(query["limit"])], "total": len(whole)}
             case "PUT", ["datasets", dataset, "records", "bulk"]:

@@ -85,3 +85,13 @@ def test_records_are_read_over_pages_once_each(stand_in):
     with ArgillaClient(stand_in.url, KEY) as client:
         assert [one["id"] for one in client.iter_records("d")] == [str(n) for n in range(2500)]
     assert stand_in.requests.count(("GET", "/datasets/d/records")) == 3
+
+
+def test_records_that_a_pass_missed_are_read_in_the_next(stand_in):
+    """The order changes from page to page, and each record still comes once."""
+    stand_in.records["d"] = {str(n): {"id": str(n)} for n in range(2500)}
+    stand_in.is_unstable = True
+    with ArgillaClient(stand_in.url, KEY) as client:
+        found = [one["id"] for one in client.iter_records("d")]
+    assert len(found) == len(set(found)) == 2500
+    assert stand_in.requests.count(("GET", "/datasets/d/records")) > 3
