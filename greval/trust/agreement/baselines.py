@@ -46,12 +46,6 @@ def compute_baselines(
     """Compute the figures of two baselines: a constant value, and the length of the text.
 
     The length baseline is cross-validated: it is fitted on some questions and tested on the others.
-
-    Args:
-        found: The pairs of values on which judge and people are compared.
-        scale: The metric's scale.
-        known: The length of each item, from `measure_lengths`.
-        level: The confidence level of the intervals.
     """
     short = [one for one in found if one.thing.key in known]
     sizes = [float(known[one.thing.key]) for one in short]

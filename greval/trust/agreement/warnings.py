@@ -15,15 +15,7 @@ MAX_LISTED = 3
 def find_warnings(
     found: MatchedAnnotations, whole: AgreementGroup, unread: Sequence[str], *, combine: CombineAnnotators, between: int
 ) -> Iterator[str]:
-    """Yield the warnings of an agreement.
-
-    Args:
-        found: The matched annotations.
-        whole: The figures over all items.
-        unread: The rows that are not annotations, or whose value is not on the scale.
-        combine: How the values of several people become one.
-        between: The number of items left out because the judge's value lies between two levels.
-    """
+    """Yield the warnings of an agreement; `between` items are left out as the judge's value is between two levels."""
     if len(found.judges) > 1 or len(found.fingerprints) > 1:
         yield (
             f"MIXED: these verdicts are of {len(found.judges)} judges and {len(found.fingerprints)} definitions; "
@@ -69,12 +61,7 @@ def find_suggestion_warnings(found: MatchedAnnotations) -> Iterator[str]:
 
 
 def find_left_out_warnings(found: MatchedAnnotations, unread: Sequence[str]) -> Iterator[str]:
-    """Yield warnings about the annotations that are not counted, with the reason.
-
-    Args:
-        found: The matched annotations.
-        unread: The rows that are not annotations, or whose value is not on the scale.
-    """
+    """Yield warnings about the annotations that are not counted, with the reason, and about unreadable rows."""
     another = f"were shown to people with another text than to the judge ({found.outdated} annotations, left out)"
     for problem, names in (
         (another, found.changed),

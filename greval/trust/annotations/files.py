@@ -237,8 +237,8 @@ def _parse_json_row(line: str) -> Mapping[str, object] | str:
     if not isinstance(row, dict):
         return f"must be an object with the fields of an annotation, got {describe_type(row)}"
     faults = find_faults({name: value if name in FIELDS else None for name, value in row.items()}) if doubtful else {}
-    told = "; ".join(f"{name}: {why}" for name, why in faults.items())
-    return told.encode(errors="backslashreplace").decode() or row
+    problems = "; ".join(f"{name}: {why}" for name, why in faults.items())
+    return problems.encode(errors="backslashreplace").decode() or row
 
 
 def _read_table(text: str) -> Iterator[NumberedRow]:

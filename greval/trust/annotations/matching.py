@@ -276,16 +276,16 @@ def _read_verdicts(
         items.setdefault(key[:2], []).append(key)
     for line in store.lines(metric):
         head = from_json(line)  # most rows have no annotation and need no validation
-        asked = items.get((head["sample_id"], head["method"]))
-        if not asked:
+        keys = items.get((head["sample_id"], head["method"]))
+        if not keys:
             continue
         result = Result.model_validate(head)
-        said = {one.item: one for one in result.judgements}
+        judged = {one.item: one for one in result.judgements}
         failed = {one.item for one in result.failures}
-        for key in asked:
-            if key[2] in said:
-                verdicts[key] = _ItemVerdict(said[key[2]], result.tags, result.judge, result.fingerprint)
-            elif not said or key[2] in failed:
+        for key in keys:
+            if key[2] in judged:
+                verdicts[key] = _ItemVerdict(judged[key[2]], result.tags, result.judge, result.fingerprint)
+            elif not judged or key[2] in failed:
                 tried.add(key)
     return verdicts, tried
 

@@ -124,16 +124,16 @@ class ArgillaClient(CloseOnExit):
 
     def _build_error(self, answer: httpx.Response) -> ArgillaError:
         """Build the error of a refused request, with what to do."""
-        status, said = answer.status_code, _extract_detail(answer)
+        status, detail = answer.status_code, _extract_detail(answer)
         if status == UNKNOWN_KEY:
             what = f"the key of {KEY_VARIABLE} is not known there; copy it from the page My settings"
         elif status == FORBIDDEN:
             hint = "use the key of an owner, or of an admin of the workspace"
-            what = f"{self._describe_user()} may not do this ({said}); {hint}"
+            what = f"{self._describe_user()} may not do this ({detail}); {hint}"
         elif status >= SERVER_FAULT:
-            what = f"the server failed ({status}: {said}); {RESUME_HINT}"
+            what = f"the server failed ({status}: {detail}); {RESUME_HINT}"
         else:
-            what = f"{answer.request.method} {answer.request.url.path} was refused ({status}): {said}"
+            what = f"{answer.request.method} {answer.request.url.path} was refused ({status}): {detail}"
         return ArgillaError(f"{self.url}: {what}", status)
 
     def _describe_user(self) -> str:

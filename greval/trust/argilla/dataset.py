@@ -49,14 +49,14 @@ def find_workspace(server: ArgillaClient, name: str | None) -> tuple[str, str]:
         ArgillaError: If no workspace has this name, or there are several and no name is given.
     """
     known = {one["name"]: one["id"] for one in server.list_items("/me/workspaces")}
-    told = ", ".join(sorted(known)) or "none"
+    names = ", ".join(sorted(known)) or "none"
     if name is None and len(known) == 1:
         return next((found, only) for only, found in known.items())
     if name is None:
-        raise ArgillaError(f"{server.url}: name a workspace with --workspace; there: {told}")
+        raise ArgillaError(f"{server.url}: name a workspace with --workspace; there: {names}")
     if name not in known:
         raise ArgillaError(
-            f"{server.url}: no workspace {name!r} there; there: {told}; make it in Argilla, or name another"
+            f"{server.url}: no workspace {name!r} there; there: {names}; create it in Argilla, or name another"
         )
     return known[name], name
 
@@ -67,12 +67,14 @@ def find_dataset(server: ArgillaClient, name: str, workspace: str | None) -> Arg
     Raises:
         ArgillaError: If it does not exist, or was not created by greval.
     """
-    workspace_id, told = find_workspace(server, workspace)
+    workspace_id, workspace_name = find_workspace(server, workspace)
     found = _find_raw_dataset(server, name, workspace_id)
     if found is None:
         known = ", ".join(sorted(one["name"] for one in server.list_items("/me/datasets", workspace_id=workspace_id)))
-        raise ArgillaError(f"{server.url}: no dataset {name!r} in workspace {told!r}; there: {known or 'none'}")
-    return _parse_dataset(server, found, told)
+        raise ArgillaError(
+            f"{server.url}: no dataset {name!r} in workspace {workspace_name!r}; there: {known or 'none'}"
+        )
+    return _parse_dataset(server, found, workspace_name)
 
 
 def ensure_dataset(
@@ -85,14 +87,14 @@ def ensure_dataset(
     """
     if not 1 <= len(name) <= MAX_NAME:
         raise ArgillaError(f"--dataset: 1 to {MAX_NAME} characters, got {len(name)}")
-    workspace_id, told = find_workspace(server, workspace)
+    workspace_id, workspace_name = find_workspace(server, workspace)
     raw = _find_raw_dataset(server, name, workspace_id) or _create_dataset(
         server, name, workspace_id, metric=metric, about=about
     )
-    dataset = _parse_dataset(server, raw, told)
+    dataset = _parse_dataset(server, raw, workspace_name)
     if dataset.about != about:
         raise ArgillaError(
-            f"{name}: the name is taken in workspace {told!r} by a dataset "
+            f"{name}: the name is taken in workspace {workspace_name!r} by a dataset "
             f"{_describe_difference(dataset.about, about)}; choose another --dataset, or the same settings"
         )
     if raw["status"] != "ready":

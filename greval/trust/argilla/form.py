@@ -77,8 +77,8 @@ def build_parts(metric: JudgedMetric, *, suggested: bool = False) -> dict[str, l
     comment = {"name": COMMENT, "title": "Comment", "required": False, "settings": {"type": "text"}}
     hidden = [{"name": name, "settings": {"type": "terms"}} for name in TERMS]
     hidden.append({"name": WEIGHT, "settings": {"type": "float"}})
-    told = [{**one, "title": one["name"], "visible_for_annotators": False} for one in hidden]
-    return {"fields": shown, "questions": [build_question(metric), comment], "metadata-properties": told}
+    metadata = [{**one, "title": one["name"], "visible_for_annotators": False} for one in hidden]
+    return {"fields": shown, "questions": [build_question(metric), comment], "metadata-properties": metadata}
 
 
 def hash_form(metric: JudgedMetric, *, suggested: bool = False) -> str:

@@ -182,11 +182,13 @@ class ResponseReader:
         known = self.ledger.planned.get(record["external_id"] or "")
         if known:
             return known
-        told = record.get("metadata") or {}
+        metadata = record.get("metadata") or {}
         try:
-            place = ItemRef(sample_id=told["sample_id"], method=told.get("method", ""), item=told.get("item"))
+            place = ItemRef(
+                sample_id=metadata["sample_id"], method=metadata.get("method", ""), item=metadata.get("item")
+            )
             entry = LedgerEntry(
-                place=place, content=told["content"], weight=told["weight"], stratum=told.get("stratum")
+                place=place, content=metadata["content"], weight=metadata["weight"], stratum=metadata.get("stratum")
             )
         except (KeyError, ValidationError):
             return None

@@ -163,8 +163,8 @@ def build_record(thing: JudgedItem, entry: LedgerEntry, dataset: ArgillaDataset,
 
 def _build_judge_field(thing: JudgedItem) -> dict[str, str]:
     """Return the field with the judge's reason, its findings and its notes."""
-    said = thing.judgement
-    lines = [said.reason, *format_details(said.findings, said.notes, list_cited_items(said))]
+    verdict = thing.judgement
+    lines = [verdict.reason, *format_details(verdict.findings, verdict.notes, list_cited_items(verdict))]
     return {JUDGE_FIELD: escape_text("\n".join(lines))}
 
 

@@ -175,21 +175,21 @@ def _build_targets(found: JudgedColumns, labels: ItemLabels, drawn: WeightedSamp
 
     verdicts = found.get_verdicts()
     places = np.array([label.place for label in labels.found])
-    said = np.array([label.value for label in labels.found])
+    people = np.array([label.value for label in labels.found])
     if not found.categories:
         ends = find_direction(found.scale).ends
-        seen = np.r_[verdicts, said]
+        seen = np.r_[verdicts, people]
         binary = bool(np.isin(seen, (0.0, 1.0)).all())
         width = ends[1] - ends[0] if ends else float(seen.max() - seen.min())
         yield _EstimateTarget(
             None,
             verdicts,
-            LabelledSample(drawn, said, verdicts[places]),
+            LabelledSample(drawn, people, verdicts[places]),
             ValueRange(ends, width, binary and ends == (0, 1)),
         )
     for number, name in enumerate(found.categories):
         share = (verdicts == number).astype(float)
-        sample = LabelledSample(drawn, (said == number).astype(float), share[places])
+        sample = LabelledSample(drawn, (people == number).astype(float), share[places])
         yield _EstimateTarget(name, share, sample, ValueRange((0.0, 1.0), 1.0, binary=True))
 
 
@@ -201,22 +201,24 @@ def _build_row(
 
     of = select_items(found, cell)
     count = sum(len(side.which) for side in of)
-    told = {"group": cell.group, "method": cell.method or NO_VALUE, "category": target.category, "judged": count}
-    told["baseline"] = None if cell.baseline is None else cell.baseline or NO_VALUE
+    described = {"group": cell.group, "method": cell.method or NO_VALUE, "category": target.category, "judged": count}
+    described["baseline"] = None if cell.baseline is None else cell.baseline or NO_VALUE
     mean = cell.baseline is None
     of_questions = sum_by_question(found, of, target.verdicts)
     judge = compute_judge_figure(*of_questions, target.reach, level=rules.level, mean=mean)
     places = np.array([label.place for label in labels.found])
     none = EstimateFigure(reason=rules.unlike or "no judged item")
     if not count:
-        return EstimateRow(**told, labels=0, judge=judge, labels_only=none, prediction_powered=none, rogan_gladen=none)
+        return EstimateRow(
+            **described, labels=0, judge=judge, labels_only=none, prediction_powered=none, rogan_gladen=none
+        )
     sides = [side.build_side(target.verdicts, places, sign) for side, sign in zip(of, (1.0, -1.0), strict=False)]
     scope = EstimateScope(rules.level, ClusterSums(*of_questions).error ** 2 if rules.new_questions else 0.0)
     both = compute_figures(target.sample, sides, target.reach, judged=count, scope=scope)
     if rules.unlike:
         both = CellFigures(none, none, None, none)
     return EstimateRow(
-        **told,
+        **described,
         labels=sum(int((side.shares > 0).sum()) for side in sides),
         judge=judge,
         labels_only=both.labels_only,

@@ -180,10 +180,10 @@ def _compute_question_variance(sample: LabelledSample, sides: list[EstimateTerm]
     if not scope.judge_error:
         return 0.0
     weights = sample.drawn.weights
-    said, judged = (
+    labelled, judged = (
         float(weights @ linearise_scores(sample.drawn, sides, one) ** 2) for one in (sample.labels, sample.verdicts)
     )
-    return scope.judge_error * said / judged if judged else scope.judge_error
+    return scope.judge_error * labelled / judged if judged else scope.judge_error
 
 
 def count_labels_to_halve(labels: int, judged: int, *, fixed: float = 0.0) -> int | None:

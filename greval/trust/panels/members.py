@@ -27,12 +27,12 @@ TIED = "no verdict to compare with: all are tied"
 
 
 class PanelSettings(NamedTuple):
-    """The settings for the figures; `said` has the people's value for each item on which they are not tied."""
+    """The settings for the figures; `people` has the people's value for each item on which they are not tied."""
 
     scale: Scale
     combine: CombineJudges
     level: float
-    said: Mapping[ItemKey, Value]
+    people: Mapping[ItemKey, Value]
 
 
 def combine_verdicts(values: Sequence[Value], how: CombineJudges | str) -> Value | None:
@@ -63,7 +63,7 @@ def build_group(name: str, things: Sequence[AnnotatedItem], settings: PanelSetti
         unanimous=compute_unanimity(things, level=settings.level),
         among=compute_people_agreement(things, settings.scale, level=settings.level),
         seats=tuple(_build_judge_figures(judge, things, settings, verdicts) for judge in names),
-        people=_compare_with_people(things, verdicts, settings, verdicts) if settings.said else None,
+        people=_compare_with_people(things, verdicts, settings, verdicts) if settings.people else None,
     )
 
 
@@ -99,7 +99,7 @@ def _build_judge_figures(
     return JudgeFigures(
         name=judge,
         others=_compare_sides(things, others, own, settings),
-        people=_compare_with_people(things, own, settings, verdicts) if settings.said else None,
+        people=_compare_with_people(things, own, settings, verdicts) if settings.people else None,
         alpha_without=alpha,
     )
 
@@ -114,12 +114,12 @@ def _compare_with_people(
 
     All sides are thus compared on the same items.
     """
-    known = [thing for thing in things if thing.key in settings.said]
+    known = [thing for thing in things if thing.key in settings.people]
     if not known:
         return SideAgreement(n=0, why="people gave no verdict on these items")
     return _compare_sides(
         known,
-        {key: None if verdicts[key] is None else said for key, said in settings.said.items() if key in verdicts},
+        {key: None if verdicts[key] is None else value for key, value in settings.people.items() if key in verdicts},
         own,
         settings,
     )

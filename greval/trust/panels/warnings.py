@@ -39,14 +39,7 @@ def find_warnings(items: PanelItems, ties: int) -> Iterator[str]:
 def find_people_warnings(
     matched: MatchedAnnotations, unread: Sequence[str], *, tied: int, matching: int
 ) -> Iterator[str]:
-    """Yield the warnings about the annotations of people.
-
-    Args:
-        matched: The matched annotations.
-        unread: The rows that are not annotations, or whose value is not on the scale.
-        tied: The number of items on which people are tied.
-        matching: The number of items with a value from people.
-    """
+    """Yield the warnings about the annotations of people, who are tied on `tied` items and not on `matching` ones."""
     yield from find_sample_warnings(matched)
     if tied:
         yield f"{tied} items are not compared with people, who are tied"
