@@ -10,7 +10,6 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from langchain_core.messages import BaseMessage
 from pydantic import SecretStr
 
 from greval.errors import JudgeError
@@ -19,7 +18,7 @@ from greval.records.result import Failure, FailureKind
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
-    from langchain_core.messages import AIMessage
+    from langchain_core.messages import AIMessage, BaseMessage
 
 LOCAL = "local"
 SETUP_FAILURES: frozenset[FailureKind] = frozenset({"authentication", "connection", "quota", "request"})
