@@ -241,3 +241,10 @@ def test_intervals_stay_on_the_scale():
         pytest.approx(3.392, abs=0.001),
         False,
     )
+
+
+def test_a_level_without_width_gives_the_value():
+    """A level so small that its interval has no width in floating point is no error."""
+    found = MeanEstimate(0.25, EstimateSpread(0.01, 50.0))
+    value, interval, cut = compute_interval(found, level=1e-17, ends=(0.0, 1.0), share=True)
+    assert (value, interval.low, interval.high, cut) == (0.25, 0.25, 0.25, False)
