@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -46,7 +46,7 @@ FUNCTIONS = {"eval": "evaluation"}
 """The functions of the commands that do not have the command's name."""
 
 
-class _ImportedCommands(MutableMapping[str, Any]):
+class _ImportedCommands(Mapping[str, Any]):
     """The commands by name, each imported when it is looked up."""
 
     def __init__(self) -> None:
@@ -64,12 +64,6 @@ class _ImportedCommands(MutableMapping[str, Any]):
             self._known[name] = get_group(parent).commands[name]
         return self._known[name]
 
-    def __setitem__(self, name: str, command: Any) -> None:  # noqa: ANN401 - as above
-        self._known[name] = command
-
-    def __delitem__(self, name: str) -> None:
-        del self._known[name]
-
     def __iter__(self) -> Iterator[str]:
         return iter(COMMANDS)
 
@@ -82,7 +76,7 @@ class _LazyGroup(TyperGroup):
 
     def __init__(self, **how: Any) -> None:  # noqa: ANN401 - as in typer
         super().__init__(**how)
-        self.commands = _ImportedCommands()
+        self.commands = _ImportedCommands()  # type: ignore[assignment]  # read only
 
     def format_commands(self, _: Any, formatter: Any) -> None:  # noqa: ANN401 - as in typer
         """Write the names of the commands with their summaries, shortened as typer does."""

@@ -24,7 +24,7 @@ from greval.runs.progress import Progress
 
 if TYPE_CHECKING:
     from greval.methods import Method
-    from greval.methods.collecting.api import Collected, CollectProgress
+    from greval.methods.collecting.api import Collected, CollectOptions, CollectProgress
 
 MAX_LISTED_ERRORS = 5
 MISUSE_ERRORS = ("TypeError", "AttributeError")
@@ -78,20 +78,14 @@ def collect(  # noqa: PLR0913 - the options of a command
     methods = _add_generator(load_methods(method), generator, given, facts)
     reading = read_cases(samples)
     rows = islice(filter_by_tags(reading, wanted), limit)
-    total = None if wanted else reading.count(limit)
-    done = asyncio.run(
-        _collect(
-            rows,
-            methods,
-            out,
-            ProgressBar(quiet=quiet),
-            concurrency=concurrency,
-            timeout=timeout or None,
-            retry_failed=retry_failed,
-            total=total,
-            debug=bool(context.obj),
-        )
-    )
+    options: CollectOptions = {
+        "concurrency": concurrency,
+        "timeout": timeout or None,
+        "retry_failed": retry_failed,
+        "total": None if wanted else reading.count(limit),
+        "debug": bool(context.obj),
+    }
+    done = asyncio.run(_collect(rows, methods, out, ProgressBar(quiet=quiet), options))
     _report_and_exit(done, quiet=quiet)
 
 
@@ -110,17 +104,8 @@ def _add_generator(
     return {f"{name}-{mode}": method for name, method in answering.items()}
 
 
-async def _collect(  # noqa: PLR0913 - the options of a command
-    rows: Rows,
-    methods: Mapping[str, Method],
-    out: Path,
-    bar: ProgressBar,
-    *,
-    concurrency: int,
-    timeout: float | None,  # noqa: ASYNC109 - per response, not for the whole command
-    retry_failed: bool,
-    total: int | None,
-    debug: bool,
+async def _collect(
+    rows: Rows, methods: Mapping[str, Method], out: Path, bar: ProgressBar, options: CollectOptions
 ) -> Collected:
     """Collect with a progress bar. The first Ctrl-C finishes calls in flight, the second stops immediately."""
     from greval.methods.collecting.api import collect_async
@@ -128,19 +113,9 @@ async def _collect(  # noqa: PLR0913 - the options of a command
 
     stop = stop_on_signals()
     asyncio.get_running_loop().set_default_executor(ThreadPerCallExecutor())  # runs the synchronous parts of LangChain
+    options["on_progress"] = lambda progress: bar.show(convert_progress(progress))
     with bar:
-        done = await collect_async(
-            rows,
-            methods,
-            out=out,
-            concurrency=concurrency,
-            timeout=timeout,
-            retry_failed=retry_failed,
-            stop=stop,
-            on_progress=lambda progress: bar.show(convert_progress(progress)),
-            total=total,
-            debug=debug,
-        )
+        done = await collect_async(rows, methods, out=out, stop=stop, **options)
         bar.show(convert_progress(done.progress))
     return done
 

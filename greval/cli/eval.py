@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -61,6 +62,7 @@ def evaluation(  # noqa: PLR0913 - the options of a command
     quiet: Quiet = False,
 ) -> None:
     """Run the evaluation of a config file: methods answer, the judge judges. The same command again resumes it."""
+    from greval.runs.from_config.api import evaluate_config_async
     from greval.runs.from_config.plan import ConfigSelection
 
     keys = [f"{DEFAULT_GROUP_BY}={key}" for key in imdb_key or ()]
@@ -80,7 +82,8 @@ def evaluation(  # noqa: PLR0913 - the options of a command
     if dry_run:
         _print_forecast(root, config, selection, found, options)
         return
-    done = asyncio.run(_run(root, config, selection, found, options, timeout=timeout or None, quiet=quiet))
+    evaluate = partial(evaluate_config_async, root, config, selection, judge=found, timeout=timeout or None, **options)
+    done = asyncio.run(_run(evaluate, quiet=quiet))
     _report_and_exit(done, quiet=quiet)
 
 
@@ -113,34 +116,14 @@ def _print_forecast(
         typer.echo(f"responses not collected yet: {missing:,}; their context is not in the input tokens")
 
 
-async def _run(  # noqa: PLR0913 - the parameters of an evaluation
-    root: Path,
-    config: Path,
-    selection: ConfigSelection,
-    judge: Judge | None,
-    options: EvaluateOptions,
-    *,
-    timeout: float | None,  # noqa: ASYNC109 - per response, not for the whole command
-    quiet: bool,
-) -> Evaluation:
+async def _run(evaluate: Callable[..., Awaitable[Evaluation]], *, quiet: bool) -> Evaluation:
     """Run with two progress bars. The first Ctrl-C finishes calls in flight, the second stops immediately."""
     from greval.methods.functions import ThreadPerCallExecutor
-    from greval.runs.from_config.api import evaluate_config_async
 
     stop = stop_on_signals()
     asyncio.get_running_loop().set_default_executor(ThreadPerCallExecutor())  # runs the synchronous parts of LangChain
     with _ProgressBars(quiet=quiet) as bars:
-        options["on_progress"] = bars.show_judgements
-        return await evaluate_config_async(
-            root,
-            config,
-            selection,
-            judge=judge,
-            stop=stop,
-            timeout=timeout,
-            on_collected=bars.show_responses,
-            **options,
-        )
+        return await evaluate(stop=stop, on_collected=bars.show_responses, on_progress=bars.show_judgements)
 
 
 class _ProgressBars(ExitStack):

@@ -118,7 +118,8 @@ async def _forecast_async(
     client = JudgeClient(judge) if judge is not None else None
     count = create_token_counter((await client.ready()).model) if client else TokenCounter()
     wanted = set_reason_depth(add_dependencies(metrics), options.get("reason_depth"))
-    parts = _build_counters(wanted, client, count, options)
+    compiled = compile_metrics(wanted, client, repeats=options.get("repeats", 1))
+    parts = [_MetricCounter(one.metric, one.fingerprint, client, count, options) for one in compiled.values()]
     known = Store.open(folder, all_rows=True) if options.get("resume", True) and (folder / FILE).is_file() else None
     prices = get_prices(options)
     unread: list[str] = []
@@ -165,14 +166,6 @@ def _read_case(given: Case | RowFault, unread: list[str]) -> Case | None:
         unread.append(str(error))
         return None
     return case
-
-
-def _build_counters(
-    metrics: Sequence[Metric], client: JudgeClient | None, count: TokenCounter, options: EvaluateOptions
-) -> list[_MetricCounter]:
-    """Build a counter for each metric, with the fingerprints that the run would use."""
-    compiled = compile_metrics(metrics, client, repeats=options.get("repeats", 1))
-    return [_MetricCounter(one.metric, one.fingerprint, client, count, options) for one in compiled.values()]
 
 
 def estimate_output_tokens(metric: JudgedMetric) -> int:

@@ -58,7 +58,7 @@ class OpenTelemetryEvents:
         """
         from opentelemetry._logs import LogRecord, SeverityNumber
 
-        for attributes in (told for row in (*result.built_on, result) for told in list_attributes(row)):
+        for attributes in (found for row in (*result.built_on, result) for found in list_attributes(row)):
             failed = "error.type" in attributes
             record = LogRecord(
                 event_name=EVENT,
@@ -103,7 +103,7 @@ def list_attributes(result: Result) -> Iterator[Attributes]:
 
 def _build_common_attributes(result: Result) -> Attributes:
     provider, _, model = result.judge.partition(":")
-    told = {
+    found = {
         "gen_ai.evaluation.name": result.metric,
         "gen_ai.request.model": model or provider,
         RESPONSE_ID: result.tags.get(RESPONSE_ID, ""),
@@ -111,19 +111,19 @@ def _build_common_attributes(result: Result) -> Attributes:
         "greval.method": result.method,
         "greval.fingerprint": result.fingerprint,
     }
-    return {name: redact_secrets(value) for name, value in told.items() if value}
+    return {name: redact_secrets(value) for name, value in found.items() if value}
 
 
 def _build_judgement_attributes(judgement: Judgement) -> Attributes:
     """Return the event attributes of a judgement: a number as score, a category as label, and the reason."""
-    told: Attributes = {"gen_ai.evaluation.explanation": redact_secrets(judgement.reason)}
+    found: Attributes = {"gen_ai.evaluation.explanation": redact_secrets(judgement.reason)}
     if judgement.number is not None:
-        told["gen_ai.evaluation.score.value"] = float(judgement.number)
+        found["gen_ai.evaluation.score.value"] = float(judgement.number)
     if isinstance(judgement.value, str):
-        told["gen_ai.evaluation.score.label"] = redact_secrets(judgement.value)
+        found["gen_ai.evaluation.score.label"] = redact_secrets(judgement.value)
     elif judgement.number is None:
-        told["gen_ai.evaluation.score.value"] = float(judgement.value)
-    return told | _build_item_attributes(judgement.item)
+        found["gen_ai.evaluation.score.value"] = float(judgement.value)
+    return found | _build_item_attributes(judgement.item)
 
 
 def _build_failure_attributes(failure: Failure) -> Attributes:
@@ -131,8 +131,8 @@ def _build_failure_attributes(failure: Failure) -> Attributes:
 
     There is no explanation attribute, because it belongs to a score.
     """
-    told: Attributes = {"error.type": failure.kind, "greval.failure": redact_secrets(failure.message)}
-    return told | _build_item_attributes(failure.item)
+    found: Attributes = {"error.type": failure.kind, "greval.failure": redact_secrets(failure.message)}
+    return found | _build_item_attributes(failure.item)
 
 
 def _build_item_attributes(item: str | None) -> Attributes:

@@ -189,9 +189,9 @@ def test_what_cannot_be_divided_is_told_before_anything_is_asked(tmp_path):
     """Options without meaning here, too small a cap, another division and a missing file are refused at once."""
     source, judge = written(tmp_path, 4), Judge("openai:fake")
     call = partial(evaluate_on_ray, source, [METRIC], judge, out=tmp_path / "run")
-    with pytest.raises(DataError, match="resume, shard: has no meaning"):
+    with pytest.raises(DataError, match="resume, shard: not supported"):
         call(shard=None, resume=True)
-    with pytest.raises(DataError, match="16 shards: give one at least, and no more than max_calls"):
+    with pytest.raises(DataError, match="16 shards: expected at least one, and at most max_calls"):
         call(max_calls=15)
     with pytest.raises(DataError, match="no such file"):
         evaluate_on_ray(tmp_path / "no.jsonl", [METRIC], judge, out=tmp_path / "run")
