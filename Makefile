@@ -54,6 +54,7 @@ check: $(DEV)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python tests/check_prose.py
 
 docs: $(DEV)
 	$(BIN)/python -m pytest tests/test_docs.py

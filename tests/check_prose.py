@@ -19,6 +19,10 @@ DIALECT = re.compile(
     r"\b(tells?|told|untold|telling|foretell\w*|foresee\w*|nobody|so many|there (is|are) none|amid"
     r"|desks?|crews?|shel(f|ves)|lanes?|seats?|benche?s|jury|wish(es)?)\b"
 )
+FORMATS = {"too few questions to tell", "not told"}
+"""Values that reports and results hold: formats, which do not change with the prose."""
+PROMPTS = {"metric_draft.py", "counts.py", "ranking.py"}
+"""Modules with texts that a judge reads, or that are part of a metric's fingerprint."""
 QUOTED = re.compile(r"`[^`]*`|'[^']*'|\"[^\"]*\"|^\s*(>>>|\.\.\.).*$", re.MULTILINE)
 
 
@@ -36,7 +40,8 @@ def find_faults(path: Path) -> Iterator[str]:
             for word in [*WHERE.finditer(text), *DIALECT.finditer(text)]:
                 yield f"{path}:{line}: docstring: {word[0]!r}; say it in plain terms (if, when, report, raise ...)"
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
-            for word in DIALECT.finditer(QUOTED.sub("", node.value if " " in node.value else "")):
+            fixed = " " not in node.value or node.value in FORMATS or path.name in PROMPTS
+            for word in DIALECT.finditer("" if fixed else QUOTED.sub("", node.value)):
                 yield f"{path}:{node.lineno}: text: {word[0]!r}; say it in plain terms (report, show, no ...)"
 
 

@@ -81,7 +81,7 @@ def _find_unseen_inputs(metric: JudgedMetric) -> Iterator[str]:
 
 def _find_double_questions(metric: JudgedMetric) -> Iterator[str]:
     """Find the texts that seem to ask for two qualities at once."""
-    advice = "make one metric of each, or a verdict cannot tell which was meant"
+    advice = "make one metric of each, because a verdict does not show which one was meant"
     if _TWO_IN_NAME.search(metric.name):
         yield f"name: {metric.name!r} names two qualities; {advice}"
     for place, text in (("description", metric.description), *_list_descriptions(metric)):

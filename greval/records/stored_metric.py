@@ -40,7 +40,7 @@ class StoredMetric:
 
     @property
     def is_judged(self) -> bool:
-        """Whether a model judges by the metric; otherwise it is computed, and its function is not stored."""
+        """Return whether a model judges by the metric; otherwise it is computed, and its function is not stored."""
         return not self.definition.keys().isdisjoint(_JUDGE_FIELDS)
 
     @cached_property

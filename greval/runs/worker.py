@@ -267,7 +267,7 @@ class JudgingLoop:
         return self._count_result(known, kept=True, replaced=replaced)
 
     async def _copy_equal(self, case: Case, runnable: MetricRunnable, content: str) -> Result | None:
-        """In flight or same content: copy the result of an equal case at no cost, or return None if there is none.
+        """In flight or same content: copy the result of an equal case at no cost, or return None.
 
         Computed metrics are always run: they cost nothing, and a function may read more of the case than it `needs`.
 

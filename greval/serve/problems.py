@@ -28,7 +28,7 @@ MEDIA_TYPE = "application/problem+json"
 
 
 class Problem(Record):
-    """Why a request was not served: `detail` says what, where and what to do, `faults` lists each single fault."""
+    """Why a request was not served: `detail` is the fault, its place and what to do, `faults` lists each one."""
 
     title: str
     status: int
@@ -38,7 +38,7 @@ class Problem(Record):
 
 
 class ServeError(GrevalError):
-    """An error response to a request: its status, message (what, where, what to do), headers and single faults."""
+    """An error response to a request: its status, message (the fault, its place, what to do), headers and faults."""
 
     def __init__(
         self, status: int, message: str, *, headers: Mapping[str, str] | None = None, faults: Sequence[str] = ()

@@ -50,7 +50,7 @@ def list_repositories(case: Case) -> Repositories | Skipped:
         return sources
     repositories = tuple(dict.fromkeys(source.repo for source in sources if source.repo))
     return (
-        Skipped(reason=f"no {_format_kinds(sources)} tells its repository")
+        Skipped(reason=f"no {_format_kinds(sources)} names its repository")
         if sources and not repositories
         else repositories
     )
@@ -145,7 +145,7 @@ def _judge_coherence(case: Case) -> tuple[Judgement, ...] | Skipped:
         if source.repo and source.version:
             versions.setdefault(source.repo, {}).setdefault(source.version, []).append(source)
     if not versions:
-        return Skipped(reason=f"no {_format_kinds(sources)} tells its repository and version")
+        return Skipped(reason=f"no {_format_kinds(sources)} names its repository and version")
     conflicts = [_format_conflict(repo, found) for repo, found in versions.items() if len(found) > 1]
     if not conflicts:
         return build_judgement(1, f"{format_count(len(versions), 'repository')}, each in one version")

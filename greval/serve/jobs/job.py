@@ -95,7 +95,7 @@ class RunJob:
             return self._build_state("failed", str(error))
         except Exception:
             log.exception("run %s", self.spec.id)
-            return self._build_state("failed", "the server had an error of its own; its log tells more")
+            return self._build_state("failed", "an internal error of the server; see its log")
         if run.why is None:
             return self._build_state("finished")
         if self._stop_request.cancelled:

@@ -107,7 +107,7 @@ def add_key(path: Path, name: str) -> str:
 
 
 def remove_key(path: Path, name: str) -> None:
-    """Remove a key, or raise `GrevalError` if there is none; a running server refuses it from then on."""
+    """Remove a key, or raise `GrevalError` if no key has the name; a running server refuses it from then on."""
     known = _read_existing_keys(path)
     kept = tuple(key for key in known.keys if key.name != name)
     if len(kept) == len(known.keys):

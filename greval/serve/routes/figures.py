@@ -107,7 +107,7 @@ async def compare_run(  # noqa: PLR0913 - what one may ask for
     cluster_by: Annotated[Text | None, Query(description="a tag whose questions are not independent")] = None,
     level: Level = 0.95,
     questions: Annotated[
-        int, Query(ge=0, le=1_000_000, description="so many won and lost questions of each row are named at most")
+        int, Query(ge=0, le=1_000_000, description="the maximum number of won and lost questions named in each row")
     ] = 20,
 ) -> Response:
     """Compare the methods of a run question by question, or each with itself in an earlier run (`against`)."""

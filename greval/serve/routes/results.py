@@ -92,7 +92,7 @@ def show_case(
     tenant: TheTenant,
     id: Id,  # noqa: A002 - its name in the path
     sample_id: SampleId,
-    method: Annotated[str, Query(max_length=1000, description="the method; empty where there is none")] = "",
+    method: Annotated[str, Query(max_length=1000, description="the method; empty if the cases name none")] = "",
 ) -> Response:
     """Show a case as it was judged, with all of its results."""
     with _open_pages(tenant, id) as pages:

@@ -122,7 +122,7 @@ class AlignBudget:
         }
 
     def _check_caps(self, *, calls: int, cost: float = 0.0) -> None:
-        """Raise `StoppedError` if so many more calls, or their cost, exceed a cap."""
+        """Raise `StoppedError` if this number of further calls, or their cost, exceed a cap."""
         spent = self._spent.cost or 0.0
         if self._max_calls is not None and self._spent.calls + calls > self._max_calls:
             raise StoppedError(self.describe_stop("--max-calls"))

@@ -71,7 +71,7 @@ class SamplingPlan(Record):
         """
         if self.kind == "uncertain" and all(one.uncertainty is None for one in candidates):
             raise ArgillaError(
-                "--sample uncertain: nothing tells how certain the judge was; judge with --confidence or "
+                "--sample uncertain: the certainty of the judge is not recorded; judge with --confidence or "
                 "--repeats 3, or draw with random or stratified"
             )
 

@@ -261,7 +261,7 @@ def _describe_missing_labels(sides: list[EstimateTerm]) -> str | None:
 def _build_figure(found: MeanEstimate, form: _CellSettings, new: float) -> EstimateFigure:
     """Build a figure from an estimate; `new` is the variance added by new questions."""
     if form.reach.width == 0:
-        why = "all values are alike and the scale has no end: nothing tells of a spread"
+        why = "all values are alike and the scale has no end: the spread is unknown"
         return EstimateFigure(value=found.value, reason=why)
     wider = found._replace(spread=found.spread.add_variance(new))
     share = form.mean and form.reach.binary

@@ -13,7 +13,7 @@ DrawnBy = Literal["items", "questions"]
 
 
 class EstimateFigure(Record):
-    """A mean, share or difference with its interval, or the `reason` why there is none.
+    """A mean, share or difference with its interval, or the `reason` why it is undefined.
 
     `labels_to_halve` is the number of labels, sampled in the same way, that would give an interval of half the
     length; None if labels do not affect it. `cut` is true if the value or an end of the interval was outside the

@@ -67,7 +67,7 @@ def test_nothing_retrieved(name):
 @pytest.mark.parametrize(
     ("found", "told"),
     [
-        (case([None], ["core"]), "no chunk tells its repository"),
+        (case([None], ["core"]), "no chunk names its repository"),
         (case(["core"], []), "gold.essential_repos is empty"),
         (case(["core"]), "gold.essential_repos is not recorded"),
         (Case(question="?", chunks=["x"]), "gold is not recorded"),
@@ -104,8 +104,8 @@ class TestVersions:
 
     @pytest.mark.parametrize("found", [case([]), case(["core"]), case([None], versions=["v1"])])
     def test_skipped(self, found):
-        """Where no chunk tells its repository and version, nothing is said of them."""
-        assert judged("version_coherence", found) == Skipped(reason="no chunk tells its repository and version")
+        """Where no chunk names its repository and version, nothing is said of them."""
+        assert judged("version_coherence", found) == Skipped(reason="no chunk names its repository and version")
 
     def test_nothing_recorded(self):
         """Without chunks and a walk whose nodes tell where they come from, it is skipped, in a run too."""
@@ -148,9 +148,9 @@ class TestWalk:
         assert judged("cross_repo_precision", found) == (1 / 2, "1 of 2 repositories essential; not essential: web")
         silent = {**WALK, "nodes": {"login": {"version": "v2"}}}
         found = Case(question="?", chunks=["text"], traversal=silent, gold={"essential_repos": ["core"]})
-        told = Skipped(reason="no chunk and no node tells its repository")
+        told = Skipped(reason="no chunk and no node names its repository")
         assert judged("cross_repo_precision", found) == told
-        told = Skipped(reason="no chunk and no node tells its repository and version")
+        told = Skipped(reason="no chunk and no node names its repository and version")
         assert judged("version_coherence", found) == told
 
     def test_nodes_are_read_from_files(self, tmp_path):

@@ -41,7 +41,7 @@ def test_a_fault_of_the_server_s_own_is_told_without_its_words(tmp_path, caplog)
         client.post(f"/v1/runs/{run}/resume")
         info = ended(client, run)
         assert ended(client, other)["status"] == "finished"
-    assert (info["status"], info["why"]) == ("failed", "the server had an error of its own; its log tells more")
+    assert (info["status"], info["why"]) == ("failed", "an internal error of the server; see its log")
     assert "ValidationError" in caplog.text
 
 

@@ -100,7 +100,7 @@ def test_measures_without_an_end(tmp_path):
     assert found.by == ("area",)
     assert found.rows[0].prediction_powered.value == 2
     assert found.rows[0].prediction_powered.interval is None
-    assert "nothing tells of a spread" in found.rows[0].prediction_powered.reason
+    assert "the spread is unknown" in found.rows[0].prediction_powered.reason
     assert found.rows[0].judge.interval is None
     assert [(row.group, row.labels_only.reason) for row in found.rows[1:] if row.labels < 2] == [
         ("b", "one label only")
