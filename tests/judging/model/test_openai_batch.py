@@ -298,7 +298,7 @@ async def test_a_later_upload_that_fails_names_the_batches_that_go_on(server, mo
     def breaks(batch_id):
         server.broken = 99
 
-    with pytest.raises(JudgeUnavailableError, match=r"sending batch 2: .*these go on .*batch_2") as caught:
+    with pytest.raises(JudgeUnavailableError, match=r"sending batch 2: .*these continue .*batch_2") as caught:
         await files.submit(['{"custom_id": "a"}', '{"custom_id": "b"}'], on_batch=breaks)
     assert "secret" not in str(caught.value)
     assert [*server.batches] == ["batch_2"]
