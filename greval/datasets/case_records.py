@@ -47,16 +47,10 @@ def read_records(
 ) -> CaseReader:
     """Read cases that a program passes, as `read_cases` reads those of a file.
 
-    Args:
-        cases: Any iterable of cases, samples, mappings, records (pydantic models, dataclasses) or faulty rows, or a
-            table of pandas, polars or pyarrow with a case per row. The result of `read_cases` is returned unchanged.
-        name: The name of the cases in messages.
-        method: The method of rows that do not name one.
-        required: Whether it is an error if there are no cases.
-
-    Returns:
-        An iterable of the cases and the faulty rows. NaN as the value of a whole field means not recorded, because
-        tables use it so.
+    `cases` is any iterable of cases, samples, mappings, records (pydantic models, dataclasses) or faulty rows, or a
+    table of pandas, polars or pyarrow with a case per row. The result of `read_cases` is returned unchanged. NaN as the
+    value of a whole field means not recorded, because tables use it so. `name` is that of the cases in messages,
+    `method` that of rows that do not name one. If `required`, it is an error if there are no cases.
 
     Raises:
         DataError: If `cases` is one record or a text instead of several records.
@@ -75,10 +69,7 @@ def read_records(
 
 
 def as_case(given: object) -> Case:
-    """Return one record as a case; warn of names that match no field.
-
-    Raises:
-        DataError: If the record is faulty; the message lists every fault.
+    """Return one record as a case and warn of names that match no field; raise `DataError` with every fault.
 
     Example:
         >>> as_case({"user_input": "Who?", "response": "Ada."}).answer
@@ -93,17 +84,12 @@ def as_case(given: object) -> Case:
 
 
 def read_record(given: object) -> tuple[Case, str | None]:
-    """Return one record as a case, and a description of what was ignored; a case without an id keeps an empty one.
-
-    Raises:
-        DataError: If the record is faulty; the message lists every fault.
-    """
+    """Return a record as a case, its id empty if it has none, and what was ignored; raise `DataError` if not valid."""
     reading = read_records([given], "case")
     (case,) = reading
     if isinstance(case, RowFault):
         raise DataError(case.message)
-    made = not reading.has_own_ids
-    return case.model_copy(update={"id": ""}) if made else case, reading.describe_ignored()
+    return case if reading.has_own_ids else case.model_copy(update={"id": ""}), reading.describe_ignored()
 
 
 def is_table(given: object) -> bool:
@@ -197,22 +183,14 @@ Row = TypeVar("Row", bound=Sample | RowFault)
 
 
 def read_case(given: Case | RowFault) -> Case:
-    """Return the case of a row.
-
-    Raises:
-        DataError: If the row could not be read as a case.
-    """
+    """Return the case of a row; raise `DataError` if the row could not be read as a case."""
     if isinstance(given, RowFault):
         raise DataError(f"{given.place}: {given.message}")
     return given
 
 
 def dump_case(case: Case) -> str:
-    """Return a case as JSON, as the log stores it.
-
-    Raises:
-        DataError: If one of its texts is not valid Unicode, which no log can store.
-    """
+    """Return a case as JSON of the log; raise `DataError` if a text is not valid Unicode, which no log can store."""
     try:
         return case.model_dump_json(exclude_defaults=True)
     except ValueError as error:

@@ -42,11 +42,7 @@ def fill_sources(rows: Iterable[Case | T], pattern: str) -> Iterator[Case | T]:
 
 
 def read_pattern(pattern: str) -> re.Pattern[str]:
-    """Compile a pattern.
-
-    Raises:
-        DataError: If it is not a valid regular expression or has neither group.
-    """
+    """Compile a pattern; raise `DataError` if it is not a valid regular expression or has neither group."""
     try:
         rule = re.compile(pattern)
     except re.error as error:

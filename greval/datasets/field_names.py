@@ -93,14 +93,9 @@ class MappedRow:
 
 
 def map_fields(row: Mapping[str, object]) -> MappedRow:
-    """Map a row to the fields of a case; None means not recorded.
+    """Map the values of a row, by their names in the file, to the fields of a case; None means not recorded.
 
-    Args:
-        row: The values by the names they have in the file.
-
-    Returns:
-        Values and original names by field, and the ignored names, each with the reason, which is "" if the
-        name is simply unknown.
+    The result holds values and original names by field, and the reason for each ignored name, "" if it is unknown.
 
     Example:
         >>> map_fields({"input": "Who?", "level": 3}).values

@@ -33,16 +33,10 @@ UNKNOWN_SOURCE = CaseSource()
 
 
 def identify_file(path: Path, *others: Path, **settings: object) -> CaseSource:
-    """Return the source of a file of cases.
+    """Return the source of a file of cases and of the files that are joined to it, such as gold.
 
-    Args:
-        path: The file of cases.
-        *others: Files that are joined to it, such as gold.
-        **settings: The settings for reading the files, such as the number of rows; None counts as not set.
-
-    Returns:
-        A source whose label holds the path and the method of its rows, and whose digest covers all contents and
-        settings. It is `UNKNOWN_SOURCE` if a file cannot be read.
+    Its label holds the path and the method of its rows, its digest covers all contents and the settings for reading
+    them, such as the number of rows; None counts as not set. It is `UNKNOWN_SOURCE` if a file cannot be read.
 
     Example:
         >>> import tempfile

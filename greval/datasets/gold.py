@@ -124,11 +124,7 @@ def with_gold(cases: Iterable[T], gold: Iterable[Sample]) -> Iterator[T]:
 
 
 def merge_rows(gold: Iterable[Sample]) -> dict[str, Sample]:
-    """Return rows of gold by id; rows with the same id are merged.
-
-    Raises:
-        DataError: If two rows have the same id and contradict each other.
-    """
+    """Return rows of gold by id, merging those of the same id; raise `DataError` if they contradict each other."""
     by_id: dict[str, Sample] = {}
     for row in gold:
         by_id[row.id] = _merge_row(by_id[row.id], row) if row.id in by_id else row
@@ -136,11 +132,9 @@ def merge_rows(gold: Iterable[Sample]) -> dict[str, Sample]:
 
 
 def attach_gold(case: T, gold: Mapping[str, Sample]) -> T:
-    """Return a case with the gold, the expected answer and the tags of its id; tags of the case take precedence.
+    """Return a case or sample with the gold, expected answer and tags of its id; its own tags take precedence.
 
-    Args:
-        case: A case or a sample; anything else is returned unchanged.
-        gold: Rows of gold by id.
+    Anything else is returned unchanged.
     """
     row = gold.get(case.id) if isinstance(case, Sample) else None
     if not isinstance(case, Sample) or row is None:
@@ -153,9 +147,7 @@ def attach_gold(case: T, gold: Mapping[str, Sample]) -> T:
 def attach_traversal(case: T, logs: Mapping[tuple[str, str], Traversal | None]) -> T:
     """Return a case with the traversal of its id and method, or of its id if the log names no method.
 
-    Args:
-        case: A case; anything else is returned unchanged.
-        logs: Traversals by id and method.
+    Anything that is not a case is returned unchanged.
 
     Example:
         >>> logs = {("q1", ""): Traversal(final_nodes=["Ada"])}
@@ -183,11 +175,7 @@ def build_unmatched_error(what: str, ids: Iterable[str], where: str = "") -> Dat
 
 
 def _merge_row(one: Sample, other: Sample) -> Sample:
-    """Merge two rows of gold with the same id.
-
-    Raises:
-        DataError: If they contradict each other.
-    """
+    """Merge two rows of gold with the same id; raise `DataError` if they contradict each other."""
     contradicted: list[str] = []
 
     def merge_field(name: str, mine: T | None, theirs: T | None) -> T | None:

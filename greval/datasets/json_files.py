@@ -68,14 +68,10 @@ class RefusedLiteral:
 
 
 def parse_json(text: str) -> tuple[object, bool]:
-    """Parse JSON; literals that no case can hold become placeholders.
+    """Parse JSON; literals that no case can hold become placeholders. Report whether `find_faults` may find something.
 
-    Returns:
-        The content, and whether `find_faults` may find something in it. Checking every value of every row would take
-        longer than everything else.
-
-    Raises:
-        NoJsonError: If the text is not valid JSON or is nested too deeply.
+    Checking every value of every row would take longer than everything else. A `NoJsonError` is raised if the text is
+    not valid JSON or is nested too deeply.
     """
     marks: list[RefusedLiteral] = []
 
@@ -163,20 +159,12 @@ def read_json_lines(path: Path) -> Iterator[RawRow]:
 
 
 def read_json(path: Path) -> Iterator[RawRow]:
-    """Read a file that holds one list of cases, or an object with such a list.
-
-    Raises:
-        DataError: If the file is not valid JSON or does not hold a list.
-    """
+    """Read a file that holds a list of cases, or an object with such a list; raise `DataError` if it holds neither."""
     yield from _parse_list(path.read_bytes(), str(path))
 
 
 def read_stdin() -> Iterator[RawRow]:
-    """Read standard input: one JSON value as in a JSON file, or else one case per line.
-
-    Raises:
-        DataError: If the input begins as a list and is not valid JSON.
-    """
+    """Read standard input: one JSON value or a case per line; raise `DataError` for a list that is invalid."""
     stream = sys.stdin.buffer
     head: list[bytes] = []
     for line in stream:
@@ -268,11 +256,7 @@ def _describe_json_fault(error: InvalidJsonError, name: str) -> str:
 
 
 def find_list(content: object, name: str) -> list[object]:
-    """Return the list of cases that a whole file holds.
-
-    Raises:
-        DataError: If it holds none.
-    """
+    """Return the list of cases that a whole file holds; raise `DataError` if it holds none."""
     if isinstance(content, list):
         return content
     if not isinstance(content, dict):

@@ -80,10 +80,7 @@ def _read_error(failures: object) -> dict[str, object]:
 def read_document(text: object, metadata: Mapping[str, object], own_id: object = None) -> dict[str, object]:
     """Return the chunk fields of a LangChain document.
 
-    Args:
-        text: Its text.
-        metadata: Its metadata, of which an id, `doc_id` or `source`, `repo`, `version` and a score are used.
-        own_id: Its own id; without it, the id of the metadata is used.
+    Of its metadata an id, `doc_id` or `source`, `repo`, `version` and a score are used; its own id takes precedence.
 
     Example:
         >>> read_document("Nine.", {"source": "hours.md", "page": 4})

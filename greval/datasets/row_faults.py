@@ -29,9 +29,7 @@ class RowFault(Record):
 def describe_row_faults(rows: Iterable[str], count: int | None = None) -> list[str]:
     """Return lines about rows that are not valid cases; a fault that several rows share is one line.
 
-    Args:
-        rows: The rows, each as its place, a colon and its fault.
-        count: The total number of such rows, if it is higher than that of `rows`.
+    A row is its place, a colon and its fault. `count` is the total number of rows, if it is higher than that of `rows`.
 
     Example:
         >>> describe_row_faults(["a.csv:2: question: is missing", "a.csv:3: question: is missing"])
@@ -50,12 +48,7 @@ def describe_row_faults(rows: Iterable[str], count: int | None = None) -> list[s
 
 
 def build_unreadable_error(rows: Iterable[str], count: int) -> DataError:
-    """Build the error for input without a single valid case.
-
-    Args:
-        rows: The rows, as for `describe_row_faults`.
-        count: The total number of rows.
-    """
+    """Build the error for input without a valid case, from rows as for `describe_row_faults` and their number."""
     which = "the only row is no case" if count == 1 else f"none of the {count:,} rows is a case"
     return DataError("\n".join([f"{which}:", *describe_row_faults(rows, count)]))
 

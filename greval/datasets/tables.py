@@ -67,11 +67,7 @@ class _RewindableLines:
 
 
 def read_csv(path: Path, delimiter: str) -> Iterator[RawRow]:
-    """Read a table with a header.
-
-    Raises:
-        DataError: If the header cannot be used.
-    """
+    """Read a table with a header; raise `DataError` if the header cannot be used."""
     csv.field_size_limit(max(csv.field_size_limit(), MAX_CELL))
     with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as stream:
         lines = _RewindableLines(stream)
@@ -223,11 +219,7 @@ Row = dict[str, Any]
 
 
 def read_table(path: Path, *columns: str) -> list[Row]:
-    """Read columns of a Parquet file; a missing column is None in each row.
-
-    Args:
-        path: The file.
-        columns: The names of the columns. Others are not loaded.
+    """Read only the named columns of a Parquet file; a missing column is None in each row.
 
     Raises:
         DataError: If the file cannot be read as Parquet.

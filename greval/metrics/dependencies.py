@@ -32,13 +32,7 @@ def list_missing_dependencies(metrics: Iterable[Metric]) -> tuple[str, ...]:
 
 
 def order_metrics(metrics: Iterable[Metric]) -> tuple[Metric, ...]:
-    """Return the metrics in topological order, each once and after its dependencies.
-
-    Args:
-        metrics: Metrics with all their dependencies.
-
-    Returns:
-        The same metrics in an order that is deterministic for the same input.
+    """Return metrics in topological order, each once and after its dependencies; equal input gives an equal order.
 
     Raises:
         DefinitionError: If two different metrics have one name, a dependency is missing or cannot be used as

@@ -31,11 +31,7 @@ def predefined() -> dict[str, Metric]:
 
 
 def find_predefined_folder() -> Path:
-    """Return the folder of the metric files that ship with greval.
-
-    Raises:
-        DefinitionError: If the folder is missing from the installation.
-    """
+    """Return the folder of the metric files that ship with greval; raise `DefinitionError` if it is missing."""
     here = Path(__file__).parents[1]
     in_wheel, in_checkout = here / "metric_library", here.parent / "metric_library"
     for folder in (in_wheel, in_checkout):
@@ -116,10 +112,7 @@ def load_folder(path: str | Path) -> dict[str, Metric]:
 
 
 def require_metric(metric: object) -> Metric:
-    """Return the argument if it is a metric.
-
-    Raises:
-        DefinitionError: If it is anything else, such as the name of a metric.
+    """Return the argument if it is a metric; raise `DefinitionError` if it is not, such as the name of one.
 
     Example:
         >>> require_metric("correctness")
@@ -133,14 +126,9 @@ def require_metric(metric: object) -> Metric:
 
 
 def add_dependencies(metrics: Iterable[Metric], *folders: str | Path) -> tuple[Metric, ...]:
-    """Return metrics together with the metrics that they build on, dependencies first.
+    """Return each metric once, together with the metrics that they build on, dependencies first.
 
-    Args:
-        metrics: Definitions.
-        folders: Folders in which dependencies are looked up first, before the predefined metrics.
-
-    Returns:
-        Each metric once.
+    Dependencies are looked up in the folders, in this order, before the predefined metrics.
 
     Raises:
         DefinitionError: If a dependency cannot be found or does not fit its use, or if dependencies are circular.
@@ -159,9 +147,7 @@ def add_dependencies(metrics: Iterable[Metric], *folders: str | Path) -> tuple[M
 def find_dependencies(metric: Metric, given: Iterable[Metric] = ()) -> tuple[Metric, ...]:
     """Return the metrics that a metric builds on, dependencies first, and the metric itself last.
 
-    Args:
-        metric: A definition.
-        given: Metrics among which dependencies are looked up first, before the predefined metrics.
+    Dependencies are looked up among the given metrics before the predefined ones.
 
     Raises:
         DefinitionError: If a dependency cannot be found or does not fit its use, or if dependencies are circular.
@@ -180,11 +166,7 @@ def find_dependencies(metric: Metric, given: Iterable[Metric] = ()) -> tuple[Met
 def _load_dependencies(
     names: Iterable[str], above: Iterable[Metric], folders: Iterable[str | Path]
 ) -> Iterator[Metric]:
-    """Load metrics that others build on.
-
-    Raises:
-        DefinitionError: If any cannot be loaded. The error holds the faults of all of them.
-    """
+    """Load metrics that others build on; raise one `DefinitionError` with the faults of all that cannot be loaded."""
     faults: list[str] = []
     for name in names:
         try:
@@ -204,11 +186,7 @@ def _load_predefined() -> dict[str, Metric]:
 
 
 def _list_metric_files(folder: str | Path) -> list[Path]:
-    """List the metric files of a folder.
-
-    Raises:
-        DefinitionError: If it is not a folder, or holds `.yml` files, which would be silently ignored.
-    """
+    """List a folder's metric files; raise `DefinitionError` for `.yml` files, which would be silently ignored."""
     if not Path(folder).is_dir():
         raise DefinitionError(f"{folder}: is no folder; give the folder that holds your metric files")
     files = sorted(file for file in Path(folder).iterdir() if not file.name.startswith("."))
@@ -225,11 +203,7 @@ def _map_files_by_name(folder: str | Path) -> dict[str, Path]:
 
 
 def _read_named(file: Path) -> JudgedMetric:
-    """Read a metric file and check that its metric has the name of the file.
-
-    Raises:
-        DefinitionError: If the names differ, as the metric could not be found by its name.
-    """
+    """Read a metric file; raise an error if its metric, which is found by the file's name, has another name."""
     metric = read_metric(file)
     name = unicodedata.normalize("NFC", file.name.removesuffix(FILE_SUFFIX))
     if metric.name != name:

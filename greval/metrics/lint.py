@@ -45,11 +45,7 @@ _OPPOSITE = re.compile(r"^(?:in|im|ir|un|non|dis)")
 def lint_metric(metric: Metric) -> list[str]:
     """Return the lint remarks on a definition; a computed metric has none.
 
-    Args:
-        metric: A valid definition.
-
-    Returns:
-        One sentence each: the place, what is doubtful, what to do. A remark is not a fault.
+    A remark is not a fault. It is one sentence: the place, what is doubtful, what to do.
 
     Example:
         >>> from greval.records.metric import CategoricalMetric

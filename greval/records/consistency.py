@@ -23,17 +23,10 @@ MIN_VALUES = 3
 def find_contradictions(
     metric: JudgedMetric, value: Value, notes: Mapping[str, JsonValue], votes: Mapping[str, int] | None = None
 ) -> dict[str, str]:
-    """Find the shares that contradict a verdict.
+    """Return a sentence for each share of a judgement that contradicts its value, by the name of the note.
 
-    Args:
-        metric: The definition. A share with `better` is compared with the value.
-        value: The value of the verdict.
-        notes: The notes of the same judgement, with the shares.
-        votes: The number of repeats for each value. A mean of different values is not checked, because it is not the
-            value of any single judgement.
-
-    Returns:
-        A sentence for each contradicting share, by the name of the note.
+    The shares with `better` are checked. A mean of different values (`votes` counts the repeats of each) is not,
+    because it is not the value of any single judgement.
 
     Example:
         >>> from greval.metrics.library import load

@@ -19,15 +19,10 @@ NUMBER_RANGE = re.compile(r"(\d+)(?:\s*[-\u2013]\s*(\d+))?")
 
 
 def find_cited_items(written: JsonValue, shown_ids: Mapping[str, Sequence[str]]) -> dict[str, str]:
-    """Find the items that a judge cites by number.
+    """Return the id of each item that a judge's texts cite by number, by its citation and in the order of citation.
 
-    Args:
-        written: The judge's output, with texts at any depth.
-        shown_ids: For each kind of item that was numbered in the prompt, the ids in the order of their numbers.
-
-    Returns:
-        The id of each cited item by its citation, in the order of citation. Numbers that were not in the prompt are
-        left out.
+    `shown_ids` holds the ids of each kind of item in the order of their numbers in the prompt. Numbers that were not
+    in the prompt are left out.
 
     Example:
         >>> find_cited_items(["As chunks 1 and 3 say."], {"chunk": ["d4", "d7", "d9"]})

@@ -296,13 +296,7 @@ def needs_judge(metrics: Iterable[Metric]) -> bool:
 
 
 def build_metric(given: Mapping[str, object]) -> JudgedMetric:
-    """Build a metric of the matching class from a mapping in the form of a metric file.
-
-    Args:
-        given: The content of a metric file.
-
-    Returns:
-        A metric of one of the four public classes.
+    """Build a metric of one of the four public classes from the content of a metric file.
 
     Raises:
         pydantic.ValidationError: If the definition is invalid. The error holds all faults.

@@ -108,13 +108,9 @@ def hash_json(content: JsonValue) -> str:
 def compute_fingerprint(
     metric: Metric, judge: Mapping[str, JsonValue], built_on: Mapping[str, str] | None = None
 ) -> str:
-    """Return the fingerprint of a metric with a judge.
+    """Return the fingerprint of a metric with a judge, and with those of the metrics that it builds on, by name.
 
-    Args:
-        metric: The definition.
-        judge: The settings that determine the judge's verdicts, including the prompt version; empty for a computed
-            metric.
-        built_on: The fingerprints of the metrics that it builds on, by name.
+    `judge` holds the settings that determine the verdicts, including the prompt version; none for a computed metric.
     """
     decisive = _drop_note_directions(metric.model_dump(mode="json"))
     definition = json.dumps(decisive)  # as text, because the order of categories and notes matters

@@ -28,10 +28,7 @@ class NumberRange(NamedTuple):
 
 
 def find_number_range(scale: Scale) -> NumberRange | None:
-    """Return the range of a scale, or None for fewer than two numbers: categories without scores or with a single one.
-
-    Args:
-        scale: The scale of a metric. A category without a score has no number.
+    """Return the range of a scale; None for fewer than two numbers, as for categories of which at most one has a score.
 
     Example:
         >>> find_number_range(MeasureScale(unit="s"))

@@ -21,11 +21,7 @@ class Record(BaseModel):
 
 
 def _normalise_nfc(text: str, longest: int) -> str:
-    """Return the NFC form of a name, so that its different encodings are equal.
-
-    Raises:
-        ValueError: If it is too long.
-    """
+    """Return the NFC form of a name, so that its encodings are equal; raise `ValueError` if it is too long."""
     name = unicodedata.normalize("NFC", text)
     if len(name) > longest:  # NFC expands a few characters
         raise ValueError(f"is too long: at most {longest} characters, got {len(name)}")

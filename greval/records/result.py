@@ -201,11 +201,7 @@ class Result(Record):
         return self.outcome.judgements if isinstance(self.outcome, Scored) else ()
 
     def _get_single_judgement(self) -> Judgement:
-        """Return the single judgement of the outcome.
-
-        Raises:
-            OutcomeError: If the outcome is not exactly one judgement.
-        """
+        """Return the single judgement of the outcome; raise `OutcomeError` if it is anything else."""
         match self.outcome:
             case Scored(judgements=(judgement,), failures=()):
                 return judgement

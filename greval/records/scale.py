@@ -46,11 +46,7 @@ Limit = Annotated[float, Field(allow_inf_nan=False, strict=True)]
 
 
 def _read_level(given: object) -> int | float:
-    """Convert the number of a level, also from the text of a JSON key; a whole number becomes an integer.
-
-    Raises:
-        PydanticCustomError: If it is not a finite number, or beyond `MAX_EXACT`.
-    """
+    """Read a finite level up to `MAX_EXACT`, also from the text of a JSON key; a whole number becomes an integer."""
     try:
         number = Decimal(given if isinstance(given, str | int) and not isinstance(given, bool) else repr(given))
     except ArithmeticError:

@@ -45,38 +45,22 @@ class StoredMetric:
 
     @cached_property
     def scale(self) -> Scale:
-        """The scale.
-
-        Raises:
-            pydantic.ValidationError: If the stored scale is invalid.
-        """
+        """The scale; a pydantic `ValidationError` is raised if it is invalid."""
         return _SCALE.validate_python(self.definition["scale"])
 
     @cached_property
     def judged(self) -> JudgedMetric | None:
-        """The definition of a judged metric, None for a computed one.
-
-        Raises:
-            pydantic.ValidationError: If the stored definition is invalid.
-        """
+        """The definition of a judged metric, None for a computed one; it is validated like `scale`."""
         return build_metric(self.definition) if self.is_judged else None
 
     def describe(self) -> Metric:
-        """Return the fields that judged and computed metrics share.
-
-        Raises:
-            pydantic.ValidationError: If the stored definition is invalid.
-        """
+        """Return the validated fields that judged and computed metrics share."""
         shared = {name: self.definition[name] for name in Metric.model_fields if name in self.definition}
         return Metric.model_validate({**shared, "needs": shared.get("needs") or self.definition.get("optional")})
 
 
 def parse_stored_metrics(fact: JsonValue) -> dict[str, StoredMetric]:
-    """Return the metrics of a run by name, in their order; anything that is not a definition is left out.
-
-    Args:
-        fact: The manifest entry "metrics" of the run, None if it has none.
-    """
+    """Return the metrics of a run's manifest entry "metrics" by name, in order; what is no definition is left out."""
     listed = fact if isinstance(fact, list) else []
     found = (StoredMetric(one) for one in listed if isinstance(one, dict) and isinstance(one.get("scale"), dict))
     return {one.name: one for one in found}

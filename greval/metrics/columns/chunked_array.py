@@ -23,11 +23,7 @@ ChunkT = TypeVar("ChunkT", bound=Sized)
 
 
 class ChunkedArray(Generic[ChunkT]):
-    """A column that is stored in several chunks.
-
-    Args:
-        parts: The chunks, in order; empty ones are dropped.
-    """
+    """A column that is stored in several chunks, in order; empty chunks are dropped."""
 
     def __init__(self, parts: Sequence[ChunkT]) -> None:
         self.parts = tuple(part for part in parts if len(part))

@@ -18,12 +18,7 @@ _ARROW = ("__arrow_c_stream__", "__arrow_c_array__", "__arrow_array__")
 def read_texts(column: object, what: str) -> TextColumn:
     """Read a column of ids: of Arrow, pandas, polars, numpy, or any sequence of texts or whole numbers.
 
-    Args:
-        column: The column. Whole numbers are read as their digits, so 7 and "7" are the same id.
-        what: What the column holds, for error messages.
-
-    Returns:
-        The texts. Arrow string columns are not copied.
+    Whole numbers are read as their digits, so 7 and "7" are the same id. Arrow string columns are not copied.
 
     Raises:
         DataError: If a value is missing, or is neither a text nor a whole number.
@@ -38,12 +33,7 @@ def read_texts(column: object, what: str) -> TextColumn:
 
 
 def read_numbers(column: object, what: str) -> NumberColumn:
-    """Read a column of numbers.
-
-    Raises:
-        DataError: If a value is missing or not a number.
-        MissingExtraError: If the column is an Arrow column and pyarrow is not installed.
-    """
+    """Read a column of numbers; raise the errors of `read_texts` if a value is missing or not a number."""
     if isinstance(column, NumberColumn):
         return column
     try:
@@ -65,11 +55,7 @@ def read_numbers(column: object, what: str) -> NumberColumn:
 
 
 def convert_numbers(values: Iterable[object], count: int, what: str) -> npt.NDArray[np.float64]:
-    """Read the numbers of dictionaries into an array.
-
-    Raises:
-        DataError: If a value is missing or not a number.
-    """
+    """Read the numbers of dictionaries into an array; raise `DataError` if a value is missing or not a number."""
     try:
         numbers = np.fromiter(values, np.float64, count)
     except (TypeError, ValueError) as error:
@@ -132,12 +118,7 @@ def _format_id(value: object, place: str) -> str:
 
 
 def _split_arrow_chunks(column: Any, what: str) -> tuple[Any, Sequence[Any]]:  # noqa: ANN401 - pyarrow is untyped
-    """Return pyarrow and the chunks of an Arrow column.
-
-    Raises:
-        DataError: If a value is missing.
-        MissingExtraError: If pyarrow is not installed.
-    """
+    """Return pyarrow and the chunks of an Arrow column; raise an error if pyarrow or a value is missing."""
     try:
         import pyarrow as pa
     except ImportError as error:

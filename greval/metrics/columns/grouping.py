@@ -98,11 +98,7 @@ def iterate_blocks(lengths: Ints, size: int = BLOCK_ROWS) -> Iterator[tuple[int,
 
 
 def group_columns(questions: object, documents: object) -> GroupedDocuments:
-    """Group two columns of the same length by question; the rows of a question keep their order.
-
-    Raises:
-        DataError: If the columns do not hold ids, or differ in length.
-    """
+    """Group two columns of ids by question, rows in order; raise `DataError` if they differ in length."""
     asked, found = read_texts(questions, "questions"), read_texts(documents, "documents")
     if len(asked) != len(found):
         raise DataError(f"questions and documents must be equally long, got {len(asked):,} and {len(found):,} rows")
@@ -123,11 +119,7 @@ def _merge_runs(places: dict[str, int], which: Ints, edges: Ints, documents: Tex
 
 
 def group_lists(lists: Mapping[str, Collection[str]]) -> GroupedDocuments:
-    """Group documents that are already listed by question.
-
-    Raises:
-        DataError: If an id of a document is neither a text nor a whole number.
-    """
+    """Group documents that are listed by question; raise `DataError` if an id is neither a text nor a whole number."""
     starts = np.zeros(len(lists) + 1, np.intp)
     np.cumsum(np.fromiter(map(len, lists.values()), np.intp, len(lists)), out=starts[1:])
     flat = list(chain.from_iterable(lists.values()))
@@ -138,14 +130,7 @@ def group_lists(lists: Mapping[str, Collection[str]]) -> GroupedDocuments:
 def sort_documents(
     grouped: GroupedDocuments, numbers: NumberColumn, *, descending: bool, ties_by_id: bool = False
 ) -> GroupedDocuments:
-    """Sort the documents of each question by a number; the sort is stable.
-
-    Args:
-        grouped: The rows.
-        numbers: The number of each row.
-        descending: Whether the highest number comes first.
-        ties_by_id: Whether ties are sorted by falling id, as trec_eval does.
-    """
+    """Sort each question's documents by a number, stably; `ties_by_id` sorts ties by falling id as trec_eval does."""
     order: Ints | None = None
     for first, last in iterate_blocks(grouped.lengths):
         span = slice(int(grouped.starts[first]), int(grouped.starts[last]))

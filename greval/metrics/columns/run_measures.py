@@ -157,18 +157,10 @@ FORMULAS: dict[str, Callable[[MeasureInput], tuple[Floats, Flags]]] = {
 
 
 def compute_values(name: str, qrels: Qrels, hits: Hits) -> tuple[Floats, Flags]:
-    """Compute a measure for every question of the qrels.
+    """Compute a measure, such as `ndcg@10-exponential`, for every question of the qrels.
 
-    Args:
-        name: The name of the measure, such as `ndcg@10`, `ndcg@10-exponential` or `mrr`.
-        qrels: The judged documents.
-        hits: The judged documents that were retrieved.
-
-    Returns:
-        The values, shape (questions,), and a boolean mask of the questions for which the measure is defined.
-
-    Raises:
-        DefinitionError: If no measure has this name.
+    Return the values, shape (questions,), and a boolean mask of the questions for which the measure is defined. A
+    `DefinitionError` is raised if no measure has this name.
     """
     read = _NAME.fullmatch(name)
     if not read or read["base"] not in FORMULAS or (read["exponential"] and read["base"] != "ndcg"):

@@ -203,12 +203,7 @@ class TextColumn(ChunkedArray[TextChunk]):
     """A column of texts."""
 
     def compute_hashes(self, rows: slice | Ints, *, whole: bool = True) -> Words:
-        """Return a 64-bit hash of each of some rows; equal texts have equal hashes.
-
-        Args:
-            rows: The rows.
-            whole: Whether the whole text is hashed, or only its last eight bytes, which is faster.
-        """
+        """Return a 64-bit hash of each row, equal for equal texts; hashing only the last eight bytes is faster."""
         give = TextChunk.compute_hashes if whole else TextChunk.compute_end_hashes
         if isinstance(rows, slice):
             pieces = [give(part, local) for part, local in self.iterate_range(rows)]

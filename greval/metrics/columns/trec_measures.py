@@ -68,14 +68,8 @@ def trec_eval(qrels: Qrels, rankings: Rankings) -> TrecEval:
 def format_relevance_strings(qrels: Qrels, rankings: Rankings, length: int = 10) -> dict[str, str]:
     """Return the grades of each question's first documents as a string with one character each (`relstring`).
 
-    Args:
-        qrels: The judged documents.
-        rankings: A run.
-        length: The number of documents.
-
-    Returns:
-        A string by question: a digit for a grade, > for a grade above 9, - for a document that is not in the qrels
-        and . for a grade below 0.
+    A character is a digit for a grade, > for a grade above 9, - for a document that is not in the qrels and . for a
+    grade below 0.
     """
     signs = {NOT_IN_POOL: "-", NOT_JUDGED: "."}
     return {

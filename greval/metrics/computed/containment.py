@@ -59,15 +59,10 @@ AMBIGUOUS_ABBREVIATIONS = frozenset(
 def join_codes(
     there: Sequence[Word], sought: Sequence[Word], texts: tuple[str, str]
 ) -> tuple[list[Word], list[Word]] | None:
-    """Join the words of each code that occurs in both texts into one word.
+    """Join the words of each code in both texts into one word; None if no code is divided differently in the two.
 
-    Args:
-        there: The words of the answer.
-        sought: The words of the expected text.
-        texts: The normalised answer and expected text, to which the positions of the words refer.
-
-    Returns:
-        The words of both texts, or None if no code is divided differently in the two.
+    `there` are the words of the answer, `sought` those of the expected text; their positions refer to `texts`, the
+    normalised answer and expected text.
 
     Example:
         >>> from greval.metrics.computed.tokenisation import split_words
@@ -138,15 +133,10 @@ class ContainmentMatch(NamedTuple):
 
 
 def find_match(answer: str, gold: str, threshold: float) -> ContainmentMatch | None:
-    """Find the best match of a text in an answer.
+    """Find the best match of a text in an answer; None if the text has no words.
 
-    Args:
-        answer: The text to search.
-        gold: The text to find. If it is a list and is not found as a whole, each entry is searched.
-        threshold: The similarity, 0 to 1, from which the whole text counts as found.
-
-    Returns:
-        The best match of the whole text, or of the list entry with the lowest similarity. None if `gold` has no words.
+    The whole text is found if its similarity, 0 to 1, reaches the threshold. If a list is not found as a whole, each
+    entry is searched, and the match is that of the entry with the lowest similarity.
 
     Example:
         >>> find_match("It belongs to the harbor team.", "Harbour team", 0.8).text

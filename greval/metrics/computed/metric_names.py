@@ -32,13 +32,9 @@ class _BadNameError(ValueError):
 
 
 def find_computed_metric(name: str) -> ComputedMetric | None:
-    """Return the computed metric of a name. Equal metrics are the same object.
+    """Return the computed metric of a name, a family with its setting such as `ndcg@5`; None if the name is unknown.
 
-    Args:
-        name: A family with its setting: `mrr`, `ndcg@5`, `edge_recall-undirected`, `fuzzy_containment@0.9`.
-
-    Returns:
-        The metric, whose own name is the standard form such as `fuzzy_containment@0.90`. None if the name is unknown.
+    Its own name is the standard form, such as `fuzzy_containment@0.90` for `@0.9`. Equal metrics are the same object.
 
     Example:
         >>> find_computed_metric("edge_recall-unlabelled-undirected").name
@@ -86,11 +82,7 @@ def _split_name(name: str) -> re.Match[str]:
 
 
 def _parse_name(name: str) -> tuple[str, MetricSetting] | None:
-    """Parse a name; None if it has no known family.
-
-    Raises:
-        _BadNameError: If the family has no such setting.
-    """
+    """Parse a name, None if it has no known family; raise `_BadNameError` if the family has no such setting."""
     parts = _split_name(name)
     family = FAMILIES.get(parts["base"])
     if family is None:

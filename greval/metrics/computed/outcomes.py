@@ -34,10 +34,6 @@ def compute_outcome(metric: ComputedMetric, case: Case) -> Outcome:
     item must be an item of the case and appear once. A violation of these rules is a failure that names the function.
     If the violation concerns one item, only that item fails, else the case fails.
 
-    Args:
-        metric: The metric with its function.
-        case: A case with all fields that the metric needs.
-
     Raises:
         DataError: If two different items of the case have the same id.
 
@@ -123,11 +119,7 @@ def _convert_value(value: object) -> Value | None:
 def _check_item(
     item: str | None, ids: Container[str | None], counts: Counter[str | None], metric: ComputedMetric
 ) -> None:
-    """Raise if an item is not in the case or appears more than once.
-
-    Raises:
-        _InvalidReturnError: With what was expected.
-    """
+    """Raise `_InvalidReturnError` if an item is not in the case or appears more than once."""
     name, over = metric.name, metric.over
     if item not in ids:
         if over is None:
@@ -145,12 +137,7 @@ def _check_item(
 
 
 def _fit_to_scale(judgement: Judgement, metric: ComputedMetric) -> Judgement:
-    """Return the judgement with its value and number as the scale reads them.
-
-    Raises:
-        OffScaleError: If the value is not on the scale.
-        _InvalidReturnError: If the function set a number that differs from the number of the value.
-    """
+    """Return the judgement as the scale reads it; raise an error if its value or its own number does not fit."""
     scale = metric.scale
     read = scale.read(judgement.value)
     value = judgement.value if isinstance(scale, MeasureScale) else read  # a count stays a whole number

@@ -61,8 +61,7 @@ _TEXT_SCHEMA: Schema = {"type": "string", "minLength": 1}
 def build_file_schema() -> Schema:
     """Build the JSON schema of a metric file, in draft 7, which editors support.
 
-    Returns:
-        A schema of the form of a file. Whether its fields fit together is only checked when it is read.
+    It checks the form of a file. Whether its fields fit together is only checked when it is read.
 
     Example:
         >>> build_file_schema()["required"]

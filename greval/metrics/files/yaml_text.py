@@ -105,11 +105,7 @@ def read_source(text: str) -> YamlSource:
 
 
 def read_source_file(path: FilePath, hint: str, error: type[GrevalError] = DataError) -> YamlSource:
-    """Read and parse a YAML or JSON file; see `read_source`.
-
-    Raises:
-        GrevalError: Of the type `error`, if the file cannot be read. The hint says which file to name instead.
-    """
+    """Read and parse a YAML or JSON file; raise an `error` with the hint which file to name instead if that fails."""
     try:
         return read_source(path.read_text(encoding="utf-8-sig"))
     except OSError as cause:
