@@ -8,7 +8,6 @@ from typing import NamedTuple
 from greval._util.wording import format_count, format_found_share, format_names
 from greval.metrics.computed import formulas
 from greval.metrics.computed.families import (
-    ComputeFunction,
     MetricFamily,
     MetricSetting,
     build_judgement,
@@ -20,6 +19,7 @@ from greval.records.metric import ComputedMetric
 from greval.records.result import Judgement, Skipped
 
 Repositories = tuple[str, ...]
+JudgeRepositories = Callable[[Repositories, Repositories], tuple[Judgement, ...]]
 MAX_CONFLICTS = 3
 
 
@@ -70,8 +70,8 @@ def _list_essential(case: Case) -> Repositories | Skipped:
     return tuple(dict.fromkeys(case.gold.essential_repos)) or Skipped(reason="gold.essential_repos is empty")
 
 
-def _build_compute(judge: Callable[[Repositories, Repositories], tuple[Judgement, ...]]) -> ComputeFunction:
-    """Build the function of a case that judges its retrieved repositories against the essential ones."""
+def _build_share_metric(name: str, description: str, judge: JudgeRepositories) -> ComputedMetric:
+    """Build a metric whose function judges the retrieved repositories of a case against the essential ones."""
 
     def compute(case: Case) -> tuple[Judgement, ...] | Skipped:
         found, due = list_repositories(case), _list_essential(case)
@@ -79,7 +79,14 @@ def _build_compute(judge: Callable[[Repositories, Repositories], tuple[Judgement
             return due
         return found if isinstance(found, Skipped) else judge(found, due)
 
-    return compute
+    return ComputedMetric(
+        name=name,
+        description=description,
+        needs=("gold",),
+        optional=("chunks", "traversal"),
+        scale=build_share_scale(),
+        compute=compute,
+    )
 
 
 def _format_first(setting: MetricSetting) -> str:
@@ -95,14 +102,8 @@ def _build_precision(name: str, setting: MetricSetting) -> ComputedMetric:
         text = f"{reason}; not essential: {format_names(wrong)}" if wrong else reason
         return build_judgement(formulas.precision(right), text if first else "nothing was retrieved")
 
-    return ComputedMetric(
-        name=name,
-        description=f"Share of the {_format_first(setting)}repositories, each once in their order, that is essential.",
-        needs=("gold",),
-        optional=("chunks", "traversal"),
-        scale=build_share_scale(),
-        compute=_build_compute(judge),
-    )
+    description = f"Share of the {_format_first(setting)}repositories, each once in their order, that is essential."
+    return _build_share_metric(name, description, judge)
 
 
 def _build_recall(name: str, setting: MetricSetting) -> ComputedMetric:
@@ -112,14 +113,8 @@ def _build_recall(name: str, setting: MetricSetting) -> ComputedMetric:
         reason = format_found_share({*first}, due, "essential repository", where)
         return build_judgement(formulas.recall([repo in due for repo in first], len(due)), reason)
 
-    return ComputedMetric(
-        name=name,
-        description=f"Share of the essential repositories that is among the {_format_first(setting)}repositories.",
-        needs=("gold",),
-        optional=("chunks", "traversal"),
-        scale=build_share_scale(),
-        compute=_build_compute(judge),
-    )
+    description = f"Share of the essential repositories that is among the {_format_first(setting)}repositories."
+    return _build_share_metric(name, description, judge)
 
 
 def _build_coherence(name: str, _: MetricSetting) -> ComputedMetric:
