@@ -124,14 +124,9 @@ def compute_spending(summaries: Sequence[Summary], price: JsonValue) -> tuple[Me
     """Return the cost of each group with calls, by the price in the run's manifest."""
     known = Price.model_validate(price) if isinstance(price, dict) else None
     return tuple(
-        MetricSpending(
-            metric=summary.metric,
-            group=summary.group,
-            usage=summary.usage,
-            cost=known.cost(summary.usage) if known else None,
-        )
-        for summary in summaries
-        if summary.usage.calls or summary.usage.hits
+        MetricSpending(metric=one.metric, group=one.group, usage=one.usage, cost=known and known.cost(one.usage))
+        for one in summaries
+        if one.usage.calls or one.usage.hits
     )
 
 

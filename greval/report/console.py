@@ -128,26 +128,18 @@ def _format_figure_or_dash(number: float | None) -> str:
 
 
 def format_distribution(report: Report, summary: Summary) -> str:
-    """Format the count of each value in the scale's order; the quantiles if the scale has no upper end."""
+    """Format the count of each value in the scale's order; quantiles if the scale has no upper end, or many values."""
     if summary.median is not None and summary.p95 is not None:
         return f"p50 {format_figure(summary.median)}, p95 {format_figure(summary.p95)}"
     values = report.scales.get(summary.metric, ())
     listed = [f"{value}: {summary.distribution.get(value, 0)}" for value in values]
     others = [f"{value}: {count}" for value, count in summary.distribution.items() if value not in values]
-    if (
-        not listed
-        and summary.counted
-        and (len(others) > MAX_OTHER_VALUES or any(not value.isdecimal() for value in summary.distribution))
-    ):
-        return _format_range(summary)
-    lost = [f"(failed alone {summary.items_failed})"] if summary.items_failed and summary.scored else []
-    return ", ".join([*listed, *others]) + (" " + lost[0] if lost else "")
-
-
-def _format_range(summary: Summary) -> str:
-    """Format the minimum, median and maximum of many different numbers."""
-    numbers = {"min": summary.minimum, "median": summary.median, "max": summary.maximum}
-    return ", ".join(f"{name} {_format_figure_or_dash(number)}" for name, number in numbers.items())
+    many = len(others) > MAX_OTHER_VALUES or any(not value.isdecimal() for value in summary.distribution)
+    if many and summary.counted and not listed:
+        numbers = {"min": summary.minimum, "median": summary.median, "max": summary.maximum}
+        return ", ".join(f"{name} {_format_figure_or_dash(number)}" for name, number in numbers.items())
+    lost = f" (failed alone {summary.items_failed})" if summary.items_failed and summary.scored else ""
+    return ", ".join([*listed, *others]) + lost
 
 
 def format_mean(summary: Summary | ShareSummary) -> str:

@@ -52,19 +52,16 @@ def render(found: Estimate, console: Console) -> None:
 
 def format_legend(found: Estimate) -> Iterator[str]:
     """Yield sentences that explain the table's figures."""
+    population = "new questions like these" if found.new_questions else "the judged things of this run"
     yield (
         f"Each interval is of {found.level:.0%}. The judge's own takes the judge for right; the others are of what "
-        f"people would say of {_format_population(found)}."
+        f"people would say of {population}."
     )
     yield "To halve: this number of labels, drawn in the same way, would give an interval of half the length."
     if refused := next((row.plain.reason for row in found.rows if row.plain), None):
         yield f"labels, plain: {refused}."
     if lines := [f"{count} {name.replace('_', ' ')}" for name, count in found.not_used if count]:
         yield f"Annotations that are no label: {', '.join(lines)}."
-
-
-def _format_population(found: Estimate) -> str:
-    return "new questions like these" if found.new_questions else "the judged things of this run"
 
 
 def format_estimate(figure: EstimateFigure, *, sign: bool = False) -> str:

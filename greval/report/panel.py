@@ -14,11 +14,7 @@ from greval.trust.panels.records import Panel, PanelGroup, SideAgreement
 
 PROMINENT = ("MIXED", "ENRICHED")
 PAIR = 2
-COMBINE_TEXTS = {
-    "majority": "what most judges say",
-    "median": "the median of the judges",
-    "mean": "the mean of the judges",
-}
+VERDICTS = {"majority": "what most judges say", "median": "the median of the judges", "mean": "the mean of the judges"}
 
 
 def render(panel: Panel, console: Console) -> None:
@@ -39,7 +35,7 @@ def render(panel: Panel, console: Console) -> None:
 def format_legend(panel: Panel) -> Iterator[str]:
     """Yield sentences that explain the figures."""
     whole = panel.groups[0]
-    yield f"The panel's verdict is {COMBINE_TEXTS[panel.combine]}. Only things that all judged count."
+    yield f"The panel's verdict is {VERDICTS[panel.combine]}. Only things that all judged count."
     yield f"Intervals are {panel.level:.0%}, by bootstrap" + (
         "; by question, whole questions are drawn: the safer one." if whole.questions < whole.things else "."
     )

@@ -93,7 +93,7 @@ def format_troubles(probe: Probe) -> Iterator[str]:
 
 def _build_checks_table(checks: Sequence[ProbeCheckResult]) -> Table:
     clustered = any(isinstance(one.rate, MeasuredValue) and one.rate.clustered for one in checks)
-    by_question = ["by question"] if clustered else []
+    question = ["by question"] if clustered else []
     first = Column("check", left=True, wrap=False)
     rows = (
         (
@@ -103,9 +103,7 @@ def _build_checks_table(checks: Sequence[ProbeCheckResult]) -> Table:
         )
         for one in checks
     )
-    return build_table(
-        (first, "caught", "kill rate [95%]", *by_question, "better", "worse", "failed", "not used"), rows
-    )
+    return build_table((first, "caught", "kill rate [95%]", *question, "better", "worse", "failed", "not used"), rows)
 
 
 def _build_survivors_table(survivors: Sequence[SurvivingMutant], show: int) -> Table:

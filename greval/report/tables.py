@@ -44,10 +44,7 @@ class Column(NamedTuple):
 def build_table(columns: Sequence[str | Column], rows: Iterable[Sequence[Cell]], *, title: str = "") -> Table:
     """Build a table without lines. Text is printed verbatim: it is neither markup, nor cut if it is too long.
 
-    Args:
-        columns: The columns, or their headings only: then the first is left-aligned and the others right-aligned.
-        rows: The cells of each row.
-        title: The title, empty for none.
+    A column may be given by its heading only: then the first is left-aligned, and the others are right-aligned.
 
     Example:
         >>> table = build_table(["metric", "n", Column("verdict", left=True)], [("tone", "9", ("better", "green"))])
@@ -95,16 +92,7 @@ def print_report(
     warnings: Iterable[str],
     loud: str | tuple[str, ...],
 ) -> None:
-    """Print a report: important warnings, the title, the tables, their explanation, and the other warnings.
-
-    Args:
-        console: The console to print to.
-        title: The title.
-        tables: The tables; None for one that has no content.
-        legend: Sentences that explain the figures.
-        warnings: The warnings.
-        loud: The prefixes of important warnings, which come before all figures.
-    """
+    """Print a report: important warnings, which begin with `loud`, the title, tables, legend, and other warnings."""
     important, others = split_warnings(warnings, loud)
     print_lines(console, important, "bold red")
     print_line(console, title, "italic")
@@ -173,22 +161,17 @@ def format_interval(interval: Interval | None, write: Callable[[float], str] = f
     return "" if interval is None else f"[{write(interval.low)}, {write(interval.high)}]"
 
 
-def format_measured(
-    figure: Measured | None, write: Callable[[float], str] = format_number, *, without: str = ""
-) -> str:
-    """Format a figure with its interval; a dash if it is undefined.
+def format_measured(found: Measured | None, write: Callable[[float], str] = format_number, *, without: str = "") -> str:
+    """Format a figure with its interval; a dash if it is undefined, and an empty text if it was not computed.
 
-    Args:
-        figure: The figure; None if it was not computed, which gives an empty cell.
-        write: A function that formats its numbers.
-        without: The text in place of an interval that is not known.
+    `write` formats its numbers, and `without` is the text in place of an interval that is not known.
 
     Example:
         >>> undefined = Undefined(n=0, reason="nothing")
         >>> format_measured(MeasuredValue(value=0.5, n=10)), format_measured(undefined), format_measured(None)
         ('0.50', '-', '')
     """
-    match figure:
+    match found:
         case None:
             return ""
         case Undefined():

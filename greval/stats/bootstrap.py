@@ -37,10 +37,7 @@ MAX_UNDEFINED = 0.05
 def resample_clusters(sums: Floats, sizes: Integers, *, resamples: int = RESAMPLES) -> Floats:
     """Return the means of bootstrap resamples that draw each cluster individually, with scipy and in batches.
 
-    Args:
-        sums: The sum of each cluster's items, shape (clusters,).
-        sizes: The number of items of each cluster, at least 1.
-        resamples: The number of resamples.
+    `sums` are the sums of the items of each cluster, and `sizes` the numbers of these items, at least 1.
 
     Example:
         >>> import numpy as np
@@ -75,12 +72,6 @@ def resample_counts(sums: Floats, sizes: Integers, times: Integers, *, resamples
     """Return the means of bootstrap resamples that draw the multiplicity of each distinct cluster (multinomial).
 
     The distribution is that of `resample_clusters`, for a fraction of the work if there are few distinct clusters.
-
-    Args:
-        sums: The sum of each distinct cluster.
-        sizes: The size of each distinct cluster.
-        times: The multiplicity of each distinct cluster.
-        resamples: The number of resamples.
     """
     drawn = _draw_multiplicities(times, resamples, width=len(sums))
     return np.concatenate([(draws @ sums) / (draws @ sizes) for draws in drawn])
@@ -100,10 +91,6 @@ def resample_means(sums: Floats, sizes: Integers) -> Floats:
 
     The result does not depend on the order of the clusters. Negating all sums negates all means, unless the clusters
     are symmetric, so that it changes nothing.
-
-    Args:
-        sums: The sum of each cluster's items, shape (clusters,).
-        sizes: The number of items of each cluster, at least 1.
     """
     found, mirrored = group_equal_clusters(sums, sizes), group_equal_clusters(-sums, sizes)
     turn = -1.0 if _to_sortable(mirrored) > _to_sortable(found) else 1.0
@@ -231,13 +218,7 @@ def compute_intervals(rows: Any, statistic: Statistic, clusters: Integers, *, le
 
 
 def read_intervals(figures: Mapping[str, Floats], clusters: int, *, level: float) -> dict[str, Interval]:
-    """Compute the expanded percentile intervals from the figures of resamples, NaN if undefined.
-
-    Args:
-        figures: The figures of all resamples by name.
-        clusters: The number of clusters in each resample, at least 2.
-        level: The confidence level.
-    """
+    """Compute expanded percentile intervals from figures of resamples, NaN if undefined, of at least 2 clusters."""
     wide = expand_level(level, clusters)
     found: dict[str, Interval] = {}
     for name, drawn in figures.items():
@@ -291,15 +272,7 @@ def bootstrap_values(
     values: Mapping[str, float],
     level: float,
 ) -> dict[str, Measured]:
-    """Return values with their bootstrap intervals.
-
-    Args:
-        sample: The observations.
-        statistic: A function that computes every value of many resamples at once.
-        describe_basis: A function that returns the basis of a value by its name.
-        values: The values of the sample itself, NaN if undefined.
-        level: The confidence level.
-    """
+    """Return the values of a sample, NaN if undefined, with bootstrap intervals from its resamples."""
     single = compute_intervals(sample.rows, statistic, sample.things, level=level)
     together = compute_intervals(sample.rows, statistic, sample.questions, level=level) if sample.is_clustered else {}
     return build_values(values, describe_basis, sample, (single, together), level=level)

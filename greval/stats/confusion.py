@@ -38,10 +38,8 @@ def confusion_matrix(choices: Choices) -> Floats:
     Raises:
         MissingExtraError: If scikit-learn is not installed.
     """
-    labels = [*range(choices.size)]
-    found: Floats = _load_sklearn_metrics().confusion_matrix(
-        choices.truth, choices.given, labels=labels, sample_weight=choices.weights
-    )
+    metrics, labels = _load_sklearn_metrics(), [*range(choices.size)]
+    found: Floats = metrics.confusion_matrix(choices.truth, choices.given, labels=labels, sample_weight=choices.weights)
     return found
 
 
@@ -52,10 +50,6 @@ def compare_choices(choices: Choices, *, level: float) -> dict[str, Measured]:
     confusion matrices of all resamples at once. The names are "accuracy", "kappa", "kappa linear" and
     "kappa quadratic" (of ordered scales with more than two categories), "ac1", "macro" or "weighted"
     before "precision", "recall" and "f1", and these three before the index of each category.
-
-    Args:
-        choices: The choices of both sides.
-        level: The confidence level of the intervals.
 
     Raises:
         MissingExtraError: If scikit-learn is not installed.
@@ -101,12 +95,7 @@ def compute_figures(choices: Choices) -> dict[str, float]:
 def compute_resampled_figures(tables: Floats, *, ordered: bool) -> dict[str, Floats]:
     """Compute the agreement figures of many confusion matrices at once; NaN if undefined.
 
-    Args:
-        tables: Confusion matrices, shape (resamples, size, size).
-        ordered: Whether to add the weighted kappas.
-
-    Returns:
-        Arrays of shape (resamples,) by name.
+    The shape of `tables` is (resamples, size, size), that of each figure (resamples,). `ordered` adds weighted kappas.
     """
     size = tables.shape[-1]
     true, said, right = tables.sum(axis=2), tables.sum(axis=1), np.einsum("bkk->bk", tables)

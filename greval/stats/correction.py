@@ -81,11 +81,7 @@ def correct_discrete(
 
 
 def count_capable(least: Iterable[float], alpha: float) -> int:
-    """Return Tarone's K: the smallest K for which at most K tests can have a p value of alpha / K or less.
-
-    Args:
-        least: The smallest p value that each test can have.
-        alpha: The family-wise error rate.
+    """Return Tarone's K: the smallest K for which at most K tests have a `least` possible p of alpha / K or less.
 
     Example:
         >>> count_capable([0.001, 0.015625, 0.25, 1.0, 1.0], 0.05)

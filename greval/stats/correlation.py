@@ -46,14 +46,9 @@ class NumberPairs(NamedTuple):
 def compare_numbers(numbers: NumberPairs, *, level: float, ranks: bool = True) -> dict[str, Measured]:
     """Compute every agreement figure of two sides of numbers with its intervals.
 
-    The names are "bias" (mean of judge - people), "mae" (mean absolute error), "pearson"; with `ranks`
-    "spearman", "kendall" (tau-b), "people median", "judge median"; and "people" or "judge" before
-    "mean" and "sd".
-
-    Args:
-        numbers: The pairs; weights are used in everything but the ranks.
-        level: The confidence level of the intervals.
-        ranks: Whether to add the rank statistics, which ignore weights.
+    The names are "bias" (mean of judge - people), "mae" (mean absolute error), "pearson"; "people" or "judge" before
+    "mean" and "sd"; and with `ranks` the rank statistics, which ignore weights: "spearman", "kendall" (tau-b),
+    "people median", "judge median".
     """
     rows, middle = _collect_moments(numbers)
     statistic = partial(compute_figures, middle=middle)
@@ -77,14 +72,10 @@ def extract_spreads(numbers: NumberPairs, found: dict[str, Measured]) -> tuple[N
 
 
 def compute_figures(sums: Floats, middle: tuple[float, float]) -> dict[str, Floats]:
-    """Compute the figures of many resamples; NaN if undefined.
+    """Compute the figures of many resamples, each of shape (resamples,); NaN if undefined.
 
-    Args:
-        sums: The sums of the columns of `_collect_moments`, shape (resamples, 7).
-        middle: The medians of both sides that were subtracted before summing.
-
-    Returns:
-        Arrays of shape (resamples,) by name.
+    `sums` are those of the columns of `_collect_moments`, shape (resamples, 7), and `middle` the medians of both sides
+    that were subtracted before summing.
     """
     n, x, y, xx, yy, xy, error = sums.T
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -138,20 +129,16 @@ def compare_ranks(
 
     The correlations are scipy's. On scales of a few values the intervals come from contingency tables, all resamples at
     once. With more distinct values each resample is ranked individually, and there are fewer of them, but at least 400.
-
-    Args:
-        people: The numbers of people, shape (items,).
-        judge: The judge's numbers of the same items.
-        sample: The items and questions of the pairs; its rows are not used.
-        describe_basis: A function that returns the basis of a figure by its name.
-        level: The confidence level.
+    Both sides have the shape (items,). Of `sample` only the items and questions are used.
     """
     values = compute_rank_figures(people, judge)
     axes, places = zip(*(np.unique(side, return_inverse=True) for side in (people, judge)), strict=True)
     shape = len(axes[0]), len(axes[1])
     if shape[0] * shape[1] > MAX_CELLS:
-        ends = _resample_ranks((people, judge), sample, level)
-        return build_values(values, describe_basis, sample, ends, level=level)
+        sides = people, judge
+        single = _compute_intervals(sides, sample.things, level)
+        together = _compute_intervals(sides, sample.questions, level) if sample.is_clustered else {}
+        return build_values(values, describe_basis, sample, (single, together), level=level)
     cells = places[0] * shape[1] + places[1]
     rows = build_sparse((np.arange(len(cells)), cells), np.ones(len(cells)), (len(cells), shape[0] * shape[1]))
 
@@ -179,15 +166,10 @@ def compute_rank_figures(people: Floats, judge: Floats) -> dict[str, float]:
 
 
 def compute_table_figures(tables: Floats, rows: Floats, columns: Floats) -> dict[str, Floats]:
-    """Compute the four rank statistics of many contingency tables; NaN if undefined.
+    """Compute the four rank statistics of many contingency tables, each of shape (resamples,); NaN if undefined.
 
-    Args:
-        tables: The number of pairs by values, rising on both axes; shape (resamples, rows, columns).
-        rows: The values of the rows, those of people.
-        columns: The values of the columns, those of the judge.
-
-    Returns:
-        Arrays of shape (resamples,) by name.
+    `tables` counts the pairs by the values of people (`rows`) and of the judge (`columns`), rising on both axes; its
+    shape is (resamples, rows, columns).
     """
     people, judge = tables.sum(axis=2), tables.sum(axis=1)
     return {
@@ -237,16 +219,8 @@ def _divide_by_root(above: Floats, squared: Floats) -> Floats:
     return found
 
 
-def _resample_ranks(
-    sides: tuple[Floats, Floats], sample: BootstrapSample, level: float
-) -> tuple[dict[str, Interval], dict[str, Interval]]:
-    """Compute the intervals by item and by question from resamples that are ranked individually."""
-    single = _compute_intervals(sides, sample.things, level)
-    return single, _compute_intervals(sides, sample.questions, level) if sample.is_clustered else {}
-
-
 def _compute_intervals(sides: tuple[Floats, Floats], clusters: Integers, level: float) -> dict[str, Interval]:
-    """Resample whole clusters, and rank each resample."""
+    """Compute the intervals from resamples of whole clusters that are ranked individually."""
     order = np.argsort(clusters, kind="stable")
     members = np.split(order, np.flatnonzero(np.diff(clusters[order])) + 1)
     if len(members) < 2:  # noqa: PLR2004 - a variance needs two

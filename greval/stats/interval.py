@@ -12,15 +12,7 @@ from greval.records.record import Record
 
 LEVEL = 0.95
 
-IntervalMethod = Literal[
-    "wilson",
-    "wilson, effective n",
-    "t",
-    "bounded",
-    "percentile",
-    "expanded percentile",
-    "bca",
-]
+IntervalMethod = Literal["wilson", "wilson, effective n", "t", "bounded", "percentile", "expanded percentile", "bca"]
 
 
 def check_level(level: float) -> float:

@@ -88,10 +88,8 @@ def rogan_gladen(
     ends = [_compute_fieller_limits(drawn, side, one, level) for side, one in zip(sides, rates, strict=True)]
     if None in ends:
         gains = ", ".join(f"{one.rates.gain:.2f}" for one in rates)
-        reason = (
-            f"the judge may be no better than chance: sensitivity + specificity - 1 is {gains}, not clearly above 0"
-        )
-        return Undefined(n=len(labels), reason=reason)
+        why = f"the judge may be no better than chance: sensitivity + specificity - 1 is {gains}, not clearly above 0"
+        return Undefined(n=len(labels), reason=why)
     value = sum(side.sign * one.value for side, one in zip(sides, rates, strict=True))
     spread = _linearise(drawn, sides, rates)
     if len(sides) == 1 and (first := ends[0]):

@@ -61,12 +61,8 @@ def compute_difference_intervals(
     `greval.stats.bootstrap.expand_level`, because plain bootstrap intervals of few clusters are too narrow. No
     bootstrap interval leaves the range of the observed values. With fewer than `MIN_BOOTSTRAP_CLUSTERS` clusters
     the first is therefore Student's. BCa needs `MIN_BCA_CLUSTERS`. If all differences are equal, resampling is
-    impossible, and the first is that of `bounded_interval`.
-
-    Args:
-        found: The differences by cluster.
-        level: The confidence level.
-        ends: The lowest and the highest possible difference; None if unbounded.
+    impossible, and the first is that of `bounded_interval`. `ends` are the lowest and the highest possible difference,
+    None if unbounded.
     """
     means = found.sums / found.sizes
     if len(means) < 2 or means.min() == means.max():  # noqa: PLR2004 - a variance needs two
@@ -126,10 +122,6 @@ def min_sign_flip_p(differences: Sequence[float] | Floats, *, resamples: int = R
     With m differences other than zero, two of the 2^m sign flips put all on one side: 2^(1 - m).
     If flips are sampled, p may also be 1 / (1 + resamples).
 
-    Args:
-        differences: As for `sign_flip_test`.
-        resamples: As for `sign_flip_test`.
-
     Example:
         >>> min_sign_flip_p([1.0, -1.0, 1.0, 0.0]), min_sign_flip_p([0.0])
         (0.25, 1.0)
@@ -178,11 +170,9 @@ def _draw_by_byte(sizes: Floats, times: Integers, resamples: int) -> list[Floats
     places = np.arange(len(blocks)) * 2**BITS
     rng = np.random.default_rng(SEED)
     at_once = max(1, DRAWS_AT_ONCE // len(blocks))
-    batches = [min(at_once, resamples - done) for done in range(0, resamples, at_once)]
-    return [
-        table[rng.integers(0, 2**BITS, size=(batch, len(blocks)), dtype=np.uint8) + places].sum(axis=1)
-        for batch in batches
-    ]
+    shapes = [(min(at_once, resamples - done), len(blocks)) for done in range(0, resamples, at_once)]
+    drawn = (rng.integers(0, 2**BITS, size=shape, dtype=np.uint8) for shape in shapes)
+    return [table[each_byte + places].sum(axis=1) for each_byte in drawn]
 
 
 def wilcoxon(differences: Sequence[float] | Floats) -> float:

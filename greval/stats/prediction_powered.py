@@ -79,15 +79,13 @@ def compute_jackknife_totals(drawn: WeightedSample, sides: Sequence[EstimateTerm
         Wolter, "Introduction to Variance Estimation", 2007, chapter 4; Rust and Rao, Statistical Methods in Medical
         Research 1996 (the stratified jackknife).
     """
-    found = np.zeros(drawn.unit_count)
+    found, stratum = np.zeros(drawn.unit_count), drawn.stratum
     for side in sides:
         share = drawn.compute_unit_shares(side.shares)
         counting = share > 0
-        count = np.maximum(np.bincount(drawn.stratum, counting, minlength=len(drawn.sizes)), 1)
+        count = np.maximum(np.bincount(stratum, counting, minlength=len(drawn.sizes)), 1)
         totals = drawn.sum_by_unit(linearise_scores(drawn, [side], values))
-        middle, usual = (
-            np.bincount(drawn.stratum, one)[drawn.stratum] / count[drawn.stratum] for one in (totals, share)
-        )
+        middle, usual = (np.bincount(stratum, one)[stratum] / count[stratum] for one in (totals, share))
         kept = 1 - drawn.compute_stretch(counting) * (share - usual)
         found += np.where(counting, middle + (totals - middle) / np.maximum(kept, NEAR), 0.0)
     return found
@@ -96,13 +94,9 @@ def compute_jackknife_totals(drawn: WeightedSample, sides: Sequence[EstimateTerm
 def estimate_from_labels(
     drawn: WeightedSample, sides: Sequence[EstimateTerm], labels: Floats, *, width: float
 ) -> MeanEstimate:
-    """Estimate a mean from the labels alone.
+    """Estimate a mean, or the difference of two, from the labels alone; each mean needs a labelled item.
 
-    Args:
-        drawn: The sample of labelled items.
-        sides: The mean, or the two means of a difference; each needs a labelled item.
-        labels: The label of each item by people.
-        width: The maximum difference of two values.
+    `width` is the maximum difference of two values.
     """
     totals = compute_jackknife_totals(drawn, sides, labels)
     spread = drawn.compute_spread(totals, bound_unit_errors(drawn, sides, width))
@@ -153,11 +147,8 @@ def estimate_prediction_powered(
     fit = _fit_power(drawn, sides, labels, verdicts) if power is None else _FittedPower(power, power, fitted=0)
     off = sum(side.sign * side.judged for side in sides) - weighted_mean(drawn, sides, verdicts)
     changed = (fit.without - fit.power) * off / drawn.compute_stretch(far > 0)
-    totals = (
-        compute_jackknife_totals(drawn, sides, labels)
-        - fit.without * compute_jackknife_totals(drawn, sides, verdicts)
-        - changed
-    )
+    of_labels, of_verdicts = (compute_jackknife_totals(drawn, sides, one) for one in (labels, verdicts))
+    totals = of_labels - fit.without * of_verdicts - changed
     value = weighted_mean(drawn, sides, labels) + fit.power * off
     return MeanEstimate(value, drawn.compute_spread(totals, far, fitted=fit.fitted), fit.power)
 

@@ -139,9 +139,8 @@ class WeightedSample:
         df = np.where(seen < unseen, DF_WITHOUT_SPREAD, df)
         joined = total**2 / float((variances**2 / df).sum())
         left = max(DF_WITHOUT_SPREAD, float((several - 1).sum()) - fitted)
-        return EstimateSpread(
-            total, min(joined, left) if fitted else joined, bool(2 * variances[seen < unseen].sum() > total)
-        )
+        bound = bool(2 * variances[seen < unseen].sum() > total)
+        return EstimateSpread(total, min(joined, left) if fitted else joined, bound)
 
 
 def build_weighted_sample(

@@ -185,10 +185,8 @@ class ResultTally:
         ranked = np.sort(np.asarray(self._numbers))
         lowest, highest = float(ranked[0]), float(ranked[-1])
         median, p95 = (float(number) for number in np.quantile(ranked, (0.5, 0.95)))
-        deviation = 0.0 if lowest == highest else float(ranked.std(ddof=1))  # equal numbers can give a tiny one
-        return TallySpread(
-            median, deviation if len(ranked) > 1 else None, lowest, highest, p95 if self.is_open else None
-        )
+        sd = 0.0 if lowest == highest else float(ranked.std(ddof=1))  # equal numbers can give a tiny one
+        return TallySpread(median, sd if len(ranked) > 1 else None, lowest, highest, p95 if self.is_open else None)
 
     def compute_interval(self, spread: TallySpread | None) -> Interval | None:
         """Return the 95 % interval of the mean by the scale, see `greval.stats.mean_interval`.
@@ -262,9 +260,8 @@ def summarise(
         >>> summary.mean, summary.interval.low
         (1.5, 0.0)
     """
-    require_iterable(
-        results, "results", "run.results() with the definitions of its metrics; run.summary() gives the same"
-    )
+    example = "run.results() with the definitions of its metrics; run.summary() gives the same"
+    require_iterable(results, "results", example)
     require_iterable(metrics, "metrics", "[load('correctness')]")
     scales = {metric.name: metric.scale for metric in metrics}
     tallies = ResultTallies(scales)

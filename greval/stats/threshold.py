@@ -27,12 +27,8 @@ def find_best_threshold(numbers: Floats, truth: Integers, size: int) -> Threshol
     """Find the threshold, and the categories below and above it, with the highest kappa.
 
     At most 200 quantiles are tried as thresholds, and the ten most frequent categories. If none
-    is better than chance, both categories are the most frequent one.
-
-    Args:
-        numbers: The number of each observation, shape (observations,).
-        truth: The true category of each observation, as an index.
-        size: The number of categories.
+    is better than chance, both categories are the most frequent one. `numbers` and `truth` have the number of each
+    observation and its true category, an index below `size`.
 
     Example:
         >>> import numpy as np

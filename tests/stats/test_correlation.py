@@ -105,7 +105,7 @@ def test_ranks_of_a_constant_side_are_undefined():
     columns = numbers([1.0] * 50, [*range(50)])
     sample = BootstrapSample(None, columns.things, columns.questions)
     values = ranks.compute_rank_figures(columns.people, columns.judge)
-    ends = ranks._resample_ranks((columns.people, columns.judge), sample, LEVEL)
-    found = build_values(values, lambda _: ValueBasis(n=50, why="equal"), sample, ends, level=LEVEL)
+    single = ranks._compute_intervals((columns.people, columns.judge), sample.things, LEVEL)
+    found = build_values(values, lambda _: ValueBasis(n=50, why="equal"), sample, (single, {}), level=LEVEL)
     assert found["spearman"] == Undefined(n=50, reason="equal")
     assert found["judge median"].interval.low < 24.5 < found["judge median"].interval.high

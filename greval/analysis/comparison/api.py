@@ -133,14 +133,9 @@ def _build_contrast(
     names = ContrastNames(match.metric, match.group, plan.format_side(match.method), plan.format_side(match.baseline))
     scale = plan.find_scale_direction(match.metric)
     won, lost = list_won_and_lost(pairs, scale.better, plan.scores.questions)
-    return compute_contrast(pairs, names, scale, rules).model_copy(
-        update={
-            "judged_alike": _is_judged_alike(plan, match),
-            "computed": scale.computed,
-            "won_questions": won,
-            "lost_questions": lost,
-        }
-    )
+    facts = {"judged_alike": _is_judged_alike(plan, match), "computed": scale.computed}
+    found = compute_contrast(pairs, names, scale, rules)
+    return found.model_copy(update={**facts, "won_questions": won, "lost_questions": lost})
 
 
 def _build_family(plan: ComparisonPlan, least: Sequence[float], how: Correction, level: float) -> CorrectionFamily:

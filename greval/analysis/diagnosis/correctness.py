@@ -123,11 +123,10 @@ def _load_computed_metric(name: str, folder: str, held: list[str]) -> ComputedMe
     except DefinitionError as error:
         raise DataError(f"{folder}: {name} is not in the run, which holds {', '.join(held)}; {error}") from error
     if not isinstance(metric, ComputedMetric):
-        message = (
+        raise DataError(
             f"{folder}: {name} is not in the run, which holds {', '.join(held)}; name one of these with --metric, "
             f"or judge it first: greval evaluate CASES -m {name} -o {folder}"
         )
-        raise DataError(message)
     return metric
 
 

@@ -32,11 +32,8 @@ class EdgeIndex:
     def find_documents(self, sources: Iterable[str], label: str | None, targets: Iterable[str]) -> Documents | None:
         """Return the documents of the edges between any of the names, or None if there is no such edge.
 
-        Args:
-            sources: The names of one end.
-            label: The normalised label, None for any. The label `related` names no specific relation: it matches any
-                label, and an edge with this label matches any wanted label.
-            targets: The names of the other end.
+        `label` is normalised, and None for any. The label `related` names no specific relation: it matches any label,
+        and an edge with this label matches any wanted label.
         """
         between = [self._by_ends.get(_sort_ends(*pair), {}) for pair in product(sources, targets)]
         fitting = {label, RELATED, ""}
@@ -58,11 +55,8 @@ class IndexLookup:
     """
 
     def __init__(self, inventory: Inventory) -> None:
-        self._canonical = {
-            normalise_name(other): normalise_name(name)
-            for name, others in inventory.aliases.items()
-            for other in others
-        }
+        aliases = ((other, name) for name, others in inventory.aliases.items() for other in others)
+        self._canonical = {normalise_name(other): normalise_name(name) for other, name in aliases}
         self.written: dict[str, set[str]] = {}
         for other, own in self._canonical.items():
             self.written.setdefault(own, set()).add(other)

@@ -100,16 +100,14 @@ def prepare_tables(database: sqlite3.Connection, folder: Path, *, write: bool) -
     if write and not tables:
         database.executescript(f"BEGIN; {TABLES} PRAGMA user_version={LAYOUT_VERSION}; COMMIT")
     elif not tables:
-        message = f"{folder}: the run was never started; run greval evaluate with -o {folder} again"
-        raise StoreError(message)
+        raise StoreError(f"{folder}: the run was never started; run greval evaluate with -o {folder} again")
     elif layout == LAYOUT_VERSION_WITHOUT_PLANS:
         database.executescript(UPGRADE)
     elif layout != LAYOUT_VERSION:
-        message = (
+        raise StoreError(
             f"{folder / FILE}: written by another version of greval (layout {layout}, this one "
             f"reads {LAYOUT_VERSION}); choose another folder with -o, or read it with the version that wrote it"
         )
-        raise StoreError(message)
 
 
 class LogSync:
@@ -152,11 +150,8 @@ class translate_errors:  # noqa: N801 - used like a function in `with`
     def __enter__(self) -> None:
         return None
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, _: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if isinstance(error, sqlite3.Error | OSError):
             full = any(word in str(error).lower() for word in NO_SPACE)
             hint = "free some space and run the same command again" if full else "is it a run folder?"
-            message = f"{self._folder / FILE}: {error}; {hint} (what was written before stays)"
-            raise StoreError(message) from error
+            raise StoreError(f"{self._folder / FILE}: {error}; {hint} (what was written before stays)") from error

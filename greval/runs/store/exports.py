@@ -111,10 +111,8 @@ class TableLayout(Record):
         return cells
 
     def _find_contradictions(self, metric: str, found: Mapping[str, Any]) -> dict[str, str]:
-        definition = self.metrics.get(metric)
-        if definition is None:
-            return {}
-        return find_contradictions(definition, found["value"], found["notes"], found["votes"])
+        known = self.metrics.get(metric)
+        return find_contradictions(known, found["value"], found["notes"], found["votes"]) if known else {}
 
     def _build_note_cells(self, notes: Mapping[str, JsonValue]) -> dict[str, object]:
         """Return the cells of notes. Notes without a column of their own share the column `notes`."""

@@ -27,7 +27,7 @@ from greval.records.metric_input import hash_json
 from greval.records.result import Result, Usage, format_outline
 from greval.runs.store.disk import COST_COLUMNS, FILE, LogSync, lock_folder, prepare_tables, translate_errors
 from greval.runs.store.exports import TableLayout, flatten_result, read_layout
-from greval.runs.store.plans import CASE_SOURCE, COUNTED, COUNTED_CASE, CountedPlan, PlanTable
+from greval.runs.store.plans import CASE_SOURCE, COUNTED, COUNTED_CASE, RESULT_PLAN, CountedPlan, PlanTable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,7 +39,6 @@ ROW_NUMBERS = f"""
 SELECT rowid, place, CASE WHEN finished AND content IS NOT NULL THEN content ELSE {NO_CONTENT} END
 FROM results
 """  # noqa: S608 - constant
-RESULT_PLAN = "coalesce((SELECT kept.plan FROM kept_results AS kept WHERE kept.result = results.rowid), results.plan)"
 MAX_BUFFERED_ROWS = 4_096
 """The maximum number of kept rows that are buffered in memory before they are written."""
 _JSON: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
@@ -120,8 +119,7 @@ class Store(CloseOnExit):
         """
         folder = Path(folder)
         if not (folder / FILE).is_file():
-            message = f"{folder}: no run is there; greval evaluate CASES -m METRIC -o {folder} makes one"
-            raise StoreError(message)
+            raise StoreError(f"{folder}: no run is there; greval evaluate CASES -m METRIC -o {folder} makes one")
         return cls._open_log(folder, None, all_rows=all_rows)
 
     @classmethod
@@ -166,15 +164,12 @@ class Store(CloseOnExit):
         replaced = known.places.get(numbers[2])
         if plan is None:
             plan = self.plans.claim_plan(result.metric, result.method)
-        with (
-            translate_errors(self.folder),
-            self._db,
-        ):  # one transaction, because its overhead exceeds the cost of its statements
+        # one transaction, because its overhead exceeds the cost of its statements
+        with translate_errors(self.folder), self._db:
             own = cost or result.usage
             whole = own if replaced is None else own + self._read_cost(replaced)
-            columns = _build_columns(result, whole)
             finished = result.finished
-            row = (*numbers, replaced, finished, plan, *columns)
+            row = (*numbers, replaced, finished, plan, *_build_columns(result, whole))
             self._db.execute("BEGIN")
             if case:
                 self._put_case(hash_key(hash_json(case)), case, result.method)
@@ -232,15 +227,12 @@ class Store(CloseOnExit):
 
     def rows(self) -> Iterator[StoredRow]:
         """Yield every row that was ever written, oldest first."""
-        query = (
-            f"SELECT key, content, row, {', '.join(COST_COLUMNS)}, {NEWEST}, {RESULT_PLAN} FROM results ORDER BY rowid"  # noqa: S608 - constants
-        )
+        columns = ", ".join(("key", "content", "row", *COST_COLUMNS, NEWEST, RESULT_PLAN))
+        query = f"SELECT {columns} FROM results ORDER BY rowid"  # noqa: S608 - constants
         for key, content, row, *costs, newest, plan in self._db.execute(query):
             cost = Usage(**dict(zip(COST_COLUMNS, costs, strict=True)))
-            result = Result.model_validate_json(row)
-            yield StoredRow(
-                format_key(key), "" if content is None else format_key(content), result, cost, bool(newest), plan
-            )
+            same = "" if content is None else format_key(content)
+            yield StoredRow(format_key(key), same, Result.model_validate_json(row), cost, bool(newest), plan)
 
     def keep_cases(self, cases: Iterable[Case]) -> None:
         """Store the cases whose contents are not stored yet."""
@@ -325,11 +317,8 @@ class Store(CloseOnExit):
 
     def count_missing(self) -> dict[int, int | None]:
         """Count the missing judgements of each counted plan by its id; None if the planned number is unknown."""
-        there = self._count_by_plan()
-        return {
-            plan.id: None if plan.planned is None else plan.planned - there.get(plan.id, 0)
-            for plan in self.taken_plans()
-        }
+        there, plans = self._count_by_plan(), self.taken_plans()
+        return {plan.id: None if plan.planned is None else plan.planned - there.get(plan.id, 0) for plan in plans}
 
     def set_planned(self, missing: Mapping[int, int | None]) -> None:
         """Store the planned number of judgements of each plan, given the number of missing ones by plan id."""
@@ -371,10 +360,8 @@ class Store(CloseOnExit):
     def _select(self, columns: str, metric: str | None = None) -> Iterator[Any]:
         """Select columns of the newest counted results, all of them or those of one metric."""
         self._write_kept_rows()
-        only = "" if metric is None else "AND metric = ?"
-        query = (
-            f"SELECT {columns} FROM results WHERE {NEWEST} AND {self._build_condition(COUNTED)} {only} ORDER BY rowid"  # noqa: S608 - constants
-        )
+        conditions = [NEWEST, self._build_condition(COUNTED), *(["metric = ?"] if metric is not None else [])]
+        query = f"SELECT {columns} FROM results WHERE {' AND '.join(conditions)} ORDER BY rowid"  # noqa: S608 - constants
         return self._db.execute(query, () if metric is None else (metric,))
 
     def _build_condition(self, counted: str) -> str:
@@ -397,9 +384,7 @@ class Store(CloseOnExit):
         """Return the cost of all rows ever written, by the judge of the newest row of each judgement."""
         sums = ", ".join(f"sum({name})" for name in COST_COLUMNS)
         query = f"SELECT json_extract(row, '$.judge'), {sums} FROM results WHERE {NEWEST} GROUP BY 1"  # noqa: S608 - constants
-        return {
-            judge: Usage(**dict(zip(COST_COLUMNS, found, strict=True))) for judge, *found in self._db.execute(query)
-        }
+        return {judge: Usage(**dict(zip(COST_COLUMNS, cost, strict=True))) for judge, *cost in self._db.execute(query)}
 
     def was_scored(self, metric: str, fingerprint: str) -> bool:
         """Return whether a result of this definition and judge was ever scored."""

@@ -159,12 +159,9 @@ class PageReader(CloseOnExit):
         statuses = self._read_statuses([(sample_id, method) for sample_id, method, _ in once])
         lines = [
             CaseLine(
-                sample_id=one,
-                method=method,
-                question=question[:MAX_QUESTION_CHARACTERS],
-                statuses=statuses.get((one, method), {}),
+                sample_id=one, method=method, question=text[:MAX_QUESTION_CHARACTERS], statuses=statuses[one, method]
             )
-            for one, method, question in once
+            for one, method, text in once
         ]
         return CaseSlice(lines, rows[limit - 1][0] if len(rows) > limit else None)
 
@@ -234,9 +231,7 @@ def _matches_filter(row: str, result_filter: ResultFilter) -> bool:
     if result_filter.tag is not None and told["tags"].get(result_filter.tag[0]) != result_filter.tag[1]:
         return False
     judgements = told["outcome"].get("judgements", ())
-    return result_filter.value is None or any(
-        str(judgement["value"]) == result_filter.value for judgement in judgements
-    )
+    return result_filter.value is None or any(str(one["value"]) == result_filter.value for one in judgements)
 
 
 def _parse_texts(array: str) -> list[str]:

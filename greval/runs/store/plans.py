@@ -16,10 +16,8 @@ from typing import NamedTuple
 
 from greval.datasets.file_identity import CaseSource
 
-COUNTED = """
-coalesce((SELECT kept.plan FROM kept_results AS kept WHERE kept.result = results.rowid), results.plan)
-IN (SELECT id FROM plans WHERE current)
-"""
+RESULT_PLAN = "coalesce((SELECT kept.plan FROM kept_results AS kept WHERE kept.result = results.rowid), results.plan)"
+COUNTED = f"{RESULT_PLAN} IN (SELECT id FROM plans WHERE current)"  # noqa: S608 - constant
 """SQL condition that is true for a row of `results` which belongs to a counted plan."""
 CASE_SOURCE = (
     "coalesce((SELECT kept.source FROM kept_cases AS kept WHERE kept.judged_case = cases.rowid), cases.source)"
@@ -32,8 +30,6 @@ NO_PLAN = 0
 """The plan id of stored results that belong to no plan."""
 UNFINISHED = "it is still running, or it was killed"
 """The stop reason of a command that has not recorded how it ended."""
-
-
 APPENDED = CaseSource(digest="appended")
 """The source of results that are appended without a plan."""
 
@@ -158,8 +154,7 @@ class PlanTable:
         query = f"""
             SELECT json_extract(outline, '$[0]'), count(*) FROM results
             WHERE rowid NOT IN (SELECT replaces FROM results WHERE replaces IS NOT NULL) AND finished >= ?
-            AND coalesce((SELECT kept.plan FROM kept_results AS kept WHERE kept.result = results.rowid), results.plan)
-            IN (SELECT id FROM plans WHERE current AND source = ? AND metric IN ({names})) GROUP BY 1
+            AND {RESULT_PLAN} IN (SELECT id FROM plans WHERE current AND source = ? AND metric IN ({names})) GROUP BY 1
         """  # noqa: S608 - constants
         return self._db.execute(query, (finished, self.source_id, *self._versions)).fetchall()
 
@@ -218,17 +213,12 @@ class PlanTable:
 
     def _find_source(self, source: CaseSource, part: str) -> tuple[int, bool]:
         """Return the id of a source, and whether it existed already. A source without a digest is always new."""
-        found = (
-            source.digest
-            and self._db.execute(
-                "SELECT id FROM sources WHERE digest = ? AND part = ?", (source.digest, part)
-            ).fetchone()
-        )
+        query = "SELECT id FROM sources WHERE digest = ? AND part = ?"
+        found = source.digest and self._db.execute(query, (source.digest, part)).fetchone()
         if found:
             return int(found[0]), True
-        made = self._db.execute(
-            "INSERT INTO sources (label, digest, part) VALUES (?, ?, ?)", (source.label, source.digest, part)
-        )
+        values = source.label, source.digest, part
+        made = self._db.execute("INSERT INTO sources (label, digest, part) VALUES (?, ?, ?)", values)
         return made.lastrowid or 0, False
 
     def _read_counted(self, metric: str, method: str | None = None) -> list[_StoredPlan]:
@@ -249,10 +239,8 @@ class PlanTable:
             return False
         if other.source == self.source_id:
             return True
-        same = (other.digest, other.label, _parse_whole(other.part)) == (
-            *reversed(self._source),
-            _parse_whole(self._part),
-        )
+        whole = _parse_whole(self._part)
+        same = (other.digest, other.label, _parse_whole(other.part)) == (*reversed(self._source), whole)
         return same and bool(self._part) and bool(other.part) and other.part != self._part
 
 
