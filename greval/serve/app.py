@@ -28,12 +28,7 @@ if TYPE_CHECKING:
 
     from greval.judging.model.judge import Judge
 
-MIDDLEWARE = (
-    RequestLogMiddleware,
-    AccessMiddleware,
-    RequestBodyMiddleware,
-    CancellationMiddleware,
-)
+MIDDLEWARE = (RequestLogMiddleware, AccessMiddleware, RequestBodyMiddleware, CancellationMiddleware)
 """The middleware that a request passes, outermost first."""
 
 

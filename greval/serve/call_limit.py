@@ -12,9 +12,7 @@ from contextlib import AbstractAsyncContextManager
 class FairCallLimit:
     """A limit of calls in flight; when calls wait, tenants take turns (round robin).
 
-    Args:
-        width: The most calls in flight.
-        on_change: Called with the number of calls in flight and of waiting calls when either changes.
+    `on_change` is called with the number of calls in flight and of waiting calls when either changes.
 
     Example:
         >>> async def call():

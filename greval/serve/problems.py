@@ -83,7 +83,7 @@ def build_problem(error: GrevalError, request_id: str = "") -> Problem:
     )
 
 
-def describe_errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
+def describe_errors(*codes: int) -> dict[int | str, dict[str, Any]]:
     """Return the error responses of a route for FastAPI's `responses`.
 
     Example:
@@ -91,9 +91,7 @@ def describe_errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
         'Not Found'
     """
     content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
-    return {
-        status: {"model": Problem, "description": HTTPStatus(status).phrase, "content": content} for status in statuses
-    }
+    return {code: {"model": Problem, "description": HTTPStatus(code).phrase, "content": content} for code in codes}
 
 
 MAX_FAULTS = 50
@@ -118,9 +116,7 @@ async def _handle_greval_error(request: Request, error: Exception) -> JSONRespon
 async def _handle_validation_error(request: Request, error: Exception) -> JSONResponse:
     """Answer a request that fails validation: each fault with its place, never the content that was sent."""
     found = cast("RequestValidationError", error).errors()
-    faults = [
-        replace_lone_surrogates(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}") for fault in found[:MAX_FAULTS]
-    ]
+    faults = [replace_lone_surrogates(f"{'.'.join(map(str, one['loc']))}: {one['msg']}") for one in found[:MAX_FAULTS]]
     if len(found) > MAX_FAULTS:
         faults.append(f"and {len(found) - MAX_FAULTS} more")
     return _build_response(request, ServeError(422, "\n".join(faults), faults=faults))

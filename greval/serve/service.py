@@ -69,12 +69,11 @@ class Service:
         """Return a judge, the first by default, or raise `ServeError` (404 for an unknown name, 503 without judges)."""
         if not self.models:
             raise ServeError(503, f"the server has no judge; its operator must name one. {NO_JUDGE_MESSAGE}")
-        chosen = next(iter(self.models)) if name is None else name
-        if chosen not in self.models:
-            raise ServeError(
-                404, f"judge {chosen!r}: the server has none of this name; it has {', '.join(self.models)}"
-            )
-        return self.models[chosen]
+        if name is None:
+            return next(iter(self.models.values()))
+        if name not in self.models:
+            raise ServeError(404, f"judge {name!r}: the server has none of this name; it has {', '.join(self.models)}")
+        return self.models[name]
 
     def create_client(self, tenant: Tenant, name: str | None = None) -> JudgeClient:
         """Create a client of a judge that uses the tenant's share of the call limit; see `find_judge`."""

@@ -135,11 +135,7 @@ def _summarise_log(folder: Path, _: tuple[tuple[int, int], ...]) -> _LogSummary:
     """Read the log. Counting takes a second for a large one, so the summary is cached by the state of its files."""
     with Store.open(folder) as store:
         judges, metrics, pending = store.judges(), read_metrics(store), bool(store.stops())
-    return _LogSummary(
-        judge=", ".join(judges) or None,
-        metrics=tuple(metrics),
-        pending=pending,
-    )
+    return _LogSummary(judge=", ".join(judges) or None, metrics=tuple(metrics), pending=pending)
 
 
 POLL_SECONDS = 0.25

@@ -6,8 +6,6 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from pydantic import JsonValue
-
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.prices import Prices
 from greval.records.metric import Metric, needs_judge
@@ -29,7 +27,7 @@ from greval.serve.jobs.queue import (
 )
 from greval.serve.problems import ServeError
 from greval.serve.service import Service, Tenant
-from greval.serve.state.uploads import DatasetInfo, Uploads
+from greval.serve.state.uploads import Uploads
 
 MAX_QUEUED = 100
 """The most waiting and running jobs of a tenant."""
@@ -44,7 +42,9 @@ def build_job_spec(service: Service, tenant: Tenant, asked: RunRequest, metrics:
     price that a cost cap needs is unknown (409).
     """
     dataset = Uploads(tenant.datasets).find(asked.dataset)
-    _check_cases(dataset)
+    if not dataset.cases:
+        first = f"; {dataset.unread[0].place}: {dataset.unread[0].message}" if dataset.unread else ""
+        raise ServeError(409, f"data set {dataset.id!r}: holds no case to judge{first}")
     judge = _resolve_judge(service, asked, metrics)
     name = asked.name or dataset.name
     return JobSpec(
@@ -54,7 +54,7 @@ def build_job_spec(service: Service, tenant: Tenant, asked: RunRequest, metrics:
         created=utc_now(),
         judge=judge,
         metrics=tuple(metric.name for metric in metrics),
-        definitions=tuple(_dump_metric(metric) for metric in metrics),
+        definitions=tuple(one.model_dump(mode="json") if one.kind == "judged" else one.name for one in metrics),
         asked=asked,
     )
 
@@ -116,25 +116,14 @@ def _check_queue_length(queue: JobQueue, tenant: Tenant) -> None:
         raise ServeError(429, message, headers={"Retry-After": "60"})
 
 
-def _check_cases(dataset: DatasetInfo) -> None:
-    if not dataset.cases:
-        first = f"; {dataset.unread[0].place}: {dataset.unread[0].message}" if dataset.unread else ""
-        raise ServeError(409, f"data set {dataset.id!r}: holds no case to judge{first}")
-
-
 def _resolve_judge(service: Service, asked: RunRequest, metrics: Sequence[Metric]) -> str | None:
     """Return the name of the judge, or None if no metric needs one."""
     if asked.judge is None and not needs_judge(metrics):
         return None
-    model = service.find_judge(asked.judge)
-    _check_price(JudgeClient(model).label, asked.max_cost)
+    _check_price(JudgeClient(service.find_judge(asked.judge)).label, asked.max_cost)
     return asked.judge if asked.judge is not None else next(iter(service.models))
 
 
 def _check_price(label: str, max_cost: float | None) -> None:
     if max_cost is not None and Prices.load().of(label) is None:
         raise ServeError(409, f"max_cost: no price is known for the judge {label}; cap the calls with max_calls")
-
-
-def _dump_metric(metric: Metric) -> JsonValue:
-    return metric.model_dump(mode="json") if metric.kind == "judged" else metric.name

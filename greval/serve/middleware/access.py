@@ -151,10 +151,8 @@ class AccessMiddleware:
 class RetrySchedule:
     """A schedule of Retry-After times: refused requests get different times, as far apart as answers are.
 
-    If all were given the same time, they would all return at once, and most would be refused again.
-
-    Args:
-        clock: Returns the time in seconds.
+    If all were given the same time, they would all return at once, and most would be refused again. `clock` returns the
+    time in seconds.
 
     Example:
         >>> times = RetrySchedule(lambda: 0.0)

@@ -168,13 +168,9 @@ LONG_NUMBER = re.compile(rb"\d{%d}" % MAX_DIGITS)
 
 
 def find_json_fault(body: bytes, depth: int) -> str | None:
-    """Return why a body must not be parsed (not UTF-8, nested too deeply, invalid numbers), or None if it may be.
+    """Return why a body must not be parsed (not UTF-8, nested deeper than `depth`, invalid numbers), or None.
 
     Whether it is valid JSON is left to the parser.
-
-    Args:
-        body: The bytes.
-        depth: The deepest nesting of lists and objects that is allowed.
 
     Example:
         >>> find_json_fault(b'{"a": [1]}', 2), find_json_fault(b'["["]', 1)

@@ -42,8 +42,7 @@ async def upload_dataset(
     case is listed in `unread` and does not stop the others. Field names of other tools are recognised.
     """
     ending = find_extension(request.headers.get("content-type", ""), KINDS)
-    uploads = Uploads(tenant.datasets)
-    found = await uploads.receive(name, ending, request.stream(), service.settings.limits.upload)
+    found = await Uploads(tenant.datasets).receive(name, ending, request.stream(), service.settings.limits.upload)
     response.headers["Location"] = f"/v1/datasets/{found.id}"
     return found
 

@@ -81,8 +81,7 @@ async def _check_judge(name: str, model: Judge | BaseChatModel) -> JudgeReadines
         await get_chat_model(model)
         if not model.model.startswith("openai:"):
             return "ok"
-        url = model.base_url or os.environ.get(URL_VARIABLE) or OPENAI_URL
-        return await _check_server(url)
+        return await _check_server(model.base_url or os.environ.get(URL_VARIABLE) or OPENAI_URL)
     except GrevalError as error:
         ERRORS.warning("judge %s: %s", name, error)
         return "it cannot be used as set up"

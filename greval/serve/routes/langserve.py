@@ -230,7 +230,8 @@ async def stream(name: PathName, body: InvokeBody, request: Request, runnables: 
     (case,) = await runnables.parse_cases([body.input], "input")
     handler = await runnables.get_ready_handler(name, body.config.judge)
     events = await handler.stream(_ParsedRequest(request, {"input": case, "config": body.config.runnable_config}))
-    return _EventResponse(events.body_iterator, ping=HEARTBEAT_SECONDS, ping_message_factory=_build_heartbeat)
+    heartbeat = ServerSentEvent(comment="still judging")
+    return _EventResponse(events.body_iterator, ping=HEARTBEAT_SECONDS, ping_message_factory=lambda: heartbeat)
 
 
 @router.get("/{name}/input_schema", responses=SCHEMA_RESPONSES)
@@ -261,7 +262,3 @@ def _create_handler(
         config_keys=("configurable",),
         serializer=cast("Any", ResultSerializer()),
     )
-
-
-def _build_heartbeat() -> ServerSentEvent:
-    return ServerSentEvent(comment="still judging")

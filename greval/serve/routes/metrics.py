@@ -34,9 +34,10 @@ router = APIRouter(prefix="/v1", tags=["metrics"])
 @router.get("/judges")
 async def list_judges(service: TheService) -> JudgeList:
     """List the available judges, the default first."""
-    labels = [(name, JudgeClient(model).label) for name, model in service.models.items()]
-    judges = [JudgeInfo(name=name, label=label, default=n == 0) for n, (name, label) in enumerate(labels)]
-    return JudgeList(judges=judges)
+    models = enumerate(service.models.items())
+    return JudgeList(
+        judges=[JudgeInfo(name=name, label=JudgeClient(model).label, default=n == 0) for n, (name, model) in models]
+    )
 
 
 @router.get("/metrics", responses=describe_errors(422))
@@ -50,9 +51,7 @@ def list_metrics(
         MetricInfo(**_build_info(found))
         for found in tenant_metrics.library.list_metrics(tenant_metrics.tenant.metrics).values()
     ]
-    return MetricList(
-        metrics=[info for info in infos if kind in {None, info.kind} and own in {None, info.origin == "own"}]
-    )
+    return MetricList(metrics=[one for one in infos if kind in {None, one.kind} and own in {None, one.origin == "own"}])
 
 
 @router.post("/metrics", status_code=201, responses=describe_errors(409, 422, 500, 507))
@@ -130,6 +129,5 @@ DETAIL_FIELDS = ("steps", "instructions", "reason_depth", "notes", "uses", "exam
 
 
 def _build_detail(found: LibraryMetric) -> MetricDetail:
-    metric = found.metric
-    content = metric.model_dump(mode="json", include={*DETAIL_FIELDS})
+    content = found.metric.model_dump(mode="json", include={*DETAIL_FIELDS})
     return MetricDetail(**_build_info(found), **content, yaml=found.text)

@@ -72,10 +72,8 @@ def _iterate_files(folder: Traversable, inside: str = "") -> Iterator[tuple[str,
             yield from _iterate_files(entry, f"{inside}{entry.name}/")
         elif ending in MEDIA_TYPES:
             content = entry.read_bytes()
-            yield (
-                f"{inside}{entry.name}",
-                PageFile(content, MEDIA_TYPES[ending], f'"{sha256(content).hexdigest()[:32]}"'),
-            )
+            etag = f'"{sha256(content).hexdigest()[:32]}"'
+            yield f"{inside}{entry.name}", PageFile(content, MEDIA_TYPES[ending], etag)
 
 
 def _build_response(found: PageFile, had: str) -> Response:

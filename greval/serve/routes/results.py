@@ -73,10 +73,8 @@ def list_results(  # noqa: PLR0913 - what one may ask for
     name, _, of_tag = (tag or "").partition(":")
     wanted = ResultFilter(metric=metric, method=method, status=status, value=value, tag=(name, of_tag) if tag else None)
     with _open_pages(tenant, id) as pages:
-        found = pages.results(wanted, after=decode_row_cursor(cursor), limit=limit)
-    return _build_json_response(
-        f'{{"results":[{",".join(found.lines)}],"next":{json.dumps(encode_cursor(found.next))}}}'
-    )
+        page = pages.results(wanted, after=decode_row_cursor(cursor), limit=limit)
+    return _build_json_response(f'{{"results":[{",".join(page.lines)}],"next":{json.dumps(encode_cursor(page.next))}}}')
 
 
 @router.get("/{id}/cases", responses=describe_errors(404, 409, 422))

@@ -182,8 +182,7 @@ def follow_run(
     A line that begins with a colon only keeps the connection open. After a lost connection, request the stream again:
     it starts with the newest progress.
     """
-    folder = find_run_folder(tenant, id)
-    look = partial(_read_info, runs, tenant, folder)
+    look = partial(_read_info, runs, tenant, find_run_folder(tenant, id))
     return EventStream(
         stream_events(look, service.stopping), headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     )

@@ -174,10 +174,8 @@ def _read_file(file: Path, origin: Origin) -> LibraryMetric:
         return _load_file(file, origin, (found.st_mtime_ns, found.st_size, found.st_ino))
     except (DefinitionError, OSError) as error:
         ERRORS.exception("a metric file cannot be used")
-        message = (
-            f"metric {_metric_name(file)!r}: its file on the server is faulty; the server's log says what is wrong"
-        )
-        raise ServeError(500, message) from error
+        text = f"metric {_metric_name(file)!r}: its file on the server is faulty; the server's log says what is wrong"
+        raise ServeError(500, text) from error
 
 
 @lru_cache(maxsize=2_000)

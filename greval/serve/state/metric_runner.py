@@ -72,10 +72,9 @@ class MetricRunner:
         guarded = client.with_guard(guard) if client else None
         runnables = compile_metrics([found.metric for found in metrics], guarded, repeats=repeats)
         work = JudgingLoop(MemoryLog(), runnables, guard, Progress(), on_result=self._service.counters.count_result)
-        rows = await work.judge_cases(cases)
         return [
             results.get(name) or runnable.row(case, Failed(error=_build_unasked_failure(guard)))
-            for case, results in zip(cases, rows, strict=True)
+            for case, results in zip(cases, await work.judge_cases(cases), strict=True)
             for name, runnable in runnables.items()
         ]
 

@@ -33,19 +33,11 @@ REFEREE_SHARE = 0.8
 def compute_judge_figures(
     found: Sequence[ValuePair], things: Sequence[AnnotatedItem], scale: Scale, *, level: float
 ) -> CategoricalAgreement | NumericAgreement:
-    """Compute the unweighted figures of judge and people.
+    """Compute the unweighted figures of judge and people, and alpha from the values of all annotators in `things`.
 
-    Args:
-        found: The pairs of values that are compared.
-        things: The same items with the values of all annotators, for alpha.
-        scale: The metric's scale.
-        level: The confidence level of the intervals.
-
-    Raises:
-        MissingExtraError: If scikit-learn is not installed.
+    Raise `MissingExtraError` if scikit-learn is not installed.
     """
-    both = [[*thing.values.values(), thing.judgement.value] for thing in things]
-    alpha = build_ratings(both, things, scale)
+    alpha = build_ratings([[*thing.values.values(), thing.judgement.value] for thing in things], things, scale)
     if isinstance(scale, CategoricalScale):
         columns = build_choices(found, scale)
         figures = compare_choices(columns, level=level)
@@ -59,7 +51,7 @@ def compute_judge_figures(
             for place, name in enumerate(scale.names)
         )
         figures["alpha"] = compute_reliability(alpha, level=level)["alpha"]
-        table = tuple(tuple(float(count) for count in row) for row in confusion_matrix(columns))
+        table = tuple(tuple(map(float, row)) for row in confusion_matrix(columns))
         return CategoricalAgreement(figures=figures, classes=classes, confusion=table)
     pairs = build_numbers(found)
     figures = compare_numbers(pairs, level=level)
@@ -87,10 +79,11 @@ def compute_people_agreement(things: Sequence[AnnotatedItem], scale: Scale, *, l
         alone = "one annotator only" if len(annotators) == 1 else "no two annotators valued the same item"
         return PeopleAgreement(annotators=annotators, why=f"{alone}: have some items annotated twice")
     most = common.most_common(MAX_PAIRS)
-    values = [[*thing.values.values()] for thing in things]
     return PeopleAgreement(
         annotators=annotators,
-        figures=compute_reliability(build_ratings(values, things, scale), level=level),
+        figures=compute_reliability(
+            build_ratings([[*thing.values.values()] for thing in things], things, scale), level=level
+        ),
         pairs=tuple(
             AnnotatorPair(annotators=who, n=n, figures=_compute_pair(things, who, scale, level=level))
             for who, n in most
@@ -112,8 +105,7 @@ def find_referees(things: Sequence[AnnotatedItem]) -> Iterator[str]:
     for thing in things:
         for annotator in thing.values:
             seen[annotator] += 1
-            others = {value for who, value in thing.values.items() if who != annotator}
-            apart[annotator] += len(others) > 1
+            apart[annotator] += len({value for who, value in thing.values.items() if who != annotator}) > 1
     yield from sorted(who for who, times in seen.items() if times >= MIN_ITEMS and apart[who] >= REFEREE_SHARE * times)
 
 

@@ -85,8 +85,7 @@ def build_numbers(found: Sequence[ValuePair], *, weighted: bool = False) -> Numb
 
     things, questions, weights = _build_columns(found, weighted=weighted)
     people = np.array([float(one.people) for one in found])
-    judge = np.array([float(one.judge) for one in found])
-    return NumberPairs(people, judge, weights, things, questions)
+    return NumberPairs(people, np.array([float(one.judge) for one in found]), weights, things, questions)
 
 
 def index_categories(scale: Scale) -> Mapping[Value, int]:
@@ -106,15 +105,13 @@ def _build_columns(
 
 
 def convert_items(
-    metric: str, scale: Scale, things: Sequence[AnnotatedItem], wanted: TreatAs | None
+    metric: str, scale: Scale, items: Sequence[AnnotatedItem], wanted: TreatAs | None
 ) -> tuple[Scale, tuple[AnnotatedItem, ...]]:
     """Return the scale and the items in the form in which they are compared.
 
     A value scale of two levels is compared as categories by default. A judge's value between two levels, such as the
-    mean of repeats, is not a category; such items are left out.
-
-    Raises:
-        DataError: If the scale cannot be compared in the requested way.
+    mean of repeats, is not a category; such items are left out. Raise `DataError` if the scale cannot be compared in
+    the requested way.
     """
     match scale:
         case CategoricalScale():
@@ -122,13 +119,11 @@ def convert_items(
                 raise DataError(f"{metric}: its values are categories; they cannot be compared as numbers")
         case ValueScale(size=size):
             if (wanted or ("categories" if size == BINARY_SIZE else "numbers")) == "categories":
-                return _convert_scale(metric, scale), tuple(
-                    one for thing in things for one in _convert_item(thing, scale)
-                )
+                return _convert_scale(metric, scale), tuple(one for item in items for one in _convert_item(item, scale))
         case MeasureScale():
             if wanted == "categories":
                 raise DataError(f"{metric}: is measured; its numbers cannot be compared as categories")
-    return scale, tuple(things)
+    return scale, tuple(items)
 
 
 def _convert_scale(metric: str, scale: ValueScale) -> CategoricalScale:

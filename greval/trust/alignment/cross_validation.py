@@ -67,13 +67,11 @@ async def cross_validate(task: AlignTask) -> CrossValidation:
     attempts: list[AlignAttempt] = []
     pairs: list[VerdictPair] = []
     for fold in sorted({*setup.fold_of.values()}):
-        metric, tried = await _learn_definition(
-            task, [item for item in items if setup.fold_of[item.question] != fold], fold
-        )
-        attempts += tried
+        learning = [item for item in items if setup.fold_of[item.question] != fold]
         held_out = [item for item in items if setup.fold_of[item.question] == fold]
-        step = f"fold {fold}, held back"
-        after = await task.runner.judge_items(metric, held_out, step) if metric else task.before
+        metric, tried = await _learn_definition(task, learning, fold)
+        attempts += tried
+        after = await task.runner.judge_items(metric, held_out, f"fold {fold}, held back") if metric else task.before
         pairs += _pair_verdicts(held_out, task.before, after)
     gain = compute_gain(pairs, scale, level=setup.level)
     failed = len(items) - len(pairs)

@@ -57,9 +57,8 @@ class LabelledItems(NamedTuple):
 def read_labelled_items(folder: Path, metric: JudgedMetric, annotations: AnnotationSource) -> LabelledItems:
     """Read the labelled items of a run.
 
-    Raises:
-        DataError: If nothing is labelled, or a file or the metric does not exist.
-        StoreError: If the folder is not a run.
+    Raise `DataError` if nothing is labelled, or a file or the metric does not exist, and `StoreError` if the folder is
+    not a run.
     """
     with Store.open(folder) as store, store.snapshot():
         labels, unread = load_annotations(folder, annotations, {metric.name: metric.scale})

@@ -162,9 +162,8 @@ class DefinitionRunner:
     async def judge_items(self, metric: JudgedMetric, items: Sequence[LabelledItem], step: str) -> Verdicts:
         """Judge items by a definition. `step` describes it for progress and errors.
 
-        Raises:
-            JudgeError: If the judge cannot be used at all.
-            StoppedError: If judging was stopped early. Finished judgements are kept.
+        Raise `JudgeError` if the judge cannot be used at all, and `StoppedError` if judging was stopped early, in which
+        case finished judgements are kept.
         """
         keys = {item.number: (*item.case_key, item.item_id) for item in items}
         cases = {item.case_key: item.case for item in items}

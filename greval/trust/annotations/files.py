@@ -117,11 +117,7 @@ def write_annotations(annotations: Iterable[Annotation], path: str | Path) -> No
 
 
 def read_run_annotations(run: str | Path, scales: Mapping[str, Scale] | None = None) -> AnnotationFile:
-    """Read the annotations in a run's folder.
-
-    Raises:
-        DataError: If the folder has no annotations.
-    """
+    """Read the annotations in a run's folder, or raise `DataError` if it has none."""
     path = Path(run) / ANNOTATIONS_FILE
     if not path.parent.is_dir():
         raise DataError(f"{run}: no run is there; name the folder of one")
@@ -140,16 +136,15 @@ def keep_annotations(run: str | Path, annotations: Iterable[Annotation]) -> Path
         DataError: If the file cannot be written, or has invalid rows, which would be lost.
     """
     path = Path(run) / ANNOTATIONS_FILE
-    rows = {build_row_key(one): one for one in (*read_valid_annotations(path), *annotations)}
-    write_annotations(rows.values(), path)
+    known = read_valid_annotations(path)
+    write_annotations({build_row_key(one): one for one in (*known, *annotations)}.values(), path)
     return path
 
 
 def read_valid_annotations(path: Path) -> tuple[Annotation, ...]:
     """Read a file that will be rewritten, empty if it does not exist.
 
-    Raises:
-        DataError: If the file has invalid rows, which rewriting would lose.
+    Raise `DataError` if it has invalid rows, which rewriting would lose.
     """
     found = read_annotations(path) if path.is_file() else AnnotationFile(annotations=())
     if found.faults:
@@ -160,15 +155,9 @@ def read_valid_annotations(path: Path) -> tuple[Annotation, ...]:
 def load_annotations(
     folder: Path, source: AnnotationSource, scales: Mapping[str, Scale] | None = None
 ) -> LoadedAnnotations:
-    """Load annotations of any metric.
+    """Load annotations of any metric, with the values in files parsed by `scales`; None accepts any value.
 
-    Args:
-        folder: The run's folder.
-        source: The files or annotations.
-        scales: The scales of metrics, by which values in files are parsed; None accepts any value.
-
-    Raises:
-        DataError: If a file cannot be read, the run's folder has no annotations, or every row is invalid.
+    Raise `DataError` if a file cannot be read, the run's folder has no annotations, or every row is invalid.
     """
     files = [*_load_files(folder, source, scales)]
     found = LoadedAnnotations(

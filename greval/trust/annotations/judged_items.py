@@ -77,12 +77,8 @@ def read_judged_items(
 ) -> Iterator[JudgedItem]:
     """Yield every item that a metric judged, with the fields of the case in which it was judged.
 
-    Args:
-        store: The run, opened for reading.
-        metric: The metric by which the items were judged.
-        wanted: The samples and methods to read; None for all.
-        prints: The fingerprints that verdicts may have, if known.
-        written: Whether judgements keep their reasons, findings and notes; most readers need the values only.
+    `wanted` and `prints` limit the samples and methods, and the fingerprints of verdicts, if given. Judgements keep
+    their reasons, findings and notes if `written`; most readers need the values only.
     """
     for one in read_judged_cases(store, metric, wanted, prints):
         for thing in _build_items(metric, one.seen, one.result):
@@ -94,11 +90,7 @@ def hash_contents(
 ) -> dict[ItemKey, str]:
     """Return the hash of the fields of each judged item whose case is in the run; empty for a metric without a judge.
 
-    Args:
-        store: The run, opened for reading.
-        metric: The name of a judged metric.
-        wanted: The samples and methods to read; None for all.
-        prints: The fingerprints that verdicts may have, if known.
+    `wanted` and `prints` limit the samples and methods, and the fingerprints of verdicts, if given.
     """
     stored = read_metrics(store).get(metric)
     judged = stored and stored.judged

@@ -74,13 +74,8 @@ def match_annotations(
     """Join annotations with the judgements of a run by sample, method, metric and item.
 
     Labels made for a different version of the text are ignored: an annotation is left out if its `content` differs
-    from the content that the judge was shown. If either is unknown, the join by ids decides.
-
-    Args:
-        store: The run, opened for reading.
-        metric: The metric; annotations of others are ignored.
-        annotations: The annotations, of any number of annotators.
-        scale: The metric's scale. A value that is not on it is reported and left out, never changed.
+    from the content that the judge was shown. If either is unknown, the join by ids decides. Annotations of other
+    metrics are ignored. A value that is not on the scale is reported and left out, never changed.
 
     Example:
         >>> import tempfile
@@ -119,6 +114,7 @@ def match_annotations(
     unjudged = {format_item_key(key) for key in tried}
     missing = dict.fromkeys(left_out.get("not_judged", ()))
     changed = left_out.get("another_text", ())
+    differing = [key for key, of_item in rows.items() if len({one.content for one in of_item.values()} - {None}) > 1]
     return MatchedAnnotations(
         things=tuple(_build_item(key, of_item, verdicts[key]) for key, of_item in rows.items()),
         statuses=dict(Counter(one.status for one in given)),
@@ -127,7 +123,7 @@ def match_annotations(
         faults=tuple(faults),
         unjudged=tuple(name for name in missing if name in unjudged),
         strange=tuple(name for name in missing if name not in unjudged),
-        differing=tuple(format_item_key(key) for key, of_item in rows.items() if _is_shown_differently(of_item)),
+        differing=tuple(map(format_item_key, differing)),
         changed=tuple(dict.fromkeys(changed)),
         outdated=len(changed),
         judges=tuple(sorted({one.judge for one in used})),
@@ -156,11 +152,7 @@ def place_annotations(
 ) -> Iterator[PlacedAnnotation]:
     """Yield each annotation with its item and, if it does not count, the first reason why.
 
-    Args:
-        annotations: The annotations of one metric, of any status.
-        judged: The keys of the items with a judgement.
-        contents: The hash of what the judge was shown of each item, if known.
-        scale: The metric's scale; None accepts any value.
+    `contents` has the hash of what the judge was shown of each item, if known. If `scale` is None, any value is valid.
     """
     for one in annotations:
         key = get_item_key(one)
@@ -220,11 +212,7 @@ def group_items(
 
 
 def check_tags(things: Iterable[AnnotatedItem], by: Iterable[str], place: str) -> None:
-    """Raise an error if no item has one of the tags by which items are grouped.
-
-    Raises:
-        DataError: If a name is neither "method" nor a tag.
-    """
+    """Raise `DataError` if a name by which items are grouped is neither "method" nor a tag of any item."""
     known = {METHOD, *(tag for thing in things for tag in thing.tags)}
     for tag in by:
         if tag not in known:
@@ -232,11 +220,7 @@ def check_tags(things: Iterable[AnnotatedItem], by: Iterable[str], place: str) -
 
 
 def is_of_other_text(seen: str | None, now: str | None) -> bool:
-    """Return whether a person was shown another text than the judge; False if either text is unknown.
-
-    Args:
-        seen: The hash of what the person was shown, `Annotation.content`.
-        now: The hash of what the judge was shown, from `judged_items.hash_contents`.
+    """Return whether a person was shown another text than the judge, by their hashes; False if either is unknown.
 
     Example:
         >>> is_of_other_text("ab", "cd"), is_of_other_text("ab", "ab"), is_of_other_text(None, "cd")
@@ -304,8 +288,3 @@ def _build_item(key: ItemKey, rows: Mapping[str, Annotation], verdict: _ItemVerd
         stratum=first.stratum,
         suggested=any(one.suggested for one in rows.values()),
     )
-
-
-def _is_shown_differently(rows: Mapping[str, Annotation]) -> bool:
-    """Return whether annotators were shown different contents."""
-    return len({one.content for one in rows.values() if one.content is not None}) > 1

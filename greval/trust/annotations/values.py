@@ -27,8 +27,7 @@ def parse_on_scale(scale: Scale, value: Value) -> Value:
 def parse_annotation_value(annotation: Annotation, scales: Mapping[str, Scale]) -> Annotation:
     """Return an annotation with its value parsed on the scale of its metric, if that scale is known.
 
-    Raises:
-        OffScaleError: If it is submitted without a value, or the value is not on the scale.
+    Raise `OffScaleError` if it is submitted without a value, or the value is not on the scale.
     """
     if annotation.status != "submitted":
         return annotation

@@ -57,8 +57,7 @@ class ArgillaClient(CloseOnExit):
     def call(self, method: str, path: str, content: object = None, **query: str | int) -> Json:
         """Send a request and return the parsed response.
 
-        Raises:
-            ArgillaError: If the server is not available, refuses, or is not an Argilla server.
+        Raise `ArgillaError` if the server is not available, refuses, or is not an Argilla server.
         """
         import httpx
 
@@ -86,10 +85,8 @@ class ArgillaClient(CloseOnExit):
         """Yield each record of a dataset once.
 
         The order of records within one batch is not stable between pages, so one pass can miss some. Further
-        passes with other page sizes follow until all records were seen.
-
-        Raises:
-            ArgillaError: If a page cannot be read, or some records were never seen.
+        passes with other page sizes follow until all records were seen. Raise `ArgillaError` if some never were,
+        or a page cannot be read.
         """
         seen: set[str] = set()
         for reading in range(MAX_PASSES):

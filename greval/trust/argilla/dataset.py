@@ -45,8 +45,7 @@ class ArgillaDataset(Record):
 def find_workspace(server: ArgillaClient, name: str | None) -> tuple[str, str]:
     """Find a workspace and return its id and name. None selects the only one that the user of the key can see.
 
-    Raises:
-        ArgillaError: If no workspace has this name, or there are several and no name is given.
+    Raise `ArgillaError` if no workspace has this name, or there are several and no name is given.
     """
     known = {one["name"]: one["id"] for one in server.list_items("/me/workspaces")}
     names = ", ".join(sorted(known)) or "none"
@@ -62,19 +61,13 @@ def find_workspace(server: ArgillaClient, name: str | None) -> tuple[str, str]:
 
 
 def find_dataset(server: ArgillaClient, name: str, workspace: str | None) -> ArgillaDataset:
-    """Find a dataset by name.
-
-    Raises:
-        ArgillaError: If it does not exist, or was not created by greval.
-    """
-    workspace_id, workspace_name = find_workspace(server, workspace)
+    """Find a dataset by name, or raise `ArgillaError` if it does not exist or was not created by greval."""
+    workspace_id, workspace = find_workspace(server, workspace)
     found = _find_raw_dataset(server, name, workspace_id)
     if found is None:
         known = ", ".join(sorted(one["name"] for one in server.list_items("/me/datasets", workspace_id=workspace_id)))
-        raise ArgillaError(
-            f"{server.url}: no dataset {name!r} in workspace {workspace_name!r}; there: {known or 'none'}"
-        )
-    return _parse_dataset(server, found, workspace_name)
+        raise ArgillaError(f"{server.url}: no dataset {name!r} in workspace {workspace!r}; there: {known or 'none'}")
+    return _parse_dataset(server, found, workspace)
 
 
 def ensure_dataset(
@@ -82,8 +75,7 @@ def ensure_dataset(
 ) -> ArgillaDataset:
     """Find a dataset by name, or create it. Missing parts are added, and the dataset is published.
 
-    Raises:
-        ArgillaError: If the name is taken by a dataset with other settings.
+    Raise `ArgillaError` if the name is taken by a dataset with other settings.
     """
     if not 1 <= len(name) <= MAX_NAME:
         raise ArgillaError(f"--dataset: 1 to {MAX_NAME} characters, got {len(name)}")
@@ -99,8 +91,8 @@ def ensure_dataset(
         )
     if raw["status"] != "ready":
         _add_missing_parts(server, dataset.id, build_parts(metric, suggested=about.suggested))
-    ids = {one["name"]: one["id"] for one in server.list_items(f"/datasets/{dataset.id}/questions")}
-    return dataset.model_copy(update={"question_ids": ids})
+    questions = server.list_items(f"/datasets/{dataset.id}/questions")
+    return dataset.model_copy(update={"question_ids": {one["name"]: one["id"] for one in questions}})
 
 
 def _create_dataset(
@@ -127,10 +119,8 @@ def _create_dataset(
 def _add_missing_parts(server: ArgillaClient, dataset_id: str, parts_by_path: Mapping[str, list[Json]]) -> None:
     """Add the missing parts of a dataset, and publish it."""
     for path, wanted in parts_by_path.items():
-        listed = (
-            f"/me/datasets/{dataset_id}/{path}" if path == "metadata-properties" else f"/datasets/{dataset_id}/{path}"
-        )
-        there = {one["name"] for one in server.list_items(listed)}
+        prefix = "/me" if path == "metadata-properties" else ""
+        there = {one["name"] for one in server.list_items(f"{prefix}/datasets/{dataset_id}/{path}")}
         for one in wanted:
             if one["name"] not in there:
                 server.call("POST", f"/datasets/{dataset_id}/{path}", one)

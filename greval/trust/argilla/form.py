@@ -61,12 +61,7 @@ def format_guidelines(metric: JudgedMetric) -> str:
 
 
 def build_parts(metric: JudgedMetric, *, suggested: bool = False) -> dict[str, list[Json]]:
-    """Build the parts of a dataset, keyed by the API path under which they are added.
-
-    Args:
-        metric: The definition.
-        suggested: Whether the judge's verdict and its reasons are shown.
-    """
+    """Build the parts of a dataset by API path, with a field for the judge's verdict and reasons if `suggested`."""
     shown = [
         {"name": name, "title": shorten_text(title, MAX_TITLE), "required": True, "settings": {"type": "text"}}
         for name, title in list_titles(metric).items()

@@ -18,12 +18,7 @@ from greval.records.annotation import Annotation
 from greval.records.metric_input import hash_json
 from greval.records.record import Record
 from greval.runs.store.disk import lock_folder
-from greval.trust.annotations.files import (
-    ANNOTATIONS_FILE,
-    build_row_key,
-    read_valid_annotations,
-    write_annotations,
-)
+from greval.trust.annotations.files import ANNOTATIONS_FILE, build_row_key, read_valid_annotations, write_annotations
 from greval.trust.annotations.judged_items import ItemRef
 
 FOLDER = "argilla"
@@ -60,8 +55,7 @@ def get_ledger_folder(run: Path) -> Path:
 def lock_run(run: Path) -> IO[str]:
     """Lock a run against other pushes and pulls until the returned file is closed.
 
-    Raises:
-        StoreError: If another one is in progress, or the folder cannot be written.
+    Raise `StoreError` if another one is in progress, or the folder cannot be written.
     """
     try:
         return lock_folder(get_ledger_folder(run))
@@ -73,11 +67,7 @@ def lock_run(run: Path) -> IO[str]:
 
 
 def read_ledger(run: Path, dataset_id: str) -> Ledger:
-    """Read the ledger of a dataset, empty if it does not exist.
-
-    Raises:
-        StoreError: If it cannot be read.
-    """
+    """Read the ledger of a dataset, empty if it does not exist, or raise `StoreError` if it cannot be read."""
     path = get_ledger_folder(run) / f"{dataset_id}.json"
     try:
         return Ledger.model_validate_json(path.read_text(encoding="utf-8")) if path.exists() else Ledger()
@@ -107,11 +97,8 @@ def replace_annotations(
 ) -> Counter[str]:
     """Replace the rows that were pulled from the dataset before, and count the removed answers by annotator.
 
-    The ledger first holds both the old and the new rows. If this is interrupted, the next pull still knows
-    which rows of the file belong to the dataset.
-
-    Raises:
-        DataError: If a file cannot be written, or contains invalid rows.
+    The ledger first holds both the old and the new rows. If this is interrupted, the next pull still knows which rows
+    of the file belong to the dataset. Raise `DataError` if a file cannot be written, or contains invalid rows.
     """
     marks = frozenset(map(_hash_row, rows))
     mine = ledger.pulled - find_rows_of_others(run, dataset_id)

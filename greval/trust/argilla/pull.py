@@ -182,13 +182,11 @@ class ResponseReader:
         known = self.ledger.planned.get(record["external_id"] or "")
         if known:
             return known
-        metadata = record.get("metadata") or {}
+        meta = record.get("metadata") or {}
         try:
-            place = ItemRef(
-                sample_id=metadata["sample_id"], method=metadata.get("method", ""), item=metadata.get("item")
-            )
+            place = ItemRef(sample_id=meta["sample_id"], method=meta.get("method", ""), item=meta.get("item"))
             entry = LedgerEntry(
-                place=place, content=metadata["content"], weight=metadata["weight"], stratum=metadata.get("stratum")
+                place=place, content=meta["content"], weight=meta["weight"], stratum=meta.get("stratum")
             )
         except (KeyError, ValidationError):
             return None

@@ -64,11 +64,7 @@ class SamplingPlan(Record):
         return f"{self.kind}:{self.size}"
 
     def check(self, candidates: Sequence[SampleCandidate]) -> None:
-        """Raise if the sample cannot be drawn from the candidates.
-
-        Raises:
-            ArgillaError: If the method is `uncertain` and no candidate has an uncertainty.
-        """
+        """Raise `ArgillaError` if the method is `uncertain` and no candidate has an uncertainty."""
         if self.kind == "uncertain" and all(one.uncertainty is None for one in candidates):
             raise ArgillaError(
                 "--sample uncertain: the certainty of the judge is not recorded; judge with --confidence or "
@@ -94,11 +90,9 @@ class SamplingPlan(Record):
         self.check(ordered)
         if self.kind == "random":
             return _draw_simple(ordered, self.size, None)
-        return (
-            _draw_stratified(ordered, self.size)
-            if self.kind == "stratified"
-            else _draw_uncertain(ordered, self.size, chance)
-        )
+        if self.kind == "stratified":
+            return _draw_stratified(ordered, self.size)
+        return _draw_uncertain(ordered, self.size, chance)
 
 
 def _draw_simple(shuffled: Sequence[SampleCandidate], size: int, stratum: str | None) -> dict[str, SampleWeight]:

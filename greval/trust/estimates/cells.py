@@ -35,12 +35,9 @@ class CellItems:
     shares: Floats
 
     def build_side(self, verdicts: Floats, places: Integers, sign: float) -> EstimateTerm:
-        """Build this mean as an input of the estimate.
+        """Build this mean as an input of the estimate; `places` are the indices of the labelled items in `verdicts`.
 
-        Args:
-            verdicts: The judge's figures of all judged items.
-            places: The indices of the labelled items among these.
-            sign: 1, or -1 for the mean that is subtracted.
+        `sign` is -1 for the mean that is subtracted, else 1.
         """
         import numpy as np
 

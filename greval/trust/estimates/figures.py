@@ -102,25 +102,16 @@ class EstimateScope(NamedTuple):
 def compute_figures(
     sample: LabelledSample, sides: list[EstimateTerm], reach: ValueRange, *, judged: int, scope: EstimateScope
 ) -> CellFigures:
-    """Estimate one mean or difference from labels, alone and with the judge.
+    """Estimate one mean, or the difference of two (`sides`), from labels, alone and with the judge.
 
-    If too few whole questions were labelled for an interval, the figure has its value, and the reason for no
-    interval.
-
-    Args:
-        sample: The labelled items of the metric, of all cells.
-        sides: The mean, or the two means of a difference.
-        reach: The possible values.
-        judged: The number of judged items in the cell.
-        scope: The confidence level, and the population of questions.
+    `sample` has the labelled items of all cells, `judged` is the number of judged items in this one. If too few whole
+    questions were labelled for an interval, the figure has its value, and the reason for no interval.
     """
     if lacking := _describe_missing_labels(sides):
         none = EstimateFigure(reason=lacking)
         return CellFigures(none, none, None, none)
     given = sample.drawn, sides, sample.labels
-    form = _CellSettings(
-        reach, scope.level, len(sides) == 1, sum(int((side.shares > 0).sum()) for side in sides), judged
-    )
+    form = _CellSettings(reach, scope.level, len(sides) == 1, sum(int((one.shares > 0).sum()) for one in sides), judged)
     new = _compute_question_variance(sample, sides, scope)
     both = estimate_prediction_powered(*given, sample.verdicts, width=reach.width)
     corrected: CorrectedRate | Undefined = Undefined(
@@ -187,14 +178,10 @@ def _compute_question_variance(sample: LabelledSample, sides: list[EstimateTerm]
 
 
 def count_labels_to_halve(labels: int, judged: int, *, fixed: float = 0.0) -> int | None:
-    """Return the number of labels that would halve an interval.
+    """Return the number of labels that would halve an interval, from the current numbers of labels and judged items.
 
-    The square of an interval's length is proportional to 1 / labels - 1 / judged.
-
-    Args:
-        labels: The current number of labels.
-        judged: The number of judged items.
-        fixed: The share of the variance that labels do not reduce. The result is None if it is 1/4 or more.
+    The square of an interval's length is proportional to 1 / labels - 1 / judged. `fixed` is the share of the variance
+    that labels do not reduce; if it is 1/4 or more, the result is None.
 
     Example:
         >>> [count_labels_to_halve(100, judged) for judged in (1_000_000, 1000, 100)]
@@ -211,16 +198,10 @@ def count_labels_to_halve(labels: int, judged: int, *, fixed: float = 0.0) -> in
 def compute_judge_figure(
     sums: Floats, sizes: Integers, reach: ValueRange, *, level: float, mean: bool
 ) -> EstimateFigure:
-    """Compute the judge's own mean or difference as if it were correct.
+    """Compute the judge's own mean or difference as if it were correct, with an interval over new samples of questions.
 
-    The interval is over new samples of questions.
-
-    Args:
-        sums: The sum of the judge's figures of each question, or their difference.
-        sizes: The number of items of each question; 1 for a difference.
-        reach: The possible values.
-        level: The confidence level of the interval.
-        mean: Whether the figure is a mean rather than a difference.
+    `sums` has the sum of the judge's figures of each question, or their difference; `sizes` has the number of items of
+    each question, 1 for a difference.
     """
     if not len(sums):
         return EstimateFigure(reason="no judged item" if mean else "no question that both have")
@@ -230,8 +211,8 @@ def compute_judge_figure(
     value = float(sums.sum() / sizes.sum())
     if len(sums) == 1 or (sums / sizes).min() == (sums / sizes).max():
         return EstimateFigure(value=value)
-    drawn = student_interval(ClusterSums(sums, sizes), level=level)
-    return _clip_to_scale(EstimateFigure(value=value, interval=drawn), _find_ends(reach, mean=False))
+    figure = EstimateFigure(value=value, interval=student_interval(ClusterSums(sums, sizes), level=level))
+    return _clip_to_scale(figure, _find_ends(reach, mean=False))
 
 
 def _find_ends(reach: ValueRange, *, mean: bool) -> tuple[float, float] | None:

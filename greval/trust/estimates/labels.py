@@ -48,26 +48,21 @@ class ItemDraw(NamedTuple):
     stratum: str | None
 
 
-def build_labels(
-    annotations: Iterable[Annotation], judged: JudgedColumns, contents: Mapping[ItemKey, str]
-) -> ItemLabels:
+def build_labels(annotations: Iterable[Annotation], judged: JudgedColumns, hashes: Mapping[ItemKey, str]) -> ItemLabels:
     """Build one label for each item, weighted by how it was sampled.
 
     Several annotators are combined: categories and values of a two-level scale by majority, other numbers by the
     mean. If an annotator answered twice, the later answer counts. The weight of sampled items without a label is
     distributed over the labelled items of their stratum.
 
-    Args:
-        annotations: The annotations of one metric, of any status.
-        judged: The judged items of that metric.
-        contents: The hash of what the judge was shown of each item, if known. A label made for another version of the
-            text is ignored, so that its item counts as sampled but not labelled.
+    `hashes` are of what the judge was shown of each item, if known. A label made for another version of the text is
+    ignored, so that its item counts as sampled but not labelled.
     """
     lacking: Counter[str] = Counter()
     given: dict[ItemKey, dict[str, Value]] = {}
     draws: dict[ItemKey, ItemDraw] = {}
     inconsistent: set[ItemKey] = set()
-    for key, one, reason, _ in place_annotations(annotations, judged.places, contents, judged.scale):
+    for key, one, reason, _ in place_annotations(annotations, judged.places, hashes, judged.scale):
         draw = ItemDraw(one.weight, one.stratum)
         if reason != "not_judged" and draws.setdefault(key, draw) != draw:
             inconsistent.add(key)
@@ -81,9 +76,7 @@ def build_labels(
     strata = {key: draw.stratum for key, draw in draws.items()}
     warnings = (*find_inconsistent_draws(inconsistent), *find_unlabelled_items(strata, values))
     weights = _compute_weights(draws, values)
-    labels = tuple(
-        ItemLabel(judged.places[key], value, weights[key], draws[key].stratum) for key, value in values.items()
-    )
+    labels = tuple(ItemLabel(judged.places[key], value, weights[key], strata[key]) for key, value in values.items())
     plain = {draws[key].weight for key in values}
     enriched = bool(plain) and max(plain) > min(plain) * (1 + 1e-9)
     unweighted = plain == {1.0} and len({*strata.values()}) > 1

@@ -45,14 +45,8 @@ class SamplingDesign(NamedTuple):
 def infer_design(judged: JudgedColumns, labels: ItemLabels, sampling_unit: DrawnBy | None) -> SamplingDesign:
     """Infer how the labelled items were sampled from the judged items of the methods that have labels.
 
-    Args:
-        judged: The judged items.
-        labels: The labels, with weights and strata.
-        sampling_unit: The sampling unit; None infers it from the labels.
-
-    Raises:
-        DataError: If all labels are of one question that was sampled as a whole: the variance is not defined for one
-            unit.
+    The sampling unit is inferred too if it is None. Raise `DataError` if all labels are of one question that was
+    sampled as a whole, because the variance is not defined for one unit.
     """
     import numpy as np
 

@@ -19,12 +19,7 @@ def find_inconsistent_draws(items: Collection[ItemKey]) -> Iterator[str]:
 
 
 def find_unlabelled_items(strata: Mapping[ItemKey, str | None], labelled: Collection[ItemKey]) -> Iterator[str]:
-    """Yield warnings about items that were sampled but have no label.
-
-    Args:
-        strata: The stratum of each sampled item.
-        labelled: The items with a label.
-    """
+    """Yield warnings about items that were sampled (`strata` has the stratum of each) but have no label."""
     if not labelled:
         return
     if missing := len(strata) - len(labelled):

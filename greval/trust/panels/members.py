@@ -148,14 +148,10 @@ def find_outlier(judges: Sequence[JudgeFigures]) -> tuple[str | None, str | None
 
     The judge with the lowest kappa with the others (for numbers: the largest mean absolute error) is named if its
     interval excludes the figures of all others. The interval by question is used if there is one.
-
-    Args:
-        judges: The figures of each judge over all items.
     """
     if len(judges) < MIN_JUDGES:
         return None, "an outlier needs at least three judges"
-    figures = {seat.name: _measure_distance(seat) for seat in judges}
-    known = {name: figure for name, figure in figures.items() if figure}
+    known = {seat.name: figure for seat in judges if (figure := _measure_distance(seat))}
     if len(known) < len(judges):
         return None, "the figures of a judge with the others are undefined"
     farthest = max(known, key=lambda name: known[name][0])

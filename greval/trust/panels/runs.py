@@ -71,9 +71,8 @@ def read_panel_items(
 ) -> PanelItems:
     """Read the runs of a panel and select the items that all judged.
 
-    Raises:
-        DataError: If there is no such item, or verdicts on this scale cannot be combined in the requested way.
-        StoreError: If a folder is not a run.
+    Raise `DataError` if there is no such item, or verdicts on this scale cannot be combined in the requested way, and
+    `StoreError` if a folder is not a run.
     """
     runs = read_runs(folders, metric)
     scale_of_run = next(iter(runs.values())).metric.scale
@@ -95,12 +94,7 @@ def read_panel_items(
 
 
 def read_run(folder: Path, metric: str) -> RunVerdicts:
-    """Read a run.
-
-    Raises:
-        DataError: If it does not contain the metric.
-        StoreError: If the folder is not a run.
-    """
+    """Read a run; raise `DataError` if it does not contain the metric, and `StoreError` if the folder is not a run."""
     with Store.open(folder) as store, store.snapshot():
         stored = read_metric(store, metric)
         found = RunVerdicts(folder, stored)
@@ -122,9 +116,8 @@ def _read_cases(store: Store, metric: StoredMetric, prints: Collection[str]) -> 
 def read_runs(folders: Sequence[Path], metric: str) -> dict[str, RunVerdicts]:
     """Read the runs of a panel, by the names of their judges.
 
-    Raises:
-        DataError: If there are fewer than two, one is given twice, or their scales differ.
-        StoreError: If a folder is not a run.
+    Raise `DataError` if there are fewer than two, one is given twice, or their scales differ, and `StoreError` if a
+    folder is not a run.
     """
     if len({folder.resolve() for folder in folders}) < max(len(folders), MIN_RUNS):
         raise DataError("a panel needs two runs or more, each given once, and each by a judge of its own")

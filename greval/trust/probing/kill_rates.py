@@ -60,16 +60,10 @@ def count_check(
 
 
 def compute_share(count: int, n: int, questions: int, why: str) -> Measured:
-    """Compute a proportion with Wilson's interval.
+    """Compute a proportion with Wilson's interval; `why` is the reason of the undefined value if `n` is 0.
 
     If there are fewer questions than observations, `clustered` is a second, more careful interval for which
     only questions count.
-
-    Args:
-        count: The number of successes.
-        n: The number of observations.
-        questions: The number of questions they belong to.
-        why: The reason of the undefined value if `n` is 0.
 
     Example:
         >>> compute_share(3, 4, 4, "nothing").value

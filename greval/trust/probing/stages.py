@@ -61,11 +61,7 @@ class ProbeStages:
     why: str | None = None
 
     def check_folder(self) -> None:
-        """Raise if the folder contains a run that is not a probe, because mutants would change its figures.
-
-        Raises:
-            StoreError: If the folder contains such a run.
-        """
+        """Raise `StoreError` if the folder has a run that is not a probe, because mutants would change its figures."""
         if (self.folder / FILE).is_file():
             with Store.open(self.folder) as store:
                 of_probe = is_probe(store)
