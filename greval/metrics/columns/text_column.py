@@ -203,7 +203,7 @@ class TextColumn(ChunkedArray[TextChunk]):
     """A column of texts."""
 
     def compute_hashes(self, rows: slice | Ints, *, whole: bool = True) -> Words:
-        """Return a 64-bit hash of each row, equal for equal texts; hashing only the last eight bytes is faster."""
+        """Return 64-bit hashes of rows, equal for equal texts: of `whole` texts or, faster, of the last eight bytes."""
         give = TextChunk.compute_hashes if whole else TextChunk.compute_end_hashes
         if isinstance(rows, slice):
             pieces = [give(part, local) for part, local in self.iterate_range(rows)]
