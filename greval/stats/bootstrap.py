@@ -272,7 +272,10 @@ def bootstrap_values(
     values: Mapping[str, float],
     level: float,
 ) -> dict[str, Measured]:
-    """Return the values of a sample, NaN if undefined, with bootstrap intervals from its resamples."""
+    """Return the values of a sample, NaN if undefined, with bootstrap intervals from its resamples.
+
+    `statistic` computes every value of many resamples at once, as for `compute_intervals`.
+    """
     single = compute_intervals(sample.rows, statistic, sample.things, level=level)
     together = compute_intervals(sample.rows, statistic, sample.questions, level=level) if sample.is_clustered else {}
     return build_values(values, describe_basis, sample, (single, together), level=level)
