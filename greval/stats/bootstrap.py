@@ -315,4 +315,6 @@ def encode_names(names: list[str]) -> Integers:
         >>> encode_names(["q2", "q1", "q2"]).tolist()
         [1, 0, 1]
     """
-    return np.unique(np.asarray(names, dtype=object).astype(str), return_inverse=True)[1].astype(np.int64)
+    # not by numpy: its strings lose NUL characters at their end
+    codes = {name: code for code, name in enumerate(sorted(set(names)))}
+    return np.array([codes[name] for name in names], np.int64)

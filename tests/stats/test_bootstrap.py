@@ -4,7 +4,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -158,6 +158,7 @@ def test_values_have_a_reason_or_an_interval():
 
 
 @given(st.lists(st.text(max_size=3), min_size=1))
+@example(["", "\0", "a", "a\0"])
 def test_codes_are_equal_for_equal_names_only(names):
     """The codes count from 0 and keep which names are equal."""
     codes = encode_names(names)
