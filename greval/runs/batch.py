@@ -213,7 +213,7 @@ async def _evaluate(
         "concurrency": CONCURRENCY,
         "origin": source,
         **options,
-        "desk": reply_source,
+        "reply_source": reply_source,
         "prices": prices,
     }
     return await evaluate_async(_read_cases(folder), metrics, plan.judge, out=out, **given)

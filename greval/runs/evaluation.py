@@ -172,7 +172,7 @@ async def evaluate_async(
             `shard`: the part of the cases to judge, such as "3/16". `probe`: whether the cases belong to a probe,
             which needs a separate folder. `origin`: the source of the cases, if `cases` does not provide it.
             `part`: the name of the part of a plan that these cases are; parts of a plan count together.
-            `desk`: the source of replies, used instead of the judge's model.
+            `reply_source`: the source of replies, used instead of the judge's model.
             `debug`: store request and reply of each failed call in `debug.jsonl`.
             `config`: a LangChain config, such as callbacks and tags, for every call.
             `total`: the number of cases, used to estimate the time left if `cases` has no length.
@@ -213,7 +213,7 @@ async def evaluate_async(
             Progress(total=count_judgements(cases, options, len(runnables))),
             shard=shard,
             retry_failed=options.get("retry_failed", True),
-            retries_at_end=options.get("retry_failed", True) and "desk" not in options,
+            retries_at_end=options.get("retry_failed", True) and "reply_source" not in options,
             config=options.get("config"),
             on_progress=options.get("on_progress"),
             on_result=options.get("on_result"),
@@ -242,7 +242,7 @@ async def evaluate_async(
         _warn_unread(work, reading)
     if guard.why is None and work.row_count and work.row_count == work.progress.unread:
         raise build_unreadable_error(work.unread, work.row_count)
-    if guard.why is None and "desk" not in options:
+    if guard.why is None and "reply_source" not in options:
         delete_cache_file(folder / JOURNAL)
     return Run(folder, work.progress, why=guard.why, fatal=guard.fatal)
 
@@ -306,7 +306,7 @@ async def _record_spending(
     def record() -> None:
         nonlocal noted
         spending = guard.total_spending
-        if client and "desk" in options:
+        if client and "reply_source" in options:
             spending += _price_batch(work, client, options)
         if spending != noted:
             store_spending(store, spending)
@@ -396,7 +396,7 @@ def _build_client(
         guard=guard,
         cache=stack.enter_context(ReplyCache(file)) if cache else None,
         journal=stack.enter_context(ReplyCache(folder / JOURNAL, paid=True)),
-        reply_source=options.get("desk"),
+        reply_source=options.get("reply_source"),
         on_failure=FailureLog(folder) if options.get("debug") else None,
     )
 

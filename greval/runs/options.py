@@ -48,7 +48,7 @@ class EvaluateOptions(TypedDict, total=False):
     probe: bool
     origin: CaseSource
     part: str
-    desk: ReplySource | None
+    reply_source: ReplySource | None
     debug: bool
     config: RunnableConfig | None
     total: int | None
