@@ -20,8 +20,8 @@ def format_names(found: Iterable[str], most: int = MAX_NAMES) -> str:
         'a, b, c, d, e and 2 more'
     """
     listed = [*found]
-    shown = ", ".join(shorten_text(name) for name in listed[:most])
-    return shown if len(listed) <= most else f"{shown} and {len(listed) - most:,} more"
+    text = ", ".join(shorten_text(name) for name in listed[:most])
+    return text if len(listed) <= most else f"{text} and {len(listed) - most:,} more"
 
 
 def shorten_text(text: str, longest: int = MAX_NAME_LENGTH) -> str:
@@ -49,8 +49,8 @@ def format_found_share(found: Collection[str], due: Collection[str], what: str, 
         '1 of 2 essential documents in the first 10; missed: d7'
     """
     missed = [name for name in due if name not in found]
-    told = f"{len(due) - len(missed):,} of {format_count(len(due), what)} {where}"
-    return f"{told}; missed: {format_names(missed)}" if missed else told
+    share = f"{len(due) - len(missed):,} of {format_count(len(due), what)} {where}"
+    return f"{share}; missed: {format_names(missed)}" if missed else share
 
 
 def find_typo(name: str, known: Iterable[str]) -> str | None:

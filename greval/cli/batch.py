@@ -74,8 +74,8 @@ def status(run: RunFolder) -> None:
 
     found = asyncio.run(ask(run))
     for name, state in found.items():
-        told = f"; {state.message}" if state.message else ""
-        typer.echo(f"{name}: {state.status}, {state.completed} of {state.total} answered, {state.failed} failed{told}")
+        note = f"; {state.message}" if state.message else ""
+        typer.echo(f"{name}: {state.status}, {state.completed} of {state.total} answered, {state.failed} failed{note}")
     if not found:
         typer.echo("no batch is pending")
     elif all(state.is_done for state in found.values()):

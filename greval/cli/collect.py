@@ -160,8 +160,8 @@ def _report_and_exit(done: Collected, *, quiet: bool) -> None:
             for error, times in [*errors.items()][:MAX_LISTED_ERRORS]:
                 hint = MISUSE_HINT if "Sample" in error and error.startswith(MISUSE_ERRORS) else ""
                 typer.echo(escape_control_characters(f"{method}: {times} failed: {error}{hint}"), err=True)
-        told = f", {progress.unread} rows are not samples" if progress.unread else ""
-        typer.echo(f"{done.path}: {progress.answered} answered, {progress.failed} failed{told}")
+        unread = f", {progress.unread} rows are not samples" if progress.unread else ""
+        typer.echo(f"{done.path}: {progress.answered} answered, {progress.failed} failed{unread}")
         typer.echo(f"greval evaluate {done.path} -m METRIC judges them")
     if done.why:
         typer.echo(f"stopped: {done.why}; run the same command again to go on", err=True)

@@ -47,20 +47,20 @@ def diagnose(
     from greval.analysis.diagnosis.records import tabulate
     from greval.report.diagnosis import print_notes, render
 
-    shown = [_parse_cause(name) for name in show or ()]
+    causes = [_parse_cause(name) for name in show or ()]
     inventory = read_index(index)
     with Store.open(run) as store, store.snapshot():
         rows = [*diagnose_run(store, metric=metric, inventory=inventory)]
     _check_tags(by or (), (row.tags for row in rows), run)
     found = tabulate(rows, by=by or _choose_grouping(rows))
     if form == "json":
-        typer.echo(_filter_causes(found, shown).model_dump_json(indent=2))
+        typer.echo(_filter_causes(found, causes).model_dump_json(indent=2))
         return
     out = create_console()
-    told = ", ".join(sorted({row.metric for row in rows if row.metric}))
-    render(found, out, title=f"{run}: why answers are wrong{f', by {told}' if told else ''}", show=shown)
+    metrics = ", ".join(sorted({row.metric for row in rows if row.metric}))
+    render(found, out, title=f"{run}: why answers are wrong{f', by {metrics}' if metrics else ''}", show=causes)
     print_notes(inventory.notes if inventory else (), out)
-    if not shown:
+    if not causes:
         typer.echo(f"the cases behind a number: greval diagnose {run} --show CAUSE")
 
 

@@ -109,8 +109,8 @@ def _print_forecast(
 
     found = forecast_config(root, config, selection, judge=judge, **options)
     _print_unread(found.unread)
-    asked = ", ".join(f"{name} {count:,}" for name, count in found.open.items())
-    typer.echo(f"requests to the methods, for {found.questions:,} questions: {asked}")
+    counts = ", ".join(f"{name} {count:,}" for name, count in found.open.items())
+    typer.echo(f"requests to the methods, for {found.questions:,} questions: {counts}")
     render(found.forecast, create_console())
     if missing := sum(found.open.values()):
         typer.echo(f"responses not collected yet: {missing:,}; their context is not in the input tokens")

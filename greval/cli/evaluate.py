@@ -246,5 +246,5 @@ def report_and_exit(run: Run, *, by: Sequence[str], show: int, quiet: bool) -> N
 def _describe_unjudged(progress: Progress) -> str:
     """Describe in one line what could not be judged; empty if everything was judged."""
     failed = {"judgement": progress.failed, "item": progress.items_failed}
-    told = [f"{format_count(count, what)} failed" for what, count in failed.items() if count]
-    return ", ".join([*told, format_count(progress.unread, "unreadable row")] if progress.unread else told)
+    parts = [f"{format_count(count, what)} failed" for what, count in failed.items() if count]
+    return ", ".join([*parts, format_count(progress.unread, "unreadable row")] if progress.unread else parts)

@@ -30,9 +30,9 @@ def print_failure_hints(folder: Path, kinds: Iterable[str], judge: str, printed:
     wanted = {cast("FailureKind", kind) for kind in kinds if kind in get_args(FailureKind)}
     first = {failure.kind: failure.message for failure in _find_first_failures(folder, wanted)}
     for kind in sorted(wanted):
-        said = [part for part in (first.get(kind), format_failure_hint(kind, judge)) if part]
-        if not all(part in printed for part in said):
-            typer.echo(escape_control_characters(f"{kind}: {'; '.join(said)}"), err=True)
+        parts = [part for part in (first.get(kind), format_failure_hint(kind, judge)) if part]
+        if not all(part in printed for part in parts):
+            typer.echo(escape_control_characters(f"{kind}: {'; '.join(parts)}"), err=True)
 
 
 def list_failure_kinds(found: Report) -> list[str]:

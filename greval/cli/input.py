@@ -56,7 +56,7 @@ def open_input(  # noqa: PLR0913 - the parts of the input of a run
     reading = read_cases(source, method=method)
     joined = {file: _read_joined(file, "gold") for file in gold}
     logs = {file: _read_joined(file, "traversal") for file in traversals}
-    wishes = _InputRequirements(joined, logs, by)
+    requirements = _InputRequirements(joined, logs, by)
 
     gold_of = merge_rows(row for found in joined.values() for row in found)
     walk_of = {(row.id, row.method): row.traversal for found in logs.values() for row in found}
@@ -65,12 +65,12 @@ def open_input(  # noqa: PLR0913 - the parts of the input of a run
         found = (attach_traversal(attach_gold(row, gold_of), walk_of) for row in islice(reading, limit))
         return found if pattern is None else fill_sources(found, pattern)
 
-    if wishes.are_met:
+    if requirements.are_met:
         return CaseInput(reading, rows())
     if source == STDIN:
-        return CaseInput(reading, require_any(rows(), wishes.check_row, wishes.build_error))
-    if not any(map(wishes.check_row, rows())):
-        raise wishes.build_error()
+        return CaseInput(reading, require_any(rows(), requirements.check_row, requirements.build_error))
+    if not any(map(requirements.check_row, rows())):
+        raise requirements.build_error()
     return CaseInput(reading, rows())
 
 

@@ -106,9 +106,9 @@ async def _probe(metric: Metric, judge: Judge, cases: str | None, options: Probe
 
     stop = stop_on_signals()
     reading = read_cases(cases) if cases else None
-    shown: ProbeOptions = {**options, "on_progress": bar.show, "on_result": bar.add_result}
+    options_with_progress: ProbeOptions = {**options, "on_progress": bar.show, "on_result": bar.add_result}
     with bar:
-        found = await probe_async(metric, judge, reading, stop=stop, **shown)
+        found = await probe_async(metric, judge, reading, stop=stop, **options_with_progress)
         if reading and (notice := reading.notice()):
             bar.print_line(notice)
     return found

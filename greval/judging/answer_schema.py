@@ -206,9 +206,9 @@ def _build_note_schema(note: TextNote | ListNote, length: int | None) -> dict[st
 
 def _parse_notes(metric: JudgedMetric, fields: Mapping[str, object]) -> dict[str, JsonValue]:
     """Parse the notes that the judge wrote, and compute the share notes from them."""
-    asked = {name: _parse_note(name, note, fields) for name, note in metric.notes.items() if not _is_counted(note)}
-    shares = {name: _compute_share(note, asked) for name, note in metric.notes.items() if isinstance(note, ShareNote)}
-    return {**asked, **shares}
+    parsed = {name: _parse_note(name, note, fields) for name, note in metric.notes.items() if not _is_counted(note)}
+    shares = {name: _compute_share(note, parsed) for name, note in metric.notes.items() if isinstance(note, ShareNote)}
+    return {**parsed, **shares}
 
 
 def _parse_findings(metric: JudgedMetric, fields: Mapping[str, object]) -> tuple[str, ...]:
@@ -253,9 +253,9 @@ def _parse_entry(name: str, note: ListNote, entry: object) -> dict[str, JsonValu
     return read
 
 
-def _compute_share(note: ShareNote, asked: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+def _compute_share(note: ShareNote, parsed: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
     """Compute a share note. If there are no entries to count, the share is left out instead of set to 0."""
-    listed = asked[note.share]
+    listed = parsed[note.share]
     entries = [entry for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
     among = [entry for entry in entries if all(entry[field] in words for field, words in note.among.items())]
     hits = sum(all(entry[field] in words for field, words in note.where.items()) for entry in among)

@@ -227,8 +227,8 @@ def _add_confidence(judgement: Judgement, reply: Reply, path: ValuePath) -> Judg
 def _build_objection(first: AttemptResult) -> tuple[BaseMessage, ...]:
     """Build the messages that return an answer to the judge with its error. Quoted text cannot open a fence."""
     fault = neutralise_fences(first.failures[0].message)[:MAX_OBJECTION_CHARS]
-    said = (AIMessage(first.text),) if first.text else ()
+    answer = (AIMessage(first.text),) if first.text else ()
     return (
-        *said,
+        *answer,
         HumanMessage(f"That answer cannot be used: {fault}. Answer again with the JSON only, in the form asked for."),
     )

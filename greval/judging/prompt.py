@@ -172,11 +172,11 @@ def _format_answer_rule(metric: JudgedMetric, *, many: bool, example: bool, reas
         "value": f"one of {metric.scale.allowed()}",
         FINDINGS: _format_findings_rule(metric),
     }
-    asked = [(name, note) for name, note in metric.notes.items() if not isinstance(note, ShareNote)]
+    written = [(name, note) for name, note in metric.notes.items() if not isinstance(note, ShareNote)]
     order = [
-        *(f"{name}: {_describe_note(note)}" for name, note in asked if note.when == "before"),
+        *(f"{name}: {_describe_note(note)}" for name, note in written if note.when == "before"),
         *(f"{name}: {parts[name]}" for name in list_verdict_parts(metric, reason)),
-        *(f"{name}: {_describe_note(note)}" for name, note in asked if note.when == "after"),
+        *(f"{name}: {_describe_note(note)}" for name, note in written if note.when == "after"),
     ]
     each = 'a list "judgements" with one entry for each item, holding its number as "item" and'
     start = f"Answer with JSON only{f': {each}' if many else ', holding'}"
@@ -195,8 +195,8 @@ def _describe_note(note: TextNote | ListNote) -> str:
     """Describe a note and the fields of its entries."""
     if isinstance(note, TextNote):
         return note.means
-    told = {name: " | ".join(words) if isinstance(words, tuple) else words for name, words in note.each.items()}
-    return f"{note.means}; a list of objects with {', '.join(f'{name} ({what})' for name, what in told.items())}"
+    fields = {name: " | ".join(words) if isinstance(words, tuple) else words for name, words in note.each.items()}
+    return f"{note.means}; a list of objects with {', '.join(f'{name} ({what})' for name, what in fields.items())}"
 
 
 def _format_answer_form(metric: JudgedMetric, *, many: bool, reason: ReasonPosition) -> str:

@@ -37,5 +37,5 @@ def describe_dangling(edges: Iterable[Edge], nodes: Collection[str]) -> list[str
 
 def format_names(names: Sequence[str]) -> str:
     """Format the first few names in quotes, and the number of the others."""
-    shown = ", ".join(repr(name[:60]) for name in names[:MAX_LISTED])
-    return f"{shown} and {len(names) - MAX_LISTED} more" if len(names) > MAX_LISTED else shown
+    text = ", ".join(repr(name[:60]) for name in names[:MAX_LISTED])
+    return f"{text} and {len(names) - MAX_LISTED} more" if len(names) > MAX_LISTED else text

@@ -139,8 +139,8 @@ def _describe_fault(detail: dict[str, object]) -> str:
         return f"{name}: is not known{did_you_mean(str(place[-1]), Endpoint.model_fields)}"
     text = str(detail["msg"])
     ours = text.removeprefix("Value error, ")
-    told = "is missing; add it" if kind == "missing" else ours if ours != text else f"{text[:1].lower()}{text[1:]}"
-    return f"{name}: {told}" if name else told
+    message = "is missing; add it" if kind == "missing" else ours if ours != text else f"{text[:1].lower()}{text[1:]}"
+    return f"{name}: {message}" if name else message
 
 
 def _check_text(text: str) -> str:

@@ -144,5 +144,5 @@ def _build_inventory(rows: Iterator[Record], path: Path) -> Inventory:
     if not (documents or chunks or nodes or edges):
         raise DataError(f"{path}: holds no rows; a row is a document, a chunk, a node or an edge")
     notes = tuple(describe_dangling(edges, nodes)) if nodes else ()
-    told = documents | {*chunks.values()} - {""}
-    return Inventory(frozenset(told), chunks, nodes, edges, aliases, notes)
+    names = documents | {*chunks.values()} - {""}
+    return Inventory(frozenset(names), chunks, nodes, edges, aliases, notes)

@@ -209,11 +209,13 @@ class CallCounter(BaseCallbackHandler):
         """The usage so far; None if no model call was seen, because then the usage is unknown."""
         if not self._calls:
             return None
-        told = [one for one in self._token_counts if one is not None]
-        if not told or len(told) < len(self._token_counts):
+        known = [one for one in self._token_counts if one is not None]
+        if not known or len(known) < len(self._token_counts):
             return Effort(llm_calls=self._calls)
         return Effort(
-            llm_calls=self._calls, prompt_tokens=sum(one[0] for one in told), output_tokens=sum(one[1] for one in told)
+            llm_calls=self._calls,
+            prompt_tokens=sum(one[0] for one in known),
+            output_tokens=sum(one[1] for one in known),
         )
 
     def on_chat_model_start(self, *_: Any, **__: Any) -> None:  # noqa: ANN401 - LangChain's signature
@@ -241,7 +243,7 @@ def _read_tokens(response: LLMResult) -> tuple[int, int] | None:
             usage = getattr(getattr(generation, "message", None), "usage_metadata", None)
             if usage:
                 return int(usage["input_tokens"]), int(usage["output_tokens"])
-    told = (response.llm_output or {}).get("token_usage") or {}
-    if isinstance(told, dict) and "prompt_tokens" in told and "completion_tokens" in told:
-        return int(told["prompt_tokens"]), int(told["completion_tokens"])
+    token_usage = (response.llm_output or {}).get("token_usage") or {}
+    if isinstance(token_usage, dict) and "prompt_tokens" in token_usage and "completion_tokens" in token_usage:
+        return int(token_usage["prompt_tokens"]), int(token_usage["completion_tokens"])
     return None

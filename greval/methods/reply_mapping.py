@@ -210,10 +210,10 @@ def _read_item(name: str, item: object, paths: Mapping[str, JsonPath]) -> object
         values = {part: item[part] for part in ITEM_FIELDS[name] if part in item}
     else:
         return item
-    told = {
+    fields = {
         part: _as_text(value) if part in TEXT_FIELDS else value for part, value in values.items() if value is not None
     }
-    return [told.get(part) for part in EDGE_FIELDS] if name == EDGES_FIELD else told
+    return [fields.get(part) for part in EDGE_FIELDS] if name == EDGES_FIELD else fields
 
 
 def _read_plain(name: str, value: object) -> object:

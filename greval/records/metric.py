@@ -391,14 +391,14 @@ def _find_example_misfits(metric: JudgedMetric, example: Example) -> Iterator[st
     except OffScaleError as error:
         yield f"value: {error}"
     for need in metric.needs:
-        shown = need in PROMPT_FIELDS or need.startswith(TAG)
-        if shown and read_need(example.case, need) is None:
+        is_shown = need in PROMPT_FIELDS or need.startswith(TAG)
+        if is_shown and read_need(example.case, need) is None:
             yield f"case: {need} is missing"
     if metric.over and len(getattr(example.case, metric.over) or ()) != 1:
         yield f"case: give one of the {metric.over}, the one that is judged"
-    asked = {name for name, note in metric.notes.items() if not isinstance(note, ShareNote)}
-    if asked != set(example.notes):
-        yield f"notes: give those that are asked for: {', '.join(sorted(asked)) or 'none'}"
+    written = {name for name, note in metric.notes.items() if not isinstance(note, ShareNote)}
+    if written != set(example.notes):
+        yield f"notes: give those that are asked for: {', '.join(sorted(written)) or 'none'}"
     steps = len(metric.steps)
     if len(example.findings) != steps and (metric.reason_depth == "steps" or example.findings):
         yield f"findings: give one for each of the {steps} steps, got {len(example.findings)}"

@@ -33,8 +33,8 @@ def _check_name(text: str) -> str:
     name = _normalise_nfc(text, MAX_NAME)
     wrong = sorted({c for c in name if unicodedata.category(c)[0] not in "LMN" and c not in _NAME_MARKS})
     if wrong:
-        shown = " ".join(repr(c) for c in wrong)
-        raise ValueError(f"may hold letters and digits of any script and - . @ _ only, got {shown}")
+        characters = " ".join(repr(c) for c in wrong)
+        raise ValueError(f"may hold letters and digits of any script and - . @ _ only, got {characters}")
     if name[0] != "_" and unicodedata.category(name[0])[0] not in "LN":
         raise ValueError("must start with a letter, a digit or _")
     if len(name.encode()) > MAX_NAME_BYTES:

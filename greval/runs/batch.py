@@ -154,26 +154,26 @@ async def collect(out: str | Path, **options: Unpack[EvaluateOptions]) -> Run:
 async def _submit_requests(plan: BatchPlan, out: Path) -> SubmittedBatch:
     """Write the requests to a file, submit them, and store the batch id as soon as it is known."""
     folder = out / BATCH_FOLDER
-    asked: set[str] = set()
+    submitted: set[str] = set()
     with (folder / REQUESTS_FILE).open("w", encoding="utf-8") as file:
 
         async def queue_request(
             key: str, line: Connection, question: AnswerFormat, messages: list[BaseMessage]
         ) -> NoReturn:
-            if key not in asked:
-                asked.add(key)
+            if key not in submitted:
+                submitted.add(key)
                 model = cast("ChatOpenAI", line.model)
                 file.write(format_batch_request(key, model, messages, build_schema_arguments(model, question)) + "\n")
             raise StoppedError(QUEUED)
 
         await _evaluate(plan, folder, out, queue_request, {})
-    if not asked:
+    if not submitted:
         return SubmittedBatch(batch=None, requests=0)
     with (folder / REQUESTS_FILE).open(encoding="utf-8") as lines:
         files = await _open_batch_files(plan)
         batch = await files.submit(line.rstrip("\n") for line in lines)
     _write_plan(folder, plan.model_copy(update={"sent": (*plan.sent, batch)}))
-    return SubmittedBatch(batch=batch, requests=len(asked))
+    return SubmittedBatch(batch=batch, requests=len(submitted))
 
 
 def _write_cases(cases: CaseRecords, path: Path) -> list[str]:

@@ -98,7 +98,7 @@ def _merge_metadata(target: Store, stores: Sequence[Store]) -> None:
     for store in stores:
         rows = store.fact("unread")
         unread |= dict.fromkeys(map(str, rows if isinstance(rows, list) else []))
-        told = store.fact("unread_count")
-        count = max(count, told if isinstance(told, int) else 0)  # each shard reads all rows
+        counts = store.fact("unread_count")
+        count = max(count, counts if isinstance(counts, int) else 0)  # each shard reads all rows
     target.put_fact("unread", [*unread][:MAX_LISTED_ROWS])
     target.put_fact("unread_count", max(count, len(unread)))

@@ -135,8 +135,8 @@ def _summarise_metric(
             if found := [share for share in shares if share is not None]:
                 tallies.add(name, group, _format_outline(found), NO_COST)
         for judgement in result.judgements:
-            told = find_contradictions(metric, judgement.value, judgement.notes, judgement.votes)
-            wrong.update(_ShareKey(metric.name, name, group) for name in told)
+            contradictions = find_contradictions(metric, judgement.value, judgement.notes, judgement.votes)
+            wrong.update(_ShareKey(metric.name, name, group) for name in contradictions)
     summaries = {(one.metric, one.group): one for one in tallies.build_summaries()}
     order = {name: place for place, name in enumerate(names)}
     for key in sorted(empty, key=lambda key: (order[key.note], key.group)):

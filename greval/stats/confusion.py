@@ -98,14 +98,16 @@ def compute_resampled_figures(tables: Floats, *, ordered: bool) -> dict[str, Flo
     The shape of `tables` is (resamples, size, size), that of each figure (resamples,). `ordered` adds weighted kappas.
     """
     size = tables.shape[-1]
-    true, said, right = tables.sum(axis=2), tables.sum(axis=1), np.einsum("bkk->bk", tables)
+    true, judged, right = tables.sum(axis=2), tables.sum(axis=1), np.einsum("bkk->bk", tables)
     total = true.sum(axis=1)
     apart = np.abs(np.subtract.outer(np.arange(size), np.arange(size))).astype(float)
     found = {"accuracy": _divide(right.sum(axis=1), total), "kappa": _compute_kappa(tables, (apart > 0).astype(float))}
     if ordered:
         found |= {"kappa linear": _compute_kappa(tables, apart), "kappa quadratic": _compute_kappa(tables, apart**2)}
     found["ac1"] = gwet_ac1(tables)
-    each = dict(zip(PARTS, (_divide(right, said), _divide(right, true), _divide(2 * right, true + said)), strict=True))
+    each = dict(
+        zip(PARTS, (_divide(right, judged), _divide(right, true), _divide(2 * right, true + judged)), strict=True)
+    )
     for part, scores in each.items():
         found[f"macro {part}"] = _average_defined(scores, np.ones_like(scores))
         found[f"weighted {part}"] = _average_defined(scores, true)
@@ -166,7 +168,7 @@ def _average_defined(scores: Floats, weights: Floats) -> Floats:
 def _build_basis(choices: Choices) -> Callable[[str], ValueBasis]:
     """Return a function that returns the number of choices of a figure and why it may be undefined."""
     true = np.bincount(choices.truth, minlength=choices.size)
-    said = np.bincount(choices.given, minlength=choices.size)
+    judged = np.bincount(choices.given, minlength=choices.size)
     n = len(choices.truth)
 
     def describe_basis(name: str) -> ValueBasis:
@@ -177,7 +179,7 @@ def _build_basis(choices: Choices) -> Callable[[str], ValueBasis]:
         at = int(place)
         match part:
             case "precision":
-                return ValueBasis(n=int(said[at]), why="the judge never chose it", share=True)
+                return ValueBasis(n=int(judged[at]), why="the judge never chose it", share=True)
             case "recall":
                 return ValueBasis(n=int(true[at]), why="people never chose it", share=True)
             case _:

@@ -59,8 +59,8 @@ class EvidencePath:
             return frozenset()
         of_edges = {name for edge in self.walk.traversed_edges for name in self.find_sources(edge) or ()}
         of_nodes = {name for node in self.visited_nodes for name in self.holdings.nodes.get(node, ())}
-        told = frozenset() if self._has_nodes_only else self.holdings.told_by_edges
-        return frozenset(of_edges | (of_nodes - told))
+        named_by_edges = frozenset() if self._has_nodes_only else self.holdings.told_by_edges
+        return frozenset(of_edges | (of_nodes - named_by_edges))
 
     @cached_property
     def _has_nodes_only(self) -> bool:
@@ -176,8 +176,8 @@ class EntryNodes:
     def iterate_evidence(self) -> Iterator[Evidence]:
         """Yield each start node that the gold names, with the step at which it was lost."""
         for name in self.named if self._trail.walk is not None else ():
-            lost, told = self._trace_start(name)
-            yield Evidence(kind="start node", name=name, lost=lost, told=told)
+            lost, reason = self._trace_start(name)
+            yield Evidence(kind="start node", name=name, lost=lost, told=reason)
 
     def _trace_start(self, name: str) -> tuple[Cause | None, str]:
         """Find the step at which a start node was lost, with the nodes at which the traversal began."""

@@ -38,8 +38,8 @@ def _trace_document(name: str, trail: EvidencePath, entry: EntryNodes) -> Eviden
     if entry.is_missed_by_all:
         return Evidence(kind="document", name=name, lost="entry not found", told="no chunk of it is in the context")
     walked = trail.walk is not None and trail.holdings
-    told = f"no chunk of it is in the context{', and no walked node or edge comes from it' if walked else ''}"
-    return Evidence(kind="document", name=name, lost="not reached", told=told)
+    reason = f"no chunk of it is in the context{', and no walked node or edge comes from it' if walked else ''}"
+    return Evidence(kind="document", name=name, lost="not reached", told=reason)
 
 
 def _describe_document_in_context(name: str, trail: EvidencePath) -> str | None:
@@ -104,8 +104,8 @@ def _trace_node(name: str, trail: EvidencePath, entry: EntryNodes) -> Evidence:
     if how := _describe_node_in_context(name, trail):
         return Evidence(kind="node", name=name, told=how)
     if trail.has_visited(name):
-        told = "the walk visited it, and it is in no triple and no chunk"
-        return Evidence(kind="node", name=name, lost="dropped", told=told)
+        reason = "the walk visited it, and it is in no triple and no chunk"
+        return Evidence(kind="node", name=name, lost="dropped", told=reason)
     held = trail.holdings.nodes if trail.holdings else {}
     if held and held.keys().isdisjoint(trail.names.find_names(name)):
         return Evidence(kind="node", name=name, lost="not in the index", told="the index has no such node")
@@ -127,5 +127,5 @@ def _describe_unreached(names: tuple[str, ...], trail: EvidencePath, entry: Entr
     if trail.walk is None:
         return {"lost": "not reached", "told": "it is in no triple and no chunk"}
     lost = entry.find_loss(names)
-    told = "the walk did not come to it" if lost == "not reached" else "the walk did not begin where it leads to it"
-    return {"lost": lost, "told": told}
+    reason = "the walk did not come to it" if lost == "not reached" else "the walk did not begin where it leads to it"
+    return {"lost": lost, "told": reason}

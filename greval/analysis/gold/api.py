@@ -72,10 +72,10 @@ class _GoldChecker:
 
     def _check_repeated_question(self, sample: Sample) -> Iterator[RuleMessage]:
         """Report a question that another sample asks too."""
-        asked = normalise_name(sample.question)
-        if not asked:
+        question = normalise_name(sample.question)
+        if not question:
             return
-        other = self._asked.setdefault(asked, sample.id)
+        other = self._asked.setdefault(question, sample.id)
         if other != sample.id:
             yield "remark", f"question: {other} asks the same; a question that counts twice narrows intervals wrongly"
 

@@ -78,8 +78,8 @@ class IndexLookup:
 def _list_documents(inventory: Inventory) -> frozenset[str]:
     """Return the names that gold may use for documents: their ids and those of their chunks."""
     named = {*inventory.documents, *inventory.chunks, *inventory.chunks.values()} - {""}
-    told = (inventory.nodes, inventory.edges)
-    return frozenset(named or (name for known in told for documents in known.values() for name in documents))
+    tables = (inventory.nodes, inventory.edges)
+    return frozenset(named or (name for known in tables for documents in known.values() for name in documents))
 
 
 class NodeNames:

@@ -122,11 +122,11 @@ def _check_edge_ends(gold: Gold, loose: Collection[str]) -> Iterator[RuleMessage
     if not gold.expected_nodes or not unknown:
         return
     whole = any({source, target} <= {*unknown} for source, _, target in edges)
-    told = f"gold.expected_edges: {format_names(unknown)} not among expected_nodes"
+    message = f"gold.expected_edges: {format_names(unknown)} not among expected_nodes"
     if gold.start_nodes or whole or loose:
-        yield "fault", f"{told}; add it there, or mend the name"
+        yield "fault", f"{message}; add it there, or mend the name"
     else:
-        yield "remark", f"{told}; if the walk begins there name it in start_nodes, else add it or mend it"
+        yield "remark", f"{message}; if the walk begins there name it in start_nodes, else add it or mend it"
 
 
 def _is_missing(among: Iterable[str], wanted: frozenset[str]) -> bool:

@@ -121,10 +121,10 @@ def hold_lock(path: Path, on_wait: Callable[[], None]) -> Iterator[None]:
     lock a file of that name.
     """
     with path.open("ab") as file:
-        told = False
+        announced = False
         while not try_lock(file.fileno()):
-            if not told:
+            if not announced:
                 on_wait()
-                told = True
+                announced = True
             time.sleep(_POLL_SECONDS)
         yield

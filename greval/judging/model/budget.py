@@ -200,8 +200,8 @@ class RunGuard:
         if failure and self._row["refused"] >= (MAX_REFUSALS_IN_A_ROW if self.answers else 1):
             self.stop(f"the judge refuses the key: {failure.message}; {self.hint}", fatal=True, kind=failure.kind)
         elif failure and self._is_hopeless():
-            told = f"the last with: {failure.message}; {format_failure_hint(failure.kind, self.model)}"
-            self.stop(f"{self._row.total()} calls in a row failed, {told}", fatal=True, kind=failure.kind)
+            last = f"the last with: {failure.message}; {format_failure_hint(failure.kind, self.model)}"
+            self.stop(f"{self._row.total()} calls in a row failed, {last}", fatal=True, kind=failure.kind)
 
     def record_answer(self, metric: str, failure: Failure | None) -> None:
         """Record whether an answer was read as a verdict of a metric, and stop the run if too many were not.
@@ -267,9 +267,9 @@ def format_cap_reason(
 
 def _format_answer_excerpt(failure: Failure) -> str:
     """Format the start of an answer on one line, without keys or control characters, and its error."""
-    said = " ".join(redact_secrets(failure.raw or "").split())
-    shown = f"{said[:MAX_EXCERPT_CHARS]}..." if len(said) > MAX_EXCERPT_CHARS else said
-    return f"which began {shown!r} ({failure.message})" if shown else f"which was empty ({failure.message})"
+    answer = " ".join(redact_secrets(failure.raw or "").split())
+    excerpt = f"{answer[:MAX_EXCERPT_CHARS]}..." if len(answer) > MAX_EXCERPT_CHARS else answer
+    return f"which began {excerpt!r} ({failure.message})" if excerpt else f"which was empty ({failure.message})"
 
 
 def _add_costs(left: float | None, right: float | None) -> float | None:

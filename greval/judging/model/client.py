@@ -250,18 +250,18 @@ class JudgeClient:
 
     def _compute_key(self, question: AnswerFormat, messages: list[BaseMessage], repeat: int) -> str:
         """Compute the cache key of a request from everything that affects the reply."""
-        said = (f"{message.type}\n{message.text}" for message in messages)
-        return compute_reply_key((question.form, json.dumps(self.identity, sort_keys=True), str(repeat), *said))
+        texts = (f"{message.type}\n{message.text}" for message in messages)
+        return compute_reply_key((question.form, json.dumps(self.identity, sort_keys=True), str(repeat), *texts))
 
 
 def read_reply(message: AIMessage) -> Reply:
     """Read a model's message: its text, its usage, and whether it is complete."""
-    told = message.usage_metadata
+    token_usage = message.usage_metadata
     usage = Usage(
         calls=1,
-        input_tokens=told["input_tokens"] if told else None,
-        output_tokens=told["output_tokens"] if told else None,
-        cached_tokens=(told.get("input_token_details") or {}).get("cache_read") if told else None,
+        input_tokens=token_usage["input_tokens"] if token_usage else None,
+        output_tokens=token_usage["output_tokens"] if token_usage else None,
+        cached_tokens=(token_usage.get("input_token_details") or {}).get("cache_read") if token_usage else None,
     )
     probabilities = (message.response_metadata.get("logprobs") or {}).get("content") or ()
     return Reply(_extract_text(message), usage, find_finish_failure(message), probabilities)

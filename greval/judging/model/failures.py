@@ -160,9 +160,9 @@ _SECRETS = re.compile(r"sk-[\w*-]{6,}|(?<=Bearer )\S+")
 def classify_error(error: BaseException, secrets: Iterable[str] = ()) -> Failure:
     """Classify an exception of a model call as a failure, with keys and the given secrets redacted."""
     causes = [*_iterate_causes(error)]
-    told = ((kind, cause) for cause in causes if (kind := _classify_by_response(cause)))
+    by_response = ((kind, cause) for cause in causes if (kind := _classify_by_response(cause)))
     named = ((kind, cause) for cause in reversed(causes) if (kind := _classify_by_class_name(cause)))
-    kind, telling = next(chain(told, named), ("error", error))
+    kind, telling = next(chain(by_response, named), ("error", error))
     message = f"{type(telling).__name__}: {telling}" if str(telling) else type(telling).__name__
     return Failure(kind=kind, message=redact_secrets(message, secrets)[:MAX_MESSAGE_CHARS])
 
@@ -174,9 +174,14 @@ def find_finish_failure(message: AIMessage) -> Failure | None:
     )
     if refusal:
         return Failure(kind="refusal", message=FINISH_MESSAGES["refusal"], raw=replace_lone_surrogates(str(refusal)))
-    told = message.response_metadata
-    details = told.get("incomplete_details") or {}
-    ends = (told.get("finish_reason"), told.get("stop_reason"), told.get("done_reason"), details.get("reason"))
+    metadata = message.response_metadata
+    details = metadata.get("incomplete_details") or {}
+    ends = (
+        metadata.get("finish_reason"),
+        metadata.get("stop_reason"),
+        metadata.get("done_reason"),
+        details.get("reason"),
+    )
     kind = next((KIND_BY_FINISH_REASON[str(end)] for end in ends if str(end) in KIND_BY_FINISH_REASON), None)
     return (
         Failure(kind=kind, message=FINISH_MESSAGES[kind], raw=replace_lone_surrogates(message.text)) if kind else None
@@ -255,10 +260,10 @@ class FailureLog:
 
     def __call__(self, messages: list[BaseMessage], reply: Reply, failures: Sequence[Failure]) -> None:
         """Append a failed call to the file."""
-        told = {
+        entry = {
             "asked": [{"role": message.type, "text": message.text} for message in messages],
             "answered": reply.text or None,
             "failures": [failure.model_dump(mode="json") for failure in failures],
         }
         with self.path.open("a", encoding="utf-8") as file:
-            file.write(redact_secrets(json.dumps(told, ensure_ascii=False)) + "\n")
+            file.write(redact_secrets(json.dumps(entry, ensure_ascii=False)) + "\n")

@@ -116,12 +116,12 @@ def parse_batch_answer(line: str, model: ChatOpenAI) -> tuple[str, AIMessage | F
     Raises:
         DataError: If the line is not a line of a batch.
     """
-    told = _parse_line(line)
-    custom_id, response = str(told["custom_id"]), cast("dict[str, Any]", told.get("response") or {})
+    fields = _parse_line(line)
+    custom_id, response = str(fields["custom_id"]), cast("dict[str, Any]", fields.get("response") or {})
     body = response.get("body")
     try:
-        if told.get("error") or response.get("status_code") != HTTP_OK:
-            raise _build_request_error(told.get("error") or body, response.get("status_code"))  # noqa: TRY301 - one way out
+        if fields.get("error") or response.get("status_code") != HTTP_OK:
+            raise _build_request_error(fields.get("error") or body, response.get("status_code"))  # noqa: TRY301 - one way out
         return custom_id, read_completion(body, model)
     except Exception as error:  # noqa: BLE001 - LangChain raises various errors on an invalid body
         failure = classify_error(error, list_secrets(model))
@@ -132,23 +132,23 @@ def parse_batch_answer(line: str, model: ChatOpenAI) -> tuple[str, AIMessage | F
 def _parse_line(line: str) -> dict[str, JsonValue]:
     """Parse a line into its JSON object, and check its keys."""
     try:
-        told = json.loads(line)
+        fields = json.loads(line)
     except ValueError:
-        told = None
+        fields = None
     if (
-        isinstance(told, dict)
-        and isinstance(told.get("custom_id"), str)
-        and isinstance(told.get("response") or {}, dict)
+        isinstance(fields, dict)
+        and isinstance(fields.get("custom_id"), str)
+        and isinstance(fields.get("response") or {}, dict)
     ):
-        return told
+        return fields
     raise DataError(
         f"no line of a batch, which is JSON with custom_id and response: {line[:80]!r}; fetch the file again"
     )
 
 
-def _build_request_error(told: JsonValue, status: int | None) -> BatchRequestError:
+def _build_request_error(detail: JsonValue, status: int | None) -> BatchRequestError:
     """Build the error of a failed line, from its `error` field or from the error in the response body."""
-    inner = told.get("error", told) if isinstance(told, dict) else told
+    inner = detail.get("error", detail) if isinstance(detail, dict) else detail
     fault = inner if isinstance(inner, dict) else {"message": str(inner) if inner else "no answer was given"}
     code = fault.get("code")
     return BatchRequestError(str(fault.get("message") or code), None if code is None else str(code), status)
@@ -285,6 +285,6 @@ def _split_into_files(lines: Iterable[str], max_requests: int, max_bytes: int) -
 
 def _read_state(batch: Batch) -> BatchState:
     faults = (batch.errors.data or []) if batch.errors else []
-    told = (f"line {fault.line}: {fault.message}" if fault.line else fault.message or "" for fault in faults)
+    messages = (f"line {fault.line}: {fault.message}" if fault.line else fault.message or "" for fault in faults)
     counts = batch.request_counts.model_dump(include={"total", "completed", "failed"}) if batch.request_counts else {}
-    return BatchState(status=batch.status, message="; ".join(told), **counts)
+    return BatchState(status=batch.status, message="; ".join(messages), **counts)

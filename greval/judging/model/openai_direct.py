@@ -51,9 +51,9 @@ async def ask(model: ChatOpenAI, messages: Sequence[BaseMessage], extra: Mapping
     choices = answer.get("choices") if isinstance(answer, dict) else None
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
         raise TypeError(f"Unexpected response type: no chat completion but {str(answer)[:200]!r}")
-    said = choices[0].get("message")
-    if isinstance(said, dict) and isinstance(said.get("content") or "", str) and not said.get("tool_calls"):
-        return _read_text_message(answer, choices[0], said)
+    message = choices[0].get("message")
+    if isinstance(message, dict) and isinstance(message.get("content") or "", str) and not message.get("tool_calls"):
+        return _read_text_message(answer, choices[0], message)
     return read_completion(answer, model)
 
 
@@ -64,16 +64,16 @@ def read_completion(body: object, model: ChatOpenAI) -> AIMessage:
     completion: Any = ChatCompletion.construct(**body) if isinstance(body, dict) else body
     result = model._create_chat_result(completion)  # noqa: SLF001 - LangChain has no public way
     message: Any = result.generations[0].message
-    told = result.llm_output, result.generations[0].generation_info, message.response_metadata
-    message.response_metadata = {name: value for part in told for name, value in (part or {}).items()}
+    sources = result.llm_output, result.generations[0].generation_info, message.response_metadata
+    message.response_metadata = {name: value for part in sources for name, value in (part or {}).items()}
     return cast("AIMessage", message)
 
 
-def _read_text_message(body: Mapping[str, Any], choice: Mapping[str, Any], said: Mapping[str, Any]) -> AIMessage:
+def _read_text_message(body: Mapping[str, Any], choice: Mapping[str, Any], message: Mapping[str, Any]) -> AIMessage:
     """Read a text message: its content, usage, finish reason and log-probabilities."""
     return AIMessage(
-        content=said.get("content") or "",
-        additional_kwargs={"refusal": said["refusal"]} if said.get("refusal") else {},
+        content=message.get("content") or "",
+        additional_kwargs={"refusal": message["refusal"]} if message.get("refusal") else {},
         response_metadata={"finish_reason": choice.get("finish_reason"), "logprobs": choice.get("logprobs")},
         usage_metadata=_read_usage(body.get("usage")),
     )

@@ -152,8 +152,8 @@ def _locate_error(detail: ErrorDetails, source: YamlSource) -> tuple[int, str]:
     if detail["type"] == "value_error":
         return line, _format_error(place, str(detail["ctx"]["error"]))
     got = repr(detail["input"])
-    shown = got if len(got) <= MAX_SHOWN_CHARS else f"{got[:MAX_SHOWN_CHARS]}..."
-    return line, _format_error(place, f"{detail['msg'][0].lower()}{detail['msg'][1:]}, got {shown}")
+    excerpt = got if len(got) <= MAX_SHOWN_CHARS else f"{got[:MAX_SHOWN_CHARS]}..."
+    return line, _format_error(place, f"{detail['msg'][0].lower()}{detail['msg'][1:]}, got {excerpt}")
 
 
 def _format_error(place: tuple[str | int, ...], text: str) -> str:

@@ -48,9 +48,9 @@ class Reply:
 
         A reply that was paid for in this run and is in no result yet keeps its usage. Any other is a free cache hit.
         """
-        told = json.loads(dumped)
-        usage = Usage(**told["usage"]) if paid else Usage(hits=1)
-        return Reply(told["text"], usage, tokens=told["tokens"], key=key, known=True)
+        fields = json.loads(dumped)
+        usage = Usage(**fields["usage"]) if paid else Usage(hits=1)
+        return Reply(fields["text"], usage, tokens=fields["tokens"], key=key, known=True)
 
 
 CACHE_FILE = "replies.sqlite"

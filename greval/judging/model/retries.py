@@ -53,5 +53,5 @@ def _is_transient(reply: Reply) -> bool:
 def _compute_pause(state: RetryCallState) -> float:
     """Compute the seconds to wait: those that the provider asked for, plus the backoff."""
     reply: Reply | None = state.outcome.result() if state.outcome else None
-    asked = reply.pause if reply and reply.pause else 0.0
-    return min(asked, MAX_PAUSE_SECONDS) + _BACKOFF(state)
+    requested = reply.pause if reply and reply.pause else 0.0
+    return min(requested, MAX_PAUSE_SECONDS) + _BACKOFF(state)

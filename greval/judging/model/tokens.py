@@ -124,8 +124,8 @@ def _find_server_tokenizer(model: BaseChatModel) -> Callable[[str], int] | None:
     address = str(base.join("../tokenize" if base.path.rstrip("/").endswith("/v1") else "tokenize"))
 
     def count_on_server(text: str, seconds: float = SERVER_TIMEOUT) -> int:
-        asked = client.with_options(timeout=seconds, max_retries=0)
-        answer = asked.post(address, body={"content": text}, cast_to=object)
+        limited = client.with_options(timeout=seconds, max_retries=0)
+        answer = limited.post(address, body={"content": text}, cast_to=object)
         return len(answer["tokens"])
 
     try:

@@ -188,11 +188,11 @@ async def collect_async(  # noqa: PLR0913 - its options
         raise MethodError("no method is given, or one without a name; give at least one, such as {'walk': walk}")
     if concurrency < 1:
         raise MethodError(f"concurrency: must be 1 or more, got {concurrency}")
-    asked = {name: as_method(method, name) for name, method in methods.items()}
+    by_name = {name: as_method(method, name) for name, method in methods.items()}
     count = len(samples) if total is None and isinstance(samples, Sized) else total
-    progress = CollectProgress(planned=None if count is None else count * len(asked))
+    progress = CollectProgress(planned=None if count is None else count * len(by_name))
     with ResponseFile.open(Path(out)) as file:
-        work = ResponseCollector(file, asked, progress, timeout, retry_failed, stop, on_progress, debug)
+        work = ResponseCollector(file, by_name, progress, timeout, retry_failed, stop, on_progress, debug)
         source = work.iterate_pairs(reading)
         async with _flush_periodically(file):
             await run_workers(work.run_worker(source) for _ in range(concurrency))
@@ -282,11 +282,11 @@ class ResponseCollector:
         case = read_case(given)
         sample = Sample.model_validate(get_sample_fields(case))
         dump_case(case)
-        asked = hash_sample(sample.model_copy(update={"tags": {}}))
+        digest = hash_sample(sample.model_copy(update={"tags": {}}))
         if sample.id not in self._seen:
-            self._seen[sample.id] = _SampleHashes(hash_sample(sample), asked)
+            self._seen[sample.id] = _SampleHashes(hash_sample(sample), digest)
             return sample
-        if self._seen[sample.id].asked != asked:
+        if self._seen[sample.id].asked != digest:
             raise DataError(f"id: {sample.id!r} is that of another question or other gold; give each its own")
         return None  # a row of another method, whose tags may describe its response
 

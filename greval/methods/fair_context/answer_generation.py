@@ -85,11 +85,11 @@ def generate_answers(
         given = _restrict_context(found, sample, context, aggregate)
         retrieved = read_clock()
         text, usage = await _generate_answer(client, sample, given)
-        asked = read_clock()
+        begin = read_clock()
         spent = found.usage or Effort()
         before = retrieved - start if spent.latency is None else spent.latency
         after = Effort(
-            latency=before + asked - retrieved,
+            latency=before + begin - retrieved,
             llm_calls=_add_known(spent.llm_calls, usage.calls),
             prompt_tokens=_add_known(spent.prompt_tokens, usage.input_tokens),
             output_tokens=_add_known(spent.output_tokens, usage.output_tokens),
@@ -120,8 +120,8 @@ def _restrict_context(found: Response, sample: Sample, context: ContextMode, agg
 
 async def _generate_answer(client: JudgeClient, sample: Sample, given: Response) -> tuple[str, Usage]:
     """Ask the model for the answer, and return it with the usage; raise if the call fails or the answer is empty."""
-    shown = Case(question=sample.question, chunks=given.chunks, triples=given.triples, aggregates=given.aggregates)
-    case = "\n".join((format_need("question", shown), format_need("context", shown), "Answer the question."))
+    input_case = Case(question=sample.question, chunks=given.chunks, triples=given.triples, aggregates=given.aggregates)
+    case = "\n".join((format_need("question", input_case), format_need("context", input_case), "Answer the question."))
     reply: Reply = await client.ask(ANSWER_FORMAT, [SystemMessage(SYSTEM), HumanMessage(case)], {})
     if reply.failure:
         raise MethodError(f"the answering model {client.label}: {reply.failure.kind}: {reply.failure.message}")

@@ -160,8 +160,8 @@ def _report_case_differences(seen: dict[str, _MethodTally]) -> Iterator[str]:
     """Report that the methods did not answer the same cases, because then their means are not comparable."""
     common = set.intersection(*(of.ids for of in seen.values())) if seen else set()
     if any(of.ids != common for of in seen.values()):
-        told = ", ".join(f"{_format_method_name(method)} {len(of.ids)}" for method, of in seen.items())
-        yield f"the methods did not answer the same questions ({told}, all of them {len(common)}): compare these only"
+        counts = ", ".join(f"{_format_method_name(method)} {len(of.ids)}" for method, of in seen.items())
+        yield f"the methods did not answer the same questions ({counts}, all of them {len(common)}): compare these only"
 
 
 def _report_kind_differences(given: Sequence[MethodContext]) -> Iterator[str]:
@@ -171,12 +171,12 @@ def _report_kind_differences(given: Sequence[MethodContext]) -> Iterator[str]:
         portions = [count / one.cases for one, count in shares]
         if portions and max(portions) - min(portions) > MAX_SHARE_DIFFERENCE:
             shares.sort(key=lambda share: -share[1] / share[0].cases)
-            told = [
+            counts = [
                 f"{_format_method_name(one.method)} in {f'{count} of {one.cases}' if count else 'none'}"
                 for one, count in shares
             ]
             first, count = shares[0]
-            rest = ", ".join(told[1:])
+            rest = ", ".join(counts[1:])
             yield (
                 f"{_format_method_name(first.method)} got {kind} in {count} of {first.cases} cases, {rest}: "
                 "differences of answers may come from these"

@@ -59,8 +59,8 @@ def counts_by(
         documents = {chunk.doc_id or chunk.id: None for chunk in chunks}
         found = [known[document] for document in documents if document in known]
         wanted = groups if groups is not None else _list_groupings(fact for facts_of in found for fact in facts_of)
-        told = (_format_counts(group, found, len(documents), most) for group in wanted)
-        return tuple(text for text in told if text)
+        lines = (_format_counts(group, found, len(documents), most) for group in wanted)
+        return tuple(text for text in lines if text)
 
     return aggregate
 

@@ -112,8 +112,8 @@ def _read_chunks(place: TableFolder, names: Mapping[str, str], notes: list[str])
     documents = {row["id"]: list_document_ids(row) for row in rows}
     if several := [unit for unit, found in documents.items() if len(found) > 1]:
         notes.append(f"{len(several)} text units come from several documents; the first of them is counted")
-    told = {name for found in documents.values() for name in found}
-    if unknown := sorted(told - {*names}) if names else []:
+    named = {name for found in documents.values() for name in found}
+    if unknown := sorted(named - {*names}) if names else []:
         table = place.table_path("documents").name
         notes.append(f"text units name documents that {table} does not have: {format_names(unknown)}")
     return {unit: names.get(found[0], found[0]) if found else "" for unit, found in documents.items()}

@@ -99,7 +99,7 @@ def build_response(
         for part in (*TABLE_OF_PART, "reports")
     }
     units = _drop_duplicates(_build_unit_chunks(parts["sources"], ids, ranking or {}))
-    told = _drop_duplicates(_build_report_chunks(parts["reports"], ids))
+    report_chunks = _drop_duplicates(_build_report_chunks(parts["reports"], ids))
     triples = _drop_duplicates(
         (
             *_build_relationship_triples(parts, ids),
@@ -109,9 +109,9 @@ def build_response(
     )
     return Response(
         answer=answer,
-        chunks=units + told if reports == "chunks" else units,
+        chunks=units + report_chunks if reports == "chunks" else units,
         triples=triples,
-        aggregates=tuple(report.text for report in told) if reports == "aggregates" else None,
+        aggregates=tuple(report.text for report in report_chunks) if reports == "aggregates" else None,
         traversal=_build_traversal(parts) if parts["entities"] else None,
         usage=usage,
     )

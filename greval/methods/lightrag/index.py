@@ -87,25 +87,25 @@ def _read_store(path: Path) -> dict[str, Any]:
 
 def _read_document_names(stores: Mapping[str, Mapping[str, Any]], document: DocumentName) -> dict[str, str]:
     """Return the name of each document by its id; an unknown path is replaced by the id."""
-    told = {**stores["full_docs"], **stores["doc_status"]}
-    return {doc: (document == "path" and find_file_path(row)) or doc for doc, row in told.items()}
+    rows = {**stores["full_docs"], **stores["doc_status"]}
+    return {doc: (document == "path" and find_file_path(row)) or doc for doc, row in rows.items()}
 
 
 def _read_chunks(stores: Mapping[str, Mapping[str, Any]], names: Mapping[str, str]) -> dict[str, str]:
-    told = {chunk: doc for doc, row in stores["doc_status"].items() for chunk in row.get("chunks_list") or ()}
-    told |= {chunk: row.get("full_doc_id") or "" for chunk, row in stores["text_chunks"].items()}
-    return {chunk: names.get(doc, doc) for chunk, doc in told.items()}
+    documents = {chunk: doc for doc, row in stores["doc_status"].items() for chunk in row.get("chunks_list") or ()}
+    documents |= {chunk: row.get("full_doc_id") or "" for chunk, row in stores["text_chunks"].items()}
+    return {chunk: names.get(doc, doc) for chunk, doc in documents.items()}
 
 
 def _add_graph(
     path: Path, chunks: Mapping[str, str], nodes: dict[str, dict[str, None]], edges: dict[Edge, dict[str, None]]
 ) -> None:
-    for place, told in _iterate_elements(path):
-        documents = _find_documents(told.get("source_id", ""), chunks)
+    for place, fields in _iterate_elements(path):
+        documents = _find_documents(fields.get("source_id", ""), chunks)
         if len(place) == 1:
             nodes.setdefault(place[0], {}).update(documents)
         else:
-            edges.setdefault(build_edge(place[0], place[1], told.get("description")), {}).update(documents)
+            edges.setdefault(build_edge(place[0], place[1], fields.get("description")), {}).update(documents)
 
 
 def _iterate_elements(path: Path) -> Iterator[tuple[tuple[str, ...], dict[str, str]]]:
@@ -120,8 +120,8 @@ def _iterate_elements(path: Path) -> Iterator[tuple[tuple[str, ...], dict[str, s
                 keys[element.attrib["id"]] = element.attrib["attr.name"]
             if kind in {"node", "edge"}:
                 ends = ("id",) if kind == "node" else ("source", "target")
-                told = {keys[data.attrib["key"]]: data.text or "" for data in element}
-                yield tuple(element.attrib[end] for end in ends), told
+                fields = {keys[data.attrib["key"]]: data.text or "" for data in element}
+                yield tuple(element.attrib[end] for end in ends), fields
                 element.clear()
     except (ET.ParseError, KeyError, OSError) as error:
         raise DataError(f"{path}: cannot be read as GraphML: {error}; build the index anew") from error

@@ -125,12 +125,12 @@ def trace_llm_function(ask: ModelFunction, count: Callable[[str], int]) -> Model
         history = [str(turn.get("content", "")) for turn in named.get("history_messages") or ()]
         watch.prompt_tokens += count("\n".join([named.get("system_prompt") or "", *history, prompt]))
         try:
-            said = await ask(prompt, *given, **named)
+            reply = await ask(prompt, *given, **named)
         except Exception as error:
             watch.errors.append(error)
             raise
-        watch.output_tokens += count(said) if isinstance(said, str) else 0
-        return said
+        watch.output_tokens += count(reply) if isinstance(reply, str) else 0
+        return reply
 
     return call_model
 

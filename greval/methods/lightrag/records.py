@@ -26,8 +26,8 @@ def build_edge(source: str, target: str, description: object) -> Edge:
         ('Alex', 'Alex is the mentor of Sam. They work together.', 'Sam')
     """
     first, last = sorted((source, target))
-    told = description.replace(SEPARATOR, " ") if isinstance(description, str) else description
-    return first, format_edge_label(told), last
+    text = description.replace(SEPARATOR, " ") if isinstance(description, str) else description
+    return first, format_edge_label(text), last
 
 
 def find_file_path(row: Mapping[str, Any]) -> str | None:

@@ -99,11 +99,13 @@ def iterate_blocks(lengths: Ints, size: int = BLOCK_ROWS) -> Iterator[tuple[int,
 
 def group_columns(questions: object, documents: object) -> GroupedDocuments:
     """Group two columns of ids by question, rows in order; raise `DataError` if they differ in length."""
-    asked, found = read_texts(questions, "questions"), read_texts(documents, "documents")
-    if len(asked) != len(found):
-        raise DataError(f"questions and documents must be equally long, got {len(asked):,} and {len(found):,} rows")
-    edges = asked.find_runs()
-    names = LazyNames(asked, edges[:-1])
+    question_texts, found = read_texts(questions, "questions"), read_texts(documents, "documents")
+    if len(question_texts) != len(found):
+        raise DataError(
+            f"questions and documents must be equally long, got {len(question_texts):,} and {len(found):,} rows"
+        )
+    edges = question_texts.find_runs()
+    names = LazyNames(question_texts, edges[:-1])
     if names.is_distinct:
         return GroupedDocuments(names, edges, found)
     places = {name: n for n, name in enumerate(dict.fromkeys(names))}

@@ -290,13 +290,13 @@ def _compute_result(name: str, qrels: Qrels, hits: Hits, counted: Flags | None) 
     """Compute a measure for the questions that count."""
     values, defined = compute_values(name, qrels, hits)
     places = np.flatnonzero(defined if counted is None else defined & counted)
-    asked = len(qrels.grouped.names) + len(hits.unknown)
+    question_count = len(qrels.grouped.names) + len(hits.unknown)
     return MeasureResult(
         measure=name,
         values=values[places],
         places=places,
         names=qrels.grouped.names,
-        asked=asked,
-        skipped=asked - int(defined.sum()),
+        asked=question_count,
+        skipped=question_count - int(defined.sum()),
         missing=int((defined & (hits.depths < 0)).sum()),
     )

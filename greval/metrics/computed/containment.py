@@ -204,15 +204,15 @@ def _find_best_window(there: Sequence[Word], sought: Sequence[Word], texts: tupl
     from rapidfuzz import fuzz
 
     wanted = [word for word in sought if _is_exact(word)]
-    text, shown = _join_words(sought), texts[1][sought[0].start : max(word.end for word in sought)]
+    text, excerpt = _join_words(sought), texts[1][sought[0].start : max(word.end for word in sought)]
     lacks = tuple(word.text for word in wanted if not any(_is_match(word, found) for found in there))
-    best = ContainmentMatch(0.0, shown, lacks=lacks)
+    best = ContainmentMatch(0.0, excerpt, lacks=lacks)
     if lacks:
         return best
     for window in _iterate_windows(there, sought, wanted):
         alike = fuzz.ratio(text, _join_words(window, wanted), score_cutoff=best.alike * 100) / 100
         if alike > best.alike:
-            best = ContainmentMatch(alike, shown, texts[0][window[0].start : max(word.end for word in window)])
+            best = ContainmentMatch(alike, excerpt, texts[0][window[0].start : max(word.end for word in window)])
             if alike == 1.0:
                 break
     return best

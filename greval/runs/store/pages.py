@@ -227,10 +227,10 @@ def _cut_at_nul(name: str, value: str | tuple[str, str]) -> tuple[str, ...]:
 
 def _matches_filter(row: str, result_filter: ResultFilter) -> bool:
     """Return whether a row that contains a NUL matches the filter. SQLite compared only the text before the NUL."""
-    told = json.loads(row)
-    if result_filter.tag is not None and told["tags"].get(result_filter.tag[0]) != result_filter.tag[1]:
+    fields = json.loads(row)
+    if result_filter.tag is not None and fields["tags"].get(result_filter.tag[0]) != result_filter.tag[1]:
         return False
-    judgements = told["outcome"].get("judgements", ())
+    judgements = fields["outcome"].get("judgements", ())
     return result_filter.value is None or any(str(one["value"]) == result_filter.value for one in judgements)
 
 

@@ -118,17 +118,17 @@ class RunJob:
             return None
 
     async def _evaluate(self) -> Run:
-        asked = self.spec.asked
+        request = self.spec.asked
         uploads = Uploads(self._tenant.datasets)
-        cases = uploads.find(asked.dataset).cases
+        cases = uploads.find(request.dataset).cases
         judge = None if self.spec.judge is None else self._service.find_judge(self.spec.judge)
         options: EvaluateOptions = {
-            "concurrency": asked.concurrency,
-            "repeats": asked.repeats,
-            "max_calls": asked.max_calls,
-            "max_cost": asked.max_cost,
-            "total": min(cases, asked.limit or cases),
-            "origin": CaseSource(label=asked.dataset, digest=f"{asked.dataset} {asked.limit}"),
+            "concurrency": request.concurrency,
+            "repeats": request.repeats,
+            "max_calls": request.max_calls,
+            "max_cost": request.max_cost,
+            "total": min(cases, request.limit or cases),
+            "origin": CaseSource(label=request.dataset, digest=f"{request.dataset} {request.limit}"),
             "on_progress": self._set_progress,
             "on_result": self._service.counters.count_result,
             "on_unread": lambda _: None,  # the run's folder stores them, and its report shows them
@@ -137,7 +137,7 @@ class RunJob:
             self._service.get_call_slot(self._tenant), self._server_loop, get_concurrency(judge, options)
         )
         metrics = [restore_metric(one) for one in self.spec.definitions]
-        rows = islice(uploads.open_cases(asked.dataset), asked.limit)
+        rows = islice(uploads.open_cases(request.dataset), request.limit)
         async with run_in_background(self._sync_progress()):
             return await evaluate_async(
                 rows, metrics, judge, out=self.folder, stop=self._stop_request.attach(), **options

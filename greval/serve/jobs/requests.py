@@ -35,18 +35,18 @@ LOCK_ATTEMPTS = 100
 LOCK_RETRY_SECONDS = 0.02
 
 
-def build_job_spec(service: Service, tenant: Tenant, asked: RunRequest, metrics: Sequence[Metric]) -> JobSpec:
+def build_job_spec(service: Service, tenant: Tenant, request: RunRequest, metrics: Sequence[Metric]) -> JobSpec:
     """Build the specification of a job; `metrics` include those that others build on, in order.
 
     Raise `ServeError` if the data set (404) or the judge (404, 503) does not exist, the data set holds no case, or the
     price that a cost cap needs is unknown (409).
     """
-    dataset = Uploads(tenant.datasets).find(asked.dataset)
+    dataset = Uploads(tenant.datasets).find(request.dataset)
     if not dataset.cases:
         first = f"; {dataset.unread[0].place}: {dataset.unread[0].message}" if dataset.unread else ""
         raise ServeError(409, f"data set {dataset.id!r}: holds no case to judge{first}")
-    judge = _resolve_judge(service, asked, metrics)
-    name = asked.name or dataset.name
+    judge = _resolve_judge(service, request, metrics)
+    name = request.name or dataset.name
     return JobSpec(
         id=create_id(name),
         tenant=tenant.name,
@@ -55,7 +55,7 @@ def build_job_spec(service: Service, tenant: Tenant, asked: RunRequest, metrics:
         judge=judge,
         metrics=tuple(metric.name for metric in metrics),
         definitions=tuple(one.model_dump(mode="json") if one.kind == "judged" else one.name for one in metrics),
-        asked=asked,
+        asked=request,
     )
 
 
@@ -69,7 +69,7 @@ def enqueue_job(queue: JobQueue, tenant: Tenant, spec: JobSpec) -> Path:
 
 
 def resume_job(
-    service: Service, queue: JobQueue, tenant: Tenant, folder: Path, *, asked: ResumeRequest | None = None
+    service: Service, queue: JobQueue, tenant: Tenant, folder: Path, *, request: ResumeRequest | None = None
 ) -> None:
     """Add an ended run to the queue again, with new caps; only missing and failed results are judged.
 
@@ -81,7 +81,7 @@ def resume_job(
         raise ServeError(409, f"run {folder.name!r}: was made on the command line; go on there with greval evaluate")
     _check_queue_length(queue, tenant)
     Uploads(tenant.datasets).find(spec.asked.dataset)
-    caps = asked.model_dump(exclude_none=True) if asked else {}
+    caps = request.model_dump(exclude_none=True) if request else {}
     if spec.judge is not None:
         _check_price(JudgeClient(service.find_judge(spec.judge)).label, caps.get("max_cost"))
     with lock_ended_run(folder, "it is worked on already"):
@@ -116,12 +116,12 @@ def _check_queue_length(queue: JobQueue, tenant: Tenant) -> None:
         raise ServeError(429, message, headers={"Retry-After": "60"})
 
 
-def _resolve_judge(service: Service, asked: RunRequest, metrics: Sequence[Metric]) -> str | None:
+def _resolve_judge(service: Service, request: RunRequest, metrics: Sequence[Metric]) -> str | None:
     """Return the name of the judge, or None if no metric needs one."""
-    if asked.judge is None and not needs_judge(metrics):
+    if request.judge is None and not needs_judge(metrics):
         return None
-    _check_price(JudgeClient(service.find_judge(asked.judge)).label, asked.max_cost)
-    return asked.judge if asked.judge is not None else next(iter(service.models))
+    _check_price(JudgeClient(service.find_judge(request.judge)).label, request.max_cost)
+    return request.judge if request.judge is not None else next(iter(service.models))
 
 
 def _check_price(label: str, max_cost: float | None) -> None:

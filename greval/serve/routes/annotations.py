@@ -139,31 +139,31 @@ class PullRequest(Record):
 
 
 @router.post("/{id}/argilla/push", responses=describe_errors(404, 409, 422, 501, 502), response_model=PushResult)
-def push_to_argilla(asked: PushRequest, tenant: TheTenant, id: Id) -> Response:  # noqa: A002 - its name in the path
+def push_to_argilla(body: PushRequest, tenant: TheTenant, id: Id) -> Response:  # noqa: A002 - its name in the path
     """Push judged items to the operator's Argilla server; a repeated push adds new items and changes nothing else."""
     folder = find_judged_folder(tenant, id)
     _check_argilla_configured()
     with hide_paths_in_errors(folder):
         done = push(
             folder,
-            asked.metric,
-            dataset=asked.dataset,
-            workspace=asked.workspace,
-            sample=asked.sample,
-            suggestions=not asked.blind,
-            min_submitted=asked.min_submitted,
-            seed=asked.seed,
+            body.metric,
+            dataset=body.dataset,
+            workspace=body.workspace,
+            sample=body.sample,
+            suggestions=not body.blind,
+            min_submitted=body.min_submitted,
+            seed=body.seed,
         )
     return Response(dump_without_paths(done, folder), media_type="application/json")
 
 
 @router.post("/{id}/argilla/pull", responses=describe_errors(404, 409, 422, 501, 502), response_model=PullResult)
-def pull_from_argilla(asked: PullRequest, tenant: TheTenant, id: Id) -> Response:  # noqa: A002 - its name in the path
+def pull_from_argilla(body: PullRequest, tenant: TheTenant, id: Id) -> Response:  # noqa: A002 - its name in the path
     """Pull people's responses into the annotations of the run; only submitted responses count."""
     folder = find_judged_folder(tenant, id)
     _check_argilla_configured()
     with hide_paths_in_errors(folder):
-        done = pull(folder, dataset=asked.dataset, workspace=asked.workspace)
+        done = pull(folder, dataset=body.dataset, workspace=body.workspace)
     return Response(dump_without_paths(done, folder), media_type="application/json")
 
 

@@ -66,7 +66,7 @@ TheJobManager = Annotated[JobManager, Depends(get_job_manager)]
 
 @router.post("", status_code=202, responses=describe_errors(404, 409, 422, 503, 507))
 async def start_run(
-    asked: RunRequest,
+    body: RunRequest,
     response: Response,
     service: TheService,
     tenant: TheTenant,
@@ -80,10 +80,10 @@ async def start_run(
     """
 
     def enqueue() -> Path:
-        Uploads(tenant.datasets).find(asked.dataset)
-        metrics = [found.metric for found in tenant_metrics.find_all([*asked.metrics], asked.reason_depth)]
+        Uploads(tenant.datasets).find(body.dataset)
+        metrics = [found.metric for found in tenant_metrics.find_all([*body.metrics], body.reason_depth)]
         with report_full_disk():
-            return enqueue_job(runs.queue, tenant, build_job_spec(service, tenant, asked, metrics))
+            return enqueue_job(runs.queue, tenant, build_job_spec(service, tenant, body, metrics))
 
     folder = await asyncio.to_thread(enqueue)
     runs.wake()
@@ -146,7 +146,7 @@ async def resume_run(
     tenant: TheTenant,
     runs: TheJobManager,
     id: Id,  # noqa: A002 - its name in the path
-    asked: ResumeRequest | None = None,
+    body: ResumeRequest | None = None,
 ) -> RunInfo:
     """Resume a stopped or failed run: only missing and failed results are judged.
 
@@ -156,7 +156,7 @@ async def resume_run(
 
     def requeue() -> None:
         with report_full_disk():
-            queue_again(service, runs.queue, tenant, folder, asked=asked)
+            queue_again(service, runs.queue, tenant, folder, request=body)
 
     await asyncio.to_thread(requeue)
     runs.wake()

@@ -202,6 +202,6 @@ def _list_warnings(
     if tied > 0:
         yield f"{tied} left out: people are tied"
     if missing > 0:
-        shown = " or occur in the metric's examples" if metric.examples else ""
-        yield f"{missing} left out: their cases are not in the run{shown}"
+        or_examples = " or occur in the metric's examples" if metric.examples else ""
+        yield f"{missing} left out: their cases are not in the run{or_examples}"
     yield from find_left_out_warnings(matched, (*unread, *matched.faults))

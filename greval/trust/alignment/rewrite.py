@@ -62,8 +62,8 @@ async def rewrite_metric(
 
 def estimate_rewrite_tokens(metric: JudgedMetric, items: Sequence[LabelledItem]) -> tuple[int, int]:
     """Estimate the input and output tokens of the longest call that rewrites a metric from some of the items."""
-    shown = [item for item in items if len(format_item(metric, item)) <= MAX_CASE_LENGTH]
-    longest = sorted(shown, key=lambda item: len(format_item(metric, item)) + len(item.judgement.reason))[-MAX_SHOWN:]
+    short = [item for item in items if len(format_item(metric, item)) <= MAX_CASE_LENGTH]
+    longest = sorted(short, key=lambda item: len(format_item(metric, item)) + len(item.judgement.reason))[-MAX_SHOWN:]
     request = _format_request(metric, longest, {item.number: item.judgement.value for item in longest})
     return estimate_tokens(SYSTEM) + estimate_tokens(request), estimate_tokens(_format_definition(metric))
 

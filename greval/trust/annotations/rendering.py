@@ -47,10 +47,10 @@ def list_titles(metric: JudgedMetric) -> dict[str, str]:
 
 def format_fields(metric: JudgedMetric, case: Case, item: Item | None) -> dict[str, str]:
     """Return the content of each field: the inputs that the metric needs, and the judged item."""
-    shown = {name: _format_need(need, case) for name, need in _iterate_field_names(metric)}
+    fields = {name: _format_need(need, case) for name, need in _iterate_field_names(metric)}
     if metric.over and item is not None:
-        shown[metric.over.removesuffix("s")] = _format_item(item)
-    return {name: escape_text(text) for name, text in shown.items()}
+        fields[metric.over.removesuffix("s")] = _format_item(item)
+    return {name: escape_text(text) for name, text in fields.items()}
 
 
 def escape_text(text: str) -> str:

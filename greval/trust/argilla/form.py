@@ -62,18 +62,18 @@ def format_guidelines(metric: JudgedMetric) -> str:
 
 def build_parts(metric: JudgedMetric, *, suggested: bool = False) -> dict[str, list[Json]]:
     """Build the parts of a dataset by API path, with a field for the judge's verdict and reasons if `suggested`."""
-    shown = [
+    fields = [
         {"name": name, "title": shorten_text(title, MAX_TITLE), "required": True, "settings": {"type": "text"}}
         for name, title in list_titles(metric).items()
     ]
     if suggested:
         text = {"type": "text"}
-        shown.append({"name": JUDGE_FIELD, "title": "What the judge wrote", "required": False, "settings": text})
+        fields.append({"name": JUDGE_FIELD, "title": "What the judge wrote", "required": False, "settings": text})
     comment = {"name": COMMENT, "title": "Comment", "required": False, "settings": {"type": "text"}}
     hidden = [{"name": name, "settings": {"type": "terms"}} for name in TERMS]
     hidden.append({"name": WEIGHT, "settings": {"type": "float"}})
     metadata = [{**one, "title": one["name"], "visible_for_annotators": False} for one in hidden]
-    return {"fields": shown, "questions": [build_question(metric), comment], "metadata-properties": metadata}
+    return {"fields": fields, "questions": [build_question(metric), comment], "metadata-properties": metadata}
 
 
 def hash_form(metric: JudgedMetric, *, suggested: bool = False) -> str:

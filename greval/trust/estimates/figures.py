@@ -119,12 +119,12 @@ def compute_figures(
     )
     if reach.binary:
         corrected = rogan_gladen(*given, sample.verdicts, level=scope.level)
-    shown = partial(_drop_interval, count=_count_questions(sample.drawn, sides), mean=form.mean)
+    drop_interval = partial(_drop_interval, count=_count_questions(sample.drawn, sides), mean=form.mean)
     return CellFigures(
-        shown("labels_only", _build_figure(estimate_from_labels(*given, width=reach.width), form, new)),
-        shown("prediction_powered", _build_figure(both, form, new)),
+        drop_interval("labels_only", _build_figure(estimate_from_labels(*given, width=reach.width), form, new)),
+        drop_interval("prediction_powered", _build_figure(both, form, new)),
         both.power,
-        shown("rogan_gladen", _build_corrected_figure(corrected, form, new)),
+        drop_interval("rogan_gladen", _build_corrected_figure(corrected, form, new)),
         corrected.rates[0] if isinstance(corrected, CorrectedRate) and form.mean else None,
     )
 
