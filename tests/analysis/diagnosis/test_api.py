@@ -9,6 +9,7 @@ from random import Random
 
 import pytest
 import typer
+from diagnosed_cases import CASES, CHAIN, GOLD, INDEX, case, cause, chunks, told_right, walk, without
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from planted import STAGES, planted
@@ -25,75 +26,6 @@ from greval.records.inventory import Inventory
 from greval.report.diagnosis import print_notes, render
 from greval.runs.progress import Progress
 from greval.testing import ScriptedJudge
-
-CHAIN = (("Silver Boat", "directed by", "Ada Moreau"), ("Ada Moreau", "born in", "Turin"))
-
-
-INDEX = Inventory(
-    documents=frozenset({"boat", "ada", "port"}),
-    chunks={"boat#1": "boat", "ada#1": "ada", "port#1": "port"},
-    nodes={"silver_boat": ("boat",), "Ada Moreau": ("boat", "ada"), "Turin": ("ada", "port"), "Porto": ("port",)},
-    edges={CHAIN[0]: ("boat",), CHAIN[1]: ("ada",), ("Porto", "twin of", "Turin"): ("port",)},
-    aliases={"Ada Moreau": ("A. Moreau",)},
-)
-
-
-GOLD = {
-    "essential_docs": ["boat", "ada"],
-    "expected_edges": CHAIN,
-    "expected_nodes": ["Silver Boat", "Ada Moreau", "Turin"],
-    "start_nodes": ["Silver Boat"],
-}
-
-
-TEXTS = {
-    "boat": "Silver Boat was directed by Ada Moreau.",
-    "ada": "Ada Moreau was born in Turin.",
-    "port": "Porto is a twin of Turin.",
-}
-
-
-def chunks(*names):
-    return [{"id": f"{name}#1", "text": TEXTS[name], "doc_id": name} for name in names]
-
-
-def walk(*edges, starts=("Silver Boat",)):
-    return {"start_nodes": starts, "traversed_edges": edges, "final_nodes": [edge[2] for edge in edges[-1:]]}
-
-
-def case(**fields):
-    whole = {
-        "id": "q1",
-        "method": "walk",
-        "question": "Where was the director of Silver Boat born?",
-        "expected_answer": "Turin",
-        "answer": "In Porto.",
-        "gold": GOLD,
-        "chunks": chunks("boat", "ada"),
-        "triples": [*CHAIN],
-        "traversal": walk(*CHAIN),
-        "tags": {"query_type": "chain"},
-    }
-    return Case(**{**whole, **fields})
-
-
-def cause(inventory=INDEX, **fields):
-    return diagnose(case(**fields), verdict=False, inventory=inventory).cause
-
-
-def without(*documents):
-    """Give the index as it is where documents were never indexed."""
-
-    def kept(known):
-        left = {name: tuple(d for d in of if d not in documents) for name, of in known.items()}
-        return {name: of for name, of in left.items() if of}
-
-    return Inventory(
-        documents=INDEX.documents - {*documents},
-        chunks={name: of for name, of in INDEX.chunks.items() if of not in documents},
-        nodes=kept(INDEX.nodes),
-        edges=kept(INDEX.edges),
-    )
 
 
 def test_every_cause_has_its_record():
@@ -271,19 +203,6 @@ def test_a_whole_context_is_never_a_loss(context, gold, inventory):
 
 def _shuffled(value, random):
     return random.sample(value, len(value)) if isinstance(value, list | tuple) else value
-
-
-def told_right(messages):
-    return {"reason": "Compared.", "value": int("ANSWER RIGHT" in messages[-1].text)}
-
-
-CASES = (
-    case(id="q1", answer="ANSWER RIGHT"),
-    case(id="q2", chunks=chunks("boat"), triples=CHAIN[:1], traversal=walk(CHAIN[0])),
-    case(id="q3"),
-    case(id="q2", method="vector", triples=None, traversal=None, chunks=chunks("port"), tags={"query_type": "hop"}),
-    case(id="q4", answer=None, error="down"),
-)
 
 
 @pytest.fixture

@@ -2,62 +2,14 @@
 
 from __future__ import annotations
 
-import json
-
-import jsonschema
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from ruamel.yaml import YAML
+from metric_file_texts import GOOD, faults_of, faults_or_none
 from strategies import AWKWARD, SCRIPTS
 
 from greval.errors import DefinitionError
-from greval.metrics.files import MAX_BYTES, build_file_schema, parse_metric, read_metric
-from greval.metrics.library import find_predefined_folder
-
-FILES = sorted(find_predefined_folder().glob("*.yaml"))
-GOOD = """\
-name: tone
-description: Whether the answer is polite.
-needs: [answer]
-scale:
-  categories:
-    Polite: {means: Courteous., score: 1}
-    Rude:
-steps: [Read the answer.]
-notes:
-  advice: what to say instead
-"""
-EXAMPLE = """\
-examples:
-  - case: {{question: q, answer: a, {}}}
-    reason: r
-    value: Rude
-    notes: {{advice: z}}
-steps:"""
-
-
-def faults_of(text: str) -> tuple[str, ...]:
-    with pytest.raises(DefinitionError) as caught:
-        parse_metric(text, "tone.yaml")
-    return caught.value.faults
-
-
-def faults_or_none(text: str) -> tuple[str, ...]:
-    try:
-        parse_metric(text)
-    except DefinitionError as error:
-        return error.faults
-    return ()
-
-
-def as_editors_see(text: str) -> object:
-    """Give the JSON that a YAML 1.2 text stands for: keys are text."""
-    return json.loads(json.dumps(YAML(typ="safe", pure=True).load(text)))
-
-
-def accepts(text: str) -> bool:
-    return jsonschema.Draft7Validator(build_file_schema()).is_valid(as_editors_see(text))
+from greval.metrics.files import MAX_BYTES, parse_metric, read_metric
 
 
 class TestFaults:
