@@ -2,28 +2,17 @@
 
 import numpy as np
 import pytest
-from compared_runs import LATENCY, defined, write
+from compared_runs import write
+from contrast_data import alike, edited, figures, mirrored, only
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from greval.analysis.comparison.api import compare
 from greval.analysis.comparison.contrast import ContrastNames, ContrastSettings, apply_correction, compute_contrast
 from greval.analysis.comparison.pairs import QuestionPairs, SideFigures
-from greval.records.metric import ValueMetric
-from greval.records.scale import MeasureScale
 from greval.records.scale_direction import ScaleDirection
 from greval.runs.score_columns import SCORED
 from greval.stats.correction import CorrectedP
-
-
-def only(comparison, metric="right", group="", method=None):
-    """Give the one comparison of a metric and a group."""
-    (found,) = [
-        one
-        for one in comparison.contrasts
-        if (one.metric, one.group) == (metric, group) and method in {None, one.method}
-    ]
-    return found
 
 
 def test_the_corrected_p_decides(tmp_path):
@@ -33,21 +22,6 @@ def test_the_corrected_p_decides(tmp_path):
     alone, among = only(compare(run, baseline="b", metrics=["right"])), only(compare(run, baseline="b"))
     assert (alone.test.p, alone.test.corrected, alone.verdict) == (0.03125, 0.03125, "better")
     assert (among.test.p, among.test.corrected, among.verdict) == (0.03125, 0.0625, "too few questions to tell")
-
-
-def edited(tmp_path, *, judged=False):
-    """Write a run and one before it: of five metrics in two groups, one broke on seven of 40 questions of a group."""
-    kinds = [{"kind": "x"}] * 40 + [{"kind": "y"}] * 20
-    metrics = [defined(name, MeasureScale(high=1.0, unit="")) for name in ("coherence", "b", "c", "d")]
-    if judged:
-        metrics[0] = ValueMetric(name="coherence", description="It holds.", needs=["answer"], steps=["Read."],
-                                 range=(0, 1), levels={0: "No.", 1: "Yes."})  # fmt: skip
-    broken = dict.fromkeys(range(3, 38, 5), 0)
-    figures = {("", metric.name): [1] * 60 for metric in metrics} | {("", "latency"): [1.0] * 60}
-    before = write(tmp_path / "old", figures, tags=kinds, metrics=[*metrics, LATENCY])
-    after = figures | {("", "coherence"): [broken.get(n, 1) for n in range(60)],
-                       ("", "latency"): [1.5 - n % 2 for n in range(60)]}  # fmt: skip
-    return write(tmp_path / "new", after, tags=kinds, metrics=[*metrics, LATENCY]), before
 
 
 def test_what_changed_is_named(tmp_path):
@@ -102,11 +76,6 @@ def test_more_questions_show_smaller_differences(tmp_path):
     assert found[1] == pytest.approx(found[0] / 2, rel=0.02)
 
 
-figures = st.one_of(
-    st.sampled_from([0.0, 1.0]), st.integers(1, 5).map(float), st.floats(0, 9).map(lambda x: round(x, 2))
-)
-
-
 states = st.sampled_from([SCORED] * 4 + [1, 2, 3, 4])
 
 
@@ -138,31 +107,3 @@ def test_comparisons_mirror_and_know_no_order(given_rows, by_cluster, shuffler):
     mixed = [*given_rows]
     shuffler.shuffle(mixed)
     alike(found, compared(mixed, by_cluster=by_cluster))
-
-
-def mirrored(left, right):
-    """Check that two comparisons are each other's mirror image."""
-    assert (left.n, left.won, left.tied, left.lost) == (right.n, right.lost, right.tied, right.won)
-    assert (left.method_left_out, left.baseline_left_out) == (right.baseline_left_out, right.method_left_out)
-    assert left.verdict == {"better": "worse", "worse": "better"}.get(right.verdict, right.verdict)
-    if left.test is None:
-        assert left.n == 0
-        return
-    assert left.difference == pytest.approx(-right.difference, abs=1e-9)
-    assert 0 < left.test.p <= left.test.corrected <= 1
-    assert left.test.corrected == pytest.approx(right.test.corrected)
-    assert left.detectable == pytest.approx(right.detectable)
-    if left.interval and abs(left.difference) > 1e-9:  # of a symmetric set the mirror image is the set itself
-        assert (left.interval.low, left.interval.high) == pytest.approx((-right.interval.high, -right.interval.low))
-
-
-def alike(left, right):
-    """Check that two comparisons are equal up to the last digits."""
-    assert flat(left.model_dump()) == pytest.approx(flat(right.model_dump()), abs=1e-9)
-
-
-def flat(found, prefix=""):
-    """Give the fields of a record as one mapping."""
-    if not isinstance(found, dict):
-        return {prefix: str(found) if isinstance(found, tuple) else found}
-    return {key: value for name, inner in found.items() for key, value in flat(inner, f"{prefix}.{name}").items()}
