@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import typer
+from gold_cases import INDEX, only, told
 from hypothesis import given
 from hypothesis import strategies as st
 from planted import planted
@@ -18,30 +19,6 @@ from greval.analysis.comparison.api import compare
 from greval.analysis.gold.api import check_gold
 from greval.cli.gold import app
 from greval.datasets.gold import read_gold, with_gold
-from greval.records.inventory import Inventory
-
-EDGE = ("Ada", "wrote", "Notes")
-
-
-INDEX = Inventory(
-    documents=frozenset({"d1"}),
-    nodes={"Ada": ("d1",), "Notes": ("d1",), "Charles": ("d1",)},
-    edges={EDGE: ("d1",)},
-    aliases={"Ada": ("Countess",)},
-)
-
-
-def told(inventory=None, **gold):
-    """Give the levels and messages of the findings on one sample."""
-    found = check_gold([Sample(id="q1", question="Who?", gold=Gold(**gold))], inventory)
-    return [(one.level, one.message) for one in found]
-
-
-def only(findings, level="fault"):
-    """Give the message of the only finding."""
-    [(found, message)] = findings
-    assert found == level
-    return message
 
 
 def test_good_gold_has_no_findings():
