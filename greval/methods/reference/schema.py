@@ -1,0 +1,278 @@
+"""The schema of a graph: types of entities and relations, in a YAML or JSON file that a user writes.
+
+```yaml
+entities:
+  Brand: {from_tag: brand, words: [brand, brands, manufacturer]}
+  Product: {from_tag: product}
+  Feature: {terms: {battery: [batteries, battery life], charging: [charger, charge]}}
+relations:
+  HAS_POSITIVE: {from: [Brand, Product], to: Feature, cues: [love, great], opposite: HAS_NEGATIVE, words: [praise]}
+  HAS_NEGATIVE: {from: [Brand, Product], to: Feature, cues: [hate, poor], opposite: HAS_POSITIVE, words: [complaint]}
+  MAKES: {from: Brand, to: Product}
+```
+
+An entity type with `from_tag` has one entity per document: the value of that tag (or of that column of a table). One
+with `terms` has the entities that are listed, each by its name and its other spellings. One with neither is found by
+a model only. A relation with `cues` is stated by a sentence that has a cue; a negated cue states the opposite
+relation. A relation without cues is stated by every document that has an entity of both types. `words` are how a
+question names a type or a relation.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Self, TypeVar
+
+from pydantic import BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+
+from greval._util.wording import did_you_mean
+from greval.errors import DataError
+from greval.metrics.files.validation import convert_errors, format_value
+from greval.metrics.files.yaml_text import MetricFileFault, YamlSource, find_line, read_source_file
+from greval.records.record import Label, Record, Text
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
+_Part = TypeVar("_Part", bound=Record)
+
+
+def _wrap_text(given: object) -> object:
+    """Return a list of one text for a text."""
+    return [given] if isinstance(given, str) else given
+
+
+def _convert_terms(given: object) -> object:
+    """Convert a list of names to names without other spellings; a name with nothing behind it has none either."""
+    if isinstance(given, list | tuple) and all(isinstance(name, str) for name in given):
+        return dict.fromkeys(given, ())
+    if isinstance(given, Mapping):
+        return {name: () if spellings is None else spellings for name, spellings in given.items()}
+    return given
+
+
+def _replace_nothing(given: object) -> object:
+    """Return an empty mapping for a key with nothing behind it."""
+    return {} if given is None else given
+
+
+Texts = Annotated[tuple[Text, ...], BeforeValidator(_wrap_text)]
+
+
+class EntityType(Record):
+    """A type of entities.
+
+    Args:
+        from_tag: The tag whose value is the entity of a document.
+        terms: The names of the entities, each with its other spellings.
+        words: Words by which a question names the type, besides its own name and the plural of it.
+    """
+
+    from_tag: Text | None = None
+    terms: Annotated[dict[Label, Texts], BeforeValidator(_convert_terms)] = Field(default_factory=dict)
+    words: Texts = ()
+
+
+class RelationType(Record):
+    """A type of relations, from entities of some types to entities of others.
+
+    Args:
+        from_: The types of its sources; `from` in a file.
+        to: The types of its targets.
+        cues: Words and phrases with which a sentence states the relation. Without any, every document states it that
+            has entities of both types.
+        opposite: The relation that a negated cue states.
+        words: Words by which a question names the relation, besides its own name.
+    """
+
+    from_: Annotated[Texts, Field(min_length=1, alias="from")]
+    to: Annotated[Texts, Field(min_length=1)]
+    cues: Texts = ()
+    opposite: Text | None = None
+    words: Texts = ()
+
+    model_config = ConfigDict(validate_by_name=True, validate_by_alias=True, serialize_by_alias=True)
+
+
+class GraphSchema(Record):
+    """The types of the entities and the relations of a graph.
+
+    Example:
+        >>> schema = GraphSchema.model_validate({
+        ...     "entities": {"Brand": {"from_tag": "brand"}, "Feature": {"terms": {"battery": ["batteries"]}}},
+        ...     "relations": {"PRAISES": {"from": "Brand", "to": "Feature", "cues": ["love"]}},
+        ... })
+        >>> schema.spellings["batteries"], schema.tags
+        (('battery', 'Feature'), {'brand': 'Brand'})
+    """
+
+    entities: Annotated[dict[Label, Annotated[EntityType, BeforeValidator(_replace_nothing)]], Field(min_length=1)]
+    relations: dict[Label, RelationType] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _check_references(self) -> Self:
+        if faults := [*_find_reference_faults(self.entities, self.relations, self.entities, self.relations)]:
+            raise ValueError("\n".join(faults))
+        return self
+
+    @cached_property
+    def digest(self) -> str:
+        """The digest of the content; equal schemas have equal digests."""
+        content = json.dumps(self.model_dump(mode="json"), sort_keys=True, ensure_ascii=False)
+        return hashlib.sha256(content.encode()).hexdigest()
+
+    @cached_property
+    def spellings(self) -> dict[str, tuple[str, str]]:
+        """The name and the type of the entity for each spelling of a term, in lower case."""
+        return {spelling: (name, kind) for spelling, name, kind in _list_spellings(self.entities)}
+
+    @cached_property
+    def tags(self) -> dict[str, str]:
+        """The type of the entities that each tag names."""
+        return {entity.from_tag: kind for kind, entity in self.entities.items() if entity.from_tag}
+
+    @cached_property
+    def stated_by_cues(self) -> dict[str, RelationType]:
+        """The relations that sentences state."""
+        return {label: relation for label, relation in self.relations.items() if relation.cues}
+
+    @cached_property
+    def stated_by_documents(self) -> dict[str, RelationType]:
+        """The relations without cues, which documents state that have entities of both types."""
+        return {label: relation for label, relation in self.relations.items() if not relation.cues}
+
+
+def read_schema(path: str | Path) -> GraphSchema:
+    """Read a schema from a YAML or JSON file.
+
+    Raises:
+        DataError: If the file has faults. All are reported at once, each with its line.
+    """
+    file = Path(path)
+    source = read_source_file(file, "name a YAML or JSON file with entities and relations")
+    faults = list(source.faults)
+    schema = None
+    if source.data is not None or not faults:
+        content = {} if source.data is None else source.data
+        try:
+            schema = GraphSchema.model_validate(content)
+        except ValidationError as error:
+            faults += _convert_errors(error.errors(include_url=False), source)
+            faults += _check_valid_parts(content, source)
+    if faults or schema is None:
+        each = dict.fromkeys(f"{file}:{fault}" for fault in sorted(faults, key=lambda fault: fault.line))
+        raise DataError("\n".join(each))
+    return schema
+
+
+def _convert_errors(errors: list[ErrorDetails], source: YamlSource) -> Iterator[MetricFileFault]:
+    """Convert pydantic's errors to faults; an unknown key is reported with the most similar known key."""
+    parts: Mapping[str, type[Record]] = {"entities": EntityType, "relations": RelationType}
+    for error in errors:
+        if error["type"] == "extra_forbidden":
+            *parent, name = error["loc"]
+            known = (parts[str(parent[0])] if parent else GraphSchema).model_fields
+            names = [field.alias or name for name, field in known.items()]
+            text = f"unknown{did_you_mean(str(name), names)}"
+            yield MetricFileFault(find_line(error["loc"], source.lines), text, error["loc"])
+        elif error["type"] == "model_type" and not error["loc"]:
+            yield MetricFileFault(1, f"must be a mapping with entities and relations, got {format_value(source.data)}")
+        else:
+            yield from convert_errors([error], source.data, source.lines)
+
+
+def _check_valid_parts(content: object, source: YamlSource) -> Iterator[MetricFileFault]:
+    """Check how the valid parts of a faulty schema fit together, so that these faults are reported as well."""
+    if not isinstance(content, Mapping):
+        return
+    entities, relations = content.get("entities"), content.get("relations")
+    known_entities = {str(name) for name in entities} if isinstance(entities, Mapping) else set()
+    known_relations = {str(name) for name in relations} if isinstance(relations, Mapping) else set()
+    if not known_entities:
+        return
+    faults = _find_reference_faults(
+        _read_valid_parts(entities, EntityType),
+        _read_valid_parts(relations, RelationType),
+        known_entities,
+        known_relations,
+    )
+    for fault in faults:
+        place, _, text = fault.partition(": ")
+        path = _find_path(place, source)
+        yield MetricFileFault(find_line(path, source.lines), text, path)
+
+
+def _find_path(place: str, source: YamlSource) -> tuple[str | int, ...]:
+    """Return the path that a dotted place stands for; names may hold dots, so all known paths are compared."""
+    return next((path for path in source.lines if ".".join(map(str, path)) == place), ())
+
+
+def _read_valid_parts(given: object, kind: type[_Part]) -> dict[str, _Part]:
+    """Return the parts of a mapping that are valid on their own."""
+    found = {}
+    for name, content in given.items() if isinstance(given, Mapping) else ():
+        try:
+            found[str(name)] = kind.model_validate({} if content is None else content)
+        except ValidationError:
+            continue
+    return found
+
+
+def _find_reference_faults(
+    entities: Mapping[str, EntityType],
+    relations: Mapping[str, RelationType],
+    known_entities: Mapping[str, object] | set[str],
+    known_relations: Mapping[str, object] | set[str],
+) -> Iterator[str]:
+    """Find types and relations that do not exist, and spellings, tags and cues with two meanings."""
+    yield from _find_shared_spellings(entities)
+    by_tag: dict[str, str] = {}
+    for kind, entity in entities.items():
+        if entity.from_tag and by_tag.setdefault(entity.from_tag, kind) != kind:
+            yield f"entities.{kind}.from_tag: {by_tag[entity.from_tag]} has the tag {entity.from_tag} already"
+    for label, relation in relations.items():
+        for field, kinds in (("from", relation.from_), ("to", relation.to)):
+            for kind in kinds:
+                if kind not in known_entities:
+                    hint = did_you_mean(kind, known_entities)
+                    yield f"relations.{label}.{field}: no entity type is named {kind!r}{hint}"
+        if relation.opposite is not None:
+            yield from _find_opposite_faults(label, relation.opposite, relations, known_relations)
+
+
+def _find_opposite_faults(
+    label: str, opposite: str, relations: Mapping[str, RelationType], known: Mapping[str, object] | set[str]
+) -> Iterator[str]:
+    place = f"relations.{label}.opposite"
+    if opposite not in known:
+        yield f"{place}: no relation is named {opposite!r}{did_you_mean(opposite, known)}"
+    elif opposite == label:
+        yield f"{place}: a relation cannot be the opposite of itself"
+    elif opposite in relations:
+        other = relations[opposite]
+        if other.opposite not in {None, label}:
+            yield f"{place}: the opposite of {opposite} is {other.opposite}; two relations must name each other"
+        shared = {cue.casefold() for cue in relations[label].cues} & {cue.casefold() for cue in other.cues}
+        if shared and label < opposite:
+            yield f"relations.{label}.cues: {opposite} has the same cues: {', '.join(sorted(shared))}"
+
+
+def _find_shared_spellings(entities: Mapping[str, EntityType]) -> Iterator[str]:
+    """Find spellings that lead to two entities."""
+    first: dict[str, tuple[str, str]] = {}
+    for spelling, name, kind in _list_spellings(entities):
+        of = first.setdefault(spelling, (name, kind))
+        if of != (name, kind):
+            yield f"entities.{kind}.terms.{name}: {spelling!r} is a spelling of {of[0]} ({of[1]}) already"
+
+
+def _list_spellings(entities: Mapping[str, EntityType]) -> Iterator[tuple[str, str, str]]:
+    """Iterate over the spellings of all terms, in lower case, each with the name and the type of its entity."""
+    for kind, entity in entities.items():
+        for name, others in entity.terms.items():
+            for spelling in dict.fromkeys(text.casefold() for text in (name, *others)):
+                yield spelling, name, kind
