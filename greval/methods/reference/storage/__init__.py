@@ -1,0 +1,1 @@
+"""What an index is stored in: an embedded property graph, vectors, and an index of words."""
