@@ -1,0 +1,49 @@
+"""Fusion of rankings: the weighted sum of normalised scores, and reciprocal rank fusion."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from math import fsum
+
+
+def fuse_weighted(
+    vector_scores: Mapping[int, float], graph_scores: Mapping[int, float], alpha: float
+) -> dict[int, float]:
+    """Return the weighted sum of two scores, each divided by its highest; alpha is the weight of the first.
+
+    What has no score in one of them has 0 there, and so has a negative score.
+
+    Example:
+        >>> fuse_weighted({1: 0.8, 2: 0.4}, {2: 0.5, 3: 0.25}, alpha=0.6)
+        {1: 0.6, 2: 0.7, 3: 0.2}
+    """
+    vector, graph = _divide_by_highest(vector_scores), _divide_by_highest(graph_scores)
+    return {
+        item: alpha * vector.get(item, 0.0) + (1 - alpha) * graph.get(item, 0.0)
+        for item in dict.fromkeys([*vector, *graph])
+    }
+
+
+def _divide_by_highest(scores: Mapping[int, float]) -> dict[int, float]:
+    """Return the scores divided by the highest; all are 0 if none is positive."""
+    highest = max(scores.values(), default=0.0)
+    if highest <= 0:
+        return dict.fromkeys(scores, 0.0)
+    return {item: max(score, 0.0) / highest for item, score in scores.items()}
+
+
+def fuse_rrf(rankings: Iterable[Sequence[int]], k: int) -> dict[int, float]:
+    """Return the reciprocal rank fusion of rankings: the sum of 1 / (k + rank), with ranks from 1.
+
+    What is not in a ranking gets nothing from it.
+
+    Example:
+        >>> fused = fuse_rrf([[1, 2], [2, 3]], k=60)
+        >>> sorted(fused, key=fused.get, reverse=True)
+        [2, 1, 3]
+    """
+    parts: dict[int, list[float]] = {}
+    for ranking in rankings:
+        for rank, item in enumerate(ranking, 1):
+            parts.setdefault(item, []).append(1 / (k + rank))
+    return {item: fsum(shares) for item, shares in parts.items()}  # exact, so that the order of rankings has no effect
