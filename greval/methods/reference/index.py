@@ -1,0 +1,254 @@
+"""An index that is read: its chunks, vectors, words and graph. Its parts are opened when they are first used."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field, ValidationError
+
+from greval._util.files import CloseOnExit, write_atomically
+from greval.errors import DataError
+from greval.methods.reference.graph_arrays import EdgeTable, MentionTable, restore_arrays
+from greval.methods.reference.ledger import Ledger
+from greval.methods.reference.names import normalise_name
+from greval.methods.reference.records import Entity, IndexedChunk, Relation
+from greval.methods.reference.settings import IndexSettings, SearchSettings
+from greval.records.record import Record
+
+if TYPE_CHECKING:
+    from greval.methods.reference.embeddings import Embedder
+    from greval.methods.reference.storage.graph_store import GraphStore
+    from greval.methods.reference.storage.vectors import VectorIndex
+    from greval.methods.reference.storage.words import WordIndex
+
+INDEX_FILE = "index.json"
+LAYOUT = 1
+"""The version of the files of an index; increased when they change."""
+COLUMNS = ("doc_id", "repo", "version")
+"""The fields of chunks that a search can filter by, in addition to tags."""
+TAG_PREFIX = "tags."
+VECTOR_DECIMALS = 4
+"""The decimals of vectors that count when two indexes are compared."""
+
+
+class IndexFile(Record):
+    """What `index.json` holds: the settings of an index, and the name of its current build."""
+
+    layout: int = LAYOUT
+    build: str
+    settings: IndexSettings
+    search_settings: SearchSettings = Field(default_factory=SearchSettings)
+
+
+class Manifest(Record):
+    """What `manifest.json` of a build holds.
+
+    Args:
+        embedder: The name of the embedder, never `auto`.
+        extractor: The name of the extractor with its version.
+        graph: Where the graph is: `embedded`, or the address of a server.
+        chunks: The number of chunks.
+        entities: The number of entities.
+        relations: The number of relations.
+    """
+
+    embedder: str
+    extractor: str
+    graph: str = "embedded"
+    chunks: int = 0
+    entities: int = 0
+    relations: int = 0
+
+
+def read_index_file(folder: Path) -> IndexFile | None:
+    """Read `index.json` of a folder; None if there is none.
+
+    Raises:
+        DataError: If it cannot be read.
+    """
+    path = folder / INDEX_FILE
+    try:
+        return IndexFile.model_validate_json(path.read_bytes())
+    except FileNotFoundError:
+        return None
+    except (OSError, ValidationError) as error:
+        raise DataError(f"{path}: cannot be read as the settings of an index; delete it and index again") from error
+
+
+def save_search_settings(folder: str | Path, settings: SearchSettings) -> None:
+    """Store the settings that searches of an index use by default.
+
+    Raises:
+        DataError: If the folder holds no index.
+    """
+    found = read_index_file(Path(folder))
+    if found is None:
+        raise _describe_missing(Path(folder))
+    changed = found.model_copy(update={"search_settings": settings})
+    write_atomically(Path(folder) / INDEX_FILE, changed.model_dump_json(indent=2) + "\n")
+
+
+class ReferenceIndex(CloseOnExit):
+    """An index, opened to be read. Any number of processes may do so, also while another one changes it.
+
+    Attributes:
+        folder: The folder of the index.
+        settings: How its documents were indexed.
+        search_settings: How it is searched by default.
+        chunk_ids: The id of each chunk. A position in this list is the number of the chunk everywhere else.
+        entities: The name of each entity. A position in this list is the number of the entity everywhere else.
+    """
+
+    def __init__(self, folder: Path, file: IndexFile) -> None:
+        self.folder = folder
+        self.settings = file.settings
+        self.search_settings = file.search_settings
+        self._build = folder / file.build
+        self._ledger = Ledger(folder)
+        try:
+            self.manifest = Manifest.model_validate_json((self._build / "manifest.json").read_bytes())
+            self._chunks: dict[str, Any] = json.loads((self._build / "chunks.json").read_bytes())
+            with np.load(self._build / "chunks.npz") as stored:
+                self._columns = {name: stored[name] for name in stored.files}
+        except (OSError, ValueError) as error:
+            self._ledger.close()
+            raise DataError(f"{self._build}: cannot be read; index the documents again: {error}") from error
+        self.chunk_ids: Sequence[str] = self._chunks["ids"]
+
+    @classmethod
+    def open(cls, folder: str | Path) -> Self:
+        """Open the index of a folder.
+
+        Raises:
+            DataError: If there is none.
+        """
+        place = Path(folder)
+        file = read_index_file(place)
+        if file is None:
+            raise _describe_missing(place)
+        return cls(place, file)
+
+    def close(self) -> None:
+        """Close all files."""
+        self._ledger.close()
+        if "graph" in vars(self):
+            self.graph.close()
+
+    @cached_property
+    def chunk_positions(self) -> Mapping[str, int]:
+        """The position of each chunk by its id."""
+        return {chunk: position for position, chunk in enumerate(self.chunk_ids)}
+
+    def read_chunks(self, ids: Sequence[str]) -> list[IndexedChunk]:
+        """Return chunks by their ids, in the order asked.
+
+        Raises:
+            DataError: If there is no such chunk, or if the index was made anew since it was opened.
+        """
+        positions = self.chunk_positions
+        unknown = next((one for one in ids if one not in positions), None)
+        if unknown is not None:
+            raise DataError(f"{self.folder}: holds no chunk {unknown!r}; an id is DOCUMENT#NUMBER")
+        rows = self._columns["rows"]
+        return self._ledger.read_chunks([int(rows[positions[one]]) for one in ids])
+
+    @cached_property
+    def _names(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads((self._build / "entities.json").read_bytes())
+        return found
+
+    @property
+    def entities(self) -> Sequence[str]:
+        """The name of each entity, sorted."""
+        names: list[str] = self._names["names"]
+        return names
+
+    def find_entity(self, name: str) -> int | None:
+        """Return the position of an entity by its name or another of its names, however it is spelled; None if none."""
+        found: int | None = self._names["positions"].get(normalise_name(name))
+        return found
+
+    def read_entities(self) -> list[Entity]:
+        """Return all entities, in the order of `entities`."""
+        return self.graph.read_entities().to_entities()
+
+    def read_relations(self) -> list[Relation]:
+        """Return all relations, in the order of `edges`."""
+        return self.graph.read_edges().to_relations()
+
+    def select_chunks(self, where: Mapping[str, str | Collection[str]]) -> npt.NDArray[np.bool_] | None:
+        """Return which chunks have the given values; None if nothing is asked for.
+
+        Args:
+            where: The accepted values of `doc_id`, `repo`, `version`, and of tags by their name.
+
+        Raises:
+            DataError: If no chunk has such a field.
+        """
+        if not where:
+            return None
+        selected = np.ones(len(self.chunk_ids), dtype=bool)
+        values: dict[str, list[str]] = self._chunks["values"]
+        for name, wanted in where.items():
+            column = name if name in COLUMNS or name.startswith(TAG_PREFIX) else f"{TAG_PREFIX}{name}"
+            if column not in values:
+                known = ", ".join(one.removeprefix(TAG_PREFIX) for one in values)
+                raise DataError(f"{self.folder}: no chunk has {name!r}; known are {known}")
+            accepted = {wanted} if isinstance(wanted, str) else {*wanted}
+            codes = [code for code, value in enumerate(values[column]) if value in accepted]
+            selected &= np.isin(self._columns[column], codes)
+        return selected
+
+    @cached_property
+    def embedder(self) -> Embedder:
+        """The embedder that the chunks were embedded with, which embeds questions."""
+        from greval.methods.reference.embeddings import load_embedder
+
+        with np.load(self._build / "embedder.npz") as state:
+            return load_embedder(self.manifest.embedder).with_state({name: state[name] for name in state.files})
+
+    @cached_property
+    def vectors(self) -> VectorIndex:
+        """The vectors of the chunks."""
+        from greval.methods.reference.storage.vectors import VectorIndex
+
+        return VectorIndex.load(self._build / "vectors")
+
+    @cached_property
+    def words(self) -> WordIndex:
+        """The words of the chunks."""
+        from greval.methods.reference.storage.words import WordIndex
+
+        return WordIndex.load(self._build / "words")
+
+    @cached_property
+    def graph(self) -> GraphStore:
+        """The graph, which can be asked in Cypher."""
+        from greval.methods.reference.storage.graph_store import open_graph
+
+        return open_graph(self.manifest.graph, self._build)
+
+    @cached_property
+    def _tables(self) -> tuple[EdgeTable, MentionTable]:
+        with np.load(self._build / "graph.npz") as stored:
+            return restore_arrays({name: stored[name] for name in stored.files})
+
+    @property
+    def edges(self) -> EdgeTable:
+        """The edges of the graph as arrays."""
+        return self._tables[0]
+
+    @property
+    def mentions(self) -> MentionTable:
+        """Which chunk mentions which entity, as arrays."""
+        return self._tables[1]
+
+
+def _describe_missing(folder: Path) -> DataError:
+    return DataError(f"{folder}: holds no index; make one with greval index DOCUMENTS -o {folder}")
