@@ -9,7 +9,7 @@ from pydantic import Field
 from greval.records.record import Record
 
 Search = Literal["basic", "bm25", "local", "graph", "hybrid", "tog"]
-Fusion = Literal["weighted", "rrf"]
+Fusion = Literal["weighted", "minmax", "rrf"]
 GraphScore = Literal["activation", "pagerank"]
 Share = Annotated[float, Field(ge=0, le=1)]
 Positive = Annotated[int, Field(gt=0)]
@@ -51,7 +51,10 @@ class IndexSettings(Record):
 
 
 class SearchSettings(Record):
-    """How an index is searched. The defaults are those of the published pipeline.
+    """How an index is searched.
+
+    The numbers are those of the published pipeline, which fuses by `weighted` and scores by `activation`. The defaults
+    `minmax` and `pagerank` did better on questions of several hops; see docs/design/decisions/0023.
 
     Args:
         k: The number of chunks returned.
@@ -59,9 +62,11 @@ class SearchSettings(Record):
         depth: The number of steps of the traversal from the entities of the question.
         decay: The factor by which activation falls at each step.
         alpha: The weight of the vector score in the weighted fusion; the graph score has the rest.
-        fusion: `weighted` (sum of scores divided by the highest) or `rrf` (reciprocal rank fusion).
+        fusion: `weighted` (sum of scores divided by the highest), `minmax` (sum of scores scaled from the lowest to the
+            highest, with the vector score of every candidate) or `rrf` (reciprocal rank fusion).
         rrf_k: The constant of reciprocal rank fusion.
-        graph: How the graph scores chunks: by `activation`, or by personalised `pagerank`.
+        graph: How the graph scores chunks: by `activation`, or by the square root of personalised `pagerank`, whose
+            few high values would hide all others.
         damping: The share of the PageRank that follows an edge at each step.
         linking: The least similarity (0 to 1) of a question's phrase to the name of an entity.
         neighbours: The most edges followed from one node, those with most statements first.
@@ -77,10 +82,10 @@ class SearchSettings(Record):
     depth: Annotated[int, Field(ge=0, le=10)] = 2
     decay: Share = 0.5
     alpha: Share = 0.6
-    fusion: Fusion = "weighted"
+    fusion: Fusion = "minmax"
     rrf_k: Positive = 60
-    graph: GraphScore = "activation"
-    damping: Share = 0.5
+    graph: GraphScore = "pagerank"
+    damping: Share = 0.85
     linking: Share = 0.9
     neighbours: Positive = 100
     triples: Positive = 30
