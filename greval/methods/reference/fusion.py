@@ -27,14 +27,14 @@ def fuse_weighted(
 def fuse_minmax(
     vector_scores: Mapping[int, float], graph_scores: Mapping[int, float], alpha: float
 ) -> dict[int, float]:
-    """Return the weighted sum of two scores, each scaled from its lowest to its highest; alpha is the weight of the first.
+    """Return the weighted sum of two scores, each scaled to 0 to 1; alpha is the weight of the first.
 
     Cosines of sentence embeddings lie close together, often all between 0.7 and 0.9. Divided by the highest, they
     hardly differ and the other score decides alone. Scaled from the lowest, they use the whole range. Give both scores
     of every candidate, because a missing score counts as the lowest.
 
     Example:
-        >>> fuse_minmax({1: 0.9, 2: 0.8, 3: 0.7}, {2: 4.0}, alpha=0.5)
+        >>> fuse_minmax({1: 9, 2: 8, 3: 7}, {2: 4}, alpha=0.5)
         {1: 0.5, 2: 0.75, 3: 0.0}
     """
     vector, graph = (
