@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import sys
@@ -22,6 +23,8 @@ from greval.cli.app import app
 from greval.records.result import FailureKind
 
 CODE = re.compile(r"`([^`\n]+)`")
+TIME = re.compile(r"\b\d+(?:\.\d+)? (?:ms|s|seconds|min)\b")
+WRITES_GOLDEN = bool(os.environ.get("GREVAL_WRITE_GOLDEN"))
 CASES = 4
 DRAFT = {
     "needs": ["question", "answer"],
@@ -80,17 +83,41 @@ def test_python_blocks_run_in_order(page, surroundings):
 
 
 @pytest.mark.parametrize("page", pages_with("console"))
-def test_command_lines_run_in_order(page, surroundings):
-    """Every command line of a page ends with exit code 0, after the lines before it."""
-    lines = [line for block in blocks(page, "console") for line in block.splitlines() if line.startswith("$ ")]
+def test_command_lines_run_in_order(page, surroundings, monkeypatch):
+    """Every command line of a page ends with exit code 0, after the lines before it, and prints what the page shows."""
+    monkeypatch.setenv("COLUMNS", "100")
+    lines = [found for block in blocks(page, "console") for found in read_command_lines(block)]
     assert lines
-    for line in lines:
-        run(shlex.split(line[2:], comments=True), surroundings)
+    for line, shown in lines:
+        printed = run(shlex.split(line, comments=True), surroundings)
+        if shown and WRITES_GOLDEN:
+            text = PAGES[page].read_text(encoding="utf-8")
+            new = "".join(f"{row.rstrip()}\n" for row in printed.rstrip().splitlines())
+            PAGES[page].write_text(text.replace(f"$ {line}\n{shown}", f"$ {line}\n{new}", 1), encoding="utf-8")
+        elif shown:
+            assert hide_times(printed).split("\n") == hide_times(shown).split("\n"), line
+
+
+def read_command_lines(block):
+    """Return the command lines of a block, each with the output that is shown below it, empty if none is."""
+    found = []
+    for line in block.splitlines():
+        if line.startswith("$ "):
+            found.append([line[2:], ""])
+        else:
+            found[-1][1] += f"{line}\n"
+    return [(line, shown) for line, shown in found]
+
+
+def hide_times(text):
+    """Return a text without trailing spaces, and with its measured times replaced."""
+    return "\n".join(TIME.sub("TIME", line).rstrip() for line in text.rstrip().splitlines())
 
 
 def run(words, folder):
-    """Run a line: greval as it is, folders by hand; make's targets are looked up only."""
+    """Run a line and return what it prints: greval as it is, folders by hand; make's targets are looked up only."""
     command, *rest = words
+    printed = ""
     if command == "make":
         makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
         assert all(re.search(rf"^{target}:", makefile, re.MULTILINE) for target in rest), words
@@ -105,6 +132,7 @@ def run(words, folder):
         assert "Traceback" not in told
         if out:
             out.write_text(printed, encoding="utf-8")
+    return printed
 
 
 def greval_says(words):
