@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,8 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from greval._util.arguments import build_unknown_name_error
-from greval._util.wording import find_typo
+from greval._util.files import write_atomically
+from greval._util.wording import find_typo, format_count
 from greval.cli.options import By, ReportFormat, RunFolder, create_console
+from greval.errors import StoreError
 from greval.runs.store import Store
 from greval.stats.summary import METHOD
 
@@ -19,6 +22,10 @@ if TYPE_CHECKING:
     from greval.records.inventory import Inventory
 
 QUERY_TYPE = "query_type"
+WRONG: Sequence[Cause] = ("not in the index", "entry not found", "not reached", "dropped", "not used", "unknown")
+"""The causes of wrong answers."""
+NOT_IN_FILE_NAMES = re.compile(r"[^\w.]+", re.ASCII)
+MAX_FILE_NAME = 80
 IndexFolder = Annotated[
     str | None,
     typer.Option(
@@ -27,7 +34,7 @@ IndexFolder = Annotated[
 ]
 
 
-def diagnose(
+def diagnose(  # noqa: PLR0913 - the options of a command
     run: RunFolder,
     *,
     index: IndexFolder = None,
@@ -40,6 +47,10 @@ def diagnose(
         list[str] | None,
         typer.Option(metavar="CAUSE", help='list the cases of a cause with the evidence, such as "not reached"'),
     ] = None,
+    svg: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="draw the walk of each wrong answer, or of the cases of --show, as SVG files"),
+    ] = None,
     form: ReportFormat = "table",
 ) -> None:
     """Find the cause of each wrong answer: the first step at which needed evidence was lost."""
@@ -51,6 +62,9 @@ def diagnose(
     inventory = read_index(index)
     with Store.open(run) as store, store.snapshot():
         rows = [*diagnose_run(store, metric=metric, inventory=inventory)]
+        drawn = _draw_walks(store, rows, causes or WRONG, svg) if svg else 0
+    if svg:
+        typer.echo(f"{svg}: {format_count(drawn, 'walk')} drawn", err=True)
     _check_tags(by or (), (row.tags for row in rows), run)
     found = tabulate(rows, by=by or _choose_grouping(rows))
     if form == "json":
@@ -62,6 +76,32 @@ def diagnose(
     print_notes(inventory.notes if inventory else (), out)
     if not causes:
         typer.echo(f"the cases behind a number: greval diagnose {run} --show CAUSE")
+
+
+def _draw_walks(store: Store, rows: Iterable[Diagnosis], causes: Sequence[Cause], folder: Path) -> int:
+    """Draw the walk of each case of the causes into a file of the folder, and return their number.
+
+    Raises:
+        StoreError: If a file cannot be written.
+    """
+    from greval.analysis.diagnosis.api import read_newest_cases
+    from greval.report.walk import draw_walk_svg
+
+    wanted = {(row.sample_id, row.method): row for row in rows if row.cause in causes}
+    drawn = 0
+    for case in read_newest_cases(store):
+        row = wanted.get((case.id, case.method))
+        if row is None or case.traversal is None:
+            continue
+        drawn += 1
+        name = NOT_IN_FILE_NAMES.sub("-", f"{case.method} {case.id}")[:MAX_FILE_NAME].strip("-.")
+        title = f"{row.cause}: {case.question}"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            write_atomically(folder / f"{drawn:03d}-{name}.svg", draw_walk_svg(case.traversal, case.gold, title=title))
+        except OSError as error:
+            raise StoreError(f"{folder}: cannot be written: {error.strerror or error}") from error
+    return drawn
 
 
 def _parse_cause(name: str) -> Cause:

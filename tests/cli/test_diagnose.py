@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from command_line import case, write
@@ -46,6 +47,22 @@ def test_json_holds_the_diagnosis_of_each_case(greval_says, run):
     (cause,) = {row["cause"] for row in found["rows"]} - {"answered rightly"}
     shown = json.loads(greval_says("diagnose", run, "--show", cause, "--format", "json")[1])
     assert [row["sample_id"] for row in shown["rows"]] == ["q1", "q3"]
+
+
+def test_walks_of_wrong_answers_are_drawn(greval_says):
+    """Each wrong answer with a walk has a file; a right one and one without a walk have none."""
+    walk = {"start_nodes": ["a"], "traversed_edges": [["a", "to", "b"]]}
+    gold = {"essential_docs": ["d1"], "expected_edges": [["a", "to", "c"]]}
+    given = [("Yes.", walk), ("No.", walk), ("No.", None)]
+    write("cases.jsonl", [case(n, answer=answer, gold=gold, traversal=way) for n, (answer, way) in enumerate(given)])
+    judge = ScriptedJudge([{"reason": "So.", "value": value} for value in (1, 0, 0)])
+    evaluate(read_cases("cases.jsonl"), [load_metric("correctness")], judge, out="run", concurrency=1)
+    code, out, err = greval_says("diagnose", "run", "--svg", "drawn", "--format", "json")
+    assert (code, err) == (0, "drawn: 1 walk drawn\n")
+    assert json.loads(out)["rows"]
+    (path,) = Path("drawn").iterdir()
+    assert path.name == "001-q1.svg"
+    assert "expected, not walked: a -to-&gt; c" in path.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
