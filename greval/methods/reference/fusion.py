@@ -71,8 +71,13 @@ def fuse_rrf(rankings: Iterable[Sequence[int]], k: int) -> dict[int, float]:
         >>> sorted(fused, key=fused.get, reverse=True)
         [2, 1, 3]
     """
+    return fuse_ranks(({item: rank for rank, item in enumerate(ranking, 1)} for ranking in rankings), k)
+
+
+def fuse_ranks(rankings: Iterable[Mapping[int, int]], k: int) -> dict[int, float]:
+    """Return the reciprocal rank fusion of rankings, each given as the rank of each item, from 1."""
     parts: dict[int, list[float]] = {}
-    for ranking in rankings:
-        for rank, item in enumerate(ranking, 1):
+    for ranks in rankings:
+        for item, rank in ranks.items():
             parts.setdefault(item, []).append(1 / (k + rank))
     return {item: fsum(shares) for item, shares in parts.items()}  # exact, so that the order of rankings has no effect

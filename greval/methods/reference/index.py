@@ -169,10 +169,15 @@ class ReferenceIndex(CloseOnExit):
         names: list[str] = self._names["names"]
         return names
 
+    @property
+    def entity_positions(self) -> Mapping[str, int]:
+        """The position of each entity by each of its names, normalised."""
+        positions: dict[str, int] = self._names["positions"]
+        return positions
+
     def find_entity(self, name: str) -> int | None:
         """Return the position of an entity by its name or another of its names, however it is spelled; None if none."""
-        found: int | None = self._names["positions"].get(normalise_name(name))
-        return found
+        return self.entity_positions.get(normalise_name(name))
 
     def read_entities(self) -> list[Entity]:
         """Return all entities, in the order of `entities`."""

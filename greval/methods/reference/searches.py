@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from greval.errors import MethodError
+from greval.methods.reference.fusion import fuse_minmax, fuse_ranks, fuse_weighted
+from greval.methods.reference.linking import LinkedEntity, link_by_embedding, link_entities
+from greval.methods.reference.pagerank import rank_nodes
+from greval.methods.reference.search_tables import SearchTables, find_allowed, gather_items, get_tables
+from greval.methods.reference.traversal import Mask, Neighbours, Positions, Scores, Walk, spread_activation
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from greval.methods.reference.index import ReferenceIndex
     from greval.methods.reference.settings import Search, SearchSettings
 
 Where = Mapping[str, str | Collection[str]]
 """Metadata filter: the accepted values by tag, or by `doc_id`, `repo` or `version`."""
-
-
-class LinkedEntity(NamedTuple):
-    """An entity that was found in a question: the phrase, how it was found, and how similar it is (0 to 1)."""
-
-    name: str
-    phrase: str
-    how: Literal["exact", "fuzzy", "embedding", "model"]
-    score: float
+LINKED_CHUNKS = 5
+"""The chunks of the vector search whose entities are compared with the question if no name is in it."""
+LOGGED_NODES = 100
+"""The nodes with the highest PageRank that are logged, with the edges between them."""
+ROUNDED = 12
+"""The decimals in which scores differ; sums in another order differ in later ones."""
+NOTHING_LINKED = "no entity of the question is in the graph"
 
 
 class WalkedEdge(NamedTuple):
@@ -63,6 +73,13 @@ class Found:
         return tuple(dict.fromkeys(one.name for one in self.linked))
 
 
+class ChunkScores(NamedTuple):
+    """The scores of chunks by the graph, best first. Chunks with equal scores are in the order of their ties."""
+
+    positions: Positions
+    scores: Scores
+
+
 def search_chunks(
     index: ReferenceIndex,
     question: str,
@@ -72,6 +89,266 @@ def search_chunks(
 ) -> Found:
     """Search the chunks of an index for a question.
 
-    `tog` is no search of this function, because it asks a model; see `greval.methods.reference.think_on_graph`.
+    Args:
+        index: The index.
+        question: The question.
+        search: `basic` (vectors), `bm25` (words), `graph` (the graph only), `local` (the entities of the question,
+            their neighbours, and the chunks that mention most of them) or `hybrid` (vectors and graph). The last three
+            search vectors only if no entity of the question is in the graph.
+        settings: How to search.
+        where: Accepted values of tags, `doc_id`, `repo` and `version`. Other chunks, and the entities and relations
+            that only they state, are left out of every step.
+
+    Raises:
+        DataError: If no chunk has a field that `where` names.
+        MethodError: If the search is `tog`, which asks a model; see `greval.methods.reference.think_on_graph`.
     """
-    raise NotImplementedError
+    query = _Query(index, question, settings, index.select_chunks(where) if where else None)
+    if search not in _SEARCHES:
+        raise MethodError(f"search: expected one of {', '.join(_SEARCHES)} here, got {search!r}, which asks a model")
+    return _SEARCHES[search](query)
+
+
+class _Query:
+    """A question to an index, and what several steps of a search need."""
+
+    def __init__(self, index: ReferenceIndex, question: str, settings: SearchSettings, allowed: Mask | None) -> None:
+        self.index = index
+        self.question = question
+        self.settings = settings
+        self.allowed = allowed
+
+    @cached_property
+    def tables(self) -> SearchTables:
+        return get_tables(self.index)
+
+    @cached_property
+    def vector(self) -> npt.NDArray[np.float32]:
+        return np.asarray(self.index.embedder.embed_query(self.question), dtype=np.float32)
+
+    @cached_property
+    def neighbours(self) -> Neighbours:
+        """The edges that allowed chunks state."""
+        neighbours = self.tables.neighbours
+        if self.allowed is None:
+            return neighbours
+        return neighbours.select_edges(find_allowed(self.tables.edges.evidence, self.allowed))
+
+    def search_vectors(self, k: int) -> dict[int, float]:
+        """Return the scores of the nearest chunks."""
+        positions, scores = self.index.vectors.search(self.vector, k, self.allowed)
+        return dict(zip(map(int, positions), map(float, scores), strict=True))
+
+    def score_vectors(self, positions: Sequence[int]) -> dict[int, float]:
+        """Return the scores of given chunks."""
+        wanted = np.zeros(len(self.index.chunk_ids), dtype=np.bool_)
+        wanted[positions] = True
+        found, scores = self.index.vectors.search(self.vector, len(positions), wanted)
+        return dict(zip(map(int, found), map(float, scores), strict=True))
+
+    def link(self) -> tuple[LinkedEntity, ...]:
+        """Return the entities of the question that an allowed chunk mentions."""
+        threshold = self.settings.linking_embedding
+
+        def link_near() -> list[LinkedEntity]:
+            chunks = np.array([*self.search_vectors(LINKED_CHUNKS)], dtype=np.int64)
+            return link_by_embedding(self.vector, self.tables, self.index.embedder, chunks, threshold, entities)
+
+        entities = None if self.allowed is None else find_allowed(self.tables.mentions.chunks, self.allowed)
+        return link_entities(
+            self.question,
+            self.tables,
+            threshold=self.settings.linking,
+            allowed=entities,
+            by_embedding=link_near if threshold < 1 else None,
+        )
+
+
+def _search_basic(query: _Query, fallback: str = "") -> Found:
+    return Found(chunks=tuple(query.search_vectors(query.settings.k).items()), fallback=fallback)
+
+
+def _search_words(query: _Query) -> Found:
+    positions, scores = query.index.words.search(query.question, query.settings.k, query.allowed)
+    return Found(chunks=tuple(zip(map(int, positions), map(float, scores), strict=True)))
+
+
+def _search_graph(query: _Query) -> Found:
+    linked = query.link()
+    if not linked:
+        return _search_basic(query, NOTHING_LINKED)
+    chunks, log = _explore_graph(query, linked, query.search_vectors(query.settings.top_k))
+    return log.rank_chunks(_list_best(chunks, query.settings.k))
+
+
+def _search_local(query: _Query) -> Found:
+    """Search for the chunks with the most, and the rarest, of the entities of the question and their neighbours."""
+    linked = query.link()
+    if not linked:
+        return _search_basic(query, NOTHING_LINKED)
+    settings = query.settings
+    walk = _walk_graph(query, linked, depth=min(1, settings.depth))
+    positions, _, mass = score_chunks(walk.activation, query.tables, query.allowed)
+    order = np.lexsort((positions, -mass))[: settings.k]
+    log = _log_walk(query, linked, walk)
+    return log.rank_chunks(zip(positions[order].tolist(), mass[order].tolist(), strict=True))
+
+
+def _search_hybrid(query: _Query) -> Found:
+    linked = query.link()
+    if not linked:
+        return _search_basic(query, NOTHING_LINKED)
+    settings = query.settings
+    vector = query.search_vectors(settings.top_k)
+    graph, log = _explore_graph(query, linked, vector)
+    ranks = {position: rank for rank, position in enumerate(graph.positions.tolist(), 1)}
+    # chunks that only the graph finds keep its order, so that no other of them can be among the first k
+    kept = list(dict.fromkeys([*graph.positions[: max(settings.k, settings.top_k)].tolist(), *vector]))
+    scores = {one: float(graph.scores[ranks[one] - 1]) for one in kept if one in ranks}
+    match settings.fusion:
+        case "weighted":
+            fused = fuse_weighted(vector, scores, settings.alpha)
+        case "minmax":
+            fused = fuse_minmax(query.score_vectors(kept), scores, settings.alpha)
+        case "rrf":
+            vector_ranks = {position: rank for rank, position in enumerate(vector, 1)}
+            fused = fuse_ranks([vector_ranks, {one: ranks[one] for one in scores}], settings.rrf_k)
+    last = len(ranks) + 1
+    order = sorted(fused, key=lambda one: (-fused[one], ranks.get(one, last), -vector.get(one, 0.0), one))
+    return log.rank_chunks((one, fused[one]) for one in order[: settings.k])
+
+
+_SEARCHES: Mapping[str, Callable[[_Query], Found]] = {
+    "basic": _search_basic,
+    "bm25": _search_words,
+    "graph": _search_graph,
+    "local": _search_local,
+    "hybrid": _search_hybrid,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _GraphLog:
+    """What is logged of a search of the graph."""
+
+    linked: tuple[LinkedEntity, ...]
+    edges: tuple[WalkedEdge, ...]
+    nodes: Mapping[str, float]
+    cut: Mapping[str, int]
+
+    def rank_chunks(self, chunks: Iterable[tuple[int, float]]) -> Found:
+        """Return the log with the chunks found."""
+        return Found(tuple(chunks), self.linked, self.edges, self.nodes, self.cut)
+
+
+def _explore_graph(
+    query: _Query, linked: tuple[LinkedEntity, ...], vector: Mapping[int, float]
+) -> tuple[ChunkScores, _GraphLog]:
+    """Return the scores of chunks by the graph, and the log. Ties are broken by rarity, then by the vector score."""
+    if query.settings.graph == "pagerank":
+        return _rank_graph(query, linked, vector)
+    walk = _walk_graph(query, linked, depth=query.settings.depth)
+    positions, best, mass = score_chunks(walk.activation, query.tables, query.allowed)
+    return _sort_chunks(query, positions, best, mass, vector), _log_walk(query, linked, walk)
+
+
+def score_chunks(activation: Scores, tables: SearchTables, allowed: Mask | None) -> tuple[Positions, Scores, Scores]:
+    """Return the chunks that mention a reached entity, with two scores of each.
+
+    The first is the best activation of the entities of the chunk. The second breaks ties: the sum of the activations,
+    each multiplied by the rarity of the entity.
+    """
+    reached = np.flatnonzero(activation > 0)
+    chunks, places = gather_items(tables.mentions.chunks, reached)
+    entities = reached[places]
+    count = len(tables.mentions.entities.offsets) - 1
+    best = np.zeros(count)
+    np.maximum.at(best, chunks, activation[entities])
+    mass = np.bincount(chunks, weights=activation[entities] * tables.rarity[entities], minlength=count)
+    found = np.flatnonzero(best > 0 if allowed is None else (best > 0) & allowed)
+    return found, best[found], mass[found].astype(np.float64)
+
+
+def _sort_chunks(
+    query: _Query, positions: Positions, scores: Scores, ties: Scores, vector: Mapping[int, float]
+) -> ChunkScores:
+    """Sort chunks by their scores, equal ones by their ties, then by their vector scores."""
+    near = np.zeros(query.tables.chunks)
+    near[[*vector]] = [*vector.values()]
+    order = np.lexsort((positions, -near[positions], -ties.round(ROUNDED), -scores.round(ROUNDED)))
+    return ChunkScores(positions[order], scores[order])
+
+
+def _list_best(chunks: ChunkScores, k: int) -> Iterable[tuple[int, float]]:
+    return zip(chunks.positions[:k].tolist(), chunks.scores[:k].tolist(), strict=True)
+
+
+def _walk_graph(query: _Query, linked: Iterable[LinkedEntity], depth: int) -> Walk:
+    settings = query.settings
+    starts = dict.fromkeys([one.position for one in linked], 1.0)
+    return spread_activation(query.neighbours, starts, depth=depth, decay=settings.decay, limit=settings.neighbours)
+
+
+def _log_walk(query: _Query, linked: tuple[LinkedEntity, ...], walk: Walk) -> _GraphLog:
+    names = query.tables.entities
+    edges = query.tables.edges
+    columns = (edges.source, edges.label_codes, edges.target)
+    sources, labels, targets = (column[walk.edges].tolist() for column in columns)
+    walked = tuple(
+        WalkedEdge(names[source], edges.label_names[label], names[target], passed, step, forward)
+        for source, label, target, passed, step, forward in zip(
+            sources, labels, targets, walk.passed.tolist(), walk.steps.tolist(), walk.forward.tolist(), strict=True
+        )
+    )
+    reached = np.flatnonzero(walk.activation > 0)
+    reached = reached[np.argsort(-walk.activation[reached], kind="stable")]
+    nodes = {
+        names[node]: score for node, score in zip(reached.tolist(), walk.activation[reached].tolist(), strict=True)
+    }
+    return _GraphLog(linked, walked, nodes, {names[node]: count for node, count in walk.cut.items()})
+
+
+def _rank_graph(
+    query: _Query, linked: tuple[LinkedEntity, ...], vector: Mapping[int, float]
+) -> tuple[ChunkScores, _GraphLog]:
+    """Score chunks by the square root of their personalised PageRank, whose few high values would hide all others.
+
+    Walks start at the entities of the question, at rare ones more often. Without `passages`, the rank of a chunk is the
+    sum of the ranks of its entities, each multiplied by its rarity.
+    """
+    tables, settings = query.tables, query.settings
+    entities = len(tables.entities)
+    graph = tables.get_rank_graph(passages=settings.passages, allowed=query.allowed)
+    starts = np.zeros(len(graph.roots))
+    positions = [one.position for one in linked]
+    starts[positions] = tables.rarity[positions]
+    ranks = rank_nodes(graph, starts, settings.damping)
+    chunks, best, mass = score_chunks(ranks[:entities], tables, query.allowed)
+    if settings.passages:
+        chunks = np.flatnonzero(ranks[entities:] > 0)
+        scores, ties = ranks[entities + chunks], np.zeros(len(chunks))
+    else:
+        scores, ties = mass, best
+    return _sort_chunks(query, chunks, np.sqrt(scores), ties, vector), _log_ranks(query, linked, ranks[:entities])
+
+
+def _log_ranks(query: _Query, linked: tuple[LinkedEntity, ...], ranks: Scores) -> _GraphLog:
+    """Log the nodes with the highest ranks, as shares of the highest, and the edges between them near the start nodes.
+
+    PageRank follows every edge. The activation of an edge is the lower one of its ends.
+    """
+    best = np.argsort(-ranks, kind="stable")[:LOGGED_NODES]
+    best = best[ranks[best] > 0]
+    share = np.zeros(len(ranks))
+    share[best] = ranks[best] / ranks[best].max()
+    edges, settings = query.tables.edges, query.settings
+    between = np.minimum(share[edges.source], share[edges.target])
+    starts = {one.position: 1.0 for one in linked}
+    walk = spread_activation(
+        query.neighbours.select_edges(between > 0), starts, depth=settings.depth, decay=1, limit=settings.neighbours
+    )
+    order = np.lexsort((np.arange(len(walk.edges)), -between[walk.edges], walk.steps))
+    logged = Walk(
+        share, walk.edges[order], between[walk.edges[order]], walk.forward[order], walk.steps[order], walk.cut
+    )
+    return _log_walk(query, linked, logged)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-Positions = npt.NDArray[np.int64]
+Positions = npt.NDArray[np.integer[Any]]
 Scores = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 
