@@ -118,7 +118,7 @@ def format_case_text(metric: JudgedMetric, case: Case, numbered: Sequence[Item] 
     """Format the message of a case: its fenced fields, then the request to judge the items, numbered from 1."""
     parts = [format_need(need, case) for need in metric.needs if need != metric.over]
     if numbered:
-        parts.append(_wrap_in_fence("items", _format_numbered_items("item", numbered)))
+        parts.append(wrap_in_fence("items", _format_numbered_items("item", numbered)))
     return "\n".join(part for part in (*parts, _format_request(metric, len(numbered))) if part)
 
 
@@ -226,7 +226,8 @@ def _format_request(metric: JudgedMetric, count: int) -> str:
     return f"Judge {what}; the value is one of {metric.scale.allowed()}."
 
 
-def _wrap_in_fence(word: str, content: str, attribute: str = "") -> str:
+def wrap_in_fence(word: str, content: str, attribute: str = "") -> str:
+    """Put content between the fences of a word; the content must have been neutralised."""
     return f"<{word}{attribute}>\n{content}\n</{word}>"
 
 
@@ -234,7 +235,7 @@ def format_need(need: str, case: Case) -> str:
     """Format the content of a case for one need, between fences, as a model sees it."""
     if need.startswith(TAG):
         name = need.removeprefix(TAG)
-        return _wrap_in_fence(
+        return wrap_in_fence(
             "tag",
             neutralise_fences(case.tags[name]),
             f" name={json.dumps(neutralise_fences(name), ensure_ascii=False)}",
@@ -245,14 +246,14 @@ def format_need(need: str, case: Case) -> str:
     if need in LISTINGS:
         return _format_listing(need, case)
     if need == "traversal":
-        return _wrap_in_fence(need, _format_traversal(case.traversal or Traversal()))
-    return _wrap_in_fence(need, neutralise_fences(getattr(case, need)))
+        return wrap_in_fence(need, _format_traversal(case.traversal or Traversal()))
+    return wrap_in_fence(need, neutralise_fences(getattr(case, need)))
 
 
 def _format_listing(field: str, case: Case) -> str:
     """Format the chunks or triples of a case, each in its own fence."""
     found = list_items(field, case)
-    return _wrap_in_fence(field, _format_numbered_items(LISTINGS[field], found) if found else "(none)")
+    return wrap_in_fence(field, _format_numbered_items(LISTINGS[field], found) if found else "(none)")
 
 
 def _format_aggregates(aggregates: Sequence[str]) -> Iterator[str]:
@@ -262,32 +263,32 @@ def _format_aggregates(aggregates: Sequence[str]) -> Iterator[str]:
     the texts of all other cases are neutralised, and with it their prompts.
     """
     for n, text in enumerate(aggregates, 1):
-        yield _wrap_in_fence("context", neutralise_fences(text), f' kind="aggregate" n="{n}"')
+        yield wrap_in_fence("context", neutralise_fences(text), f' kind="aggregate" n="{n}"')
     if aggregates:
         yield AGGREGATES_RULE
 
 
 def _format_numbered_items(word: str, found: Iterable[Item]) -> str:
-    return "\n".join(_wrap_in_fence(word, _format_item(item), f' n="{n}"') for n, item in enumerate(found, 1))
+    return "\n".join(wrap_in_fence(word, _format_item(item), f' n="{n}"') for n, item in enumerate(found, 1))
 
 
 def _format_item(item: Item) -> str:
     if isinstance(item, Chunk):
         return neutralise_fences(item.text)
     return neutralise_fences(
-        f"subject: {_join_lines(item.subject)}\npredicate: {_join_lines(item.predicate)}\n"
-        f"object: {_join_lines(item.object)}"
+        f"subject: {join_lines(item.subject)}\npredicate: {join_lines(item.predicate)}\n"
+        f"object: {join_lines(item.object)}"
     )
 
 
 def _format_traversal(walk: Traversal) -> str:
     """Format a traversal of the graph, one step a line."""
     steps = enumerate(walk.traversed_edges, 1)
-    edges = (f"{n}. {_join_lines(a)} -[{_join_lines(label)}]-> {_join_lines(b)}" for n, (a, label, b) in steps)
-    start, end = (", ".join(map(_join_lines, nodes)) for nodes in (walk.start_nodes, walk.final_nodes))
+    edges = (f"{n}. {join_lines(a)} -[{join_lines(label)}]-> {join_lines(b)}" for n, (a, label, b) in steps)
+    start, end = (", ".join(map(join_lines, nodes)) for nodes in (walk.start_nodes, walk.final_nodes))
     return neutralise_fences("\n".join([f"start: {start}", *edges, f"end: {end}"]))
 
 
-def _join_lines(text: str) -> str:
+def join_lines(text: str) -> str:
     """Put a name on one line, so that it cannot be mistaken for another step or field."""
     return " ".join(text.split())

@@ -84,7 +84,7 @@ def generate_answers(
             return found
         given = _restrict_context(found, sample, context, aggregate)
         retrieved = read_clock()
-        text, usage = await _generate_answer(client, sample, given)
+        text, usage = await generate_answer(client, sample.question, given)
         begin = read_clock()
         spent = found.usage or Effort()
         before = retrieved - start if spent.latency is None else spent.latency
@@ -118,9 +118,23 @@ def _restrict_context(found: Response, sample: Sample, context: ContextMode, agg
             return found.model_copy(update={"aggregates": (), "triples": triples})
 
 
-async def _generate_answer(client: JudgeClient, sample: Sample, given: Response) -> tuple[str, Usage]:
-    """Ask the model for the answer, and return it with the usage; raise if the call fails or the answer is empty."""
-    input_case = Case(question=sample.question, chunks=given.chunks, triples=given.triples, aggregates=given.aggregates)
+async def generate_answer(client: JudgeClient, question: str, given: Response) -> tuple[str, Usage]:
+    """Ask a model for the answer to a question from the chunks, triples and aggregates of a response.
+
+    Returns:
+        The answer, which is not empty, and the usage of the call.
+
+    Raises:
+        MethodError: If the call fails or the answer is empty.
+
+    Example:
+        >>> import asyncio
+        >>> from greval.testing import ScriptedJudge
+        >>> client = JudgeClient(ScriptedJudge(["Ada."]))
+        >>> asyncio.run(generate_answer(client, "Who wrote it?", Response(chunks=["Ada wrote it in 1843."])))[0]
+        'Ada.'
+    """
+    input_case = Case(question=question, chunks=given.chunks, triples=given.triples, aggregates=given.aggregates)
     case = "\n".join((format_need("question", input_case), format_need("context", input_case), "Answer the question."))
     reply: Reply = await client.ask(ANSWER_FORMAT, [SystemMessage(SYSTEM), HumanMessage(case)], {})
     if reply.failure:

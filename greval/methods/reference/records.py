@@ -56,10 +56,14 @@ class Statement(Record):
 
 
 class Extraction(Record):
-    """The entities and relations of one chunk, with the names as the chunk writes them."""
+    """The entities and relations of one chunk, with the names as the chunk writes them.
+
+    `dropped` is the number of entities and relations that a model gave, but the text or the schema does not hold.
+    """
 
     mentions: tuple[Mention, ...] = ()
     statements: tuple[Statement, ...] = ()
+    dropped: int = 0
 
 
 class Entity(Record):

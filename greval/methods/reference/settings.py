@@ -76,7 +76,7 @@ class SearchSettings(Record):
         triples: The most triples returned.
         width: The number of paths that Think-on-Graph keeps at each step.
         tog_depth: The most steps of Think-on-Graph.
-        context_tokens: The most tokens of the chunks from which a model answers; by default what fits: 2,400 for the
+        context_tokens: The most tokens of the context from which a model answers; by default what fits: 2,400 for the
             embedded model, 12,000 for others.
     """
 
