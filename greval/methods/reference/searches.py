@@ -58,6 +58,7 @@ class Found:
         nodes: The nodes reached with their activation, highest first; start nodes are among them.
         cut: The number of edges that were not followed, by node.
         fallback: Why the search used vectors only; empty if it did not.
+        notes: What a model that steered the search answered and could not be used.
     """
 
     chunks: tuple[tuple[int, float], ...] = ()
@@ -66,6 +67,7 @@ class Found:
     nodes: Mapping[str, float] = field(default_factory=dict)
     cut: Mapping[str, int] = field(default_factory=dict)
     fallback: str = ""
+    notes: tuple[str, ...] = ()
 
     @property
     def start_nodes(self) -> tuple[str, ...]:
