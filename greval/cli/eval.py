@@ -17,6 +17,7 @@ from greval.cli.evaluate import report_and_exit
 from greval.cli.options import CapOptions, Concurrency, Depth, JudgeName, Quiet, create_console, expand_groups
 from greval.cli.progress_bar import ProgressBar, stop_on_signals
 from greval.datasets.row_faults import describe_row_faults
+from greval.errors import DataError
 from greval.judging.model.judge import Judge
 from greval.runs.from_config.config import CONFIG_FILE, DEFAULT_GROUP_BY, add_provider, locate_config, read_config
 
@@ -83,6 +84,7 @@ def evaluation(  # noqa: PLR0913 - the options of a command
         _print_forecast(root, config, selection, found, options)
         return
     evaluate = partial(evaluate_config_async, root, config, selection, judge=found, timeout=timeout or None, **options)
+    evaluate = partial(evaluate, on_note=None if quiet else _print_note)
     done = asyncio.run(_run(evaluate, quiet=quiet))
     _report_and_exit(done, quiet=quiet)
 
@@ -151,16 +153,37 @@ class _ProgressBars(ExitStack):
         self._judgements.show(progress)
 
 
+def _print_note(note: str) -> None:
+    """Print what the user should know before the calls begin."""
+    typer.echo(note, err=True)
+
+
 def _report_and_exit(done: Evaluation, *, quiet: bool) -> None:
-    """Print unreadable rows, the result paths and the report, and exit with the exit code."""
+    """Print unreadable rows, the result paths, the report and the comparison, and exit with the exit code."""
     _print_unread(done.unread)
     if not quiet:
         if done.ignored:
             typer.echo(f"columns that are neither a field nor a tag: {', '.join(done.ignored)}", err=True)
         typer.echo(f"results: {done.detailed} and {done.summary.name}")
-    report_and_exit(done.run, by=("method",), show=0, quiet=quiet)
+    try:
+        report_and_exit(done.run, by=("method",), show=0, quiet=quiet)
+    finally:
+        if not quiet and done.run.why is None and len(done.methods) > 1:
+            _print_comparison(done)
     if done.unread:
         raise typer.Exit(FAILED)
+
+
+def _print_comparison(done: Evaluation) -> None:
+    """Print the comparison of the methods that were evaluated, or why they cannot be compared."""
+    from greval.analysis.comparison.api import compare
+    from greval.report.comparison import render
+
+    typer.echo()
+    try:
+        render(compare(done.run, methods=done.methods), create_console())
+    except DataError as error:
+        typer.echo(f"the methods cannot be compared: {error}", err=True)
 
 
 def _print_unread(rows: Sequence[str]) -> None:

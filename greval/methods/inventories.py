@@ -14,6 +14,7 @@ from greval.methods.edges import describe_dangling
 from greval.methods.graphrag.index import find_tables, read_graphrag
 from greval.methods.lightrag.index import has_lightrag_files, read_lightrag
 from greval.methods.loading import read_spec
+from greval.methods.reference.inventory import has_reference_index, read_reference
 from greval.records.case import Edge
 from greval.records.inventory import Inventory
 from greval.records.record import Record
@@ -55,7 +56,7 @@ _ROWS: TypeAdapter[list[dict[str, Any]]] = TypeAdapter(list[dict[str, Any]])
 
 
 def read_inventory(path: str | Path) -> Inventory:
-    """Read the inventory of an index: a folder of Microsoft GraphRAG or LightRAG, or a file of rows.
+    """Read the inventory of an index: a folder of `greval index`, Microsoft GraphRAG or LightRAG, or a file of rows.
 
     A file of rows is JSONL, or JSON with a list of rows; each row is a document, a chunk, a node or an edge:
     `{"document": "d1"}`, `{"chunk": "c1", "document": "d1"}`, `{"node": "Ada", "documents": ["d1"],
@@ -69,7 +70,8 @@ def read_inventory(path: str | Path) -> Inventory:
 
     Raises:
         DataError: If the path is neither, or cannot be read.
-        MissingExtraError: If the index is stored as Parquet and pyarrow is not installed.
+        MissingExtraError: If the index is stored as Parquet and pyarrow is not installed, or if the extra `reference`
+            is needed and not installed.
 
     Example:
         >>> import tempfile
@@ -87,12 +89,15 @@ def read_inventory(path: str | Path) -> Inventory:
     if own:
         return _build_inventory(_read_rows(own), own)
     name = options.get("document", "id")
+    if has_reference_index(where) and name == "id":
+        return read_reference(where)
     if find_tables(where) and name != "path":
         return read_graphrag(where, document="title" if name == "title" else "id")
     if has_lightrag_files(where) and name != "title":
         return read_lightrag(where, document="path" if name == "path" else "id")
     raise DataError(
-        f"{path}: no index that is known: give a folder of Microsoft GraphRAG or LightRAG, or a JSONL file of rows"
+        f"{path}: no index that is known: give a folder of `greval index`, Microsoft GraphRAG or LightRAG, or a JSONL "
+        "file of rows"
         if where.exists()
         else f"{path}: is not there; give the folder of an index, or a JSONL file of rows"
     )

@@ -145,3 +145,14 @@ def test_stopped_in_order(tmp_path, fault_server):
     counts = read(folder / "eval/results/eval_results_summary.json")["counts"]["by_method"]["tog"]
     assert 4 <= counts["answered"] == 30 - counts["pending"] < 30
     assert fault_server.calls == 0
+
+
+def test_methods_are_compared_at_the_end(folder):
+    """Two methods are compared below the report, one is not, and quiet means quiet."""
+    rows = [{**row, "gold": {"expected_nodes": ["Ada"]}} for row in (ROWS[0], ROWS[2])]
+    make_folder(folder, (folder / "eval_config.yaml").read_text(), rows=rows)
+    done = greval(folder)
+    assert done.exit_code == 0, done.output
+    assert done.stdout.index("node_recall") < done.stdout.index("bare against tog")
+    assert "against" not in greval(folder, "--methods", "tog").stdout
+    assert greval(folder, "-q").stdout == ""

@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Unpack
 
 from langchain_core.language_models import BaseChatModel
 
 from greval._util.arguments import check_options
 from greval._util.concurrency import run_sync
 from greval.datasets.case_records import get_sample_fields, read_records
-from greval.errors import StoreError
 from greval.judging.model.judge import Judge
 from greval.methods.collecting.api import Collected, CollectProgress, collect_async
 from greval.methods.collecting.response_file import ResponseFile
 from greval.metrics.library import load_metric
 from greval.records.case import Case, Chunk
-from greval.records.metric import set_reason_depth
+from greval.records.metric import needs_judge, set_reason_depth
 from greval.records.record import Record
 from greval.runs.evaluation import Run, evaluate_async, find_free_folder
 from greval.runs.forecast import Forecast, forecast
-from greval.runs.from_config.config import CONFIG_FILE, dump_response_settings
+from greval.runs.from_config.config import CONFIG_FILE
+from greval.runs.from_config.further_metrics import JUDGED_METRICS, USAGE_METRICS
 from greval.runs.from_config.plan import (
     RESPONSES_FILE,
     RUN_FOLDER,
@@ -35,17 +34,14 @@ from greval.runs.from_config.plan import (
 )
 from greval.runs.from_config.results import (
     DETAILED,
-    JUDGED_METRICS,
     SUMMARY,
-    USAGE_METRICS,
     ResultFileWriter,
     save_periodically,
-    write_json,
 )
+from greval.runs.from_config.setup_file import check_setup, write_setup
 from greval.runs.options import DEFAULT_CONCURRENCY, EvaluateOptions
 from greval.runs.store.disk import lock_folder
 
-SETUP_FILE = "setup.json"
 SAVE_SECONDS = 5.0
 
 
@@ -54,7 +50,7 @@ class Evaluation:
     """A finished or stopped evaluation: its folder, the collected responses, and the run that judged them.
 
     `ignored` lists the columns of the dataset that are neither a field nor a tag, `unread` the rows that are not
-    questions.
+    questions, `methods` the names of the methods.
     """
 
     folder: Path
@@ -62,6 +58,7 @@ class Evaluation:
     run: Run
     ignored: Sequence[str] = ()
     unread: Sequence[str] = ()
+    methods: Sequence[str] = ()
 
     @property
     def detailed(self) -> Path:
@@ -110,6 +107,7 @@ async def evaluate_config_async(  # noqa: PLR0913 - the inputs and options of an
     timeout: float | None = None,  # noqa: ASYNC109 - the timeout of one response, not of this coroutine
     save_seconds: float = SAVE_SECONDS,
     on_collected: Callable[[CollectProgress], None] | None = None,
+    on_note: Callable[[str], None] | None = None,
     **options: Unpack[EvaluateOptions],
 ) -> Evaluation:
     """Run the evaluation that a config file describes; calling it again resumes the evaluation.
@@ -123,6 +121,7 @@ async def evaluate_config_async(  # noqa: PLR0913 - the inputs and options of an
         timeout: The timeout of one method call, in seconds.
         save_seconds: The pause between writes of the result files during the run, if the config enables them.
         on_collected: Called after each response.
+        on_note: Called with a sentence on each index that is made first, and if the judge also answers.
         **options: The options of `evaluate_async`. With `resume=False` the evaluation starts from scratch, and
             the old folder is renamed with the suffix -2, -3 ...
 
@@ -136,9 +135,11 @@ async def evaluate_config_async(  # noqa: PLR0913 - the inputs and options of an
         StoreError: If the folder cannot be written.
     """
     check_options(options, EvaluateOptions, "evaluate_config")
-    plan = prepare_evaluation(Path(root), Path(file), selection or ConfigSelection(), judge)
+    wanted = selection or ConfigSelection()
+    plan = prepare_evaluation(Path(root), Path(file), wanted, judge, on_note or _ignore_note)
     _prepare_folder(plan, restart=not options.get("resume", True))
-    named = [load_metric(name) for name in (*JUDGED_METRICS, *USAGE_METRICS)]
+    published = [load_metric(name) for name in (*JUDGED_METRICS, *USAGE_METRICS)]
+    named = [*published, *(metric for metrics in plan.further.values() for metric in metrics)]
     metrics = set_reason_depth(named, options.get("reason_depth"))
     write = ResultFileWriter(plan, metrics, repeats=options.get("repeats", 1))
     async with save_periodically(write, save_seconds if plan.config.output.save_intermediate else None):
@@ -158,7 +159,7 @@ async def evaluate_config_async(  # noqa: PLR0913 - the inputs and options of an
         given = read_records(cases, required=False)
         run = await evaluate_async(given, metrics, plan.judge, out=plan.out / RUN_FOLDER, stop=stop, **options)
     await asyncio.to_thread(write)
-    return Evaluation(plan.out, collected, run, plan.ignored, plan.unread)
+    return Evaluation(plan.out, collected, run, plan.ignored, plan.unread, tuple(plan.methods))
 
 
 def forecast_config(
@@ -189,7 +190,8 @@ def forecast_config(
                 answer = f"{method}: {sample.expected_answer or ''}"  # equal cases would share one call
                 chunks = (Chunk(id="none", text=method),)
                 cases.append(Case(**get_sample_fields(sample), method=method, answer=answer, chunks=chunks))
-    metrics = [load_metric(name) for name in JUDGED_METRICS]
+    further = (metric for metrics in plan.further.values() for metric in metrics)
+    metrics = [*map(load_metric, JUDGED_METRICS), *(metric for metric in further if needs_judge([metric]))]
     return ConfigForecast(
         questions=len(plan.samples),
         open=missing,
@@ -207,14 +209,12 @@ def _prepare_folder(plan: EvaluationPlan, *, restart: bool) -> None:
     out = plan.out
     if restart and out.is_dir() and any(out.iterdir()):
         _move_aside(out)
-    file = out / SETUP_FILE
-    now = dump_response_settings(plan.config)
-    before = _read_setup(file)
-    if before and (changes := "; ".join(_describe_changes(before, now, plan))):
-        message = f"{file}: the responses there are not of this config: {changes}"
-        raise StoreError(f"{message}. --no-resume moves them aside; or set another output.dir")
-    kept = {part: {**before.get(part, {}), **now[part]} for part in ("methods", "indexes")}
-    write_json(file, {**kept, "generation": now["generation"]})
+    check_setup(plan)
+    write_setup(plan)
+
+
+def _ignore_note(_: str) -> None:
+    """Ignore what the user should know."""
 
 
 def _move_aside(out: Path) -> None:
@@ -224,22 +224,3 @@ def _move_aside(out: Path) -> None:
             opened.enter_context(ResponseFile.open(out / RESPONSES_FILE))
         opened.enter_context(lock_folder(out / RUN_FOLDER))
         out.rename(find_free_folder(out))
-
-
-def _read_setup(file: Path) -> dict[str, Any]:
-    try:
-        found = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, json.JSONDecodeError):
-        return {}
-    return found if isinstance(found, dict) else {}
-
-
-def _describe_changes(before: Mapping[str, Any], now: Mapping[str, Any], plan: EvaluationPlan) -> Iterator[str]:
-    """Describe the settings, within this evaluation, that changed since the responses were collected."""
-    if before.get("generation") != now["generation"]:
-        yield "generation has changed"
-    for part, names in (("methods", plan.methods), ("indexes", plan.group_samples())):
-        for name in names:
-            old, new = before.get(part, {}).get(name), now[part].get(name)
-            if old is not None and old != new:
-                yield f"{part}: {name} was {old} and is {new}"

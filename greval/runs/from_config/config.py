@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_args
+from typing import TYPE_CHECKING, Annotated, get_args
 
 from pydantic import BeforeValidator, Field, ValidationError
 
 from greval._util.wording import did_you_mean
-from greval.errors import DataError
+from greval.errors import DataError, DefinitionError
 from greval.judging.model.failures import LOCAL
 from greval.judging.model.judge import Judge
 from greval.methods.fair_context import ContextMode
+from greval.methods.reference.settings import Search
+from greval.metrics.dependencies import list_dependency_names
 from greval.metrics.files.validation import convert_errors
 from greval.metrics.files.yaml_text import MetricFileFault, YamlSource, find_line, read_source_file
+from greval.metrics.library import FILE_SUFFIX, load_metric
+from greval.records.metric import Metric
 from greval.records.record import Record, Text
 
 if TYPE_CHECKING:
@@ -27,7 +31,11 @@ DEFAULT_GROUP_BY = "imdb_key"
 INDEX_PLACEHOLDER = "{index}"
 """The placeholder in the spec of a method for the folder of the group's index."""
 GRAPHRAG_SEARCHES = ("local", "global", "drift", "basic")
-"""Methods that need no spec: the searches of Microsoft GraphRAG over the index of the group."""
+"""The searches of Microsoft GraphRAG, which need no spec if the group's folder has its index."""
+REFERENCE_SEARCHES: tuple[str, ...] = get_args(Search)
+"""The searches of greval's reference pipeline, which need no spec if the group's folder has its index."""
+SEARCHES = tuple(dict.fromkeys((*REFERENCE_SEARCHES, *GRAPHRAG_SEARCHES)))
+"""Methods that need no spec: searches of the group's index."""
 PROVIDER = "openai:"
 
 
@@ -51,7 +59,7 @@ def _convert_name_list(methods: object) -> object:
 
 
 def _add_judge_provider(given: object) -> object:
-    """Add the default provider to the model of the judge."""
+    """Add the default provider to the model of a judge, or of the answering model."""
     if not isinstance(given, Mapping):
         return given
     if not isinstance(given.get("model"), str):
@@ -95,8 +103,9 @@ class GenerationConfig(Record):
 class EvaluationConfig(Record):
     """The configuration of an evaluation.
 
-    Paths are relative to the root folder. `methods` maps the name of a method to its spec, or to None if the name alone
-    is enough. `indexes` maps each group to the folder of its index.
+    Paths are relative to the root folder. `methods` maps the name of a method to its spec, or to None if it is a search
+    of the group's index. `indexes` maps each group to the folder of its index. `answering` is the model that answers
+    for searches of the reference pipeline, by default the judge. `metrics` are further metrics, by name or file.
     """
 
     dataset: DatasetConfig
@@ -104,18 +113,16 @@ class EvaluationConfig(Record):
     methods: Annotated[dict[Text, Text | None], Field(min_length=1), BeforeValidator(_convert_name_list)]
     output: OutputConfig = OutputConfig()
     judge: Annotated[Judge | None, BeforeValidator(_add_judge_provider)] = None
+    answering: Annotated[Judge | None, BeforeValidator(_add_judge_provider)] = None
     generation: GenerationConfig | None = None
-
-    def find_spec(self, method: str) -> str | None:
-        """Return the spec of a method, or None if it has none and its name is not a GraphRAG search."""
-        own = self.methods[method]
-        return own or (f"graphrag:{INDEX_PLACEHOLDER}?method={method}" if method in GRAPHRAG_SEARCHES else None)
+    metrics: tuple[Text, ...] = ()
 
 
 SECTIONS: Mapping[str, type[Record]] = {
     "dataset": DatasetConfig,
     "output": OutputConfig,
     "judge": Judge,
+    "answering": Judge,
     "generation": GenerationConfig,
 }
 
@@ -169,13 +176,12 @@ def _check_references(config: EvaluationConfig, root: Path, source: YamlSource) 
     for group, folder in config.indexes.items():
         if not (root / folder).is_dir():
             yield build_fault(f"there is no folder {root / folder}", "indexes", group)
-    for place, name in enumerate(config.methods):
-        where = ("methods", name) if ("methods", name) in source.lines else ("methods", place)
-        spec = config.find_spec(name)
-        if spec is None:
-            yield build_fault(_describe_unknown_method(name), *where)
-        elif INDEX_PLACEHOLDER in spec and not config.indexes:
-            yield build_fault(f"{spec} needs the folder of an index; add indexes, a folder for each group", *where)
+    yield from _check_methods(config, source)
+    for place, name in enumerate(config.metrics):
+        try:
+            load_further_metric(name, root)
+        except DefinitionError as error:
+            yield build_fault(str(error), "metrics", place)
     if config.generation and config.generation.context == "fair" and config.generation.facts is None:
         modes = " or ".join(mode for mode in get_args(ContextMode) if mode != "fair")
         yield build_fault(f"fair context needs facts: a file to count in; else write context: {modes}", "generation")
@@ -183,19 +189,44 @@ def _check_references(config: EvaluationConfig, root: Path, source: YamlSource) 
         yield build_fault(f"there is no file {root / config.generation.facts}", "generation", "facts")
 
 
+def _check_methods(config: EvaluationConfig, source: YamlSource) -> Iterator[MetricFileFault]:
+    """Find methods without a spec that are no search, and those without the index that they need."""
+    for position, (name, spec) in enumerate(config.methods.items()):
+        place = ("methods", name) if ("methods", name) in source.lines else ("methods", position)
+        line = find_line(place, source.lines)
+        if spec is None and name not in SEARCHES:
+            yield MetricFileFault(line, _describe_unknown_method(name), place)
+        elif (spec is None or INDEX_PLACEHOLDER in spec) and not config.indexes:
+            needing = spec or f"{name}, which has no spec,"
+            yield MetricFileFault(
+                line, f"{needing} needs the folder of an index; add indexes, a folder for each group", place
+            )
+
+
 def _describe_unknown_method(name: str) -> str:
     """Explain how to write the spec of a method."""
     return (
-        f"{name} has no spec; only {', '.join(GRAPHRAG_SEARCHES)} need none (Microsoft GraphRAG). Write methods "
-        f"as a mapping with a spec for it, such as {name}: my_module:function, or {name}: "
+        f"{name} has no spec{did_you_mean(name, SEARCHES)}; only searches of the group's index need none: "
+        f"{', '.join(REFERENCE_SEARCHES)} of greval, {', '.join(GRAPHRAG_SEARCHES)} of Microsoft GraphRAG. Write "
+        f"methods as a mapping with a spec for it, such as {name}: my_module:function, or {name}: "
         f"my_module:make({INDEX_PLACEHOLDER}); {INDEX_PLACEHOLDER} is replaced by the folder of the group's index"
     )
 
 
-def dump_response_settings(config: EvaluationConfig) -> dict[str, Any]:
-    """Return the settings that affect a response, as JSON: method specs, indexes and the answering model."""
-    return {
-        "methods": {name: config.find_spec(name) for name in config.methods},
-        "indexes": dict(config.indexes),
-        "generation": config.generation.model_dump(mode="json") if config.generation else None,
-    }
+def load_further_metric(name: str, root: Path) -> Metric:
+    """Load a metric of the config's `metrics`, by its name or from a file relative to the root.
+
+    Raises:
+        DefinitionError: If there is no such metric, its file is wrong, or it builds on other metrics.
+
+    Example:
+        >>> load_further_metric("recall@5", Path()).name
+        'recall@5'
+    """
+    metric = load_metric(root / name if name.endswith(FILE_SUFFIX) else name)
+    if others := list_dependency_names(metric):
+        raise DefinitionError(
+            f"{metric.name} builds on {', '.join(others)}, which a config cannot have; "
+            f"run `greval evaluate responses.jsonl -m {name}` on the responses of this evaluation"
+        )
+    return metric

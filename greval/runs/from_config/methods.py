@@ -7,15 +7,22 @@ import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from langchain_core.language_models import BaseChatModel
+
 from greval.errors import DataError, GrevalError, MethodError
+from greval.judging.model.judge import Judge
 from greval.methods import Method
 from greval.methods.fair_context.answer_generation import with_generator
 from greval.methods.loading import load_method
+from greval.methods.reference.inventory import has_reference_index
 from greval.records.case import Response, Sample
 from greval.runs.from_config.config import INDEX_PLACEHOLDER, EvaluationConfig
+from greval.runs.from_config.indexes import GroupIndex, build_search_spec, find_indexes
 
 INDEX_TAG = "index"
 """The tag that holds the folder of the group's index; user-defined methods read it."""
+THINK_ON_GRAPH = "tog"
+"""The search that asks a model also when another one answers."""
 _FILE = re.compile(r"(?P<file>[^:()?]+\.(?:py|ya?ml|json))(?P<rest>[:(?].*)?", re.DOTALL)
 
 
@@ -43,11 +50,16 @@ class GroupMethod:
 
 
 def load_group_methods(
-    config: EvaluationConfig, names: Iterable[str], groups: Mapping[str, int], root: Path
+    config: EvaluationConfig,
+    names: Iterable[str],
+    groups: Mapping[str, int],
+    root: Path,
+    answering: Judge | BaseChatModel | None = None,
 ) -> dict[str, Method]:
-    """Load methods for groups of samples (with the number of each), wrapped by the answering model if there is one.
+    """Load methods for groups of samples, with the number of each.
 
-    The root is added to the import path.
+    They are wrapped by the model of `generation` if there is one. The root is added to the import path. `answering` is
+    the model that answers for searches without a spec.
 
     Raises:
         MethodError: If methods cannot be loaded. All faults are reported at once.
@@ -56,13 +68,23 @@ def load_group_methods(
     root = root.resolve()
     if str(root) not in sys.path:
         sys.path.append(str(root))
+    indexes = find_indexes(config, root)
     faults: list[str] = []
     methods: dict[str, Method] = {}
     for name in names:
+        spec = config.methods[name]
         try:
-            methods[name] = _load_by_group(resolve_spec(config.find_spec(name) or "", root), groups, config, root)
+            if spec is None:
+                needs_model = name == THINK_ON_GRAPH or config.answering or not config.generation
+                loaded = _load_search(name, groups, indexes, answering if needs_model else None)
+            else:
+                loaded = _load_by_group(resolve_spec(spec, root), groups, indexes)
         except GrevalError as error:
             faults.append(f"methods: {name}: {error}")
+            continue
+        methods[name] = GroupMethod(
+            loaded, config.dataset.group_by, {group: index.root for group, index in indexes.items()}
+        )
     if faults:
         raise MethodError("\n".join(faults))
     generation = config.generation
@@ -70,6 +92,31 @@ def load_group_methods(
         return methods
     facts = root / generation.facts if generation.facts else None
     return with_generator(methods, generation.judge, context=generation.context, facts=facts, by=generation.by)
+
+
+def check_searches(
+    config: EvaluationConfig, names: Iterable[str], groups: Mapping[str, int], indexes: Mapping[str, GroupIndex]
+) -> None:
+    """Check that the index of each group has the searches that methods without a spec are.
+
+    Raises:
+        MethodError: If one has not. All faults are reported at once.
+    """
+    faults: dict[str, None] = {}
+    for name in names:
+        try:
+            if config.methods[name] is None:
+                _require_indexes(groups, indexes)
+        except DataError as error:
+            faults[f"methods: {name}: {error}"] = None
+            continue
+        for group in groups if config.methods[name] is None else ():
+            try:
+                build_search_spec(name, indexes[group])
+            except DataError as error:
+                faults[f"methods: {name}: {error}"] = None
+    if faults:
+        raise MethodError("\n".join(faults))
 
 
 def resolve_spec(spec: str, root: Path) -> str:
@@ -85,12 +132,44 @@ def resolve_spec(spec: str, root: Path) -> str:
     return f"{root / found['file']}{found['rest'] or ''}"
 
 
-def _load_by_group(spec: str, groups: Mapping[str, int], config: EvaluationConfig, root: Path) -> Method:
+def _load_by_group(spec: str, groups: Mapping[str, int], indexes: Mapping[str, GroupIndex]) -> dict[str, Method]:
     """Load the method of a spec: once for all groups, or once per group if the spec contains the index placeholder."""
-    indexes = {group: (root / folder).resolve() for group, folder in config.indexes.items()}
     if INDEX_PLACEHOLDER not in spec:
-        return GroupMethod(dict.fromkeys(groups, load_method(spec)), config.dataset.group_by, indexes)
+        return dict.fromkeys(groups, load_method(spec))
+    _require_indexes(groups, indexes)
+    return {group: load_method(spec.replace(INDEX_PLACEHOLDER, str(indexes[group].root))) for group in groups}
+
+
+def _load_search(
+    name: str, groups: Mapping[str, int], indexes: Mapping[str, GroupIndex], answering: Judge | BaseChatModel | None
+) -> dict[str, Method]:
+    """Load the search that a method without a spec is, for the index of each group."""
+    _require_indexes(groups, indexes)
+    return {group: _load_index_search(name, indexes[group], answering) for group in groups}
+
+
+def _load_index_search(name: str, index: GroupIndex, answering: Judge | BaseChatModel | None) -> Method:
+    spec = build_search_spec(name, index).replace(INDEX_PLACEHOLDER, str(index.folder))
+    if not index.is_reference:
+        return load_method(spec)
+    if not has_reference_index(index.folder):
+        return _MissingIndex(index)
+    from greval.methods.reference.method import load
+
+    return load(spec.partition(":")[2], answering)
+
+
+class _MissingIndex:
+    """The method of an index that is not made yet, as in a forecast, which calls no method."""
+
+    def __init__(self, index: GroupIndex) -> None:
+        self._index = index
+
+    async def __call__(self, _: Sample, /) -> Response:
+        raise MethodError(f"{self._index.folder}: the index is not made yet")
+
+
+def _require_indexes(groups: Mapping[str, int], indexes: Mapping[str, GroupIndex]) -> None:
+    """Raise `DataError` if a group has no index."""
     if lacking := [f"{group} ({count} questions)" for group, count in groups.items() if group not in indexes]:
         raise DataError(f"no index for {', '.join(lacking)}; add a folder for each under indexes")
-    loaded = {group: load_method(spec.replace(INDEX_PLACEHOLDER, str(indexes[group]))) for group in groups}
-    return GroupMethod(loaded, config.dataset.group_by, indexes)

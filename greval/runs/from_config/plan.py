@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -18,7 +18,9 @@ from greval.methods import Method
 from greval.methods.collecting.response_file import hash_sample, read_responses
 from greval.records.case import Case, Sample
 from greval.runs.from_config.config import EvaluationConfig, locate_config, read_config
-from greval.runs.from_config.methods import load_group_methods
+from greval.runs.from_config.further_metrics import FurtherMetrics, select_further_metrics
+from greval.runs.from_config.indexes import GroupIndex, build_indexes, find_indexes, list_searched
+from greval.runs.from_config.methods import check_searches, load_group_methods
 from greval.runs.from_config.questions import count_groups, read_questions
 
 RESPONSES_FILE = "responses.jsonl"
@@ -40,6 +42,8 @@ class EvaluationPlan:
     """An evaluation that has been checked and is ready to run.
 
     `unread` describes the rows that are not questions. `ignored` lists the columns that are neither a field nor a tag.
+    `indexes` has the index of each group of the config. `answering` is the model that answers for searches of the
+    reference pipeline without a spec, None without such searches. `further` are the metrics beside the published ones.
     """
 
     config: EvaluationConfig
@@ -49,6 +53,9 @@ class EvaluationPlan:
     out: Path
     unread: Sequence[str] = ()
     ignored: Sequence[str] = ()
+    indexes: Mapping[str, GroupIndex] = field(default_factory=dict)
+    answering: Judge | BaseChatModel | None = None
+    further: FurtherMetrics = field(default_factory=dict)
 
     @property
     def group_by(self) -> str:
@@ -79,9 +86,16 @@ class EvaluationPlan:
 
 
 def prepare_evaluation(
-    root: Path, file: Path, selection: ConfigSelection, judge: Judge | BaseChatModel | None = None
+    root: Path,
+    file: Path,
+    selection: ConfigSelection,
+    judge: Judge | BaseChatModel | None = None,
+    report: Callable[[str], None] | None = None,
 ) -> EvaluationPlan:
     """Read and check everything that an evaluation needs, without calling a method or the judge.
+
+    Indexes that have to be made first are made if `report` is given, which is called with a sentence for each and with
+    what else the user should know.
 
     Raises:
         DataError: If the config or the dataset is wrong, or the selection holds no question.
@@ -96,9 +110,52 @@ def prepare_evaluation(
     wanted = {tag: (values,) if isinstance(values, str) else values for tag, values in selection.where.items()}
     samples = tuple(islice(filter_by_tags(questions.samples, wanted), selection.limit))
     names = select_methods(config, selection.methods)
-    methods = load_group_methods(config, names, count_groups(samples, config.dataset.group_by), root)
-    out = root / config.output.dir
-    return EvaluationPlan(config, samples, methods, judge, out, questions.faults, questions.ignored)
+    groups = count_groups(samples, config.dataset.group_by)
+    indexes = find_indexes(config, root)
+    check_searches(config, names, groups, indexes)
+    searched = [*list_searched(config, names, {group: indexes[group] for group in groups if group in indexes})]
+    answering = choose_answering_model(config, judge) if searched else None
+    if report:
+        build_indexes(searched, report)
+        if answering and (line := describe_shared_model(answering, judge)):
+            report(line)
+    methods = load_group_methods(config, names, groups, root, answering)
+    return EvaluationPlan(
+        config=config,
+        samples=samples,
+        methods=methods,
+        judge=judge,
+        out=root / config.output.dir,
+        unread=questions.faults,
+        ignored=questions.ignored,
+        indexes=indexes,
+        answering=answering,
+        further=select_further_metrics(config, samples, root),
+    )
+
+
+def choose_answering_model(config: EvaluationConfig, judge: Judge | BaseChatModel) -> Judge | BaseChatModel:
+    """Return the model that answers for searches without a spec: that of `answering`, of `generation`, or the judge."""
+    return config.answering or (config.generation.judge if config.generation else judge)
+
+
+def describe_shared_model(answering: Judge | BaseChatModel, judge: Judge | BaseChatModel) -> str:
+    """Return a warning if the answering model is also the judge; else an empty text.
+
+    Example:
+        >>> describe_shared_model(Judge("local"), Judge("openai:gpt-5.1"))
+        ''
+    """
+    if isinstance(answering, Judge) and isinstance(judge, Judge):
+        same, name = answering.model == judge.model, judge.model
+    else:
+        same, name = answering is judge, type(judge).__name__
+    if not same:
+        return ""
+    return (
+        f"the answering model and the judge are the same ({name}), and a judge may favour its own answers; "
+        "name another with `answering: {model: MODEL}`"
+    )
 
 
 def select_methods(config: EvaluationConfig, wanted: str | Iterable[str] | None) -> tuple[str, ...]:

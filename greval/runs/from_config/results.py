@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,13 +24,13 @@ from greval.records.case import Case, Sample
 from greval.records.metric import Metric
 from greval.records.metric_input import compute_keys
 from greval.records.result import Result, Skipped
+from greval.records.scale import Value
 from greval.runs.from_config.config import DEFAULT_GROUP_BY
+from greval.runs.from_config.further_metrics import JUDGED_METRICS, USAGE_METRICS, FurtherMetrics
 from greval.runs.from_config.plan import RUN_FOLDER, EvaluationPlan
 from greval.runs.runnable import compile_metric
 from greval.runs.store import FILE, Store
 
-JUDGED_METRICS = ("correctness", "faithfulness", "relevance", "completeness")
-USAGE_METRICS = ("latency", "llm_calls", "prompt_tokens", "output_tokens")
 DETAILED = "eval_results_detailed.json"
 SUMMARY = "eval_results_summary.json"
 MIN_PAUSE_RATIO = 20
@@ -40,7 +41,7 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class JudgedResponse:
-    """A response and its result by each judged metric, None if it is not judged yet."""
+    """A response and its result by each metric of the result files, None if it is not judged yet."""
 
     case: Case
     results: Mapping[str, Result | None]
@@ -59,8 +60,8 @@ class ResultFileWriter:
     def __init__(self, plan: EvaluationPlan, metrics: Iterable[Metric], *, repeats: int = 1) -> None:
         self._plan = plan
         client = JudgeClient(plan.judge)
-        judged = (metric for metric in metrics if metric.name in JUDGED_METRICS)
-        self._runnables = [compile_metric(metric, client, repeats=repeats) for metric in judged]
+        written = (metric for metric in metrics if metric.name not in USAGE_METRICS)
+        self._runnables = [compile_metric(metric, client, repeats=repeats) for metric in written]
 
     def __call__(self) -> None:
         """Write both files. Only one call may run at a time.
@@ -102,7 +103,7 @@ def build_detailed(plan: EvaluationPlan, responses: JudgedResponses) -> Json:
                 "question": sample.question,
                 "ground_truth": sample.expected_answer,
                 "methods": {
-                    method: _build_entry(responses[sample.id, method])
+                    method: _build_entry(responses[sample.id, method], plan.further)
                     for method in plan.methods
                     if (sample.id, method) in responses
                 },
@@ -112,7 +113,7 @@ def build_detailed(plan: EvaluationPlan, responses: JudgedResponses) -> Json:
     }
 
 
-def _build_entry(response: JudgedResponse) -> Json:
+def _build_entry(response: JudgedResponse, further: FurtherMetrics) -> Json:
     """Build the entry of a method for a question; the reasons of null scores are given under their own keys."""
     case = response.case
     known = {name: result for name, result in response.results.items() if result}
@@ -128,11 +129,23 @@ def _build_entry(response: JudgedResponse) -> Json:
         "response": case.answer,
         "scores": {
             name: result.judgements[0].value if result and result.judgements else None
-            for name, result in response.results.items()
+            for name in JUDGED_METRICS
+            for result in (response.results.get(name),)
         },
         "efficiency": {name: getattr(case.usage, name, None) for name in USAGE_METRICS},
+        **{
+            section: {metric.name: _get_value(response.results.get(metric.name)) for metric in metrics}
+            for section, metrics in further.items()
+        },
         **{name: content for name, content in more.items() if content},
     }
+
+
+def _get_value(result: Result | None) -> Value | None:
+    """Return the value of the judgement, or the mean number of several; None without judgements."""
+    if result is None or len(result.judgements) == 1:
+        return result.judgements[0].value if result else None
+    return _compute_mean(one.number for one in result.judgements if one.number is not None)
 
 
 def build_summary(plan: EvaluationPlan, responses: JudgedResponses) -> Json:
@@ -141,17 +154,31 @@ def build_summary(plan: EvaluationPlan, responses: JudgedResponses) -> Json:
     def build_table(samples: Iterable[Sample], summarise: Callable[[list[JudgedResponse | None]], Json]) -> Json:
         return {method: summarise([responses.get((one.id, method)) for one in samples]) for method in plan.methods}
 
+    counted = (*JUDGED_METRICS, *(metric.name for metrics in plan.further.values() for metric in metrics))
+    count = partial(_count_outcomes, metrics=counted)
     groups = plan.group_samples()
     by_group = "by_movie" if plan.group_by == DEFAULT_GROUP_BY else f"by_{plan.group_by}"
     return {
         "by_method": build_table(plan.samples, _compute_mean_scores),
         by_group: {group: build_table(samples, _compute_mean_scores) for group, samples in groups.items()},
         "efficiency": build_table(plan.samples, _compute_mean_usage),
+        **({"further_metrics": _build_further_table(plan, build_table)} if plan.further else {}),
         "counts": {
-            "by_method": build_table(plan.samples, _count_outcomes),
-            by_group: {group: build_table(samples, _count_outcomes) for group, samples in groups.items()},
+            "by_method": build_table(plan.samples, count),
+            by_group: {group: build_table(samples, count) for group, samples in groups.items()},
             **({"unread": len(plan.unread)} if plan.unread else {}),
         },
+    }
+
+
+def _build_further_table(plan: EvaluationPlan, build_table: Callable[..., Json]) -> Json:
+    """Build, for each section, the mean of each further metric by method, over the scored responses."""
+
+    def summarise(metrics: Sequence[Metric], responses: list[JudgedResponse | None]) -> Json:
+        return {metric.name: _compute_mean(_iterate_scores(responses, metric.name)) for metric in metrics}
+
+    return {
+        section: build_table(plan.samples, partial(summarise, metrics)) for section, metrics in plan.further.items()
     }
 
 
@@ -165,7 +192,7 @@ def _compute_mean_usage(responses: Sequence[JudgedResponse | None]) -> Json:
     return {f"avg_{name}": _compute_mean(_iterate_usage(responses, name)) for name in USAGE_METRICS}
 
 
-def _count_outcomes(responses: Sequence[JudgedResponse | None]) -> Json:
+def _count_outcomes(responses: Sequence[JudgedResponse | None], metrics: Iterable[str] = JUDGED_METRICS) -> Json:
     """Count the answered questions, the outcomes of each metric, and the responses that record each usage figure."""
     present = [response for response in responses if response]
     failed = sum(response.case.error is not None for response in present)
@@ -176,8 +203,8 @@ def _count_outcomes(responses: Sequence[JudgedResponse | None]) -> Json:
         "failed": failed,
         "pending": total - len(present),
     }
-    for metric in JUDGED_METRICS:
-        statuses = Counter(result.outcome.status for one in present if (result := one.results[metric]))
+    for metric in metrics:
+        statuses = Counter(result.outcome.status for one in present if (result := one.results.get(metric)))
         counts[metric] = {status: statuses[status] for status in ("scored", "skipped", "failed")}
         counts[metric]["pending"] = total - statuses.total()
     return counts | {name: {"recorded": sum(1 for _ in _iterate_usage(responses, name))} for name in USAGE_METRICS}
@@ -185,9 +212,10 @@ def _count_outcomes(responses: Sequence[JudgedResponse | None]) -> Json:
 
 def _iterate_scores(responses: Iterable[JudgedResponse | None], metric: str) -> Iterator[float]:
     for response in responses:
-        result = response.results[metric] if response else None
-        if result and result.judgements and (number := result.judgements[0].number) is not None:
-            yield number
+        result = response.results.get(metric) if response else None
+        numbers = [one.number for one in result.judgements if one.number is not None] if result else []
+        if numbers:
+            yield sum(numbers) / len(numbers)
 
 
 def _iterate_usage(responses: Iterable[JudgedResponse | None], name: str) -> Iterator[float]:

@@ -45,10 +45,7 @@ def test_the_published_config(tmp_path):
     """The form of the published design is read; a model without a provider is OpenAI's."""
     read = config(tmp_path, PUBLISHED)
     assert (read.judge.model, read.judge.temperature) == ("openai:gpt-5.1", 0.0)
-    assert [read.find_spec(name) for name in read.methods] == [
-        "graphrag:{index}?method=local",
-        "graphrag:{index}?method=basic",
-    ]
+    assert read.methods == {"local": None, "basic": None}
     assert read.dataset.group_by == "imdb_key"
     assert read.output.save_intermediate
 
@@ -98,7 +95,7 @@ indexes:
   tt1: none
 methods:
   local:
-  tog:
+  togg:
 generation: {model: local}
 """
     with pytest.raises(DataError) as error:
@@ -107,8 +104,8 @@ generation: {model: local}
     assert [line.split(":")[1] for line in told] == ["1", "3", "6", "7"]
     assert "there is no file" in told[0]
     assert "there is no folder" in told[1]
-    assert "tog has no spec" in told[2]
-    assert "tog: my_module:function" in told[2]
+    assert "togg has no spec; did you mean tog?" in told[2]
+    assert "togg: my_module:function" in told[2]
     assert "fair context needs facts" in told[3]
 
 
@@ -117,7 +114,10 @@ generation: {model: local}
     [
         ("", "1: dataset: is missing; add it"),
         ("dataset: {path: eval/qa.json}\nmethods: []", "2: methods: holds too little"),
-        ("dataset: {path: eval/qa.json}\nmethods: [local]", "2: methods.1: graphrag:.* needs the folder of an index"),
+        (
+            "dataset: {path: eval/qa.json}\nmethods: [local]",
+            "2: methods.1: local, which has no spec, needs the folder of an index",
+        ),
         ("dataset: [", "1: is not YAML"),
         ("- 1", "1: must be a mapping"),
     ],
@@ -139,7 +139,7 @@ def test_the_documented_config_is_valid():
     page = (Path(greval.__file__).parents[1] / "docs" / "framework.md").read_text(encoding="utf-8")
     first, second = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
     read = EvaluationConfig.model_validate(read_source(f"{first}{second}").data)
-    assert (read.find_spec("local"), read.generation.context) == ("graphrag:{index}?method=local", "fair")
+    assert (read.methods["local"], read.generation.context) == (None, "fair")
 
 
 def test_a_config_round_trips():

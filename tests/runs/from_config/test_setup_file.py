@@ -1,0 +1,122 @@
+"""What responses were made with is stored beside them; a changed setting stops the evaluation and is named."""
+
+from __future__ import annotations
+
+import pytest
+from framework_folder import make_folder
+from indexed_folder import mark_graphrag, mark_reference, put_documents
+
+from greval.errors import StoreError
+from greval.judging.model.judge import Judge
+from greval.records.case import Sample
+from greval.runs.from_config.config import read_config
+from greval.runs.from_config.indexes import find_indexes
+from greval.runs.from_config.plan import EvaluationPlan, choose_answering_model, describe_shared_model
+from greval.runs.from_config.setup_file import check_setup, dump_settings, write_setup
+from greval.testing import ScriptedJudge
+
+SEARCHES = """
+dataset: {path: eval/qa.json}
+indexes: {tt1: one, tt2: two}
+methods: [local, basic]
+output: {dir: eval/results}
+"""
+
+
+def plan(folder, groups=("tt1", "tt2"), answering=None, config=SEARCHES):
+    """Plan an evaluation of groups, as far as its settings go."""
+    make_folder(folder, config)
+    read = read_config(folder / "eval_config.yaml", folder)
+    samples = [Sample(id=group, question="Who?", tags={"imdb_key": group}) for group in groups]
+    methods = dict.fromkeys(read.methods)
+    indexes = find_indexes(read, folder)
+    return EvaluationPlan(
+        read, samples, methods, Judge("local"), folder / "out", indexes=indexes, answering=answering or Judge("local")
+    )
+
+
+def check_and_write(folder, **parts):
+    """Do as an evaluation does before it begins."""
+    found = plan(folder, **parts)
+    check_setup(found)
+    write_setup(found)
+
+
+def test_another_index_of_the_same_folder_is_refused(tmp_path):
+    """Responses of one content of an index are never taken for those of another; other groups do not count."""
+    mark_reference(tmp_path / "one")
+    mark_reference(tmp_path / "two")
+    check_and_write(tmp_path)
+    check_and_write(tmp_path)
+    mark_reference(tmp_path / "one", "build-2")
+    check_and_write(tmp_path, groups=["tt2"])
+    with pytest.raises(StoreError, match=r"indexes: the index of tt1 has changed.* --no-resume"):
+        check_and_write(tmp_path, groups=["tt1"])
+
+
+def test_another_system_is_refused(tmp_path):
+    """The same name over an index of another system is another method."""
+    put_documents(tmp_path / "one")
+    mark_graphrag(tmp_path / "two")
+    check_and_write(tmp_path)
+    mark_reference(tmp_path / "one/greval_index")
+    check_and_write(tmp_path)
+    mark_graphrag(tmp_path / "one")
+    with pytest.raises(StoreError) as error:
+        check_and_write(tmp_path)
+    assert "local was reference:{index}?search=local and is graphrag:{index}?method=local" in str(error.value)
+    check_and_write(tmp_path, groups=["tt2"])
+
+
+def test_settings_of_an_earlier_version_still_count(tmp_path):
+    """A spec of a search of Microsoft GraphRAG was one text for all groups."""
+    mark_graphrag(tmp_path / "one")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out/setup.json").write_text(
+        '{"methods": {"local": "graphrag:{index}?method=local"}, "indexes": {"tt1": "one"}, "generation": null}'
+    )
+    check_and_write(tmp_path, groups=["tt1"])
+    assert dump_settings(plan(tmp_path))["methods"]["local"] == {"tt1": "graphrag:{index}?method=local"}
+
+
+def test_another_answering_model_is_refused(tmp_path):
+    """Answers of one model are never taken for those of another, also if only its temperature differs."""
+    mark_reference(tmp_path / "one")
+    check_and_write(tmp_path, answering=Judge("openai:small"))
+    check_and_write(tmp_path, answering=Judge("openai:small", timeout=5))
+    with pytest.raises(
+        StoreError, match=r"the model was openai:small \(temperature 0.0\) and is openai:small \(temper"
+    ):
+        check_and_write(tmp_path, answering=Judge("openai:small", temperature=1.0))
+
+
+def test_the_answering_model(tmp_path):
+    """The one that the config names, else the one that answers for all methods, else the judge."""
+    judge = Judge("local")
+
+    def choose(more):
+        return choose_answering_model(plan(tmp_path, config=SEARCHES + more).config, judge)
+
+    assert choose("") is judge
+    assert choose("generation: {model: big, context: none}\n").model == "openai:big"
+    named = choose("generation: {model: big, context: none}\nanswering: {model: small, temperature: 0.5}\n")
+    assert (named.model, named.temperature) == ("openai:small", 0.5)
+
+
+def test_a_judge_of_its_own_answers_is_told():
+    """The warning names the model and the key of the config; two models have none."""
+    fake = ScriptedJudge([])
+    assert "are the same (local)" in describe_shared_model(Judge("local", seed=1), Judge("local"))
+    assert "`answering: {model: MODEL}`" in describe_shared_model(fake, fake)
+    assert describe_shared_model(Judge("local"), Judge("openai:x")) == ""
+    assert describe_shared_model(fake, Judge("local")) == ""
+
+
+def test_a_part_leaves_the_settings_of_the_rest(tmp_path):
+    """A changed spec of a method that is not evaluated now is still noticed when it is."""
+    own = SEARCHES.replace("[local, basic]", '{a: "m:f", b: "m:g"}')
+    check_and_write(tmp_path, config=own)
+    changed = plan(tmp_path, config=own.replace("m:g", "m:h"))
+    write_setup(EvaluationPlan(changed.config, changed.samples, {"a": None}, changed.judge, changed.out))
+    with pytest.raises(StoreError, match="b was m:g and is m:h"):
+        check_setup(changed)

@@ -1,0 +1,36 @@
+"""Folders of indexes: the marks by which each kind is known, without an index, and an evaluation with documents."""
+
+from __future__ import annotations
+
+import textwrap
+
+from greval.methods.reference.index import INDEX_FILE, IndexFile
+from greval.methods.reference.ledger import LEDGER_FILE
+from greval.methods.reference.settings import IndexSettings, SearchSettings
+
+DOCUMENTS = {
+    "identity": "identity is owned by Team Petrel. identity logs in passengers and crew.",
+    "ledger": "ledger calls identity. ledger is owned by Team Petrel and records every payment.",
+    "bell": "bell sends text messages to passengers. bell is owned by Team Eider.",
+}
+
+
+def mark_reference(folder, build="build-1", **settings):
+    """Write the files by which an index of the reference pipeline is known."""
+    folder.mkdir(parents=True, exist_ok=True)
+    file = IndexFile(build=build, settings=IndexSettings(), search_settings=SearchSettings(**settings))
+    (folder / INDEX_FILE).write_text(file.model_dump_json(), encoding="utf-8")
+    (folder / LEDGER_FILE).touch()
+
+
+def mark_graphrag(folder):
+    """Write the file by which a project of Microsoft GraphRAG is known."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "settings.yaml").write_text("models: {}", encoding="utf-8")
+
+
+def put_documents(folder, documents=DOCUMENTS):
+    """Write documents as a project has them."""
+    (folder / "input").mkdir(parents=True, exist_ok=True)
+    for name, text in documents.items():
+        (folder / "input" / f"{name}.txt").write_text(textwrap.dedent(text), encoding="utf-8")
