@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +12,7 @@ from typing import Protocol
 
 import numpy as np
 
+from greval._util.wording import format_names, shorten_text
 from greval.errors import DataError
 from greval.methods.reference.records import Entity, Relation
 
@@ -146,24 +149,32 @@ def open_graph(graph: str, folder: Path, *, read_only: bool = True) -> GraphStor
     if graph.partition("://")[0] in SCHEMES and "://" in graph:
         from greval.methods.reference.storage.neo4j import Neo4jStore
 
-        return Neo4jStore(graph)
+        return Neo4jStore(graph, read_only=read_only)
     raise DataError(
         f"graph: expected {EMBEDDED!r} or an address such as bolt://localhost:7687 or neo4j://localhost:7687, "
-        f"got {graph!r}; the schemes are {', '.join(SCHEMES)}"
+        f"got {re.sub('//[^/@]*@', '//', graph)!r}; the schemes are {', '.join(SCHEMES)}"
     )
 
 
 def check_graph(entities: Sequence[Entity], relations: Sequence[Relation]) -> None:
-    """Check that names are unique and that both ends of each relation are given.
+    """Check that no entity and no relation is given twice, and that both ends of each relation are given.
 
     Raises:
         DataError: If they are not.
     """
     names = {entity.name for entity in entities}
     if len(names) < len(entities):
-        seen: set[str] = set()
-        twice = next(entity.name for entity in entities if entity.name in seen or seen.add(entity.name))  # type: ignore[func-returns-value]
-        raise DataError(f"two entities are called {twice!r}; resolve names before the graph is written")
+        counts = Counter(entity.name for entity in entities)
+        raise DataError(
+            f"two entities are called {counts.most_common(1)[0][0]!r}; give each name once, with all of its chunks"
+        )
+    edges = {(relation.source, relation.label, relation.target) for relation in relations}
+    if len(edges) < len(relations):
+        twice = Counter((relation.source, relation.label, relation.target) for relation in relations)
+        raise DataError(
+            f"the relation {' '.join(map(repr, twice.most_common(1)[0][0]))} is given twice; give it once, with all "
+            "of its chunks"
+        )
     for relation in relations:
         for end in (relation.source, relation.target):
             if end not in names:
@@ -171,3 +182,51 @@ def check_graph(entities: Sequence[Entity], relations: Sequence[Relation]) -> No
                     f"the relation {relation.source!r} {relation.label!r} {relation.target!r} names {end!r}, "
                     "which is no entity of the graph; add the entity"
                 )
+
+
+def check_query(cypher: str, parameters: Mapping[str, object]) -> None:
+    """Check that a query only reads the graph and that its parameters are given.
+
+    A graph that is opened to be read refuses writing itself. Here, what reads or writes other files, loads extensions
+    or changes settings is refused too.
+
+    Raises:
+        DataError: If it does not.
+
+    Example:
+        >>> check_query("MATCH (e:Entity {name: $name}) RETURN e.type", {"name": "Drop"})
+        >>> check_query("MATCH (e) DELETE e", {})
+        Traceback (most recent call last):
+            ...
+        greval.errors.DataError: DELETE: queries only read the graph; begin with MATCH, and write a name that is ...
+    """
+    bare = _QUOTED.sub(" ", cypher)
+    first = re.match(r"\s*(\w*)", bare)
+    if first is None or first[1].upper() not in _BEGINNINGS:
+        raise DataError(
+            f"{shorten_text(cypher.strip())!r}: queries only read the graph; begin with {format_names(_BEGINNINGS)}"
+        )
+    refused = _REFUSED.search(bare)
+    if refused:
+        raise DataError(
+            f"{refused[0].upper()}: queries only read the graph; begin with MATCH, and write a name that is also a "
+            f"keyword in backquotes: `{refused[0]}`"
+        )
+    if ";" in bare.rstrip().removesuffix(";"):
+        raise DataError("';': expected one query; send each by itself")
+    missing = [name for name in dict.fromkeys(_PARAMETER.findall(bare)) if name not in parameters]
+    if missing:
+        raise DataError(f"the query has parameters without a value: {format_names(missing)}; give them")
+
+
+_QUOTED = re.compile(
+    r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`[^`]*`|/\*.*?\*/|//[^\n]*""",
+    re.DOTALL,
+)
+_BEGINNINGS = ("MATCH", "OPTIONAL", "UNWIND", "WITH", "RETURN")
+_REFUSED = re.compile(
+    r"(?<![\w.:$])(?:ALTER|ATTACH|CALL|COMMENT|COPY|CREATE|DELETE|DETACH|DROP|EXPORT|FOREACH|IMPORT|INSTALL|LOAD|MERGE"
+    r"|REMOVE|SET|UNINSTALL|USE)(?!\w)",
+    re.IGNORECASE,
+)
+_PARAMETER = re.compile(r"\$(\w+)")

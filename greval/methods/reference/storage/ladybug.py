@@ -1,0 +1,236 @@
+"""The graph in a file of its own: an embedded property graph with Cypher (ladybug)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from greval.errors import DataError, MissingExtraError
+from greval.methods.reference.records import Entity, Relation
+from greval.methods.reference.storage.graph_store import (
+    NO_PARAMETERS,
+    EdgeColumns,
+    EntityColumns,
+    TextLists,
+    check_graph,
+    check_query,
+)
+
+GIB = 1 << 30
+MOST_MEMORY = GIB
+"""The most memory that the pages of one graph may take. The default of ladybug is 80 % of the machine's."""
+SHARE_OF_MEMORY = 0.25
+MOST_ON_DISK = 64 * GIB
+"""Addresses reserved for one graph; the default of 8 TiB can be opened only a few times in one process."""
+TABLES = (
+    "CREATE NODE TABLE Entity(name STRING PRIMARY KEY, type STRING, aliases STRING[], chunks STRING[])",
+    "CREATE REL TABLE RELATION(FROM Entity TO Entity, label STRING, chunks STRING[], documents STRING[], weight INT64)",
+)
+INTERNAL = ("_ID", "_LABEL", "_SRC", "_DST")
+ENTITIES = "MATCH (e:Entity) RETURN e.name AS name, e.type AS type, e.aliases AS aliases, e.chunks AS chunks"
+EDGES = (
+    "MATCH (s:Entity)-[r:RELATION]->(t:Entity) "
+    "RETURN s.name AS source, r.label AS label, t.name AS target, r.chunks AS chunks"
+)
+
+
+class LadybugStore:
+    """A graph in one file. Any number of processes and threads may read it at the same time.
+
+    Args:
+        path: The file.
+        read_only: Whether `write` is refused.
+
+    Raises:
+        DataError: If there is no graph to read.
+        MissingExtraError: If ladybug is not installed.
+    """
+
+    def __init__(self, path: Path, *, read_only: bool = True) -> None:
+        self._path = path
+        self._read_only = read_only
+        self._database: Any = None
+        self._idle: list[Any] = []
+        self._lock = Lock()
+        self._ladybug = _import_ladybug()
+        if read_only:
+            self._open()
+
+    def write(self, entities: Sequence[Entity], relations: Sequence[Relation]) -> None:
+        """Replace the whole graph: the file is written beside the old one and takes its place when it is complete.
+
+        Raises:
+            DataError: If the store was opened to be read, or the graph is invalid.
+        """
+        if self._read_only:
+            raise DataError(f"{self._path}: the graph is open to be read; open it with read_only=False to write it")
+        check_graph(entities, relations)
+        self.close()
+        new = self._path.with_name(f"{self._path.name}.new")
+        for left in self._path.parent.glob(f"{new.name}*"):
+            left.unlink()
+        database = self._open_database(new, read_only=False)
+        connection = self._ladybug.Connection(database)
+        try:
+            _copy_graph(connection, entities, relations)
+        finally:
+            connection.close()
+            database.close()
+        new.replace(self._path)
+
+    def read_entities(self) -> EntityColumns:
+        """Return all entities, sorted by name."""
+        table = self._read_table(ENTITIES, "name")
+        return EntityColumns(
+            names=table["name"].to_pylist(),
+            types=table["type"].to_pylist(),
+            aliases=_as_lists(table["aliases"]),
+            chunks=_as_lists(table["chunks"]),
+        )
+
+    def read_edges(self) -> EdgeColumns:
+        """Return all relations, sorted by source, label and target."""
+        table = self._read_table(EDGES, "source", "label", "target")
+        return EdgeColumns(
+            sources=table["source"].to_pylist(),
+            labels=table["label"].to_pylist(),
+            targets=table["target"].to_pylist(),
+            chunks=_as_lists(table["chunks"]),
+        )
+
+    def query(self, cypher: str, parameters: Mapping[str, object] = NO_PARAMETERS) -> list[dict[str, object]]:
+        """Return the rows of a reading query. Nodes and relations in it are dictionaries of their properties.
+
+        Raises:
+            DataError: If the query is invalid, or would write.
+        """
+        check_query(cypher, parameters)
+        with self._connect() as connection, _named_errors(cypher):
+            result = connection.execute(cypher, dict(parameters))
+            rows: list[dict[str, object]] = result.rows_as_dict().get_all()
+            result.close()
+        return [{name: _strip_value(value) for name, value in row.items()} for row in rows]
+
+    def close(self) -> None:
+        """Close the file. Closing again changes nothing."""
+        with self._lock:
+            for connection in self._idle:
+                connection.close()
+            self._idle.clear()
+            if self._database is not None:
+                self._database.close()
+                self._database = None
+
+    def _open(self) -> None:
+        if not self._path.is_file():
+            raise DataError(f"{self._path}: there is no graph; build the index again with greval index")
+        self._database = self._open_database(self._path, read_only=True)
+
+    def _open_database(self, path: Path, *, read_only: bool) -> Any:  # noqa: ANN401 - ladybug has no types
+        pool = MOST_MEMORY
+        if hasattr(os, "sysconf"):  # not on Windows
+            memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+            pool = int(min(MOST_MEMORY, memory * SHARE_OF_MEMORY))
+        try:
+            return self._ladybug.Database(
+                str(path), buffer_pool_size=pool, max_db_size=MOST_ON_DISK, read_only=read_only
+            )
+        except RuntimeError as error:
+            raise DataError(
+                f"{path}: the graph cannot be opened ({error}); if no other process writes it, build the index again "
+                "with greval index"
+            ) from error
+
+    @contextmanager
+    def _connect(self) -> Iterator[Any]:
+        """Lend a connection to the calling thread: a prepared query of one connection is not for two threads."""
+        with self._lock:
+            if self._database is None:
+                self._open()
+            connection = self._idle.pop() if self._idle else self._ladybug.Connection(self._database)
+        try:
+            yield connection
+        finally:
+            with self._lock:
+                self._idle.append(connection)
+
+    def _read_table(self, cypher: str, *keys: str) -> Any:  # noqa: ANN401 - pyarrow has no types
+        """Return the rows of a query as a table in the order of some columns: ladybug returns them in any order."""
+        with self._connect() as connection:
+            result = connection.execute(cypher)
+            table = result.get_as_arrow()
+            result.close()
+        return table.sort_by([(key, "ascending") for key in keys])
+
+
+def _import_ladybug() -> Any:  # noqa: ANN401 - ladybug has no types
+    try:
+        import ladybug
+        import pyarrow as pa  # noqa: F401 - ladybug needs it for tables
+    except ImportError as error:
+        raise MissingExtraError("reference", error.name or "ladybug") from error
+    return ladybug
+
+
+def _copy_graph(
+    connection: Any,  # noqa: ANN401 - ladybug has no types
+    entities: Sequence[Entity],
+    relations: Sequence[Relation],
+) -> None:
+    """Create the tables and fill them."""
+    import pyarrow as pa
+
+    text, texts = pa.string(), pa.list_(pa.string())
+
+    def build_table(rows: Sequence[Any], columns: Mapping[str, Any]) -> Any:  # noqa: ANN401 - pyarrow has no types
+        return pa.table(
+            {name: pa.array([getattr(row, name) for row in rows], type=kind) for name, kind in columns.items()}
+        )
+
+    for statement in TABLES:
+        connection.execute(statement)
+    if entities:
+        nodes = build_table(entities, {"name": text, "type": text, "aliases": texts, "chunks": texts})
+        connection.execute("COPY Entity FROM $rows", {"rows": nodes})
+    if relations:
+        edges = build_table(
+            relations,
+            {"source": text, "target": text, "label": text, "chunks": texts, "documents": texts},
+        ).append_column("weight", pa.array([len(relation.chunks) for relation in relations], type=pa.int64()))
+        connection.execute("COPY RELATION FROM $rows", {"rows": edges})
+
+
+def _as_lists(column: Any) -> TextLists:  # noqa: ANN401 - pyarrow has no types
+    """Return a column of lists as one list of texts with bounds."""
+    import numpy as np
+    import pyarrow as pa
+
+    whole = column.combine_chunks()
+    if isinstance(whole, pa.ChunkedArray):  # a table without rows has no chunks
+        whole = whole.chunk(0) if whole.num_chunks else pa.array([], type=column.type)
+    sizes = whole.value_lengths().fill_null(0).to_numpy(zero_copy_only=False)
+    return TextLists(whole.flatten().to_pylist(), np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]))
+
+
+@contextmanager
+def _named_errors(cypher: str) -> Iterator[None]:
+    """Turn an error of ladybug into one that names the query."""
+    try:
+        yield
+    except (RuntimeError, ValueError, TypeError) as error:
+        raise DataError(f"{cypher.strip()}: {error}") from error
+
+
+def _strip_value(value: object) -> object:
+    """Return a value without the internal fields of ladybug."""
+    if isinstance(value, dict):
+        if "_NODES" in value:
+            return {"nodes": _strip_value(value["_NODES"]), "relations": _strip_value(value["_RELS"])}
+        return {name: _strip_value(part) for name, part in value.items() if name not in INTERNAL}
+    if isinstance(value, list):
+        return [_strip_value(part) for part in value]
+    return value
