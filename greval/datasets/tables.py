@@ -21,8 +21,11 @@ from greval.datasets.json_files import (
 from greval.errors import DataError, MissingExtraError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
+
+    ColumnCheck = Callable[[Sequence[str], str], None]
+    """Raises `DataError` if the names of the columns, at a place, lack what every row needs."""
 
 MAX_CELL = 2**25
 """The maximum length of a cell: more than any case needs, and a bound on the effect of a missing quote."""
@@ -66,13 +69,17 @@ class _RewindableLines:
         del self._row[1:]
 
 
-def read_csv(path: Path, delimiter: str) -> Iterator[RawRow]:
-    """Read a table with a header; raise `DataError` if the header cannot be used."""
+def read_csv(path: Path, delimiter: str, check_needed: ColumnCheck | None = None) -> Iterator[RawRow]:
+    """Read a table with a header; raise `DataError` if the header cannot be used.
+
+    By default the rows are cases, and `check_needed` looks for a question.
+    """
     csv.field_size_limit(max(csv.field_size_limit(), MAX_CELL))
     with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as stream:
         lines = _RewindableLines(stream)
         rows = _parse_records(lines, delimiter)
-        header = _parse_header(next((cells for cells in rows if cells), []), f"{path}:{lines.first}")
+        first = next((cells for cells in rows if cells), [])
+        header = _parse_header(first, f"{path}:{lines.first}", check_needed or _check_question)
         for cells in rows:
             if isinstance(cells, str) or any(cells):
                 yield _build_row(header, cells, lines.first)
@@ -92,22 +99,27 @@ def _parse_records(lines: _RewindableLines, delimiter: str) -> Iterator[list[str
             yield f'is no row of a table: {error}; a cell with quotes in it is quoted, and each of them doubled ("")'
 
 
-def _parse_header(cells: list[str] | str, place: str) -> list[str]:
+def _parse_header(cells: list[str] | str, place: str, check_needed: ColumnCheck) -> list[str]:
     if isinstance(cells, str):
         raise DataError(f"{place}: {cells}")
     if byte := _find_stray_byte("".join(cells)):
         raise DataError(f"{place}: {describe_encoding_fault(byte, 'in the header')}")
     header = [cell.strip() or f"column {n}" for n, cell in enumerate(cells, 1)]
     if header:
-        _check_columns(header, place)
+        _check_columns(header, place, check_needed)
     return header
 
 
-def _check_columns(names: Sequence[str], place: str) -> None:
-    """Raise `DataError` if a table lacks a question or has a column twice, as every row would be wrong."""
+def _check_columns(names: Sequence[str], place: str, check_needed: ColumnCheck) -> None:
+    """Raise `DataError` if a table lacks what it needs or has a column twice, as every row would be wrong."""
     twice = [format_printable(name) for name, times in Counter(names).items() if times > 1]
     if twice:
         raise DataError(f"{place}: {', '.join(twice)} is there twice; rename or drop one")
+    check_needed(names, place)
+
+
+def _check_question(names: Sequence[str], place: str) -> None:
+    """Raise `DataError` if a table lacks a question."""
     if not set(list_names("question")) & {*names}:
         near = next((name for name in names if find_typo(name, list_names("question"))), None)
         hint = (
@@ -164,11 +176,14 @@ def _is_broken(name: str, cell: str) -> bool:
     return not may_be_text or cell.lstrip().startswith(JSON_STARTS)
 
 
-def read_parquet(path: Path) -> Iterator[RawRow]:
-    """Read a Parquet file; columns that are not fields of a case are not loaded.
+def read_parquet(path: Path, check_needed: ColumnCheck | None = None) -> Iterator[RawRow]:
+    """Read a Parquet file.
+
+    By default the rows are cases: `check_needed` looks for a question, and columns that are not fields of a case are
+    not loaded.
 
     Raises:
-        DataError: If it is not a Parquet file, or has no column for the question.
+        DataError: If it is not a Parquet file, or lacks a column that is needed.
         MissingExtraError: If pyarrow is not installed.
     """
     try:
@@ -179,8 +194,9 @@ def read_parquet(path: Path) -> Iterator[RawRow]:
     try:
         with parquet.ParquetFile(path) as table:
             names = table.schema_arrow.names
-            _check_columns(names, str(path))
-            unread: dict[str, object] = dict.fromkeys(name for name in names if not is_known(name))
+            _check_columns(names, str(path), check_needed or _check_question)
+            passed_over = () if check_needed else (name for name in names if not is_known(name))
+            unread: dict[str, object] = dict.fromkeys(passed_over)
             columns = [name for name in names if name not in unread]
             maps = [name for name in columns if pa.types.is_map(table.schema_arrow.field(name).type)]
             rows = (

@@ -83,7 +83,7 @@ class EdgeTable:
 
     def label(self, edge: int) -> str:
         """Return the label of an edge."""
-        return self.label_names[self.label_codes[edge]]
+        return self.label_names[int(self.label_codes[edge])]
 
     @classmethod
     def build(cls, relations: Sequence[Relation], entities: Mapping[str, int], chunks: Mapping[str, int]) -> EdgeTable:

@@ -56,6 +56,8 @@ class Manifest(Record):
         chunks: The number of chunks.
         entities: The number of entities.
         relations: The number of relations.
+        names: The number of different spellings of the entities.
+        merged: The number of names that each step of the resolution merged with another name.
     """
 
     embedder: str
@@ -64,10 +66,12 @@ class Manifest(Record):
     chunks: int = 0
     entities: int = 0
     relations: int = 0
+    names: int = 0
+    merged: dict[str, int] = Field(default_factory=dict)
 
 
 def read_index_file(folder: Path) -> IndexFile | None:
-    """Read `index.json` of a folder; None if there is none.
+    """Read `index.json` of a folder; None if it has no such file.
 
     Raises:
         DataError: If it cannot be read.
@@ -115,7 +119,7 @@ class ReferenceIndex(CloseOnExit):
             self.manifest = Manifest.model_validate_json((self._build / "manifest.json").read_bytes())
             self._chunks: dict[str, Any] = json.loads((self._build / "chunks.json").read_bytes())
             with np.load(self._build / "chunks.npz") as stored:
-                self._columns = {name: stored[name] for name in stored.files}
+                self._rows, self._codes = stored["rows"], stored["codes"]
         except (OSError, ValueError) as error:
             self._ledger.close()
             raise DataError(f"{self._build}: cannot be read; index the documents again: {error}") from error
@@ -126,13 +130,19 @@ class ReferenceIndex(CloseOnExit):
         """Open the index of a folder.
 
         Raises:
-            DataError: If there is none.
+            DataError: If the folder holds no index.
         """
         place = Path(folder)
         file = read_index_file(place)
-        if file is None:
-            raise _describe_missing(place)
-        return cls(place, file)
+        while file is not None:
+            try:
+                return cls(place, file)
+            except DataError:
+                newer = read_index_file(place)
+                if newer == file:
+                    raise
+                file = newer  # a new build took the place of this one meanwhile
+        raise _describe_missing(place)
 
     def close(self) -> None:
         """Close all files."""
@@ -155,8 +165,7 @@ class ReferenceIndex(CloseOnExit):
         unknown = next((one for one in ids if one not in positions), None)
         if unknown is not None:
             raise DataError(f"{self.folder}: holds no chunk {unknown!r}; an id is DOCUMENT#NUMBER")
-        rows = self._columns["rows"]
-        return self._ledger.read_chunks([int(rows[positions[one]]) for one in ids])
+        return self._ledger.read_chunks([int(self._rows[positions[one]]) for one in ids])
 
     @cached_property
     def _names(self) -> dict[str, Any]:
@@ -188,10 +197,9 @@ class ReferenceIndex(CloseOnExit):
         return self.graph.read_edges().to_relations()
 
     def select_chunks(self, where: Mapping[str, str | Collection[str]]) -> npt.NDArray[np.bool_] | None:
-        """Return which chunks have the given values; None if nothing is asked for.
+        """Return which chunks have one of the values accepted for each field; None if no field is given.
 
-        Args:
-            where: The accepted values of `doc_id`, `repo`, `version`, and of tags by their name.
+        A field is `doc_id`, `repo`, `version`, or a tag by its name.
 
         Raises:
             DataError: If no chunk has such a field.
@@ -207,7 +215,7 @@ class ReferenceIndex(CloseOnExit):
                 raise DataError(f"{self.folder}: no chunk has {name!r}; known are {known}")
             accepted = {wanted} if isinstance(wanted, str) else {*wanted}
             codes = [code for code, value in enumerate(values[column]) if value in accepted]
-            selected &= np.isin(self._columns[column], codes)
+            selected &= np.isin(self._codes[[*values].index(column)], codes)
         return selected
 
     @cached_property
@@ -251,7 +259,7 @@ class ReferenceIndex(CloseOnExit):
 
     @property
     def mentions(self) -> MentionTable:
-        """Which chunk mentions which entity, as arrays."""
+        """The chunks of each entity and the entities of each chunk, as arrays."""
         return self._tables[1]
 
 

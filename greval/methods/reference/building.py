@@ -1,0 +1,559 @@
+"""Indexing: documents become an index, and the same command again does only what is new or changed.
+
+The ledger is written first, one transaction a document. All that searches read is then built from it in a new folder,
+which takes the place of the old one at once. After a kill at any moment, the same command gives the index that an
+unbroken one would have given.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypeVar
+
+import numpy as np
+from langchain_core.language_models import BaseChatModel
+from pydantic import Field
+
+from greval._util.concurrency import run_sync, run_workers
+from greval._util.files import sync_folder, try_lock, write_atomically
+from greval.datasets.row_faults import RowFault, describe_row_faults
+from greval.errors import DataError, GrevalError, StoreError
+from greval.judging.model.client import JudgeClient
+from greval.judging.model.judge import Judge
+from greval.methods.reference.chunking import CHUNKING_VERSION, chunk_document
+from greval.methods.reference.documents import read_documents
+from greval.methods.reference.extraction.rules import extract_with_rules
+from greval.methods.reference.graph_arrays import EdgeTable, MentionTable, dump_arrays
+from greval.methods.reference.index import COLUMNS, INDEX_FILE, TAG_PREFIX, IndexFile, Manifest, read_index_file
+from greval.methods.reference.ledger import ExtractionKey, Ledger, StoredChunk, hash_text
+from greval.methods.reference.names import ResolvedGraph, normalise_name, resolve_entities
+from greval.methods.reference.records import Document, Entity, IndexedChunk
+from greval.methods.reference.schema import GraphSchema, read_schema
+from greval.methods.reference.settings import IndexSettings, SearchSettings
+from greval.records.record import Record
+from greval.records.result import Usage
+
+if TYPE_CHECKING:
+    from greval.methods.reference.embeddings import Embedder
+    from greval.methods.reference.ledger import FloatArray
+
+RULES = "rules"
+LOCK_FILE = "lock"
+BUILD_PREFIX = "build-"
+BUILD_VERSION = 1
+"""The version of what a build holds; increased when it changes, so that indexes are built anew."""
+DOCUMENTS_AT_ONCE = 100
+"""The number of documents that are synced to disk together. Each is written as a whole or not at all."""
+CHUNKS_AT_ONCE = 256
+"""The number of chunks whose extractions by rules are synced to disk together. Those of a model are synced at once."""
+TEXTS_AT_ONCE = 64
+"""The number of texts that are embedded together."""
+CONCURRENCY = 8
+LOCAL_CONCURRENCY = 2
+"""The embedded model processes one call at a time; a second call waits in the queue."""
+MAX_FAILURES_IN_A_ROW = 20
+"""After this number of failed chunks in a row, the model is asked about no further chunk."""
+MAX_FAULTS = 1_000
+"""The most faults that a report holds; the others are only counted."""
+Source = str | Path | Document | RowFault
+Step = Literal["documents", "extraction", "embedding", "graph"]
+T = TypeVar("T")
+
+
+class BuildProgress(Record):
+    """A snapshot of the progress of indexing.
+
+    Args:
+        step: What is done now.
+        done: The number of documents, or of chunks, that are done.
+        total: How many there are; None if it is not known.
+        failed: The number of documents or chunks that failed.
+        usage: The calls and tokens of the model so far.
+        seconds: The time since the start.
+    """
+
+    step: Step
+    done: int = 0
+    total: int | None = None
+    failed: int = 0
+    usage: Usage = Usage()
+    seconds: float = 0.0
+
+
+OnProgress = Callable[[BuildProgress], None]
+
+
+class BuildReport(Record):
+    """What indexing did.
+
+    Args:
+        folder: The folder of the index.
+        documents: The number of documents in the index.
+        added: The number of documents that were not in it before.
+        changed: The number of documents with another content, or that are cut into other chunks.
+        unchanged: The number of documents that were in it before.
+        removed: The number of documents that were in it before, and are no longer in the sources.
+        failed: The number of rows and files that are no documents.
+        failed_chunks: The number of chunks that the model read without success. They are indexed without entities,
+            and the next command asks again.
+        faults: What failed, with place and reason.
+        chunks: The number of chunks.
+        entities: The number of entities.
+        relations: The number of relations.
+        names: The number of different spellings of the entities.
+        merged: The number of names that each step of the resolution merged with another name.
+        extractor: What extracted entities and relations.
+        embedder: What embedded the chunks.
+        usage: The calls and tokens of the model in this command.
+        total_usage: The calls and tokens of the model for all extractions that the index keeps.
+        rebuilt: Whether anything changed, so that a new build was made.
+        seconds: The duration.
+    """
+
+    folder: str
+    documents: int = 0
+    added: int = 0
+    changed: int = 0
+    unchanged: int = 0
+    removed: int = 0
+    failed: int = 0
+    failed_chunks: int = 0
+    faults: tuple[RowFault, ...] = ()
+    chunks: int = 0
+    entities: int = 0
+    relations: int = 0
+    names: int = 0
+    merged: dict[str, int] = Field(default_factory=dict)
+    extractor: str = RULES
+    embedder: str = ""
+    usage: Usage = Usage()
+    total_usage: Usage = Usage()
+    rebuilt: bool = True
+    seconds: float = 0.0
+
+
+def build_index(
+    sources: Source | Iterable[Source],
+    folder: str | Path,
+    settings: IndexSettings = IndexSettings(),  # noqa: B008 - a frozen value
+    on_progress: OnProgress | None = None,
+    *,
+    model: Judge | BaseChatModel | None = None,
+) -> BuildReport:
+    """Index exactly the documents of the given sources, and return what was done.
+
+    A folder that holds an index is brought up to date: documents that are no longer in the sources are removed, and
+    what was extracted from unchanged text is used again.
+
+    Args:
+        sources: Paths of files and folders, and documents; see `read_documents`.
+        folder: The folder of the index, which is created.
+        settings: How the documents are indexed.
+        on_progress: A function that is called with snapshots of the progress.
+        model: The model that extracts, in place of the judge that `settings.extract` names.
+
+    Returns:
+        The report. Rows that are no documents, and chunks that a model could not read, are faults in it.
+
+    Raises:
+        DataError: If a path or the schema file does not exist, or if no source holds a document. The index is then
+            unchanged.
+        StoreError: If another process writes to the folder, or it cannot be written.
+        MissingExtraError: If a package of the extra `reference` is missing.
+
+    Example:
+        >>> import tempfile
+        >>> ferry = Document(id="ferry", title="Ferry", text="It leaves at nine. Ada steers it.")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     report = build_index([ferry], folder, IndexSettings(embedding="tfidf"))
+        ...     again = build_index([ferry], folder, IndexSettings(embedding="tfidf"))
+        >>> (report.added, report.chunks), (again.unchanged, again.rebuilt)
+        ((1, 1), (1, False))
+    """
+    place = Path(folder)
+    schema = read_schema(settings.schema_file) if settings.schema_file else None
+    client = None if settings.extract == RULES and model is None else JudgeClient(model or Judge(settings.extract))
+    with lock_index(place):
+        old = read_index_file(place)
+        _delete_leftovers(place, old)
+        with Ledger(place, write=True) as ledger:
+            return _Build(place, settings, schema, client, ledger, old, on_progress).run(sources)
+
+
+@contextmanager
+def lock_index(folder: Path) -> Iterator[None]:
+    """Create the folder of an index if it does not exist, and hold its write lock in the `with` block.
+
+    Raises:
+        StoreError: If another process holds the lock, or the folder cannot be written.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        held = (folder / LOCK_FILE).open("w")
+        locked = try_lock(held.fileno())
+    except OSError as error:
+        raise StoreError(
+            f"{folder}: cannot be used as the folder of an index: {error.strerror}; choose another with -o"
+        ) from error
+    with held:
+        if not locked:
+            raise StoreError(f"{folder}: another command writes to this index; wait for it or choose another with -o")
+        yield
+
+
+def _delete_leftovers(folder: Path, current: IndexFile | None) -> None:
+    """Delete builds that were never finished, and those that another has replaced."""
+    for path in folder.glob(f"{BUILD_PREFIX}*"):
+        if current is None or path.name != current.build:
+            shutil.rmtree(path, ignore_errors=True)
+
+
+@dataclass
+class _Build:
+    """One command: the ledger is brought up to date, then the build."""
+
+    folder: Path
+    settings: IndexSettings
+    schema: GraphSchema | None
+    client: JudgeClient | None
+    ledger: Ledger
+    old: IndexFile | None
+    on_progress: OnProgress | None
+    faults: list[RowFault] = field(default_factory=list)
+    usage: Usage = field(default_factory=Usage)
+    failed: int = 0
+    failed_chunks: int = 0
+    began: float = field(default_factory=time.monotonic)
+
+    def run(self, sources: Source | Iterable[Source]) -> BuildReport:
+        """Do all steps, and return what was done."""
+        from greval.methods.reference.embeddings import load_embedder
+
+        embedder = load_embedder(self.settings.embedding)
+        counts = self._write_documents(sources)
+        stored = [*self.ledger.iterate_chunks()]
+        self._extract(stored)
+        if embedder.stored:
+            self._embed(stored, embedder)
+        name = self._name_build(stored, embedder)
+        known = self.old is not None and self.old.build == name and (self.folder / name / "manifest.json").is_file()
+        if not known:
+            self._show("graph")
+            self._write_build(name, stored, embedder)
+        search = self.old.search_settings if self.old else SearchSettings()
+        file = IndexFile(build=name, settings=self.settings, search_settings=search)
+        if file != self.old:
+            write_atomically(self.folder / INDEX_FILE, file.model_dump_json(indent=2) + "\n")
+            sync_folder(self.folder)
+        self.ledger.delete_retired()
+        _delete_leftovers(self.folder, file)
+        manifest = Manifest.model_validate_json((self.folder / name / "manifest.json").read_bytes())
+        return BuildReport(
+            folder=str(self.folder),
+            **counts,
+            failed=self.failed,
+            failed_chunks=self.failed_chunks,
+            faults=tuple(self.faults),
+            chunks=manifest.chunks,
+            entities=manifest.entities,
+            relations=manifest.relations,
+            names=manifest.names,
+            merged=manifest.merged,
+            extractor=manifest.extractor,
+            embedder=manifest.embedder,
+            usage=self.usage,
+            total_usage=self.ledger.sum_usage(),
+            rebuilt=not known,
+            seconds=time.monotonic() - self.began,
+        )
+
+    def _show(self, step: Step, done: int = 0, total: int | None = None) -> None:
+        if self.on_progress:
+            self.on_progress(
+                BuildProgress(
+                    step=step,
+                    done=done,
+                    total=total,
+                    failed=self.failed if step == "documents" else self.failed_chunks,
+                    usage=self.usage,
+                    seconds=time.monotonic() - self.began,
+                )
+            )
+
+    def _add_fault(self, fault: RowFault) -> None:
+        if len(self.faults) < MAX_FAULTS:
+            self.faults.append(fault)
+
+    # Documents
+
+    def _write_documents(self, sources: Source | Iterable[Source]) -> dict[str, int]:
+        """Write new and changed documents to the ledger, retire those that are gone, and count all of them."""
+        before = self.ledger.list_documents()
+        kept: set[str] = set()
+        counts = {"documents": 0, "added": 0, "changed": 0, "unchanged": 0, "removed": 0}
+        for some in _take_groups(self._read_documents(sources), DOCUMENTS_AT_ONCE):
+            with self.ledger.write_together():
+                for document in some:
+                    kept.add(document.id)
+                    counts[self._write_document(document, before.get(document.id))] += 1
+            self._show("documents", done=len(kept))
+        if not kept:
+            raise DataError(_describe_no_documents(self.faults, self.failed))
+        gone = [one for one in before if one not in kept]
+        self.ledger.retire_documents(gone)
+        return {**counts, "documents": len(kept), "removed": len(gone)}
+
+    def _read_documents(self, sources: Source | Iterable[Source]) -> Iterator[Document]:
+        for found in read_documents(sources):
+            if isinstance(found, RowFault):
+                self.failed += 1
+                self._add_fault(found)
+            else:
+                yield found
+
+    def _write_document(self, document: Document, known: str | None) -> str:
+        digest = hash_text(
+            document.model_dump_json(),
+            *map(str, (CHUNKING_VERSION, self.settings.chunk_chars, self.settings.overlap)),
+        )
+        if known == digest:
+            return "unchanged"
+        self.ledger.put_document(document, digest, chunk_document(document, self.settings))
+        return "added" if known is None else "changed"
+
+    # Extraction
+
+    @property
+    def _extractor(self) -> str:
+        """The name of what extracts. What was extracted under another name is not used."""
+        if self.client is None:
+            from greval.methods.reference.extraction import rules
+
+            name = f"{RULES}/{getattr(rules, 'RULES_VERSION', 1)}"
+        else:
+            from greval.methods.reference.extraction.model import EXTRACTION_VERSION
+
+            name = f"{self.client.label}/{EXTRACTION_VERSION}"
+        return f"{name}/{self.schema.digest[:12]}" if self.schema else name
+
+    def _build_key(self, stored: StoredChunk) -> ExtractionKey:
+        """Return the key of the extraction of a chunk: its text, and the tags that name entities."""
+        tags = stored.chunk.tags
+        used = {name: tags[name] for name in self.schema.tags if name in tags} if self.schema else {}
+        return stored.text_key, hash_text(json.dumps(used, sort_keys=True)) if used else ""
+
+    def _extract(self, stored: Sequence[StoredChunk]) -> None:
+        """Extract from chunks from which nothing was extracted so far."""
+        known = self.ledger.list_extracted(self._extractor)
+        missing: dict[ExtractionKey, IndexedChunk] = {}
+        for one in stored:
+            if (key := self._build_key(one)) not in known:
+                missing.setdefault(key, one.chunk)
+        if not missing:
+            return
+        self._show("extraction", total=len(missing))
+        if self.client is not None:
+            run_sync(self._extract_with_model(self.client, missing))
+            return
+        done = 0
+        for some in _take_groups(missing.items(), CHUNKS_AT_ONCE):
+            self.ledger.put_extractions(
+                self._extractor, [(key, extract_with_rules(chunk, self.schema)) for key, chunk in some]
+            )
+            done += len(some)
+            self._show("extraction", done, len(missing))
+
+    async def _extract_with_model(self, client: JudgeClient, missing: dict[ExtractionKey, IndexedChunk]) -> None:
+        """Ask the model about several chunks at a time. Each answer is written before the next chunk is asked about."""
+        from greval.methods.reference.extraction.model import extract_with_model
+
+        left = iter(missing.items())
+        in_a_row = done = 0
+
+        async def work() -> None:
+            nonlocal in_a_row, done
+            for key, chunk in left:
+                if in_a_row >= MAX_FAILURES_IN_A_ROW:
+                    return
+                try:
+                    found, usage = await extract_with_model(chunk, client, self.schema)
+                except GrevalError as error:
+                    in_a_row += 1
+                    self.failed_chunks += 1
+                    self._add_fault(RowFault(place=chunk.id, message=str(error).removeprefix(f"{chunk.id}: ")))
+                else:
+                    in_a_row = 0
+                    self.usage += usage
+                    self.ledger.put_extractions(self._extractor, [(key, found)], usage)
+                done += 1
+                self._show("extraction", done, len(missing))
+
+        await run_workers(work() for _ in range(LOCAL_CONCURRENCY if client.judge.local else CONCURRENCY))
+        if unasked := len(missing) - done:
+            self.failed_chunks += unasked
+            reason = f"{MAX_FAILURES_IN_A_ROW} chunks in a row failed; run the same command again"
+            self._add_fault(RowFault(place=f"{unasked} chunks", message=f"were not asked about, because {reason}"))
+
+    # Vectors
+
+    def _embed(self, stored: Sequence[StoredChunk], embedder: Embedder) -> None:
+        """Embed chunks that were not embedded so far. Texts of similar length are embedded together."""
+        known = self.ledger.list_embedded(embedder.name)
+        missing = {one.text_key: one.chunk.content for one in stored if one.text_key not in known}
+        if not missing:
+            return
+        self._show("embedding", total=len(missing))
+        done = 0
+        for some in _take_groups(sorted(missing.items(), key=lambda item: len(item[1])), TEXTS_AT_ONCE):
+            vectors = embedder.embed_passages([text for _, text in some])
+            self.ledger.put_embeddings(embedder.name, [key for key, _ in some], vectors)
+            done += len(some)
+            self._show("embedding", done, len(missing))
+
+    def _read_vectors(self, stored: Sequence[StoredChunk], embedder: Embedder) -> tuple[Embedder, FloatArray]:
+        """Return the vectors of the chunks, and the embedder, which may have been fitted to them."""
+        if embedder.stored:
+            keys = [one.text_key for one in stored]
+            return embedder, self.ledger.read_embeddings(embedder.name, keys, embedder.dimensions)
+        texts = [one.chunk.content for one in stored]
+        fitted = embedder.fit(texts)
+        return fitted, fitted.embed_passages(texts)
+
+    # The build
+
+    def _name_build(self, stored: Sequence[StoredChunk], embedder: Embedder) -> str:
+        """Return the name of the build, made of everything that it depends on."""
+        extracted = self.ledger.list_extracted(self._extractor)
+        content = (
+            BUILD_VERSION,
+            self._extractor,
+            embedder.name,
+            self.settings.graph,
+            self.settings.resolution.model_dump_json(),
+            self.ledger.list_document_rows(),
+            [one.row for one in stored if self._build_key(one) not in extracted],
+        )
+        return f"{BUILD_PREFIX}{hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16]}"
+
+    def _write_build(self, name: str, stored: Sequence[StoredChunk], embedder: Embedder) -> None:
+        """Write a build to a folder of another name, which gets its name when all of it is on the disk."""
+        from greval.methods.reference.storage.graph_store import open_graph
+        from greval.methods.reference.storage.vectors import VectorIndex
+        from greval.methods.reference.storage.words import WordIndex
+
+        new = self.folder / f"{name}.tmp-{os.getpid()}"
+        new.mkdir()
+        positions = {one.chunk.id: position for position, one in enumerate(stored)}
+        graph = self._resolve(stored)
+        fitted, vectors = self._read_vectors(stored, embedder)
+        _write_chunks(new, stored)
+        _write_graph(new, graph, positions)
+        store = open_graph(self.settings.graph, new, read_only=False)
+        try:
+            store.write(graph.entities, graph.relations)
+        finally:
+            store.close()
+        VectorIndex.build(vectors).save(new / "vectors")
+        WordIndex.build([one.chunk.content for one in stored]).save(new / "words")
+        np.savez(new / "embedder.npz", **fitted.state())  # type: ignore[arg-type]  # numpy's stubs have no arrays here
+        manifest = Manifest(
+            embedder=embedder.name,
+            extractor=self._extractor,
+            graph=self.settings.graph,
+            chunks=len(stored),
+            entities=len(graph.entities),
+            relations=len(graph.relations),
+            names=graph.report.names,
+            merged=graph.report.merged,
+        )
+        (new / "manifest.json").write_text(manifest.model_dump_json(indent=2) + "\n", encoding="utf-8")
+        _sync_files(new)
+        shutil.rmtree(self.folder / name, ignore_errors=True)
+        new.rename(self.folder / name)
+        sync_folder(self.folder)
+
+    def _resolve(self, stored: Sequence[StoredChunk]) -> ResolvedGraph:
+        """Return the graph of all extractions, its entities and relations sorted."""
+        extractions = dict(self.ledger.iterate_extractions(self._extractor))
+        found = ((one.chunk.id, extractions[key]) for one in stored if (key := self._build_key(one)) in extractions)
+        graph = resolve_entities(found, self.settings.resolution)
+        return replace(
+            graph,
+            entities=tuple(sorted(graph.entities, key=lambda one: one.name)),
+            relations=tuple(sorted(graph.relations, key=lambda one: (one.source, one.label, one.target))),
+        )
+
+
+def _describe_no_documents(faults: Sequence[RowFault], count: int) -> str:
+    """Describe that no source holds a document, with the faults found."""
+    if not faults:
+        return "the sources hold no documents; name files or folders with .txt, .md, .jsonl, .json, .csv or .parquet"
+    rows = describe_row_faults([f"{fault.place}: {fault.message}" for fault in faults], count)
+    return "\n".join(["the sources hold no documents:", *rows])
+
+
+def _write_chunks(folder: Path, stored: Sequence[StoredChunk]) -> None:
+    """Write the ids of the chunks, their rows in the ledger, and their filterable fields as coded columns."""
+    tags = sorted({tag for one in stored for tag in one.chunk.tags})
+    values: dict[str, dict[str, int]] = {name: {} for name in (*COLUMNS, *(f"{TAG_PREFIX}{tag}" for tag in tags))}
+    codes = np.full((len(values), len(stored)), -1, np.int32)
+    for position, one in enumerate(stored):
+        chunk = one.chunk
+        given = {"doc_id": chunk.doc_id, "repo": chunk.repo, "version": chunk.version}
+        given |= {f"{TAG_PREFIX}{tag}": value for tag, value in chunk.tags.items()}
+        for column, (name, known) in enumerate(values.items()):
+            if (value := given.get(name)) is not None:
+                codes[column, position] = known.setdefault(value, len(known))
+    content = {"ids": [one.chunk.id for one in stored], "values": {name: [*known] for name, known in values.items()}}
+    (folder / "chunks.json").write_text(json.dumps(content), encoding="utf-8")
+    np.savez(folder / "chunks.npz", rows=np.array([one.row for one in stored], np.int64), codes=codes)
+
+
+def _write_graph(folder: Path, graph: ResolvedGraph, chunks: dict[str, int]) -> None:
+    """Write the names of the entities and the arrays of the graph."""
+    entities = {entity.name: position for position, entity in enumerate(graph.entities)}
+    content = {"names": [*entities], "positions": _map_names(graph.entities)}
+    (folder / "entities.json").write_text(json.dumps(content), encoding="utf-8")
+    arrays = dump_arrays(EdgeTable.build(graph.relations, entities, chunks), MentionTable.build(graph.entities, chunks))
+    np.savez(folder / "graph.npz", **arrays)  # type: ignore[arg-type]  # numpy's stubs have no arrays here
+
+
+def _map_names(entities: Sequence[Entity]) -> dict[str, int]:
+    """Map the normalised names and aliases of entities to their positions; a name goes before an alias."""
+    found: dict[str, int] = {}
+    for position, entity in enumerate(entities):
+        found.setdefault(normalise_name(entity.name), position)
+    for position, entity in enumerate(entities):
+        for alias in entity.aliases:
+            found.setdefault(normalise_name(alias), position)
+    return found
+
+
+def _sync_files(folder: Path) -> None:
+    """Sync all files below a folder to disk."""
+    for path in [*folder.rglob("*"), folder]:
+        if path.is_dir():
+            sync_folder(path)
+        else:
+            with path.open("rb") as file:
+                os.fsync(file.fileno())
+
+
+def _take_groups(items: Iterable[T], size: int) -> Iterator[list[T]]:
+    """Yield the items in lists of a size; the last one may be shorter."""
+    some: list[T] = []
+    for item in items:
+        some.append(item)
+        if len(some) == size:
+            yield some
+            some = []
+    if some:
+        yield some
