@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from greval._util.wording import did_you_mean
 from greval.errors import MethodError
+from greval.methods.search_result import read_search_result
 from greval.records.case import Response
 
 if TYPE_CHECKING:
@@ -19,7 +20,11 @@ MAX_FAULTS = 5
 
 
 def as_response(given: object) -> Response:
-    """Convert the result of a method to a response: a `Response`, a mapping of its fields, or the answer as text.
+    """Convert the result of a method to a response.
+
+    A result is a `Response`, a mapping of its fields, the answer as text, or a search result as GraphRAG and searches
+    built on it return, an object or a mapping with `response`, `context_text`, `completion_time`, `llm_calls`,
+    `prompt_tokens` and `output_tokens`; see `greval.methods.search_result`.
 
     Raises:
         MethodError: If the result has another type, is empty, or has faults. The first few faults are listed.
@@ -29,6 +34,8 @@ def as_response(given: object) -> Response:
         'At nine.'
         >>> as_response({"chunks": ["It opens at nine."]}).chunks[0].id
         'c1'
+        >>> as_response({"response": "At nine.", "completion_time": 0.5}).usage.latency
+        0.5
     """
     response = _parse_response(given)
     if response.error is None and all(getattr(response, name) is None for name in CONTENT_FIELDS):
@@ -42,6 +49,8 @@ def _parse_response(given: object) -> Response:
         return given if type(given) is Response else Response.model_construct(**own)  # drops the fields of a case
     if isinstance(given, str):
         return Response(answer=given)
+    if (found := read_search_result(given)) is not None:
+        return found
     if not isinstance(given, Mapping):
         got = "nothing (None)" if given is None else type(given).__name__
         raise MethodError(

@@ -1,0 +1,268 @@
+"""A `SearchResult`, the form in which GraphRAG and searches built on it return an answer, read as a response.
+
+It has `response`, `context_data`, `context_text`, `completion_time`, `llm_calls`, `prompt_tokens` and `output_tokens`,
+as attributes of an object or keys of a mapping.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from math import isfinite
+from typing import TYPE_CHECKING, Any
+
+from greval._util.wording import did_you_mean
+from greval.errors import MethodError
+from greval.methods.edges import format_edge_label
+from greval.records.case import Chunk, Edge, Effort, Response, Traversal
+
+if TYPE_CHECKING:
+    from greval.datasets.tables import Row
+    from greval.methods.graphrag.records import IndexIds
+
+USAGE_FIELDS = {
+    "completion_time": "latency",
+    "llm_calls": "llm_calls",
+    "prompt_tokens": "prompt_tokens",
+    "output_tokens": "output_tokens",
+}
+"""The figures of a search result, each with its name in the usage of a response."""
+OTHER_FIELDS = ("context_data", "context_text", *USAGE_FIELDS)
+IGNORED_FIELDS = frozenset(
+    {
+        *("llm_calls_categories", "prompt_tokens_categories", "output_tokens_categories", "map_responses"),
+        *("reduce_context_data", "reduce_context_text"),
+    }
+)
+"""Further fields of GraphRAG's search results: parts of the figures and of the context above."""
+PARTS = {
+    "sources": "sources",
+    "chunks": "sources",
+    "text_units": "sources",
+    "relationships": "relationships",
+    "triples": "relationships",
+    "entities": "entities",
+    "reports": "reports",
+    "claims": "claims",
+}
+"""The names of tables in `context_data`, each with the name that GraphRAG gives to such a table."""
+MADE_IDS = {"sources": "c", "relationships": "t"}
+NAME_COLUMNS = ("entity", "name", "title")
+TEXT_COLUMNS = ("text", "content", "summary", "full_content")
+DOCUMENT_COLUMNS = ("doc_id", "document_id")
+END_COLUMNS = (("source", "target"), ("subject", "object"))
+LABEL_COLUMNS = ("description", "label", "predicate", "relation")
+EDGE_SIZE = 3
+PATH_FIELDS = ("edges", "path", "triples", "steps")
+
+
+def read_search_result(given: object) -> Response | None:
+    """Read a search result as a response; return None if it is none.
+
+    It has `response` and at least one of the other fields, and if it is a mapping, no field of a response. The answer
+    is `response`, as JSON if it is a list or a mapping. The chunks are those of `context_data`, else `context_text`.
+
+    Raises:
+        MethodError: If a field has the wrong type, or a mapping has an unknown field.
+
+    Example:
+        >>> found = read_search_result({"response": "At nine.", "context_text": "It opens at nine.", "llm_calls": 1})
+        >>> found.answer, found.chunks[0].text, found.usage.llm_calls
+        ('At nine.', 'It opens at nine.', 1)
+        >>> read_search_result({"answer": "At nine."}) is None
+        True
+    """
+    if isinstance(given, Mapping):
+        if "response" not in given or not any(name in given for name in OTHER_FIELDS):
+            return None
+        if any(name in Response.model_fields for name in given):
+            return None
+        known = ("response", *OTHER_FIELDS)
+        unknown = [str(name) for name in given if name not in known and name not in IGNORED_FIELDS]
+        if unknown:
+            raise MethodError(
+                f"the search result is wrong: {unknown[0]}: is not known{did_you_mean(unknown[0], known)}"
+            )
+        fields = {name: given.get(name) for name in known}
+    elif hasattr(given, "response") and any(hasattr(given, name) for name in OTHER_FIELDS):
+        fields = {name: getattr(given, name, None) for name in ("response", *OTHER_FIELDS)}
+    else:
+        return None
+    return _build_response(fields)
+
+
+def _build_response(fields: Mapping[str, Any]) -> Response:
+    from greval.methods.graphrag.records import build_response
+
+    answer, usage = _read_answer(fields["response"]), _read_usage(fields)
+    tables = _read_tables(fields["context_data"])
+    paths = _read_paths(fields["context_data"])
+    if "relationships" not in tables and paths:
+        edges = dict.fromkeys(edge for path in paths for edge in path)
+        tables["relationships"] = [
+            row for n, edge in enumerate(edges, 1) if (row := _read_row("relationships", edge, n))
+        ]
+    built = build_response(answer, [tables], _build_given_ids(tables), usage=usage)
+    has_graph = any(part in tables for part in ("relationships", "entities", "claims"))
+    text_chunks = _read_context_text(fields["context_text"])
+    has_chunks = text_chunks is not None or any(part in tables for part in ("sources", "reports"))
+    return built.model_copy(
+        update={
+            "chunks": (built.chunks or text_chunks or ()) if has_chunks else None,
+            "triples": built.triples if has_graph else None,
+            "traversal": _build_traversal(paths) if paths else built.traversal,
+        }
+    )
+
+
+def _read_answer(given: object) -> str:
+    if isinstance(given, str):
+        return given
+    if isinstance(given, Mapping | list | tuple):
+        try:
+            return json.dumps(given, ensure_ascii=False)
+        except (TypeError, ValueError) as error:
+            raise MethodError(f"the search result is wrong: response: cannot be written as JSON: {error}") from error
+    raise MethodError(
+        f"the search result is wrong: response: expected a text, a list or a mapping, got {_name_type(given)}"
+    )
+
+
+def _read_usage(fields: Mapping[str, Any]) -> Effort | None:
+    """Read the figures; None if there are none."""
+    known = {name: fields[name] for name in USAGE_FIELDS if fields[name] is not None}
+    for name, number in known.items():
+        whole = name != "completion_time"
+        is_number = isinstance(number, int if whole else int | float) and not isinstance(number, bool)
+        if not is_number or not isfinite(number) or number < 0:
+            what = "a whole number" if whole else "a number of seconds"
+            raise MethodError(f"the search result is wrong: {name}: expected {what}, 0 or more, got {number!r}")
+    return Effort(**{USAGE_FIELDS[name]: number for name, number in known.items()}) if known else None
+
+
+def _read_context_text(given: object) -> tuple[Chunk, ...] | None:
+    """Read the text of a context as chunks: one, or one for each text of a list or a mapping; None if it is None."""
+    if given is None:
+        return None
+    parts: object = {"context": given} if isinstance(given, str) else given
+    if isinstance(parts, list | tuple):
+        parts = {f"context-{number}": text for number, text in enumerate(parts, 1)}
+    if not isinstance(parts, Mapping) or not all(isinstance(text, str) for text in parts.values()):
+        raise MethodError(
+            "the search result is wrong: context_text: expected a text, or a list or mapping of texts, "
+            f"got {_name_type(given)}"
+        )
+    return tuple(Chunk(id=str(name), text=text) for name, text in parts.items() if text.strip())
+
+
+def _read_tables(given: object) -> dict[str, list[Row]]:
+    """Read the known tables of `context_data`, by GraphRAG's names. Rows that lack what is needed are left out."""
+    tables: dict[str, list[Row]] = {}
+    if not (given is None or isinstance(given, str | Mapping | list | tuple) or hasattr(given, "to_dict")):
+        raise MethodError(
+            "the search result is wrong: context_data: expected tables by name (sources, relationships, paths) or a "
+            f"text, got {_name_type(given)}"
+        )
+    if isinstance(given, Mapping):
+        named = [(PARTS[name], table) for name, table in given.items() if name in PARTS]
+    else:
+        listed = given if isinstance(given, list | tuple) else [given]
+        rows = [row for one in listed for row in ([one] if isinstance(one, Mapping) else _iterate_table(one))]
+        named = [(part, rows) for part in ("sources", "relationships")]
+    for part, table in named:
+        read = [row for number, one in enumerate(_iterate_table(table), 1) if (row := _read_row(part, one, number))]
+        if read or isinstance(given, Mapping):
+            tables.setdefault(part, []).extend(read)
+    return tables
+
+
+def _iterate_table(table: object) -> Iterator[object]:
+    """Iterate over the rows of a DataFrame or of a list."""
+    rows = table.to_dict("records") if hasattr(table, "to_dict") else table
+    yield from rows if isinstance(rows, list | tuple) else ()
+
+
+def _read_row(part: str, given: object, number: int) -> Row | None:
+    """Read a row of a table as GraphRAG would have it; None if it lacks what is needed."""
+    own: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
+    read = _read_fields(part, given, own)
+    made = f"{MADE_IDS.get(part, '')}{number}"
+    in_context = own.get("in_context", True)
+    return None if read is None else {**read, "id": _read_id(own.get("id"), made), "in_context": in_context}
+
+
+def _read_fields(part: str, given: object, own: Mapping[str, Any]) -> Row | None:
+    """Read the fields of a row; `own` is the row if it is a mapping."""
+    if part == "relationships":
+        edge = _read_edge(given)
+        return None if edge is None else {"source": edge[0], "description": edge[1], "target": edge[2]}
+    if part in {"sources", "reports"}:
+        text = given if isinstance(given, str) else _find_text(own, TEXT_COLUMNS)
+        return {"text": text, "content": text, "doc_id": _find_text(own, DOCUMENT_COLUMNS)} if text else None
+    name = _find_text(own, NAME_COLUMNS)
+    return {"entity": name, "description": _find_text(own, ("description",))} if name else None
+
+
+def _read_id(given: object, made: str) -> str:
+    """Read an id, which tables may hold as a number; an id is made if there is none."""
+    is_missing = given is None or given == "" or given != given  # noqa: PLR0124 - NaN, as pandas has for no value
+    return made if is_missing else str(given)
+
+
+def _find_text(row: Mapping[str, Any], names: Sequence[str]) -> str | None:
+    """Return the first text of a row under one of the names."""
+    return next((row[name] for name in names if isinstance(row.get(name), str) and row[name].strip()), None)
+
+
+def _read_edge(given: object) -> Edge | None:
+    """Read an edge given as three texts or as a mapping with two ends."""
+    if isinstance(given, Mapping):
+        for source, target in END_COLUMNS:
+            if isinstance(given.get(source), str) and isinstance(given.get(target), str):
+                return given[source], format_edge_label(_find_text(given, LABEL_COLUMNS)), given[target]
+        return None
+    if isinstance(given, list | tuple) and len(given) == EDGE_SIZE and all(isinstance(part, str) for part in given):
+        return given[0], given[1], given[2]
+    return None
+
+
+def _read_paths(given: object) -> list[list[Edge]]:
+    """Read the paths of `context_data`, each as its edges. Those in other forms are left out."""
+    listed = given.get("paths") if isinstance(given, Mapping) else None
+    return [path for one in _iterate_table(listed) if (path := _read_path(one))]
+
+
+def _read_path(given: object) -> list[Edge]:
+    """Read a path: an edge, a list of edges, names and labels in turn, or a mapping with such a list."""
+    if (edge := _read_edge(given)) is not None:
+        return [edge]
+    if isinstance(given, Mapping):
+        return next((path for name in PATH_FIELDS if (path := _read_path(given.get(name)))), [])
+    if not isinstance(given, list | tuple):
+        return []
+    if all(isinstance(part, str) for part in given):
+        return [(given[n], given[n + 1], given[n + 2]) for n in range(0, len(given) - 2, 2)] if len(given) % 2 else []
+    edges = [_read_edge(part) for part in given]
+    return [edge for edge in edges if edge is not None]
+
+
+def _build_traversal(paths: Sequence[Sequence[Edge]]) -> Traversal:
+    """Build the traversal of paths: it starts at the first node of each, and ends at the last."""
+    return Traversal(
+        start_nodes=tuple(dict.fromkeys(path[0][0] for path in paths)),
+        traversed_edges=tuple(dict.fromkeys(edge for path in paths for edge in path)),
+        final_nodes=tuple(dict.fromkeys(path[-1][2] for path in paths)),
+    )
+
+
+def _build_given_ids(tables: Mapping[str, Sequence[Row]]) -> IndexIds:
+    """Return ids that are those of the rows. Entities and claims have numbers of their own, which are told apart."""
+    from greval.methods.graphrag.records import IndexIds
+
+    documents = {row["id"]: row["doc_id"] for row in tables.get("sources", ()) if row.get("doc_id")}
+    by_number = {part: {row["id"]: row["id"] for row in tables.get(part, ())} for part in ("sources", "relationships")}
+    return IndexIds(by_number=by_number, documents=documents)
+
+
+def _name_type(given: object) -> str:
+    return "nothing (None)" if given is None else type(given).__name__
