@@ -1,4 +1,4 @@
-# make demo   environment, embedded judge model, then the main job on the shipped data
+# make demo   environment, embedded judge model, then the main job and two searches on the shipped data
 # make test   the test suite, but for what takes long or needs a service of its own
 # make coverage       both with the coverage of lines and branches, which takes half as long again
 # make test-long      the tests of the server, and those of many examples, kills, rows or processes
@@ -9,7 +9,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-USE := $(VENV)/.installed-local
+USE := $(VENV)/.installed-local,reference
 DEV := $(VENV)/.installed-dev
 APART := --ignore=tests/serve --ignore=tests/trust/argilla/real_server
 
@@ -61,7 +61,7 @@ docs: $(DEV)
 
 golden: $(DEV)
 	$(BIN)/python -m greval.metrics.files > metric_library/metric.schema.json
-	GREVAL_WRITE_GOLDEN=1 $(BIN)/python -m pytest -q tests/test_golden.py
+	GREVAL_WRITE_GOLDEN=1 $(BIN)/python -m pytest -q tests/test_golden.py tests/demo
 
 clean:
 	rm -rf $(VENV) build dist .coverage htmlcov .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

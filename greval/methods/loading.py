@@ -22,7 +22,8 @@ ENDPOINT_FILES = (".yaml", ".yml", ".json")
 ADDRESS = ("http://", "https://")
 HOW_TO_NAME = (
     "name a method as my_module:function, path/to/file.py:function, http://..., an endpoint file (.yaml, .json), "
-    "graphrag:FOLDER?method=local or lightrag:..., each with NAME= before it if you like"
+    "reference:FOLDER?search=hybrid, graphrag:FOLDER?method=local or lightrag:..., each with NAME= before it if you "
+    "like"
 )
 _NAMED = re.compile(r"([^=:/?()\x00-\x1f]+)=(.+)", re.DOTALL)
 _OBJECT = re.compile(r"(?P<module>[^:()]+):(?P<name>[A-Za-z_][\w.]*)(?P<call>\((?P<text>.*)\))?", re.DOTALL)
@@ -54,6 +55,8 @@ def default_name(spec: str) -> str:
     Example:
         >>> default_name("my_rag:ask"), default_name("graphrag:ragtest?method=local"), default_name("rag.yaml")
         ('ask', 'local', 'rag')
+        >>> default_name("reference:index?search=hybrid")
+        'hybrid'
     """
     spec = spec.strip()
     kind, _, rest = spec.partition(":")
@@ -61,7 +64,7 @@ def default_name(spec: str) -> str:
         return urlsplit(spec).hostname or kind
     if kind in ADAPTERS:
         options = parse_qs(rest.partition("?")[2])
-        return next((options[key][0] for key in ("method", "mode") if key in options), kind)
+        return next((options[key][0] for key in ("method", "mode", "search") if key in options), kind)
     found = _OBJECT.fullmatch(spec)
     return found["name"].rpartition(".")[2] if found else Path(spec).stem
 
@@ -74,7 +77,8 @@ def load_method(spec: str) -> Method:
             callable, or a LangChain runnable; with `name()` or `name(TEXT)`, the result of calling that
             function. `http://...`: an endpoint that takes `{"question": ...}` and returns the fields of a
             response. A YAML or JSON file: an endpoint as described in `greval.methods.endpoint`.
-            `graphrag:...` and `lightrag:...`: see docs/graphrag.md. Modules in the current folder can be imported.
+            `graphrag:...` and `lightrag:...`: see docs/graphrag.md. `reference:FOLDER?search=NAME`: a search of an
+            index that `greval index` made. Modules in the current folder can be imported.
 
     Raises:
         MethodError: If it cannot be loaded. The message says what to correct.
