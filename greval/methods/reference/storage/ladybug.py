@@ -161,7 +161,12 @@ class LadybugStore:
     def _read_table(self, cypher: str, *keys: str) -> Any:  # noqa: ANN401 - pyarrow has no types
         """Return the rows of a query as a table in the order of some columns: ladybug returns them in any order."""
         with self._connect() as connection:
-            result = connection.execute(cypher)
+            try:
+                result = connection.execute(cypher)
+            except RuntimeError as error:
+                raise DataError(
+                    f"{self._path}: the graph cannot be read ({error}); build the index again with greval index"
+                ) from error
             table = result.get_as_arrow()
             result.close()
         return table.sort_by([(key, "ascending") for key in keys])
