@@ -43,6 +43,7 @@ class ProgressBar:
         self._live = not quiet and sys.stderr.isatty()
         self._shown_at = 0.0
         self._last: Snapshot | None = None
+        self._text: str | None = None
         self._last_line = ""
         self._bar = Progress(
             BarColumn(bar_width=BAR_WIDTH),
@@ -61,7 +62,9 @@ class ProgressBar:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._bar.stop()
-        if self._last and not self._quiet and (last := format_progress(self._last, finished=True)) != self._last_line:
+        if self._last is None or self._quiet or self._text:
+            return
+        if (last := format_progress(self._last, finished=True)) != self._last_line:
             self.print_line(last)
 
     def print_line(self, text: str) -> None:
@@ -71,20 +74,22 @@ class ProgressBar:
         elif not self._quiet:
             self._console.print(text, markup=False, highlight=False, soft_wrap=True)
 
-    def show(self, snapshot: Snapshot) -> None:
-        """Show a snapshot: immediately on a terminal, every few seconds elsewhere."""
-        self._last = snapshot
+    def show(self, snapshot: Snapshot, text: str | None = None) -> None:
+        """Show a snapshot: immediately on a terminal, every few seconds elsewhere.
+
+        `text` describes a snapshot of something other than judgements.
+        """
+        self._last, self._text = snapshot, text
         if self._json:
             if snapshot.seconds - self._shown_at >= EVENT_SECONDS:
                 self._shown_at = snapshot.seconds
                 self._emit_event("progress", **_dump_snapshot(snapshot))
         elif self._live:
-            self._bar.update(
-                self._task, total=snapshot.total, completed=snapshot.done, description=format_progress(snapshot)
-            )
+            line = text or format_progress(snapshot)
+            self._bar.update(self._task, total=snapshot.total, completed=snapshot.done, description=line)
         elif snapshot.seconds - self._shown_at >= LINE_SECONDS:
             self._shown_at = snapshot.seconds
-            self._last_line = format_progress(snapshot)
+            self._last_line = text or format_progress(snapshot)
             self.print_line(self._last_line)
 
     def add_result(self, result: Result) -> None:
@@ -130,13 +135,19 @@ def format_progress(snapshot: Snapshot, *, finished: bool = False) -> str:
         f"{tokens:,} tokens",
         *([f"{usage.hits} from the cache"] if usage.hits else []),
         *([f"${snapshot.cost:.4f}"] if snapshot.cost else []),
-        _format_duration(snapshot.seconds),
-        *([f"about {_format_duration(left)} left"] if left and round(left) else []),
+        format_duration(snapshot.seconds),
+        *([f"about {format_duration(left)} left"] if left and round(left) else []),
     ]
     return ", ".join(parts)
 
 
-def _format_duration(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
+    """Format a duration in minutes and seconds.
+
+    Example:
+        >>> format_duration(8.2), format_duration(75)
+        ('8 s', '1 min 15 s')
+    """
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 

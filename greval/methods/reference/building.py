@@ -78,6 +78,7 @@ class BuildProgress(Record):
         failed: The number of documents or chunks that failed.
         usage: The calls and tokens of the model so far.
         seconds: The time since the start.
+        step_seconds: The time since the start of the step.
     """
 
     step: Step
@@ -86,6 +87,7 @@ class BuildProgress(Record):
     failed: int = 0
     usage: Usage = Usage()
     seconds: float = 0.0
+    step_seconds: float = 0.0
 
 
 OnProgress = Callable[[BuildProgress], None]
@@ -104,13 +106,14 @@ class BuildReport(Record):
         failed: The number of rows and files that are no documents.
         failed_chunks: The number of chunks that the model read without success. They are indexed without entities,
             and the next command asks again.
-        faults: What failed, with place and reason.
+        faults: The rows and files that failed, each with place and reason.
+        chunk_faults: The chunks that failed, each with its id and the reason.
         chunks: The number of chunks.
         entities: The number of entities.
         relations: The number of relations.
         names: The number of different spellings of the entities.
         merged: The number of names that each step of the resolution merged with another name.
-        extractor: What extracted entities and relations.
+        extractor: What extracted entities and relations: `rules`, or the name of a model.
         embedder: What embedded the chunks.
         usage: The calls and tokens of the model in this command.
         total_usage: The calls and tokens of the model for all extractions that the index keeps.
@@ -127,6 +130,7 @@ class BuildReport(Record):
     failed: int = 0
     failed_chunks: int = 0
     faults: tuple[RowFault, ...] = ()
+    chunk_faults: tuple[RowFault, ...] = ()
     chunks: int = 0
     entities: int = 0
     relations: int = 0
@@ -228,10 +232,12 @@ class _Build:
     old: IndexFile | None
     on_progress: OnProgress | None
     faults: list[RowFault] = field(default_factory=list)
+    chunk_faults: list[RowFault] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
     failed: int = 0
     failed_chunks: int = 0
     began: float = field(default_factory=time.monotonic)
+    step: tuple[Step, float] = ("documents", 0.0)
 
     def run(self, sources: Source | Iterable[Source]) -> BuildReport:
         """Do all steps, and return what was done."""
@@ -262,12 +268,13 @@ class _Build:
             failed=self.failed,
             failed_chunks=self.failed_chunks,
             faults=tuple(self.faults),
+            chunk_faults=tuple(self.chunk_faults),
             chunks=manifest.chunks,
             entities=manifest.entities,
             relations=manifest.relations,
             names=manifest.names,
             merged=manifest.merged,
-            extractor=manifest.extractor,
+            extractor=self.client.label if self.client else RULES,
             embedder=manifest.embedder,
             usage=self.usage,
             total_usage=self.ledger.sum_usage(),
@@ -276,6 +283,9 @@ class _Build:
         )
 
     def _show(self, step: Step, done: int = 0, total: int | None = None) -> None:
+        seconds = time.monotonic() - self.began
+        if self.step[0] != step:
+            self.step = step, seconds
         if self.on_progress:
             self.on_progress(
                 BuildProgress(
@@ -284,13 +294,15 @@ class _Build:
                     total=total,
                     failed=self.failed if step == "documents" else self.failed_chunks,
                     usage=self.usage,
-                    seconds=time.monotonic() - self.began,
+                    seconds=seconds,
+                    step_seconds=seconds - self.step[1],
                 )
             )
 
-    def _add_fault(self, fault: RowFault) -> None:
-        if len(self.faults) < MAX_FAULTS:
-            self.faults.append(fault)
+    def _add_chunk_fault(self, place: str, message: str, chunks: int = 1) -> None:
+        self.failed_chunks += chunks
+        if len(self.chunk_faults) < MAX_FAULTS:
+            self.chunk_faults.append(RowFault(place=place, message=message))
 
     # Documents
 
@@ -315,7 +327,8 @@ class _Build:
         for found in read_documents(sources):
             if isinstance(found, RowFault):
                 self.failed += 1
-                self._add_fault(found)
+                if len(self.faults) < MAX_FAULTS:
+                    self.faults.append(found)
             else:
                 yield found
 
@@ -387,8 +400,7 @@ class _Build:
                     found, usage = await extract_with_model(chunk, client, self.schema)
                 except GrevalError as error:
                     in_a_row += 1
-                    self.failed_chunks += 1
-                    self._add_fault(RowFault(place=chunk.id, message=str(error).removeprefix(f"{chunk.id}: ")))
+                    self._add_chunk_fault(chunk.id, str(error).removeprefix(f"{chunk.id}: "))
                 else:
                     in_a_row = 0
                     self.usage += usage
@@ -398,9 +410,8 @@ class _Build:
 
         await run_workers(work() for _ in range(LOCAL_CONCURRENCY if client.judge.local else CONCURRENCY))
         if unasked := len(missing) - done:
-            self.failed_chunks += unasked
             reason = f"{MAX_FAILURES_IN_A_ROW} chunks in a row failed; run the same command again"
-            self._add_fault(RowFault(place=f"{unasked} chunks", message=f"were not asked about, because {reason}"))
+            self._add_chunk_fault(f"{unasked} more chunks", f"were not read, because {reason}", unasked)
 
     # Vectors
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
@@ -33,8 +34,12 @@ LAYOUT = 1
 COLUMNS = ("doc_id", "repo", "version")
 """The fields of chunks that a search can filter by, in addition to tags."""
 TAG_PREFIX = "tags."
-VECTOR_DECIMALS = 4
-"""The decimals of vectors that count when two indexes are compared."""
+VECTOR_STEPS = 10_000
+"""Vectors and scores are rounded to steps of 1/10,000 when two indexes are compared."""
+DIGESTED_CHUNKS = 1_000
+"""The number of chunks that are read together for a digest."""
+DIGESTED_QUESTIONS, DIGESTED_RESULTS = 100, 20
+"""A digest covers the best results for about this many chunks as questions to the index of words."""
 
 
 class IndexFile(Record):
@@ -261,6 +266,27 @@ class ReferenceIndex(CloseOnExit):
     def mentions(self) -> MentionTable:
         """The chunks of each entity and the entities of each chunk, as arrays."""
         return self._tables[1]
+
+    def digest(self) -> str:
+        """Return the hash of all that a search can find; equal content has equal digests, whatever its files hold.
+
+        It covers chunks, entities, relations, vectors (rounded), and the scores of the words of chunks.
+        """
+        found = hashlib.sha256()
+        for start in range(0, len(self.chunk_ids), DIGESTED_CHUNKS):
+            for chunk in self.read_chunks(self.chunk_ids[start : start + DIGESTED_CHUNKS]):
+                found.update(chunk.model_dump_json().encode())
+        for part in (self.read_entities(), self.read_relations()):
+            for one in part:
+                found.update(one.model_dump_json().encode())
+        vectors = np.load(self._build / "vectors" / "vectors.npy", mmap_mode="r")
+        found.update(np.round(vectors * VECTOR_STEPS).astype(np.int32).tobytes())
+        step = max(1, len(self.chunk_ids) // DIGESTED_QUESTIONS)
+        for chunk in self.read_chunks(self.chunk_ids[::step]):
+            positions, scores = self.words.search(chunk.content, DIGESTED_RESULTS)
+            ranked = zip(positions.tolist(), np.round(scores * VECTOR_STEPS).astype(int).tolist(), strict=True)
+            found.update(repr(sorted(ranked)).encode())
+        return found.hexdigest()
 
 
 def _describe_missing(folder: Path) -> DataError:

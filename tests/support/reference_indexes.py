@@ -1,0 +1,51 @@
+"""Small documents about a harbour, and indexes of them made without a download."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from greval.methods.reference.building import build_index
+from greval.methods.reference.records import Document
+from greval.methods.reference.settings import IndexSettings
+from greval.testing import ScriptedJudge
+
+SETTINGS = IndexSettings(embedding="tfidf", chunk_chars=60)
+PLACES = ("Pier", "Tower", "Bridge", "Market", "Station", "Garden", "School")
+
+
+def make_documents(count, start=0):
+    """Return documents with some chunks each, which share names."""
+    return [
+        Document(
+            id=f"harbour/{number}.md",
+            title=f"{PLACES[number % len(PLACES)]} {number % 5}",
+            text=" ".join(
+                f"Ferry {(number * 3 + part) % 11} leaves {PLACES[(number + part) % len(PLACES)]} {part % 5} at {part}."
+                for part in range(2 + number % 4)
+            ),
+            repo="north" if number % 2 else "south",
+            version=f"v{number % 3}",
+            tags={"kind": "odd" if number % 2 else "even"},
+        )
+        for number in range(start, start + count)
+    ]
+
+
+def answer_with_names(messages):
+    """Answer as a model that finds the capitalised names of a chunk, and relates each to the next."""
+    text = messages[-1].content
+    names = [*dict.fromkeys(f"{one} {n}" for one in (*PLACES, "Ferry") for n in range(11) if f"{one} {n}" in text)]
+    return {
+        "entities": [{"name": name, "type": "thing"} for name in names],
+        "relations": [{"subject": one, "predicate": "leaves", "object": two} for one, two in pairwise(names)],
+    }
+
+
+def make_model():
+    """Return a model that finds names, and counts its calls."""
+    return ScriptedJudge(answer_with_names)
+
+
+def make_index(folder, documents, settings=SETTINGS, **more):
+    """Index documents, and return the report."""
+    return build_index(documents, folder, settings, **more)
