@@ -336,7 +336,8 @@ def normalise_vectors(given: Any, texts: Sequence[str], name: str) -> np.ndarray
             f"embedding: {name}: the vector of {shorten_text(texts[wrong[0]])!r} {what}; use another model, or leave "
             "the text out"
         )
-    return (vectors / lengths[:, None]).astype(np.float32)
+    unit: np.ndarray = (vectors / lengths[:, None]).astype(np.float32)
+    return unit
 
 
 @cache
@@ -376,6 +377,6 @@ def _hash_word(word: str) -> np.ndarray:
     marked = f"<{word}>"
     groups = {marked[n : n + size] for size in GROUPS for n in range(len(marked) - size + 1)} - {marked}
     hashes: np.ndarray = np.array(
-        [crc32(text.encode()) % FEATURES for text in (marked, *sorted(groups))], dtype=np.int64
+        [crc32(text.encode("utf-8", "surrogatepass")) % FEATURES for text in (marked, *sorted(groups))], dtype=np.int64
     )
     return hashes

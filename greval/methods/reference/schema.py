@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Self, TypeVar
@@ -190,8 +190,8 @@ def _check_valid_parts(content: object, source: YamlSource) -> Iterator[MetricFi
     if not isinstance(content, Mapping):
         return
     entities, relations = content.get("entities"), content.get("relations")
-    known_entities = {str(name) for name in entities} if isinstance(entities, Mapping) else set()
-    known_relations = {str(name) for name in relations} if isinstance(relations, Mapping) else set()
+    known_entities = [*map(str, entities)] if isinstance(entities, Mapping) else []
+    known_relations = [*map(str, relations)] if isinstance(relations, Mapping) else []
     if not known_entities:
         return
     faults = _find_reference_faults(
@@ -225,8 +225,8 @@ def _read_valid_parts(given: object, kind: type[_Part]) -> dict[str, _Part]:
 def _find_reference_faults(
     entities: Mapping[str, EntityType],
     relations: Mapping[str, RelationType],
-    known_entities: Mapping[str, object] | set[str],
-    known_relations: Mapping[str, object] | set[str],
+    known_entities: Collection[str],
+    known_relations: Collection[str],
 ) -> Iterator[str]:
     """Find types and relations that do not exist, and spellings, tags and cues with two meanings."""
     yield from _find_shared_spellings(entities)
@@ -245,7 +245,7 @@ def _find_reference_faults(
 
 
 def _find_opposite_faults(
-    label: str, opposite: str, relations: Mapping[str, RelationType], known: Mapping[str, object] | set[str]
+    label: str, opposite: str, relations: Mapping[str, RelationType], known: Collection[str]
 ) -> Iterator[str]:
     place = f"relations.{label}.opposite"
     if opposite not in known:

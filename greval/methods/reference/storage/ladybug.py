@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from importlib.machinery import PathFinder
+from importlib.util import find_spec, module_from_spec
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -30,6 +33,7 @@ TABLES = (
     "CREATE NODE TABLE Entity(name STRING PRIMARY KEY, type STRING, aliases STRING[], chunks STRING[])",
     "CREATE REL TABLE RELATION(FROM Entity TO Entity, label STRING, chunks STRING[], documents STRING[], weight INT64)",
 )
+_IMPORT_LOCK = Lock()
 INTERNAL = ("_ID", "_LABEL", "_SRC", "_DST")
 ENTITIES = "MATCH (e:Entity) RETURN e.name AS name, e.type AS type, e.aliases AS aliases, e.chunks AS chunks"
 EDGES = (
@@ -161,7 +165,12 @@ class LadybugStore:
     def _read_table(self, cypher: str, *keys: str) -> Any:  # noqa: ANN401 - pyarrow has no types
         """Return the rows of a query as a table in the order of some columns: ladybug returns them in any order."""
         with self._connect() as connection:
-            result = connection.execute(cypher)
+            try:
+                result = connection.execute(cypher)
+            except RuntimeError as error:
+                raise DataError(
+                    f"{self._path}: the graph cannot be read ({error}); build the index again with greval index"
+                ) from error
             table = result.get_as_arrow()
             result.close()
         return table.sort_by([(key, "ascending") for key in keys])
@@ -169,11 +178,28 @@ class LadybugStore:
 
 def _import_ladybug() -> Any:  # noqa: ANN401 - ladybug has no types
     try:
-        import ladybug
+        with _IMPORT_LOCK:
+            _load_with_local_symbols("ladybug", "ladybug._lbug")
+            import ladybug
         import pyarrow as pa  # noqa: F401 - ladybug needs it for tables
     except ImportError as error:
         raise MissingExtraError("reference", error.name or "ladybug") from error
     return ladybug
+
+
+def _load_with_local_symbols(package: str, extension: str) -> None:
+    """Load the native module of a package before the package does, so that its symbols are not global.
+
+    ladybug makes them global on Linux. The embedded model (xllamacpp) has C++ functions of the same names, would get
+    those of ladybug, and would end the process.
+    """
+    if package in sys.modules:
+        return
+    found = find_spec(package)
+    spec = PathFinder.find_spec(extension, found.submodule_search_locations) if found else None
+    if spec is not None and spec.loader is not None:
+        sys.modules[extension] = module_from_spec(spec)
+        spec.loader.exec_module(sys.modules[extension])
 
 
 def _copy_graph(

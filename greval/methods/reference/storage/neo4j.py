@@ -73,8 +73,8 @@ class Neo4jStore:
                 address, auth=_read_credentials(), connection_timeout=SECONDS, telemetry_disabled=True
             )
         try:
-            with self._named_errors():
-                self._driver.verify_connectivity(**_read_database())
+            with self._named_errors(), self._driver.session(**_read_database()) as session:
+                session.run("RETURN 1").consume()
         except DataError:
             self._driver.close()
             raise

@@ -28,7 +28,7 @@ class VectorIndex:
         >>> import numpy as np
         >>> index = VectorIndex.build(np.eye(3, dtype=np.float32))
         >>> positions, scores = index.search(np.array([0, 0.6, 0.8], dtype=np.float32), k=2)
-        >>> positions.tolist(), scores.round(1).tolist()
+        >>> positions.tolist(), [round(score, 3) for score in scores.tolist()]
         ([2, 1], [0.8, 0.6])
     """
 
