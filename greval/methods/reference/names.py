@@ -61,7 +61,7 @@ class ResolutionReport:
     The names less those that the steps merged are the entities.
 
     Args:
-        names: The number of different spellings.
+        names: The number of different spellings, with those that the settings give.
         entities: The number of entities.
         merged: The number of names that each step merged with another, by the name of the step.
         examples: Some of the names that each step merged, as (name, name of the entity).
@@ -206,11 +206,12 @@ class _Resolver:
         self.names = names
         self.settings = settings
         self.spellings = sorted(names.chunks)
-        self.parents = {name: name for name in self.spellings}
+        self.keys = {name: normalise_name(name) if settings.normalisation else name for name in self.spellings}
         self.given: dict[str, str] = {}
+        self._add_given()
+        self.parents = {name: name for name in self.spellings}
         self.merged: dict[str, int] = {}
         self.joined: dict[str, list[str]] = {}
-        self.keys = {name: normalise_name(name) if settings.normalisation else name for name in self.spellings}
 
     def merge_all(self) -> None:
         """Take all steps that the settings ask for."""
@@ -260,29 +261,32 @@ class _Resolver:
             for names in parts.values():
                 yield from ((names[0], other) for other in names[1:])
 
+    def _add_given(self) -> None:
+        """Read which spellings have a given name. A name that no text has is a spelling from here on."""
+        aliases = sorted(self.settings.aliases.items())
+        targets = {self._make_key(other): " ".join(name.split()) for other, name in aliases if name.strip()}
+        for key in sorted({*self.keys.values()} & {*targets}):
+            final, seen = targets[key], [key]
+            while (following := self._make_key(final)) in targets and following not in seen:
+                seen.append(following)
+                final = targets[following]
+            if following in seen:  # a circle: all of its names are one, by the first of them
+                following = min(seen[seen.index(following) :])
+                final = next(name for name in sorted(targets.values()) if self._make_key(name) == following)
+            self.given[key] = final
+        for final in sorted({*self.given.values()} - {*self.names.chunks}):
+            self.names.chunks[final] = set()
+            self.keys[final] = self._make_key(final)
+        self.spellings = sorted(self.names.chunks)
+
     def _find_given(self) -> Iterator[tuple[str, str]]:
-        """Find the names that the settings give another name, with the spelling of that name."""
-        targets = {self._make_key(other): name for other, name in sorted(self.settings.aliases.items())}
-        by_key: dict[str, list[str]] = defaultdict(list)
-        for name, key in self.keys.items():
-            by_key[key].append(name)
-        groups: dict[str, set[str]] = defaultdict(set)
-        chosen: dict[str, str] = {}
-        for key in sorted(targets):
-            if key in by_key:
-                final, seen = targets[key], [key]
-                while (following := self._make_key(final)) in targets and following not in seen:
-                    seen.append(following)
-                    final = targets[following]
-                if following in seen:  # a circle: all of its names are one, by the first of them
-                    following = min(seen[seen.index(following) :])
-                    final = next(name for name in sorted(targets.values()) if self._make_key(name) == following)
-                groups[following] |= {*by_key[key], *by_key.get(following, ())}
-                chosen.setdefault(following, final)
-        for key in sorted(groups):
-            first, *others = sorted(groups[key])
-            self.given[first] = chosen[key]
-            yield from ((first, other) for other in others)
+        """Find the names that the settings give another name, with that name."""
+        chosen = {self._make_key(final): final for final in sorted(self.given.values(), reverse=True)}
+        for name in self.spellings:
+            key = self.keys[name]
+            final = self.given.get(key) or chosen.get(key)
+            if final is not None:
+                yield final, name
 
     def _make_key(self, name: str) -> str:
         return normalise_name(name) if self.settings.normalisation else " ".join(name.split())
@@ -338,7 +342,7 @@ class _Resolver:
         groups: dict[str, list[str]] = defaultdict(list)
         for name in self.spellings:
             groups[self.find_root(name)].append(name)
-        given = {self.find_root(member): name for member, name in sorted(self.given.items())}
+        given = {self.find_root(name): name for name in sorted(self.given.values(), reverse=True)}
         titles = _choose_names(groups, given, self.names.chunks)
         name_of = {member: titles[root] for root, members in groups.items() for member in members}
         entities = sorted(

@@ -334,6 +334,7 @@ def test_every_name_is_in_one_entity(chunks, settings):
 @given(CHUNKS, ALL)
 def test_resolving_a_resolved_graph_changes_nothing(chunks, settings):
     """Extractions whose names are those of the entities are resolved to the same entities."""
+    settings = settings.model_copy(update={"stated_aliases": False})  # a merged name may lose the text's evidence
     graph = resolve(*chunks, settings=settings)
     again = {f"d#{n}": chunk_of() for n in range(1, len(chunks) + 1)}
     for chunk in again:

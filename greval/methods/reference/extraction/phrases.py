@@ -155,7 +155,8 @@ class _Scanner:
             elif token.kind == "code":
                 name = token.text.strip("` ").removesuffix("()")
                 if any(letter.isalpha() for letter in name) and len(name.split()) <= 3:  # noqa: PLR2004
-                    yield Span(token.start + 1, token.end - 1, name)
+                    start = token.start + token.text.find(name)
+                    yield Span(start, start + len(name), name)
                 place += 1
             elif self._is_identifier(place):
                 yield Span(token.start, token.end, token.text)

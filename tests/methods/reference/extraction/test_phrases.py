@@ -80,7 +80,7 @@ def test_identifiers_of_code_are_names():
 
 
 def test_components_in_lower_case_are_names_in_a_text_about_software():
-    """The first word of a sentence in lower case and the objects of "calls" are components; elsewhere they are words."""
+    """The first word of a sentence in lower case and the objects of "calls" are components."""
     text = "ledger calls identity, bell and tide-clock to learn things."
     assert names_of(text, code=True) == ["ledger", "identity", "bell", "tide-clock"]
     assert names_of(text) == ["tide-clock"]
