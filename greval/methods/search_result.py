@@ -256,7 +256,7 @@ def _build_traversal(paths: Sequence[Sequence[Edge]]) -> Traversal:
 
 
 def _build_given_ids(tables: Mapping[str, Sequence[Row]]) -> IndexIds:
-    """Return ids that are those of the rows. Entities and claims have numbers of their own, which must not be mixed up with others."""
+    """Return ids that are those of the rows; entities and claims, which are numbered too, keep a prefix."""
     from greval.methods.graphrag.records import IndexIds
 
     documents = {row["id"]: row["doc_id"] for row in tables.get("sources", ()) if row.get("doc_id")}
