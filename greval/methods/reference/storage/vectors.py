@@ -112,17 +112,16 @@ class VectorIndex:
             )
         rows = self._select_rows(vector, k, allowed)
         if rows is None:
-            scores = self._vectors @ vector
-            return select_best(scores, k, None if allowed is None else np.flatnonzero(allowed))
+            return select_best(score_rows(self._vectors, vector), k)
         if len(rows) > LARGE_SHARE * len(self):  # one pass over all is faster than copying most of them
-            return select_best(self._vectors @ vector, k, rows)
-        best, scores = select_best(self._vectors[rows] @ vector, k)
+            return select_best(score_rows(self._vectors, vector), k, rows)
+        best, scores = select_best(score_rows(self._vectors[rows], vector), k)
         return rows[best], scores
 
     def _select_rows(self, vector: np.ndarray, k: int, allowed: np.ndarray | None) -> np.ndarray | None:
         """Return the positions to compare, in ascending order; None for all of them."""
         if self._graph is None:
-            return None
+            return None if allowed is None else np.flatnonzero(allowed)
         share = 1.0 if allowed is None else float(np.count_nonzero(allowed)) / len(self)
         count = len(self) if not share else int((k + MARGIN) / share)
         if allowed is not None and (share < EXACT_SHARE or count > EXACT_SHARE * len(self)):
@@ -133,6 +132,16 @@ class VectorIndex:
             if len(found) < k:  # the allowed rows are far from the vector
                 return np.flatnonzero(allowed)
         return np.sort(found)
+
+
+def score_rows(vectors: np.ndarray, vector: np.ndarray) -> np.ndarray:
+    """Return the dot product of each row with a vector, the same for a row whatever other rows there are.
+
+    A matrix product would start threads, which wait for each other on a busy machine, and would add up the products of
+    a row in an order that depends on the number of rows.
+    """
+    scores: np.ndarray = np.vecdot(vectors, vector.astype(np.float32, copy=False))
+    return scores
 
 
 def select_best(scores: np.ndarray, k: int, positions: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
