@@ -23,7 +23,8 @@ FORMATS = {"too few questions to tell", "not told"}
 """Values that reports and results hold: formats, which do not change with the prose."""
 PROMPTS = {"metric_draft.py", "counts.py", "ranking.py"}
 """Modules with texts that a judge reads, or that are part of a metric's fingerprint."""
-QUOTED = re.compile(r"`[^`]*`|'[^']*'|\"[^\"]*\"|^\s*(>>>|\.\.\.).*$", re.MULTILINE)
+QUOTED = re.compile(r"`[^`]*`|'[^']*'|\"[^\"]*\"|^\s*((>>>|\.\.\.).*$|where:)", re.MULTILINE)
+"""What is not prose: code, examples, and the name of an argument."""
 
 
 def find_faults(path: Path) -> Iterator[str]:

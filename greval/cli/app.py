@@ -16,6 +16,7 @@ from greval.cli import exit_on_interrupt
 COMMANDS = {
     "collect": "Run methods on samples.",
     "index": "Index documents for the reference pipeline: chunks, vectors, words and a graph, in one folder.",
+    "ask": "Ask an index a question.",
     "evaluate": "Judge cases by metrics.",
     "report": "Print the report of a run, grouped by any tag.",
     "results": "Print the rows of a run, the newest of each sample, method and metric.",

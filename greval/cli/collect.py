@@ -43,8 +43,8 @@ def collect(  # noqa: PLR0913 - the options of a command
         typer.Option(
             "--method",
             metavar="[NAME=]METHOD",
-            help="MODULE:FUNCTION, FILE.py:FUNCTION, http://..., endpoint.yaml, graphrag:... or lightrag:...; "
-            "repeatable",
+            help="MODULE:FUNCTION, FILE.py:FUNCTION, http://..., endpoint.yaml, graphrag:..., lightrag:... or "
+            "reference:INDEX?search=hybrid; repeatable",
         ),
     ],
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="the file of responses, .jsonl")],

@@ -129,7 +129,7 @@ def _read_answer(given: object) -> str:
 
 
 def _read_usage(fields: Mapping[str, Any]) -> Effort | None:
-    """Read the figures; None if there are none."""
+    """Read the figures; None if no figure is given."""
     known = {name: fields[name] for name in USAGE_FIELDS if fields[name] is not None}
     for name, number in known.items():
         whole = name != "completion_time"
@@ -204,7 +204,7 @@ def _read_fields(part: str, given: object, own: Mapping[str, Any]) -> Row | None
 
 
 def _read_id(given: object, made: str) -> str:
-    """Read an id, which tables may hold as a number; an id is made if there is none."""
+    """Read an id, which tables may hold as a number; an id is made if it is missing."""
     is_missing = given is None or given == "" or given != given  # noqa: PLR0124 - NaN, as pandas has for no value
     return made if is_missing else str(given)
 
@@ -256,7 +256,7 @@ def _build_traversal(paths: Sequence[Sequence[Edge]]) -> Traversal:
 
 
 def _build_given_ids(tables: Mapping[str, Sequence[Row]]) -> IndexIds:
-    """Return ids that are those of the rows. Entities and claims have numbers of their own, which are told apart."""
+    """Return ids that are those of the rows; entities and claims, which are numbered too, keep a prefix."""
     from greval.methods.graphrag.records import IndexIds
 
     documents = {row["id"]: row["doc_id"] for row in tables.get("sources", ()) if row.get("doc_id")}

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 
+from prompt_fences import opened
+
 from greval.methods.reference.building import build_index
 from greval.methods.reference.index import ReferenceIndex
 from greval.methods.reference.records import Document
@@ -39,8 +41,8 @@ def open_planned(folder, facts=FACTS, documents=None, **settings):
     stated = [fact for listed in facts.values() for fact in listed]
 
     def extract(messages):
-        text = messages[-1].text
-        found = [fact for fact in stated if " ".join(fact) in text]
+        text = opened(messages[-1].text)
+        found = [fact for fact in stated if opened(" ".join(fact)) in text]
         names = dict.fromkeys(end for source, _, target in found for end in (source, target))
         return {
             "entities": [{"name": name, "type": ""} for name in names],

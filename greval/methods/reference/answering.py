@@ -34,7 +34,7 @@ KIND_BONUS = 0.2
 RANK_DISCOUNT = 0.03
 """The share by which a sentence counts less with each rank of its chunk."""
 MAX_SENTENCES = 2
-MIN_GAIN = 0.3
+MIN_GAIN = 0.35
 """The least share of the question's weight that a second sentence must add."""
 
 _COUNTING = re.compile(
@@ -154,7 +154,7 @@ def _cut_text(text: str, most: float, count: TokenCounter) -> str:
 def extract_answer(
     question: str, chunks: Sequence[Chunk], triples: Sequence[Triple] = (), aggregates: Sequence[str] = ()
 ) -> str:
-    """Return the sentences that match a question best, or a sentence which says that there are none.
+    """Return the sentences that match a question best, or a sentence which says that no sentence does.
 
     A sentence gets the weights of the question's words that it has; rare words weigh more, names in the question less.
     A second sentence is added if it has much of what the first one lacks. If the question asks for a count or an

@@ -1,9 +1,10 @@
-"""Entities of a question: by their exact names, by similar names, and by embedding if there are none."""
+"""Entities of a question: by their exact names, by similar names, and by embedding if no name is in it."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ from greval.methods.reference.traversal import Mask, Positions
 if TYPE_CHECKING:
     from greval.methods.reference.embeddings import Embedder
 
-MAX_WORDS = 12
+MAX_WORDS = 9
 """The most words of a name that is looked up."""
 MAX_COMPARED_NAMES = 64
 """The most names whose embeddings are compared with that of the question."""
@@ -30,6 +31,8 @@ _WORDS = (
 FUNCTION_WORDS = frozenset(_WORDS.split())
 """Words that are no entity by themselves."""
 _WORD = re.compile(r"\w+")
+_GAP = re.compile("[\\s.,:&+/'\u2019-]*")
+"""What may stand between two words of a name."""
 _NUMBER = re.compile(r"\d+")
 _QUOTED = re.compile(r"`([^`]+)`|\"([^\"]+)\"|\u201c([^\u201d]+)\u201d|(?<!\w)'([^']+)'(?!\w)")
 _CODE = re.compile(r"[A-Za-z_]\w*(?:(?:\.|::|/|-)\w+)*(?:\(\))?")
@@ -58,26 +61,26 @@ class _Span(NamedTuple):
     end: int
 
 
-def link_exact(
-    question: str, tables: SearchTables, allowed: Mask | None = None
-) -> tuple[list[LinkedEntity], list[_Span]]:
-    """Return the entities whose names are in a question, in its order, and where they are.
+def link_exact(question: str, tables: SearchTables) -> tuple[list[LinkedEntity], list[_Span]]:
+    """Return the entities whose names are in a question, in its order, and their places.
 
-    Names match whole words. The longest match wins: a word is part of one match at most.
+    Names match whole words that only spaces and a few marks separate. The longest match wins: a word is part of one
+    match at most.
     """
     words = [found.span() for found in _WORD.finditer(question)]
+    gaps = [bool(_GAP.fullmatch(question[one[1] : other[0]])) for one, other in pairwise(words)]
     free = [True] * len(words)
     matches: list[tuple[_Span, int]] = []
     for size in range(min(MAX_WORDS, len(words)), 0, -1):
         for first in range(len(words) - size + 1):
-            if not all(free[first : first + size]):
+            if not all(free[first : first + size]) or not all(gaps[first : first + size - 1]):
                 continue
             span = _Span(words[first][0], words[first + size - 1][1])
             phrase = question[span.start : span.end]
             if _is_function_phrase([question[start:end] for start, end in words[first : first + size]]):
                 continue
             entity = tables.names.get(normalise_name(phrase))
-            if entity is not None and (allowed is None or allowed[entity]):
+            if entity is not None:
                 matches.append((span, entity))
                 free[first : first + size] = [False] * size
     matches.sort()
@@ -96,7 +99,7 @@ def _is_function_phrase(words: Sequence[str]) -> bool:
 
 
 def link_similar(
-    question: str, tables: SearchTables, threshold: float, taken: Iterable[_Span] = (), allowed: Mask | None = None
+    question: str, tables: SearchTables, threshold: float, taken: Iterable[_Span] = ()
 ) -> list[LinkedEntity]:
     """Return the entities whose names are similar to a capitalised or quoted phrase, or to an identifier of code.
 
@@ -105,7 +108,6 @@ def link_similar(
         tables: The tables of the index.
         threshold: The least share of equal characters, from 0 to 1. Numbers in the names must be the same.
         taken: Places of the question that are not looked at.
-        allowed: Whether each entity may be linked; None: all may.
     """
     from rapidfuzz import fuzz, process
 
@@ -119,7 +121,7 @@ def link_similar(
         )
         for spelling, score, place in sorted(near, key=lambda found: (-found[1], found[0])):
             entity = entities[place]
-            if _NUMBER.findall(spelling) == numbers and (allowed is None or allowed[entity]):
+            if _NUMBER.findall(spelling) == numbers:
                 linked.append(LinkedEntity(tables.entities[entity], phrase, "fuzzy", score / 100, entity))
                 break
     return linked
@@ -206,10 +208,13 @@ def link_entities(
 ) -> tuple[LinkedEntity, ...]:
     """Return the entities of a question, each once, in the order of the question.
 
-    `by_embedding` is called if none is linked by its name.
+    `allowed` says whether each entity may be linked; None: all may. `by_embedding` is called if none is linked by its
+    name.
     """
-    exact, taken = link_exact(question, tables, allowed)
-    linked = exact + link_similar(question, tables, threshold, taken, allowed)
+    exact, taken = link_exact(question, tables)
+    linked = exact + link_similar(question, tables, threshold, taken)
+    if allowed is not None:  # only now, so that no shorter name is linked in place of one that is not allowed
+        linked = [one for one in linked if allowed[one.position]]
     if not linked and by_embedding:
         linked = by_embedding()
     best: dict[str, LinkedEntity] = {}

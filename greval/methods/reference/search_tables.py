@@ -42,6 +42,15 @@ class SearchTables:
         return [*self.names], [*self.names.values()]
 
     @cached_property
+    def stated_edges(self) -> Grouping:
+        """The edges that each chunk states."""
+        from greval.methods.reference.graph_arrays import Grouping
+
+        evidence = self.edges.evidence
+        edges = np.repeat(np.arange(len(self.edges), dtype=np.int32), np.diff(evidence.offsets))
+        return Grouping.build(evidence.items, edges, self.chunks)
+
+    @cached_property
     def rarity(self) -> Scores:
         """The inverse document frequency of each entity over chunks: log(1 + chunks / chunks that mention it)."""
         counts = np.diff(self.mentions.chunks.offsets)

@@ -337,7 +337,8 @@ def _rank_graph(
 def _log_ranks(query: _Query, linked: tuple[LinkedEntity, ...], ranks: Scores) -> _GraphLog:
     """Log the nodes with the highest ranks, as shares of the highest, and the edges between them near the start nodes.
 
-    PageRank follows every edge. The activation of an edge is the lower one of its ends.
+    PageRank follows every edge. The activation of an edge is the lowest rank on the way to its end, as for an edge of a
+    traversal, so that it never rises along a path.
     """
     best = np.argsort(-ranks, kind="stable")[:LOGGED_NODES]
     best = best[ranks[best] > 0]
@@ -345,12 +346,16 @@ def _log_ranks(query: _Query, linked: tuple[LinkedEntity, ...], ranks: Scores) -
     share[best] = ranks[best] / ranks[best].max()
     edges, settings = query.tables.edges, query.settings
     between = np.minimum(share[edges.source], share[edges.target])
-    starts = {one.position: 1.0 for one in linked}
-    walk = spread_activation(
-        query.neighbours.select_edges(between > 0), starts, depth=settings.depth, decay=1, limit=settings.neighbours
-    )
-    order = np.lexsort((np.arange(len(walk.edges)), -between[walk.edges], walk.steps))
-    logged = Walk(
-        share, walk.edges[order], between[walk.edges[order]], walk.forward[order], walk.steps[order], walk.cut
-    )
+    starts = [one.position for one in linked]
+    near = query.neighbours.select_edges(between > 0)
+    walk = spread_activation(near, dict.fromkeys(starts, 1.0), depth=settings.depth, decay=1, limit=settings.neighbours)
+    arrived = {node: float(share[node]) for node in starts}
+    passed = np.empty(len(walk.edges))
+    for place, (edge, forward) in enumerate(zip(walk.edges.tolist(), walk.forward.tolist(), strict=True)):
+        ends = int(edges.source[edge]), int(edges.target[edge])
+        origin, end = ends if forward else ends[::-1]
+        passed[place] = min(arrived[origin], between[edge])
+        arrived[end] = max(arrived.get(end, 0.0), passed[place])
+    order = np.lexsort((np.arange(len(passed)), -passed, walk.steps))
+    logged = Walk(share, walk.edges[order], passed[order], walk.forward[order], walk.steps[order], walk.cut)
     return _log_walk(query, linked, logged)

@@ -9,6 +9,7 @@ from pydantic import Field
 from greval.records.record import Record
 
 Search = Literal["basic", "bm25", "local", "graph", "hybrid", "tog"]
+DEFAULT_SEARCH: Search = "hybrid"
 Fusion = Literal["weighted", "minmax", "rrf"]
 GraphScore = Literal["activation", "pagerank"]
 Share = Annotated[float, Field(ge=0, le=1)]

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 MAX_RELATIONS = 30
 MAX_ENTITIES = 20
 """The most relations and entities that a model is shown at a step. A longer list is cut by similarity."""
-MAX_ANSWER_CHARS = 200
-"""The most characters of an answer that the embedded model writes when it is asked whether the paths suffice."""
+MAX_ANSWER_CHARS = 120
+"""The most characters of each text that the embedded model writes when it is asked whether the paths suffice."""
 STOP_CONTEXT_SHARE = 1 / 2
 """The share of the context that is shown at a step. The answer at the end gets all of it."""
 LOG = logging.getLogger("greval")
@@ -63,9 +63,10 @@ You look for the answer to a question in a graph. Decide whether the facts found
 {material}
 
 The items are facts of the graph; the chunks are the passages that state them.
-- sufficient: true if they hold the whole answer, false if a part of it is missing.
+- missing: what the question asks for and no fact says, in a few words; an empty text if nothing is missing.
+- sufficient: true if nothing is missing, else false.
 - answer: the answer in a few words, from the items and chunks alone; an empty text if sufficient is false.
-Answer with JSON only, in this form: {{"sufficient": true or false, "answer": "..."}}"""
+Answer with JSON only, in this form: {{"missing": "...", "sufficient": true or false, "answer": "..."}}"""
 
 Mask = npt.NDArray[np.bool_]
 
@@ -132,7 +133,7 @@ def _build_triple(number: int, edge: WalkedEdge) -> Triple:
 
 @dataclass(frozen=True, slots=True)
 class _Path:
-    """A path from a start node: where it stands, its activation, and all nodes on it."""
+    """A path from a start node: its end, the activation there, and all nodes on it."""
 
     end: int
     activation: float
@@ -276,7 +277,8 @@ class _Walker:
         text: dict[str, Any] = {"type": "string"}
         if self._client.judge.local:
             text["maxLength"] = MAX_ANSWER_CHARS
-        schema = build_object_schema({"sufficient": {"type": "boolean"}, "answer": text})
+        # A small model that first names what is missing says far less often that the paths suffice when they do not.
+        schema = build_object_schema({"missing": text, "sufficient": {"type": "boolean"}, "answer": text})
         tokens = self._settings.context_tokens or (LOCAL_CONTEXT_TOKENS if self._client.judge.local else CONTEXT_TOKENS)
         given = Response(chunks=tuple(_read_chunks(self._index, self.describe())), triples=(), aggregates=())
         chunks = (await select_context(given, self._client, int(tokens * STOP_CONTEXT_SHARE))).chunks

@@ -1,0 +1,137 @@
+"""A small index in memory whose graph is written down: for tests of searches that need no file and no extraction."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from greval.errors import DataError
+from greval.methods.reference.embeddings import load_embedder
+from greval.methods.reference.graph_arrays import EdgeTable, MentionTable
+from greval.methods.reference.names import normalise_name
+from greval.methods.reference.records import Entity, IndexedChunk, Relation
+from greval.methods.reference.settings import SearchSettings
+from greval.methods.reference.storage.vectors import VectorIndex
+from greval.methods.reference.storage.words import WordIndex
+
+
+class SmallIndex:
+    """What searches read of an index, made of chunks and relations.
+
+    Args:
+        chunks: The chunks by their ids: a text, or an `IndexedChunk`.
+        relations: (source, label, target, ids of chunks). Their ends are entities, which these chunks mention.
+        mentions: More chunks that mention an entity, by its name.
+        aliases: Other names of an entity.
+    """
+
+    def __init__(self, chunks, relations=(), mentions=(), aliases=()):
+        self.folder = Path("small")
+        self.search_settings = SearchSettings()
+        self.chunks = {
+            name: given
+            if isinstance(given, IndexedChunk)
+            else IndexedChunk(id=name, doc_id=name.rpartition("#")[0], text=given)
+            for name, given in dict(chunks).items()
+        }
+        self.chunk_ids = [*self.chunks]
+        self.chunk_positions = {name: position for position, name in enumerate(self.chunk_ids)}
+        self.relations = [
+            Relation(source=source, label=label, target=target, chunks=tuple(ids))
+            for source, label, target, ids in sorted(relations)
+        ]
+        mentioned = {name: dict.fromkeys(ids) for name, ids in dict(mentions).items()}
+        for relation in self.relations:
+            for end in (relation.source, relation.target):
+                mentioned.setdefault(end, {}).update(dict.fromkeys(relation.chunks))
+        other = dict(aliases)
+        self.all_entities = [
+            Entity(name=name, aliases=tuple(other.get(name, ())), chunks=tuple(mentioned[name]))
+            for name in sorted(mentioned)
+        ]
+        self.entities = [one.name for one in self.all_entities]
+        positions = {name: position for position, name in enumerate(self.entities)}
+        self.entity_positions = {normalise_name(name): position for name, position in positions.items()}
+        for one in self.all_entities:
+            for alias in one.aliases:
+                self.entity_positions.setdefault(normalise_name(alias), positions[one.name])
+        self.edges = EdgeTable.build(self.relations, positions, self.chunk_positions)
+        self.mentions = MentionTable.build(self.all_entities, self.chunk_positions)
+
+    @cached_property
+    def embedder(self):
+        """Hashed TF-IDF, fitted to the chunks."""
+        return load_embedder("tfidf").fit([chunk.content for chunk in self.chunks.values()])
+
+    @cached_property
+    def vectors(self):
+        """The vectors of the chunks."""
+        return VectorIndex.build(self.embedder.embed_passages([chunk.content for chunk in self.chunks.values()]))
+
+    @cached_property
+    def words(self):
+        """The words of the chunks."""
+        return WordIndex.build([chunk.content for chunk in self.chunks.values()])
+
+    def find_entity(self, name):
+        """Return the position of an entity; None if there is none."""
+        return self.entity_positions.get(normalise_name(name))
+
+    def read_chunks(self, ids):
+        """Return chunks by their ids."""
+        return [self.chunks[name] for name in ids]
+
+    def read_relations(self):
+        """Return all relations."""
+        return self.relations
+
+    def read_entities(self):
+        """Return all entities."""
+        return self.all_entities
+
+    def select_chunks(self, where):
+        """Return which chunks have the given values; None if nothing is asked for."""
+        if not where:
+            return None
+        mask = np.ones(len(self.chunks), dtype=bool)
+        for name, wanted in where.items():
+            values = [read_value(chunk, name) for chunk in self.chunks.values()]
+            if not any(value is not None for value in values):
+                raise DataError(f"no chunk has {name!r}")
+            accepted = {wanted} if isinstance(wanted, str) else {*wanted}
+            mask &= np.array([value in accepted for value in values])
+        return mask
+
+
+def read_value(chunk, name):
+    """Return the value that a filter reads of a chunk."""
+    return getattr(chunk, name) if name in {"doc_id", "repo", "version"} else chunk.tags.get(name)
+
+
+def make_harbour_index():
+    """Return an index of ferries and their owners, in two repositories."""
+    texts = {
+        "tern#1": ("MV Tern belongs to Petrel Ferries.", "fleet", "1"),
+        "tern#2": ("MV Tern was built by Harland Yard.", "fleet", "1"),
+        "yard#1": ("Harland Yard stands in Skerry.", "places", "1"),
+        "skerry#1": ("Skerry is a harbour town of 900 people.", "places", "1"),
+        "skerry#2": ("Skerry is a town of 1,200 people.", "places", "2"),
+        "owner#1": ("Petrel Ferries employs Ada Quill as captain.", "people", "1"),
+        "weather#1": ("The weather is often bad in winter.", "notes", "1"),
+    }
+    chunks = {
+        name: IndexedChunk(
+            id=name, doc_id=name.split("#")[0], text=text, repo=repo, version=version, tags={"kind": repo[:-1]}
+        )
+        for name, (text, repo, version) in texts.items()
+    }
+    relations = [
+        ("MV Tern", "belongs to", "Petrel Ferries", ["tern#1"]),
+        ("MV Tern", "built by", "Harland Yard", ["tern#2"]),
+        ("Harland Yard", "stands in", "Skerry", ["yard#1"]),
+        ("Petrel Ferries", "employs", "Ada Quill", ["owner#1"]),
+    ]
+    mentions = {"Skerry": ["skerry#1", "skerry#2"]}
+    return SmallIndex(chunks, relations, mentions, {"Petrel Ferries": ["Petrel"], "MV Tern": ["the Tern"]})
