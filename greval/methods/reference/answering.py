@@ -13,6 +13,7 @@ from greval.judging.model.client import JudgeClient
 from greval.judging.model.tokens import TokenCounter, create_token_counter
 from greval.methods.fair_context.answer_generation import generate_answer
 from greval.methods.reference.chunking import split_sentences
+from greval.methods.reference.linking import FUNCTION_WORDS
 from greval.records.case import Chunk, Response, Triple
 from greval.records.result import Usage
 
@@ -52,16 +53,6 @@ _NUMBER = re.compile(
     re.IGNORECASE,
 )
 _ENDING = re.compile(r"(?<=\w{3})(ings?|ed|es|s|e)$")
-_COMMON = frozenset(
-    _WORD.findall(
-        "a about all also an and any are as at be been being but by can could did do does during each for from had has "
-        "have he her his how i if in into is it its many may me more most much no not of on or other our over she "
-        "should so some such than that the their them then there these they this to under was we were what when where "
-        "which while who whom whose why will with would you your"
-    )
-)
-"""Words without meaning of their own, which no sentence is chosen for."""
-
 Item = TypeVar("Item")
 
 
@@ -224,7 +215,7 @@ def _weigh_words(question: str) -> dict[str, float]:
 
 def _list_stems(text: str) -> list[str]:
     """List the words of a text that carry meaning, without common endings."""
-    return [_ENDING.sub("", word) for word in _WORD.findall(text.casefold()) if word not in _COMMON]
+    return [_ENDING.sub("", word) for word in _WORD.findall(text.casefold()) if word not in FUNCTION_WORDS]
 
 
 def _has_kind(question: str, sentence: str) -> bool:
