@@ -47,6 +47,8 @@ from greval.records.inventory import RELATED
 MAX_STATEMENTS = 12
 """The most statements of one sentence: a list of many names would have as many as it has pairs of names."""
 MAX_PREDICATE_WORDS = 6
+MAX_LEAD = 4
+"""The most characters in front of the name with which a sentence begins: an article, a quotation mark."""
 MAX_COMPOUNDS = 3
 """The most compounds in lower case of one chunk."""
 
@@ -90,7 +92,7 @@ class _Topic:
     """What the text of a chunk is about: its title, and the words that stand for it in the text.
 
     `is_named` is set if the text names the title. A text that does not, such as a page of a novel, is not related to
-    it.
+    it. `is_title` is not set if there is no title: the name with which the text begins stands behind its pronouns.
     """
 
     name: str = ""
@@ -98,6 +100,7 @@ class _Topic:
     last_name: str = ""
     is_code: bool = False
     is_named: bool = False
+    is_title: bool = True
     words: frozenset[str] = frozenset()
 
 
@@ -150,6 +153,8 @@ def extract_with_rules(chunk: IndexedChunk, schema: GraphSchema | None = None) -
     spans = [_find_spans(sentence, words, topic, compounds) for sentence, words in zip(sentences, tokens, strict=True)]
     spans = _drop_common_words(spans, tokens, topic)
     _rename_last_names(spans, topic, found)
+    if not topic.name and spans and spans[0] and spans[0][0].start <= MAX_LEAD:
+        topic.name, topic.is_named, topic.is_title = spans[0][0].name, True, False
     for place, (sentence, words, names) in enumerate(zip(sentences, tokens, spans, strict=True)):
         if place == 0:
             _rename_full_name(names, topic, found)
@@ -210,7 +215,7 @@ def _read_topic(chunk: IndexedChunk, tokens: Sequence[Sequence[Token]]) -> _Topi
     own = frozenset(word.lower() for word in _WORD.findall(base)) - FUNCTION_WORDS
     text = {part for sentence in tokens for token in sentence for part in _WORD.findall(token.text.lower())}
     is_named = bool(own & text) or chunk.id.endswith("#1")
-    return _Topic(title, variants, last_name, is_code, is_named, own)
+    return _Topic(title, variants, last_name, is_code, is_named, words=own)
 
 
 def _find_type(sentences: Sequence[str]) -> str:
@@ -378,9 +383,12 @@ def _state_sentence(
         words = gap.lower().split() if len(gap) < 4 else _WORD.findall(gap.lower())  # noqa: PLR2004
         predicate = _find_predicate(words, follows_name=place > 0)
         core = _find_core(gap, words, core, predicate)
+        if predicate and words[0] in {"and", "but", "or"}:
+            before = subject  # "A is owned by B and written in C" says it of A
         if before and count < MAX_STATEMENTS:
             count += _state_pair(sentence, gap, before, span, predicate, found)
-        if topic.name not in {"", before, span.name} and topic.is_named and count < MAX_STATEMENTS:
+        related = topic.is_named and (topic.is_title or subject == topic.name)
+        if topic.name not in {"", before, span.name} and related and count < MAX_STATEMENTS:
             count += found.add_statement(topic.name, (core if subject == topic.name else "") or RELATED, span.name)
         before, end = span.name, span.end
 

@@ -18,6 +18,7 @@ MONTHS = _read_words(
 WEEKDAYS = _read_words(
     """
     monday tuesday wednesday thursday friday saturday sunday
+    mondays tuesdays wednesdays thursdays fridays saturdays sundays
     """
 )
 
@@ -203,7 +204,7 @@ VERBS = _read_words(
     playing using making becoming leading following owning running winning writing calling owed praise praises
     complain complains
     """
-) | {"tells", "told"}
+) | {"tells", "told", "lasts", "lasted"}
 """Verb forms that no ending shows."""
 
 NO_VERBS = _read_words(

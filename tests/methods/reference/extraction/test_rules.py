@@ -103,6 +103,17 @@ def test_components_of_software_are_related():
     assert facts_of(found) == [("ledger", "calls", "identity"), ("ledger", "is owned by", "Team Petrel")]
 
 
+def test_without_a_title_the_first_name_stands_behind_pronouns():
+    """A pronoun stands for the name with which an untitled text begins; a coordinated verb has the same subject."""
+    text = "fare-engine is owned by Team Tern and written in Rust. It calls tide-clock. Ada met Bo."
+    assert facts_of(extract(text)) == [
+        ("fare-engine", "is owned by", "Team Tern"),
+        ("fare-engine", "written in", "Rust"),
+        ("fare-engine", "calls", "tide-clock"),
+        ("Ada", "met", "Bo"),
+    ]
+
+
 def test_a_text_that_does_not_name_its_title_is_not_related_to_it():
     """A later page of a novel mentions the novel, but says nothing of it."""
     chunk = IndexedChunk(id="d#7", doc_id="d", title="Bleak House", text="Esther met Ada Clare. She knew Richard.")
