@@ -262,7 +262,7 @@ def _count_groups(scope: _Scope, count: _Count) -> tuple[dict[str, int], int]:
 
 
 def _read_companions(scope: _Scope, count: _Count) -> dict[tuple[str, str], list[str]] | None:
-    """Return the companions by what they are related to and the document that states it; None if the count has no companion."""
+    """Return the companions by what they are related to in which document; None if the count has no companion."""
     if count.companion is None:
         return None
     kind, names, label, forward = count.companion

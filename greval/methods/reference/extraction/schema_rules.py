@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from greval.methods.reference.records import Extraction, IndexedChunk, Mention, Statement
@@ -68,7 +68,7 @@ def read_by_schema(
     typed = {known[name.casefold()][0]: known[name.casefold()][1] for name in names if name.casefold() in known}
     typed |= dict(each for each in titled if each) | tagged
     typed |= {name: _find_kind(name, known) for parts in clauses for clause in parts for _, name in clause.entities}
-    stated = dict.fromkeys(statement for parts in clauses for statement in _state_clauses(parts, typed, schema))
+    stated = dict.fromkeys(statement for parts in clauses for statement in _state_clauses(parts, typed, tagged, schema))
     stated.update(dict.fromkeys(_state_document(typed, schema)))
 
     def rename(name: str) -> str:
@@ -136,7 +136,7 @@ def _is_negated(before: str) -> bool:
 
 
 def _state_clauses(
-    clauses: Sequence[_Clause], typed: Mapping[str, str], schema: GraphSchema
+    clauses: Sequence[_Clause], typed: Mapping[str, str], tagged: Collection[str], schema: GraphSchema
 ) -> Iterator[tuple[str, str, str]]:
     """State the relations of a sentence. A clause without an object speaks of those of the clause before it."""
     objects: list[tuple[int, str]] = []
@@ -145,7 +145,7 @@ def _state_clauses(
         objects = clause.entities or objects
         for position, name in objects:
             for label in _choose_labels(position, typed[name], clause.cues, schema):
-                for subject in _find_subjects(name, label, here, typed, schema):
+                for subject in _find_subjects(name, schema.relations[label].from_, here, typed, tagged):
                     yield subject, label, name
 
 
@@ -161,12 +161,18 @@ def _choose_labels(position: int, kind: str, cues: Sequence[tuple[int, str]], sc
 
 
 def _find_subjects(
-    name: str, label: str, here: set[str], typed: Mapping[str, str], schema: GraphSchema
-) -> Iterator[str]:
-    """Find the sources of a relation: those that the sentence names, or else those of the document."""
-    kinds = schema.relations[label].from_
+    name: str, kinds: Collection[str], here: Collection[str], typed: Mapping[str, str], tagged: Collection[str]
+) -> list[str]:
+    """Find the sources of a relation: those that the sentence names, or else those of the document.
+
+    A sentence that names an entity of the document's tags, such as its product, speaks of the others as well, such as
+    its brand.
+    """
     subjects = [other for other, kind in typed.items() if kind in kinds and other != name]
-    return iter([other for other in subjects if other in here] or subjects)
+    named = [other for other in subjects if other in here]
+    if any(other in tagged for other in named):
+        return [other for other in subjects if other in named or other in tagged]
+    return named or subjects
 
 
 def _state_document(typed: Mapping[str, str], schema: GraphSchema) -> Iterator[tuple[str, str, str]]:

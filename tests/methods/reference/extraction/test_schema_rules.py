@@ -83,3 +83,21 @@ def test_the_subject_that_a_sentence_names_is_meant():
     found = extract_with_rules(chunk, schema)
     assert ("Nova", "PRAISES") in {(each.subject, each.predicate) for each in found.statements}
     assert ("Volta", "PRAISES") not in {(each.subject, each.predicate) for each in found.statements}
+
+
+def test_a_sentence_about_the_product_is_about_its_brand():
+    """A sentence that names the product of the tags states the relation of the brand of the tags as well."""
+    schema = GraphSchema.model_validate(
+        {
+            "entities": {
+                "Brand": {"from_tag": "brand"},
+                "Product": {"from_tag": "product"},
+                "Feature": {"terms": {"battery": []}},
+            },
+            "relations": {"PRAISES": {"from": ["Brand", "Product"], "to": "Feature", "cues": ["great"]}},
+        }
+    )
+    for text in ("The battery of the Volta Arc is great.", "Volta has a great battery.", "Great battery."):
+        chunk = IndexedChunk(id="r#1", doc_id="r", text=text, tags={"brand": "Volta", "product": "Volta Arc"})
+        stated = {each.subject for each in extract_with_rules(chunk, schema).statements if each.predicate == "PRAISES"}
+        assert stated == {"Volta", "Volta Arc"}, text
