@@ -149,6 +149,7 @@ def test_ties_of_spellings_go_to_the_longest_and_then_the_first():
     ("one", "other"),
     [
         ("INC-12", "INC-13"),
+        ("Order number 12345678", "Order number 12345679"),
         ("Henry IV", "Henry V"),
         ("Boeing 747", "Boeing 737"),
         ("Battle of Foo 1", "Battle of Foo 2"),
