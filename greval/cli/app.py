@@ -42,7 +42,7 @@ COMMANDS = {
     "keys": "Create, list and remove API keys of a server.",
 }
 """The commands in the order of the help, each with its summary."""
-PLACES = {"results": "report", "merge": "report", "demo": "evaluate"}
+PLACES = {"results": "report", "merge": "report"}
 """The modules of the commands that are not in a module of their name."""
 FUNCTIONS = {"eval": "evaluation"}
 """The functions of the commands that do not have the command's name."""

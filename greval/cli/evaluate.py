@@ -1,11 +1,10 @@
-"""`greval evaluate` and `demo`: judge cases with a progress display, and print the report."""
+"""`greval evaluate`: judge cases with a progress display, and print the report."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 from collections.abc import Callable, Sequence
-from importlib.resources import files
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated
@@ -58,7 +57,6 @@ NO_PROVIDER_MESSAGE = """\
   pip install opentelemetry-distro opentelemetry-exporter-otlp
   opentelemetry-instrument --logs_exporter otlp greval evaluate ... --otel
 or leave --otel out, and emit the events of a finished run with greval.OpenTelemetryEvents (docs/money.md)."""
-DEMO_METRICS = ("correctness", "chunk_evaluation", "triple_evaluation")
 
 
 @expand_groups
@@ -147,23 +145,8 @@ def evaluate(  # noqa: PLR0913 - the options of a command
     if resume and not quiet and not json:
         print_continuing(folder)
     bar = ProgressBar(quiet=quiet, json=json, also=_create_emitter() if otel else None)
-    run = asyncio.run(_run(given, metrics, model, folder, bar, options))
+    run = asyncio.run(judge_cases(given, metrics, model, folder, bar, options))
     report_and_exit(run, by=by or (), show=show, quiet=quiet or json)
-
-
-def demo(
-    *,
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="RUN", help="the run folder")] = Path("runs/demo"),
-    judge: JudgeName = "local",
-    limit: Annotated[int, typer.Option(min=1, help="judge only the first N cases")] = 6,
-) -> None:
-    """Judge the example cases shipped with greval, with the embedded model."""
-    cases = open_input(str(files("greval") / "demo" / "cases.jsonl"), limit=limit)
-    metrics = [load_metric(name) for name in DEMO_METRICS]
-    print_continuing(out)
-    options: EvaluateOptions = {"total": limit, "origin": cases.reading.identify_source(limit=limit)}
-    run = asyncio.run(_run(cases, metrics, JudgeOptions().create_judge(judge), out, ProgressBar(), options))
-    report_and_exit(run, by=(), show=12, quiet=False)
 
 
 def _create_emitter() -> Callable[[Result], None]:
@@ -184,7 +167,7 @@ def _create_emitter() -> Callable[[Result], None]:
     return events
 
 
-async def _run(
+async def judge_cases(
     cases: CaseInput,
     metrics: Sequence[Metric],
     judge: Judge | None,

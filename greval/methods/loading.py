@@ -175,8 +175,11 @@ def _import_module(name: str, spec: str) -> ModuleType:
         return importlib.import_module(name)
     except Exception as error:
         missing = isinstance(error, ModuleNotFoundError) and error.name and f"{name}.".startswith(f"{error.name}.")
+        from greval._util.wording import did_you_mean
+
         why = (
             f"there is no module {error.name!r}, neither installed nor in {Path.cwd()}"  # type: ignore[attr-defined]
+            f"{did_you_mean(name, ADAPTERS)}"
             if missing
             else f"it cannot be imported: {type(error).__name__}: {error}"
         )

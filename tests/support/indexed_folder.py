@@ -9,9 +9,9 @@ from greval.methods.reference.ledger import LEDGER_FILE
 from greval.methods.reference.settings import IndexSettings, SearchSettings
 
 DOCUMENTS = {
-    "identity": "identity is owned by Team Petrel. identity logs in passengers and crew.",
-    "ledger": "ledger calls identity. ledger is owned by Team Petrel and records every payment.",
-    "bell": "bell sends text messages to passengers. bell is owned by Team Eider.",
+    "bramble": "Old Bramble was built in Port Hallow. It carries 48 cars.",
+    "hallow": "Port Hallow is run by Team Petrel. It has four berths.",
+    "marl": "Outer Marl is run by Team Eider. Its telephone box works.",
 }
 
 

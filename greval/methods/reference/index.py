@@ -84,7 +84,7 @@ def read_index_file(folder: Path) -> IndexFile | None:
     path = folder / INDEX_FILE
     try:
         return IndexFile.model_validate_json(path.read_bytes())
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValidationError) as error:
         raise DataError(f"{path}: cannot be read as the settings of an index; delete it and index again") from error

@@ -10,12 +10,14 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
+from greval._util.wording import format_count
 from greval.errors import DataError
 from greval.methods.graphrag.index import find_tables
-from greval.methods.reference.index import read_index_file
+from greval.methods.reference.index import IndexFile, read_index_file
 from greval.methods.reference.inventory import has_reference_index
+from greval.methods.reference.settings import IndexSettings
 from greval.runs.from_config.config import (
     GRAPHRAG_SEARCHES,
     INDEX_PLACEHOLDER,
@@ -23,11 +25,15 @@ from greval.runs.from_config.config import (
     EvaluationConfig,
 )
 
+if TYPE_CHECKING:
+    from greval.methods.reference.building import BuildReport
+
 IndexKind = Literal["reference", "documents", "graphrag", "unknown"]
 DOCUMENTS_FOLDER = "input"
 """The folder of a group's documents, as in a project of Microsoft GraphRAG."""
 BUILT_FOLDER = "greval_index"
 """The folder of the index that is made of a group's documents."""
+RULES = "rules"
 GRAPHRAG_SETTINGS = ("settings.yaml", "settings.yml", "settings.json")
 DIGEST_LENGTH = 12
 
@@ -50,6 +56,11 @@ class GroupIndex:
         """The folder that searches are given."""
         inner = self.kind == "documents" or (self.kind == "reference" and not has_reference_index(self.root))
         return self.root / BUILT_FOLDER if inner else self.root
+
+    @property
+    def documents(self) -> Path:
+        """The folder of the documents, if there are any."""
+        return self.root / DOCUMENTS_FOLDER
 
     @property
     def is_reference(self) -> bool:
@@ -106,7 +117,7 @@ def build_search_spec(name: str, index: GroupIndex) -> str:
     if index.kind == "unknown":
         raise DataError(
             f"{root}: holds no index of greval or Microsoft GraphRAG, and no documents; put documents into "
-            f"{root / DOCUMENTS_FOLDER}, or run `greval index DOCUMENTS -o {root}`"
+            f"{index.documents}, or run `greval index DOCUMENTS -o {root}`"
         )
     if index.is_reference:
         if name not in REFERENCE_SEARCHES:
@@ -120,7 +131,7 @@ def build_search_spec(name: str, index: GroupIndex) -> str:
         built = f"{INDEX_PLACEHOLDER}/{BUILT_FOLDER}"
         raise DataError(
             f"{root}: Microsoft GraphRAG has no search {name}; its searches are {', '.join(GRAPHRAG_SEARCHES)}. For "
-            f"that of greval, run `greval index {root / DOCUMENTS_FOLDER} -o {root / BUILT_FOLDER}` and write "
+            f"that of greval, run `greval index {index.documents} -o {root / BUILT_FOLDER}` and write "
             f'{name}: "reference:{built}?search={name}&answer=MODEL"'
         )
     return f"graphrag:{INDEX_PLACEHOLDER}?method={name}"
@@ -137,23 +148,49 @@ def list_searched(
 def build_indexes(indexes: Iterable[tuple[str, GroupIndex]], report: Callable[[str], None]) -> None:
     """Make or update the indexes of groups that have documents, by rules and without a model.
 
+    An index keeps the settings that it was made with. One whose entities a model extracted is left as it is.
+
     Args:
         indexes: The groups with their indexes; others than those of documents are left alone.
-        report: Called with a sentence for each index that is made or changed.
+        report: Called with a sentence before an index is made, and for each that was made or changed.
 
     Raises:
-        DataError: If a document cannot be read.
+        DataError: If no document can be read.
         MissingExtraError: If a package of the extra `reference` is not installed.
         StoreError: If the folder cannot be written, or another process writes to it.
     """
     for group, index in indexes:
-        if index.kind == "documents":
-            _build_index(group, index, report)
+        known = read_index_file(index.folder) if index.kind == "documents" else None
+        if index.kind == "documents" and (known is None or known.settings.extract == RULES):
+            _build_index(group, index, known, report)
 
 
-def _build_index(group: str, index: GroupIndex, report: Callable[[str], None]) -> None:
+def _build_index(group: str, index: GroupIndex, known: IndexFile | None, report: Callable[[str], None]) -> None:
+    """Make or update one index."""
     from greval.methods.reference.building import build_index
 
-    report(f"{group}: indexing {index.root / DOCUMENTS_FOLDER} into {index.folder}, by rules and without a model")
-    done = build_index(index.root / DOCUMENTS_FOLDER, index.folder)
-    report(f"{group}: {done}")
+    if known is None:
+        report(f"{group}: indexing {index.documents} by rules, without a model")
+    done = build_index(index.documents, index.folder, known.settings if known else IndexSettings())
+    if done.rebuilt:
+        report(f"{group}: {describe_build(done)}: {index.folder}")
+    if done.failed:
+        first = done.faults[0]
+        report(
+            f"{group}: {format_count(done.failed, 'fault')} in the documents, the first {first.place}: {first.message}"
+        )
+
+
+def describe_build(done: BuildReport) -> str:
+    """Describe in one line what an index holds, and what of it is new.
+
+    Example:
+        >>> from greval.methods.reference.building import BuildReport
+        >>> describe_build(BuildReport(folder="index", documents=2, added=1, chunks=5, entities=1))
+        'indexed 2 documents (1 new): 5 chunks, 1 entity, 0 relations'
+    """
+    parts = {"chunk": done.chunks, "entity": done.entities, "relation": done.relations}
+    listed = ", ".join(format_count(count, what) for what, count in parts.items())
+    changes = {"new": done.added, "changed": done.changed, "gone": done.removed}
+    told = ", ".join(f"{count:,} {what}" for what, count in changes.items() if count)
+    return f"indexed {format_count(done.documents, 'document')} ({told or 'none changed'}): {listed}"

