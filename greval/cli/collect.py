@@ -150,16 +150,21 @@ def parse_tag_filters(filters: Iterable[str]) -> dict[str, set[str]]:
     return wanted
 
 
+def print_method_errors(done: Collected) -> None:
+    """Print the errors of each method with the number of samples, the first few kinds of them."""
+    for method, errors in done.failures.items():
+        for error, times in [*errors.items()][:MAX_LISTED_ERRORS]:
+            hint = MISUSE_HINT if "Sample" in error and error.startswith(MISUSE_ERRORS) else ""
+            typer.echo(escape_control_characters(f"{method}: {times} failed: {error}{hint}"), err=True)
+
+
 def _report_and_exit(done: Collected, *, quiet: bool) -> None:
     """Print a summary and the errors of the methods, and exit with an error code if something failed."""
     for line in describe_row_faults(done.unread, done.progress.unread):
         typer.echo(f"not a sample: {line}", err=True)
     progress = done.progress
     if not quiet:
-        for method, errors in done.failures.items():
-            for error, times in [*errors.items()][:MAX_LISTED_ERRORS]:
-                hint = MISUSE_HINT if "Sample" in error and error.startswith(MISUSE_ERRORS) else ""
-                typer.echo(escape_control_characters(f"{method}: {times} failed: {error}{hint}"), err=True)
+        print_method_errors(done)
         unread = f", {progress.unread} rows are not samples" if progress.unread else ""
         typer.echo(f"{done.path}: {progress.answered} answered, {progress.failed} failed{unread}")
         typer.echo(f"greval evaluate {done.path} -m METRIC judges them")

@@ -13,7 +13,8 @@ import typer
 
 from greval._util.wording import format_count
 from greval.analysis.summary import build_report
-from greval.cli import STOPPED
+from greval.cli import FAILED, STOPPED
+from greval.cli.collect import print_method_errors
 from greval.cli.evaluate import judge_cases, report_and_exit
 from greval.cli.input import open_input
 from greval.cli.options import JudgeName, JudgeOptions, create_console
@@ -55,9 +56,11 @@ def demo(
         if isinstance(error, typer.Exit) and error.exit_code == STOPPED:
             raise
         fault = error
-    _compare_searches(out.with_name(f"{out.name}-searches"))
+    run = _compare_searches(out.with_name(f"{out.name}-searches"))
     if fault:
         raise fault
+    if run and run.progress.failed:
+        raise typer.Exit(FAILED)
 
 
 def _judge_shipped_cases(out: Path, judge: str | None, limit: int) -> None:
@@ -70,14 +73,18 @@ def _judge_shipped_cases(out: Path, judge: str | None, limit: int) -> None:
     report_and_exit(run, by=(), show=12, quiet=False)
 
 
-def _compare_searches(folder: Path) -> None:
-    """Index the shipped documents, search them for the shipped questions, and print how much each search found."""
+def _compare_searches(folder: Path) -> Run | None:
+    """Index the shipped documents, search them for the shipped questions, and print how much each search found.
+
+    Returns:
+        The run with the metrics of both searches; None if a package is missing, which is printed.
+    """
     typer.echo()
     try:
         methods = _index_documents(folder / "index")
     except MissingExtraError as error:
         typer.echo(f"the comparison of searches is left out: {error}")
-        return
+        return None
     samples = _read_questions()
     run = asyncio.run(_search_documents(samples, methods, folder))
     typer.echo(f"{format_count(len(samples), 'question')} by {' and '.join(SEARCHES)}, against gold:")
@@ -85,6 +92,7 @@ def _compare_searches(folder: Path) -> None:
         render(build_report(store, by=("method",)), create_console())
     place = quote(str(run.folder))
     typer.echo(f"searches: {place}   (greval compare {place}; greval ask {quote(str(folder / 'index'))} QUESTION)")
+    return run
 
 
 def _index_documents(folder: Path) -> dict[str, Method]:
@@ -113,5 +121,6 @@ async def _search_documents(samples: list[Sample], methods: Mapping[str, Method]
     from greval.runs.evaluation import evaluate_async
 
     collected = await collect_async(samples, methods, out=folder / "responses.jsonl")
+    print_method_errors(collected)
     metrics = [load_metric(name) for name in SEARCH_METRICS]
     return await evaluate_async(collected.cases(), metrics, out=folder / "run")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from greval.cli import FAILED
-from greval.cli.collect import convert_progress, parse_tag_filters
+from greval.cli.collect import convert_progress, parse_tag_filters, print_method_errors
 from greval.cli.evaluate import report_and_exit
 from greval.cli.options import CapOptions, Concurrency, Depth, JudgeName, Quiet, create_console, expand_groups
 from greval.cli.progress_bar import ProgressBar, stop_on_signals
@@ -164,6 +164,7 @@ def _report_and_exit(done: Evaluation, *, quiet: bool) -> None:
     if not quiet:
         if done.ignored:
             typer.echo(f"columns that are neither a field nor a tag: {', '.join(done.ignored)}", err=True)
+        print_method_errors(done.collected)
         typer.echo(f"results: {done.detailed} and {done.summary.name}")
     try:
         report_and_exit(done.run, by=("method",), show=0, quiet=quiet)

@@ -88,6 +88,7 @@ def test_failures_leave_with_3(folder, fault_server):
     done = greval(folder, "--methods", "tog")
     assert done.exit_code == 3
     assert "failures: method 1" in done.stdout
+    assert "tog: 1 failed: ValueError: the walk broke" in done.stderr
     assert "not a question:" in done.stderr
     assert greval(folder, "--methods", "tog", "--limit", "1").exit_code == 3
     make_folder(folder, CONFIG + JUDGED.format(url=fault_server.url), rows=ROWS[:1])
