@@ -203,10 +203,12 @@ def _search_hybrid(query: _Query) -> Found:
     settings = query.settings
     vector = query.search_vectors(settings.top_k)
     graph, log = _explore_graph(query, linked, vector)
-    ranks = {position: rank for rank, position in enumerate(graph.positions.tolist(), 1)}
     # chunks that only the graph finds keep its order, so that no other of them can be among the first k
     kept = list(dict.fromkeys([*graph.positions[: max(settings.k, settings.top_k)].tolist(), *vector]))
-    scores = {one: float(graph.scores[ranks[one] - 1]) for one in kept if one in ranks}
+    places = np.full(query.tables.chunks, -1)
+    places[graph.positions] = np.arange(len(graph.positions))
+    ranks = {one: int(places[one]) + 1 for one in kept if places[one] >= 0}
+    scores = {one: float(graph.scores[rank - 1]) for one, rank in ranks.items()}
     match settings.fusion:
         case "weighted":
             fused = fuse_weighted(vector, scores, settings.alpha)
@@ -214,8 +216,8 @@ def _search_hybrid(query: _Query) -> Found:
             fused = fuse_minmax(query.score_vectors(kept), scores, settings.alpha)
         case "rrf":
             vector_ranks = {position: rank for rank, position in enumerate(vector, 1)}
-            fused = fuse_ranks([vector_ranks, {one: ranks[one] for one in scores}], settings.rrf_k)
-    last = len(ranks) + 1
+            fused = fuse_ranks([vector_ranks, ranks], settings.rrf_k)
+    last = len(graph.positions) + 1
     order = sorted(fused, key=lambda one: (-fused[one], ranks.get(one, last), -vector.get(one, 0.0), one))
     return log.rank_chunks((one, fused[one]) for one in order[: settings.k])
 
@@ -325,12 +327,12 @@ def _rank_graph(
     positions = [one.position for one in linked]
     starts[positions] = tables.rarity[positions]
     ranks = rank_nodes(graph, starts, settings.damping)
-    chunks, best, mass = score_chunks(ranks[:entities], tables, query.allowed)
+    chunks: Positions
     if settings.passages:
         chunks = np.flatnonzero(ranks[entities:] > 0)
         scores, ties = ranks[entities + chunks], np.zeros(len(chunks))
     else:
-        scores, ties = mass, best
+        chunks, ties, scores = score_chunks(ranks, tables, query.allowed)
     return _sort_chunks(query, chunks, np.sqrt(scores), ties, vector), _log_ranks(query, linked, ranks[:entities])
 
 
