@@ -22,6 +22,7 @@ import numpy as np
 from langchain_core.language_models import BaseChatModel
 from pydantic import Field
 
+import greval
 from greval._util.concurrency import run_sync, run_workers
 from greval._util.files import sync_folder, try_lock, write_atomically
 from greval.datasets.row_faults import RowFault, describe_row_faults
@@ -30,7 +31,7 @@ from greval.judging.model.client import JudgeClient
 from greval.judging.model.judge import Judge
 from greval.methods.reference.chunking import CHUNKING_VERSION, chunk_document
 from greval.methods.reference.documents import read_documents
-from greval.methods.reference.extraction.rules import extract_with_rules
+from greval.methods.reference.extraction.rules import RULES_VERSION, extract_with_rules
 from greval.methods.reference.graph_arrays import EdgeTable, MentionTable, dump_arrays
 from greval.methods.reference.index import COLUMNS, INDEX_FILE, TAG_PREFIX, IndexFile, Manifest, read_index_file
 from greval.methods.reference.ledger import ExtractionKey, Ledger, StoredChunk, hash_text
@@ -348,9 +349,7 @@ class _Build:
     def _extractor(self) -> str:
         """The name of what extracts. What was extracted under another name is not used."""
         if self.client is None:
-            from greval.methods.reference.extraction import rules
-
-            name = f"{RULES}/{getattr(rules, 'RULES_VERSION', 1)}"
+            name = f"{RULES}/{RULES_VERSION}"
         else:
             from greval.methods.reference.extraction.model import EXTRACTION_VERSION
 
@@ -358,10 +357,14 @@ class _Build:
         return f"{name}/{self.schema.digest[:12]}" if self.schema else name
 
     def _build_key(self, stored: StoredChunk) -> ExtractionKey:
-        """Return the key of the extraction of a chunk: its text, and the tags that name entities."""
+        """Return the key of the extraction of a chunk: its text, and what else the extraction depends on.
+
+        That is the tags that name entities, and for rules whether it is the first chunk, which is about the title.
+        """
         tags = stored.chunk.tags
         used = {name: tags[name] for name in self.schema.tags if name in tags} if self.schema else {}
-        return stored.text_key, hash_text(json.dumps(used, sort_keys=True)) if used else ""
+        first = "first" if self.client is None and stored.chunk.id.endswith("#1") else ""
+        return stored.text_key, hash_text(first, json.dumps(used, sort_keys=True)) if used else first
 
     def _extract(self, stored: Sequence[StoredChunk]) -> None:
         """Extract from chunks from which nothing was extracted so far."""
@@ -445,6 +448,7 @@ class _Build:
         extracted = self.ledger.list_extracted(self._extractor)
         content = (
             BUILD_VERSION,
+            greval.__version__,
             self._extractor,
             embedder.name,
             self.settings.graph,

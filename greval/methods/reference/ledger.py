@@ -36,8 +36,8 @@ CREATE TABLE chunks (
     text TEXT NOT NULL);
 CREATE INDEX chunks_of_documents ON chunks (document, position);
 CREATE TABLE extractions (
-    text_key TEXT NOT NULL, extractor TEXT NOT NULL, tags TEXT NOT NULL, content TEXT NOT NULL, usage TEXT,
-    PRIMARY KEY (extractor, text_key, tags)
+    text_key TEXT NOT NULL, extractor TEXT NOT NULL, context TEXT NOT NULL, content TEXT NOT NULL, usage TEXT,
+    PRIMARY KEY (extractor, text_key, context)
 ) WITHOUT ROWID;
 CREATE TABLE embeddings (
     text_key TEXT NOT NULL, embedder TEXT NOT NULL, vector BLOB NOT NULL, PRIMARY KEY (embedder, text_key)
@@ -47,7 +47,7 @@ LAYOUT_VERSION = crc32(TABLES.encode()) >> 1
 """The version number of the table layout, stored by SQLite as `user_version`."""
 T = TypeVar("T")
 ExtractionKey = tuple[str, str]
-"""The key of a text, and that of the tags that the extraction depends on."""
+"""The key of a text, and that of what else the extraction depends on; "" if on nothing."""
 
 
 def hash_text(*parts: str) -> str:
@@ -216,8 +216,8 @@ class Ledger(CloseOnExit):
 
     def list_extracted(self, extractor: str) -> set[ExtractionKey]:
         """Return the keys of what this extractor has extracted."""
-        found = self._db.execute("SELECT text_key, tags FROM extractions WHERE extractor = ?", (extractor,))
-        return {(text, tags) for text, tags in found}
+        found = self._db.execute("SELECT text_key, context FROM extractions WHERE extractor = ?", (extractor,))
+        return {(text, context) for text, context in found}
 
     def put_extractions(
         self, extractor: str, found: Iterable[tuple[ExtractionKey, Extraction]], usage: Usage | None = None
@@ -226,14 +226,18 @@ class Ledger(CloseOnExit):
         spent = None if usage is None else usage.model_dump_json()
         with self.write_together():
             self._db.executemany(
-                "INSERT OR REPLACE INTO extractions (text_key, extractor, tags, content, usage) VALUES (?, ?, ?, ?, ?)",
-                ((text, extractor, tags, extraction.model_dump_json(), spent) for (text, tags), extraction in found),
+                "INSERT OR REPLACE INTO extractions (text_key, extractor, context, content, usage) "
+                "VALUES (?, ?, ?, ?, ?)",
+                (
+                    (text, extractor, context, extraction.model_dump_json(), spent)
+                    for (text, context), extraction in found
+                ),
             )
 
     def iterate_extractions(self, extractor: str) -> Iterator[tuple[ExtractionKey, Extraction]]:
         """Yield what this extractor has extracted, by key and in no order."""
-        found = self._db.execute("SELECT text_key, tags, content FROM extractions WHERE extractor = ?", (extractor,))
-        return (((text, tags), Extraction.model_validate_json(content)) for text, tags, content in found)
+        found = self._db.execute("SELECT text_key, context, content FROM extractions WHERE extractor = ?", (extractor,))
+        return (((text, context), Extraction.model_validate_json(content)) for text, context, content in found)
 
     def sum_usage(self) -> Usage:
         """Return the sum of the usage of all extractions by models, also of texts that are gone."""

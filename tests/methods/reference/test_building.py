@@ -201,6 +201,25 @@ def test_tags_that_name_entities_are_part_of_what_is_extracted(tmp_path):
     assert len(model.calls) == 2
 
 
+def test_a_passage_that_several_documents_share_is_extracted_from_by_its_place(tmp_path):
+    """The first chunk of a document is about its title; the same passage further on is not, whichever was first."""
+    shared = "It pays the crew. Ada Byron steers the Golden Ferry to Pier Two at nine."
+    before = "Gulls cry over the grey water of the bay all day long and half the night."
+    one = Document(id="a", title="Harbour Trust", text=f"{before} {shared}")
+    two = Document(id="b", title="Harbour Trust", text=shared)
+    settings = SETTINGS.model_copy(update={"chunk_chars": 75, "overlap": 0})
+    make_index(tmp_path / "index", [one], settings)
+    make_index(tmp_path / "index", [one, two], settings)
+    make_index(tmp_path / "unbroken", [two, one], settings)
+    with ReferenceIndex.open(tmp_path / "index") as index:
+        chunks = index.read_chunks(index.chunk_ids)
+        assert [chunk.id for chunk in chunks if chunk.text == shared] == ["a#2", "b#1"]
+        stated = {chunk for one in index.read_relations() if one.source == "Harbour Trust" for chunk in one.chunks}
+        assert "b#1" in stated
+        assert "a#2" not in stated
+    assert digest(tmp_path / "index") == digest(tmp_path / "unbroken")
+
+
 def test_a_reader_keeps_its_index_while_another_is_built(tmp_path):
     """Chunks can be read until the new build has taken the place of the old one; then the message says what to do."""
     make_index(tmp_path, make_documents(3))

@@ -44,6 +44,8 @@ from greval.methods.reference.records import Extraction, IndexedChunk, Mention, 
 from greval.methods.reference.schema import GraphSchema
 from greval.records.inventory import RELATED
 
+RULES_VERSION = "1"
+"""The version of the rules, part of the key of an extraction. Increase it whenever they find something else."""
 MAX_STATEMENTS = 12
 """The most statements of one sentence: a list of many names would have as many as it has pairs of names."""
 MAX_PREDICATE_WORDS = 6
