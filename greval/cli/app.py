@@ -17,6 +17,7 @@ COMMANDS = {
     "collect": "Run methods on samples.",
     "index": "Index documents for the reference pipeline: chunks, vectors, words and a graph, in one folder.",
     "ask": "Ask an index a question.",
+    "tune": "Tune the search settings of an index on labelled questions.",
     "evaluate": "Judge cases by metrics.",
     "report": "Print the report of a run, grouped by any tag.",
     "results": "Print the rows of a run, the newest of each sample, method and metric.",

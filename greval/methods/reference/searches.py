@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from greval.methods.reference.index import ReferenceIndex
     from greval.methods.reference.settings import Search, SearchSettings
 
+Computed = TypeVar("Computed")
 Where = Mapping[str, str | Collection[str]]
 """Metadata filter: the accepted values by tag, or by `doc_id`, `repo` or `version`."""
 LINKED_CHUNKS = 5
@@ -30,6 +31,11 @@ LOGGED_NODES = 100
 """The nodes with the highest PageRank that are logged, with the edges between them."""
 ROUNDED = 12
 """The decimals in which scores differ; sums in another order differ in later ones."""
+GRAPH_SETTINGS = (
+    *("graph", "depth", "decay", "neighbours", "damping", "passages"),
+    *("linking", "linking_embedding", "top_k"),
+)
+"""The settings that the scores of chunks by the graph, or their log, depend on."""
 NOTHING_LINKED = "no entity of the question is in the graph"
 
 
@@ -105,28 +111,76 @@ def search_chunks(
         DataError: If no chunk has a field that `where` names.
         MethodError: If the search is `tog`, which asks a model; see `greval.methods.reference.think_on_graph`.
     """
-    query = _Query(index, question, settings, index.select_chunks(where) if where else None)
-    if search not in _SEARCHES:
-        raise MethodError(f"search: expected one of {', '.join(_SEARCHES)} here, got {search!r}, which asks a model")
-    return _SEARCHES[search](query)
+    return QuestionSearch(index, question, where).search(search, settings)
+
+
+class QuestionSearch:
+    """Searches of an index for one question with several settings; what they share is computed once.
+
+    Args:
+        index: The index.
+        question: The question.
+        where: Accepted values of tags, `doc_id`, `repo` and `version`; see `search_chunks`.
+
+    Raises:
+        DataError: If no chunk has a field that `where` names.
+    """
+
+    def __init__(self, index: ReferenceIndex, question: str, where: Where | None = None) -> None:
+        self._index = index
+        self._question = question
+        self._allowed = index.select_chunks(where) if where else None
+        self._known: dict[tuple[object, ...], Any] = {}
+
+    def search(self, search: Search, settings: SearchSettings) -> Found:
+        """Search with these settings.
+
+        Raises:
+            MethodError: If the search is `tog`, which asks a model.
+        """
+        if search not in _SEARCHES:
+            raise MethodError(
+                f"search: expected one of {', '.join(_SEARCHES)} here, got {search!r}, which asks a model"
+            )
+        return _SEARCHES[search](_Query(self._index, self._question, settings, self._allowed, self._known))
 
 
 class _Query:
-    """A question to an index, and what several steps of a search need."""
+    """A question to an index, and what several steps of a search need.
 
-    def __init__(self, index: ReferenceIndex, question: str, settings: SearchSettings, allowed: Mask | None) -> None:
+    `known` is what other searches of the same question computed, by its name and the settings that it depends on.
+    """
+
+    def __init__(
+        self,
+        index: ReferenceIndex,
+        question: str,
+        settings: SearchSettings,
+        allowed: Mask | None,
+        known: dict[tuple[object, ...], Any],
+    ) -> None:
         self.index = index
         self.question = question
         self.settings = settings
         self.allowed = allowed
+        self._known = known
+
+    def compute_once(self, key: tuple[object, ...], compute: Callable[[], Computed]) -> Computed:
+        """Return what was computed under a key before, or compute it."""
+        if key not in self._known:
+            self._known[key] = compute()
+        found: Computed = self._known[key]
+        return found
 
     @cached_property
     def tables(self) -> SearchTables:
         return get_tables(self.index)
 
-    @cached_property
+    @property
     def vector(self) -> npt.NDArray[np.float32]:
-        return np.asarray(self.index.embedder.embed_query(self.question), dtype=np.float32)
+        return self.compute_once(
+            ("vector",), lambda: np.asarray(self.index.embedder.embed_query(self.question), dtype=np.float32)
+        )
 
     @cached_property
     def neighbours(self) -> Neighbours:
@@ -138,18 +192,25 @@ class _Query:
 
     def search_vectors(self, k: int) -> dict[int, float]:
         """Return the scores of the nearest chunks."""
-        positions, scores = self.index.vectors.search(self.vector, k, self.allowed)
+        positions, scores = self.compute_once(
+            ("vectors", k), lambda: self.index.vectors.search(self.vector, k, self.allowed)
+        )
         return dict(zip(map(int, positions), map(float, scores), strict=True))
 
     def score_vectors(self, positions: Sequence[int]) -> dict[int, float]:
         """Return the scores of given chunks."""
         wanted = np.zeros(len(self.index.chunk_ids), dtype=np.bool_)
         wanted[positions] = True
-        found, scores = self.index.vectors.search(self.vector, len(positions), wanted)
+        found, scores = self.compute_once(
+            ("scores", *positions), lambda: self.index.vectors.search(self.vector, len(positions), wanted)
+        )
         return dict(zip(map(int, found), map(float, scores), strict=True))
 
     def link(self) -> tuple[LinkedEntity, ...]:
         """Return the entities of the question that an allowed chunk mentions."""
+        return self.compute_once(("link", self.settings.linking, self.settings.linking_embedding), self._link)
+
+    def _link(self) -> tuple[LinkedEntity, ...]:
         threshold = self.settings.linking_embedding
 
         def link_near() -> list[LinkedEntity]:
@@ -249,8 +310,15 @@ def _explore_graph(
     query: _Query, linked: tuple[LinkedEntity, ...], vector: Mapping[int, float]
 ) -> tuple[ChunkScores, _GraphLog]:
     """Return the scores of chunks by the graph, and the log. Ties are broken by rarity, then by the vector score."""
-    if query.settings.graph == "pagerank":
-        return _rank_graph(query, linked, vector)
+    way = _rank_graph if query.settings.graph == "pagerank" else _spread_graph
+    key = ("graph", *(getattr(query.settings, name) for name in GRAPH_SETTINGS))
+    return query.compute_once(key, lambda: way(query, linked, vector))
+
+
+def _spread_graph(
+    query: _Query, linked: tuple[LinkedEntity, ...], vector: Mapping[int, float]
+) -> tuple[ChunkScores, _GraphLog]:
+    """Score chunks by the best activation of their entities."""
     walk = _walk_graph(query, linked, depth=query.settings.depth)
     positions, best, mass = score_chunks(walk.activation, query.tables, query.allowed)
     return _sort_chunks(query, positions, best, mass, vector), _log_walk(query, linked, walk)
@@ -326,14 +394,18 @@ def _rank_graph(
     starts = np.zeros(len(graph.roots))
     positions = [one.position for one in linked]
     starts[positions] = tables.rarity[positions]
-    ranks = rank_nodes(graph, starts, settings.damping)
+    key = (settings.passages, settings.damping, settings.linking, settings.linking_embedding)
+    ranks = query.compute_once(("ranks", *key), lambda: rank_nodes(graph, starts, settings.damping))
     chunks: Positions
     if settings.passages:
         chunks = np.flatnonzero(ranks[entities:] > 0)
         scores, ties = ranks[entities + chunks], np.zeros(len(chunks))
     else:
         chunks, ties, scores = score_chunks(ranks, tables, query.allowed)
-    return _sort_chunks(query, chunks, np.sqrt(scores), ties, vector), _log_ranks(query, linked, ranks[:entities])
+    log = query.compute_once(
+        ("log", *key, settings.depth, settings.neighbours), lambda: _log_ranks(query, linked, ranks[:entities])
+    )
+    return _sort_chunks(query, chunks, np.sqrt(scores), ties, vector), log
 
 
 def _log_ranks(query: _Query, linked: tuple[LinkedEntity, ...], ranks: Scores) -> _GraphLog:

@@ -1,0 +1,83 @@
+"""Nested cross-validation of a choice: no fold decides on its own settings, and noise gives no gain."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tuned_worlds import draw_noise
+
+from greval.methods.reference.cross_validation import assign_folds, choose_candidate, cross_validate
+
+ids = st.lists(st.text(max_size=5), min_size=1, max_size=40)
+
+
+def make_names(count):
+    """Return the ids of questions."""
+    return [f"q{number}" for number in range(count)]
+
+
+def compute_flattered_gain(scores):
+    """Return the gain of the best candidate on the questions that chose it."""
+    means = scores.mean(axis=0)
+    return means.max() - means[0]
+
+
+@given(ids, st.integers(2, 6))
+def test_equal_ids_are_in_one_fold(names, count):
+    """Folds depend on the ids only, differ in size by one at most, and hold all rows of an id."""
+    folds = assign_folds(names, count)
+    fold_of = dict(zip(names, folds.tolist(), strict=True))
+    assert [fold_of[name] for name in names] == folds.tolist()
+    sizes = np.bincount([*fold_of.values()], minlength=count)
+    assert sizes.max() - sizes.min() <= 1
+    again = assign_folds(names[::-1], count)
+    assert again.tolist() == folds[::-1].tolist()
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 1000), st.integers(0, 4))
+def test_a_fold_has_no_part_in_its_own_choice(seed, fold):
+    """Whatever the scores of a fold are, the candidate that is measured on it is the same."""
+    scores = draw_noise(seed, questions=40, candidates=8)
+    folds = assign_folds(make_names(40), 5)
+    changed = scores.copy()
+    changed[folds == fold] = np.random.default_rng(seed + 1).random((int((folds == fold).sum()), 8))
+    before, after = (cross_validate(given_scores, folds).folds[fold] for given_scores in (scores, changed))
+    assert before.candidate == after.candidate
+    assert before.learned_gain == pytest.approx(after.learned_gain)
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 1000))
+def test_the_gains_are_those_of_the_chosen_candidates(seed):
+    """The gain of a question is the score of its fold's candidate less that of the current one."""
+    scores = draw_noise(seed, questions=30, candidates=6)
+    folds = assign_folds(make_names(30), 3)
+    found = cross_validate(scores, folds)
+    for one in found.folds:
+        held = folds == one.fold
+        others = scores[~held].mean(axis=0)
+        assert others[one.candidate] == pytest.approx(others.max())
+        assert found.gains[held] == pytest.approx(scores[held, one.candidate] - scores[held, 0])
+        assert (one.questions, one.gain) == (held.sum(), pytest.approx(found.gains[held].mean()))
+
+
+def test_a_tie_leaves_the_current_settings():
+    """If another candidate is equally good, nothing changes."""
+    assert choose_candidate(np.array([[0.1 + 0.2, 0.3], [0.5, 0.5]])) == 0
+
+
+def test_noise_has_a_gain_only_if_it_is_not_nested():
+    """Over 40 worlds without any difference, the best candidate looks better, and is not when measured anew."""
+    folds = assign_folds(make_names(60), 5)
+    flattered, nested = [], []
+    for seed in range(40):
+        scores = draw_noise(seed)
+        flattered.append(compute_flattered_gain(scores))
+        nested.append(cross_validate(scores, folds).gains.mean())
+    assert min(flattered) >= 0
+    assert np.mean(flattered) > 0.05
+    assert abs(np.mean(nested)) < 2.5 * np.std(nested) / len(nested) ** 0.5
+    assert abs(np.mean(nested)) < np.mean(flattered) / 4

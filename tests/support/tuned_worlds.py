@@ -1,0 +1,51 @@
+"""Worlds whose best search settings are known: indexed documents and questions, and random scores."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+
+from greval.methods.reference.building import build_index
+from greval.methods.reference.index import save_search_settings
+from greval.methods.reference.records import Document
+from greval.methods.reference.settings import IndexSettings, SearchSettings
+from greval.records.case import Case
+
+SYLLABLES = ("bar", "den", "fol", "gim", "hul", "jep", "kor", "lun", "mev", "nos", "pid", "quo")
+
+
+def make_name(number):
+    """Return a name that no other number has."""
+    first, second = divmod(number, len(SYLLABLES))
+    return (SYLLABLES[first % len(SYLLABLES)] + SYLLABLES[second] + "a").capitalize()
+
+
+def index_chains(folder, count=24, **settings):
+    """Index documents of which a question names one, and expects another that only the graph leads to."""
+    documents, cases = [], []
+    for number in range(count):
+        ship, owner = f"Ship {make_name(number)}", f"Team {make_name(number + 70)}"
+        documents += [
+            Document(id=f"ship{number}", text=f"{ship} belongs to {owner}."),
+            Document(id=f"owner{number}", text=f"{owner} paints doors green."),
+            Document(id=f"noise{number}", text=f"A vessel named {ship.split()[1]} was in the news on day {number}."),
+        ]
+        gold = {"essential_docs": [f"owner{number}"]}
+        cases.append(Case(id=f"q{number}", question=f"What does the owner of {ship} do?", gold=gold))
+    build_index(documents, folder, IndexSettings(embedding="tfidf"))
+    save_search_settings(folder, SearchSettings(**settings))
+    return cases
+
+
+def write_questions(path, cases):
+    """Write cases as JSON lines."""
+    Path(path).write_text("".join(f"{json.dumps(one.model_dump(exclude_none=True))}\n" for one in cases), "utf-8")
+
+
+def draw_noise(seed, questions=60, candidates=30):
+    """Draw recalls of candidates that are all equally good; those of one question are alike."""
+    rng = np.random.default_rng(seed)
+    easy = rng.beta(2, 2, size=(questions, 1))
+    return rng.binomial(2, easy, size=(questions, candidates)) / 2
