@@ -186,3 +186,29 @@ def test_an_index_without_a_graph_is_searched_by_vectors():
     found = search_chunks(index, "How old is the harbour?", "hybrid", SearchSettings())
     assert names_of(index, found)[0] == "d#1"
     assert found.fallback
+
+
+def test_activation_does_not_rise_beyond_a_node_of_low_pagerank():
+    """A node that many chunks relate to another has a high rank; the path to it does not."""
+    chunks = {f"d#{number}": "Nothing." for number in range(1, 41)}
+    relations = [
+        ("Ada", "knows", "Bob", ["d#1"]),
+        ("Bob", "knows", "Cem", ["d#2"]),
+        ("Cem", "knows", "Dora", [*chunks]),
+    ]
+    settings = SearchSettings(graph="pagerank", passages=False, depth=3, damping=0.95)
+    found = search_chunks(SmallIndex(chunks, relations), "Who is Ada?", "graph", settings)
+    assert found.nodes["Dora"] > found.nodes["Bob"]
+    assert [edge.target for edge in found.edges] == ["Bob", "Cem", "Dora"]
+    first, second, third = (edge.activation for edge in found.edges)
+    assert first >= second >= third
+
+
+@pytest.mark.parametrize("search", ["graph", "local", "hybrid"])
+@pytest.mark.parametrize("graph", [{"graph": "activation"}, {"graph": "pagerank"}, {"passages": False}])
+def test_a_filter_leaves_out_other_chunks_of_the_same_entity(search, graph):
+    """An entity that selected and other chunks mention leads to the selected ones only."""
+    found = search_chunks(
+        make_harbour_index(), "Where is Skerry?", search, SearchSettings(**graph), {"doc_id": "skerry", "version": "2"}
+    )
+    assert [make_harbour_index().chunk_ids[position] for position, _ in found.chunks] == ["skerry#2"]
