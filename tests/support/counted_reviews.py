@@ -9,9 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from greval.methods.reference.index import Manifest
 from greval.methods.reference.names import normalise_name
 from greval.methods.reference.records import Entity, Relation
-from greval.methods.reference.settings import IndexSettings
+from greval.methods.reference.schema import read_schema
 from greval.methods.reference.storage.graph_store import GraphStore, open_graph
 
 SCHEMA = """\
@@ -54,7 +55,8 @@ class CountedIndex:
         if schema is not None:
             file.write_text(schema, encoding="utf-8")
         self.folder = folder
-        self.settings = IndexSettings(schema_file=None if schema is None else str(file))
+        known = None if schema is None else read_schema(file)
+        self.manifest = Manifest(embedder="tfidf", extractor="rules", graph_schema=known)
         self.reviews = reviews
         self.chunk_ids = [f"{review.id}#{number}" for review in reviews for number in (1, 2)]
         entities, relations = build_graph(reviews)

@@ -19,7 +19,6 @@ from greval.methods.reference.count_questions import (
     find_content_stems,
     find_named_entities,
     read_count_question,
-    read_index_schema,
     stem_word,
 )
 from greval.methods.reference.schema import GraphSchema, RelationType
@@ -87,7 +86,7 @@ def compute_aggregates(index: ReferenceIndex, question: str, where: Where | None
         question: The question.
         where: A metadata filter; only the documents that it selects are counted.
     """
-    schema = read_index_schema(index)
+    schema = index.manifest.graph_schema
     if schema is None:
         return tuple(_count_related(index, question, where)) if AGGREGATION.search(question) else ()
     asked = read_count_question(index, schema, question)
@@ -104,7 +103,7 @@ def derive_filter(index: ReferenceIndex, question: str) -> dict[str, tuple[str, 
 
     It is empty if the question names none, or if no chunk has all of the tags that it names.
     """
-    schema = read_index_schema(index)
+    schema = index.manifest.graph_schema
     if schema is None or not schema.tags:
         return {}
     tags = {kind: tag for tag, kind in schema.tags.items()}

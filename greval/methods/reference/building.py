@@ -483,6 +483,7 @@ class _Build:
             embedder=embedder.name,
             extractor=self._extractor,
             graph=self.settings.graph,
+            graph_schema=self.schema,
             chunks=len(stored),
             entities=len(graph.entities),
             relations=len(graph.relations),

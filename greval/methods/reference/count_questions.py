@@ -5,11 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from greval.methods.reference.schema import EntityType, GraphSchema, RelationType, read_schema
+from greval.methods.reference.schema import EntityType, GraphSchema, RelationType
 
 if TYPE_CHECKING:
     from greval.methods.reference.index import ReferenceIndex
@@ -94,23 +92,6 @@ def stem_word(word: str) -> str:
             stem = stem.removesuffix(suffix)
             break
     return f"{stem[:-1]}i" if stem.endswith("y") and len(stem) > _MIN_STEM else stem
-
-
-def read_index_schema(index: ReferenceIndex) -> GraphSchema | None:
-    """Return the schema that an index was made with, or None.
-
-    Raises:
-        DataError: If its file cannot be read.
-    """
-    if index.settings.schema_file is None:
-        return None
-    path = Path(index.settings.schema_file)
-    return _read_cached(path, path.stat().st_mtime_ns if path.is_file() else 0)
-
-
-@lru_cache(maxsize=8)
-def _read_cached(path: Path, _: int) -> GraphSchema:
-    return read_schema(path)
 
 
 def find_named_entities(index: ReferenceIndex, question: str, schema: GraphSchema | None) -> tuple[NamedEntity, ...]:

@@ -19,6 +19,7 @@ from greval.methods.reference.graph_arrays import EdgeTable, MentionTable, resto
 from greval.methods.reference.ledger import Ledger
 from greval.methods.reference.names import normalise_name
 from greval.methods.reference.records import Entity, IndexedChunk, Relation
+from greval.methods.reference.schema import GraphSchema
 from greval.methods.reference.settings import IndexSettings, SearchSettings
 from greval.records.record import Record
 
@@ -58,6 +59,7 @@ class Manifest(Record):
         embedder: The name of the embedder, never `auto`.
         extractor: The name of the extractor with its version.
         graph: Where the graph is: `embedded`, or the address of a server.
+        graph_schema: The schema of entities and relations, if there is one.
         chunks: The number of chunks.
         entities: The number of entities.
         relations: The number of relations.
@@ -68,6 +70,7 @@ class Manifest(Record):
     embedder: str
     extractor: str
     graph: str = "embedded"
+    graph_schema: GraphSchema | None = None
     chunks: int = 0
     entities: int = 0
     relations: int = 0

@@ -11,7 +11,6 @@ from counted_reviews import BRANDS, FEATURES, PRODUCTS, SCHEMA, CountedIndex, Re
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from greval.errors import DataError
 from greval.methods.reference.aggregates import MAX_VALUES, compute_aggregates, derive_filter
 from greval.methods.reference.records import Entity, Relation
 
@@ -254,11 +253,3 @@ def test_without_schema(tmp_path):
     assert compute_aggregates(index, "Which services depend on billing?") == ()
     assert compute_aggregates(index, "How many harbours depend on tides?") == ()
     assert derive_filter(index, "What does billing do?") == {}
-
-
-def test_missing_schema_file(tmp_path):
-    """A schema file that is gone is reported."""
-    index = CountedIndex(tmp_path, REVIEWS)
-    (tmp_path / "schema.yaml").unlink()
-    with pytest.raises(DataError, match=r"schema\.yaml"):
-        compute_aggregates(index, "How many complaints?")
