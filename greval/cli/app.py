@@ -31,7 +31,7 @@ COMMANDS = {
     "audit": "Compare what the methods were given: documents, tokens and aggregates, with the differences.",
     "eval": "Run the evaluation of a config file: methods answer, the judge judges.",
     "merge": "Merge the logs of several runs into one.",
-    "demo": "Judge the example cases shipped with greval, with the embedded model.",
+    "demo": "Judge the example cases shipped with greval, and compare two searches of their documents.",
     "serve": "Serve metrics over HTTP: REST, LangServe and a web page.",
     "metrics": "List, show, check and draft metrics.",
     "judge": "Check the capabilities of a judge.",
