@@ -47,8 +47,10 @@ class Asked:
 class ReferenceMethod:
     """A search of an index as a method; it returns the answer, chunks, triples, the traversal, aggregates and usage.
 
-    The answer consists of sentences of the chunks if no model is given. Aggregates are computed if the question asks
-    for a count or a comparison. The basic and the bm25 search use no graph, and record neither triples nor a traversal.
+    The answer consists of sentences of the chunks if no model is given. If a model answers, the response holds the
+    chunks, triples and aggregates that the model was given, so that a judge sees the same. Aggregates are computed
+    if the question asks for a count or a comparison. The basic and the bm25 search use no graph, and record neither
+    triples nor a traversal.
 
     Args:
         index: The folder of the index, or the opened index. Methods of the same folder share one.
@@ -116,9 +118,10 @@ class ReferenceMethod:
             where = await asyncio.to_thread(self._add_filter, question, where or {})
         if self.search == "tog":
             answer, found, usage = await self._think(question, where)
-            response = await asyncio.to_thread(self._build_response, question, where, found)
+            response = await self._select_context(await asyncio.to_thread(self._build_response, question, where, found))
         else:
             found, response = await asyncio.to_thread(self._retrieve, question, where)
+            response = await self._select_context(response)
             answer, usage = await self._answer(question, response)
         effort = Effort(
             latency=read_clock() - start,
@@ -170,6 +173,17 @@ class ReferenceMethod:
 
         assert self._client is not None  # noqa: S101 - checked when the method was made
         return await think_on_graph(self.index, question, self.settings, self._client, where)
+
+    async def _select_context(self, found: Response) -> Response:
+        """Return what the answering model is given, so that a judge sees the same; everything if there is none."""
+        from greval.methods.reference.answering import select_context
+
+        if self._client is None:
+            return found
+        given = await select_context(found, self._client, self.settings.context_tokens)
+        if self.search in TEXT_SEARCHES:  # nothing of the graph is recorded, which is not the same as empty
+            return found.model_copy(update={"chunks": given.chunks})
+        return given
 
     async def _answer(self, question: str, given: Response) -> tuple[str, Usage]:
         from greval.methods.reference.answering import answer_question

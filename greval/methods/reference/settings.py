@@ -86,8 +86,8 @@ class SearchSettings(Record):
         triples: The most triples returned.
         width: The number of paths that Think-on-Graph keeps at each step.
         tog_depth: The most steps of Think-on-Graph.
-        context_tokens: The most tokens of the context from which a model answers; by default what fits: 2,400 for the
-            embedded model, 12,000 for others.
+        context_tokens: The most tokens of the context from which a model answers; by default 1,000 for the embedded
+            model, 12,000 for others.
     """
 
     k: Positive = 10
