@@ -113,7 +113,7 @@ def test_names_of_methods(folder):
 
 def test_adapters_are_found_by_name(tmp_path):
     """`graphrag:` and `lightrag:` are adapters, and what they raise is for users to read."""
-    with pytest.raises(GrevalError, match="nowhere/settings.yaml is not there"):
+    with pytest.raises(GrevalError, match=r"nowhere/settings.yaml is not there"):
         load_method(f"graphrag:{tmp_path}/nowhere?method=local")
     with pytest.raises(GrevalError, match="lightrag is not installed beside greval"):
         load_method("lightrag:my_module:rag")

@@ -28,9 +28,11 @@ FULL = {
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8)
 CONTENT = st.recursive(
     SCALARS,
-    lambda inner: st.lists(inner, max_size=3)
-    | st.dictionaries(
-        st.sampled_from(["sources", "paths", "triples", "id", "text", "source", "target", "edges", "entity"]), inner
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["sources", "paths", "triples", "id", "text", "source", "target", "edges", "entity"]), inner
+        )
     ),
     max_leaves=12,
 )

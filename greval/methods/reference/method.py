@@ -175,7 +175,7 @@ class ReferenceMethod:
         return await think_on_graph(self.index, question, self.settings, self._client, where)
 
     async def _select_context(self, found: Response) -> Response:
-        """Return what the answering model is given, so that a judge sees the same; everything if there is none."""
+        """Return what the answering model gets, so that a judge sees the same; without a model everything."""
         from greval.methods.reference.answering import select_context
 
         if self._client is None:
