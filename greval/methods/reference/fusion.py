@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from math import fsum
+from math import fsum, log
 
 
 def fuse_weighted(
@@ -29,28 +29,27 @@ def fuse_minmax(
 ) -> dict[int, float]:
     """Return the weighted sum of two scores, each scaled to 0 to 1; alpha is the weight of the first.
 
-    Cosines of sentence embeddings lie close together, often all between 0.7 and 0.9. Divided by the highest, they
-    hardly differ and the other score decides alone. Scaled from the lowest, they use the whole range. Give both scores
-    of every candidate, because a missing score counts as the lowest.
+    Vector scores and the logarithms of graph scores are scaled from their lowest to their highest, and a missing score
+    counts as the lowest. Cosines of sentence embeddings lie close together, often all between 0.7 and 0.9: divided by
+    the highest, they hardly differ. PageRanks span several orders of magnitude: without logarithms, a few would hide
+    all others. Graph scores are positive.
 
     Example:
-        >>> fuse_minmax({1: 9, 2: 8, 3: 7}, {2: 4}, alpha=0.5)
+        >>> fuse_minmax({1: 9, 2: 8, 3: 7}, {2: 4, 3: 1}, alpha=0.5)
         {1: 0.5, 2: 0.75, 3: 0.0}
     """
-    vector, graph = (
-        _scale_to_range(vector_scores),
-        _scale_to_range({**dict.fromkeys(vector_scores, 0.0), **graph_scores}),
-    )
+    vector = _scale_to_range(vector_scores)
+    graph = _scale_to_range({item: log(score) for item, score in graph_scores.items() if score > 0})
     return {
         item: alpha * vector.get(item, 0.0) + (1 - alpha) * graph.get(item, 0.0)
-        for item in dict.fromkeys([*vector, *graph])
+        for item in dict.fromkeys([*vector_scores, *graph_scores])
     }
 
 
 def _scale_to_range(scores: Mapping[int, float]) -> dict[int, float]:
-    """Return the scores scaled so that the lowest is 0 and the highest 1; all are 0 if they are equal."""
+    """Return the scores scaled so that the lowest is 0 and the highest 1; all are 1 if they are equal."""
     low, high = min(scores.values(), default=0.0), max(scores.values(), default=0.0)
-    return {item: (score - low) / (high - low) if high > low else 0.0 for item, score in scores.items()}
+    return {item: (score - low) / (high - low) if high > low else 1.0 for item, score in scores.items()}
 
 
 def _divide_by_highest(scores: Mapping[int, float]) -> dict[int, float]:

@@ -197,15 +197,6 @@ class _Query:
         )
         return dict(zip(map(int, positions), map(float, scores), strict=True))
 
-    def score_vectors(self, positions: Sequence[int]) -> dict[int, float]:
-        """Return the scores of given chunks."""
-        wanted = np.zeros(len(self.index.chunk_ids), dtype=np.bool_)
-        wanted[positions] = True
-        found, scores = self.compute_once(
-            ("scores", *positions), lambda: self.index.vectors.search(self.vector, len(positions), wanted)
-        )
-        return dict(zip(map(int, found), map(float, scores), strict=True))
-
     def link(self) -> tuple[LinkedEntity, ...]:
         """Return the entities of the question that an allowed chunk mentions."""
         return self.compute_once(("link", self.settings.linking, self.settings.linking_embedding), self._link)
@@ -274,7 +265,7 @@ def _search_hybrid(query: _Query) -> Found:
         case "weighted":
             fused = fuse_weighted(vector, scores, settings.alpha)
         case "minmax":
-            fused = fuse_minmax(query.score_vectors(kept), scores, settings.alpha)
+            fused = fuse_minmax(vector, scores, settings.alpha)
         case "rrf":
             vector_ranks = {position: rank for rank, position in enumerate(vector, 1)}
             fused = fuse_ranks([vector_ranks, ranks], settings.rrf_k)
@@ -383,7 +374,7 @@ def _log_walk(query: _Query, linked: tuple[LinkedEntity, ...], walk: Walk) -> _G
 def _rank_graph(
     query: _Query, linked: tuple[LinkedEntity, ...], vector: Mapping[int, float]
 ) -> tuple[ChunkScores, _GraphLog]:
-    """Score chunks by the square root of their personalised PageRank, whose few high values would hide all others.
+    """Score chunks by their personalised PageRank.
 
     Walks start at the entities of the question, at rare ones more often. Without `passages`, the rank of a chunk is the
     sum of the ranks of its entities, each multiplied by its rarity.
@@ -405,7 +396,7 @@ def _rank_graph(
     log = query.compute_once(
         ("log", *key, settings.depth, settings.neighbours), lambda: _log_ranks(query, linked, ranks[:entities])
     )
-    return _sort_chunks(query, chunks, np.sqrt(scores), ties, vector), log
+    return _sort_chunks(query, chunks, scores, ties, vector), log
 
 
 def _log_ranks(query: _Query, linked: tuple[LinkedEntity, ...], ranks: Scores) -> _GraphLog:
