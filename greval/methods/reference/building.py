@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -25,6 +26,7 @@ from pydantic import Field
 import greval
 from greval._util.concurrency import run_sync, run_workers
 from greval._util.files import sync_folder, try_lock, write_atomically
+from greval.datasets.field_names import format_printable
 from greval.datasets.row_faults import RowFault, describe_row_faults
 from greval.errors import DataError, GrevalError, StoreError
 from greval.judging.model.client import JudgeClient
@@ -34,7 +36,7 @@ from greval.methods.reference.documents import read_documents
 from greval.methods.reference.extraction.rules import RULES_VERSION, extract_with_rules
 from greval.methods.reference.graph_arrays import EdgeTable, MentionTable, dump_arrays
 from greval.methods.reference.index import COLUMNS, INDEX_FILE, TAG_PREFIX, IndexFile, Manifest, read_index_file
-from greval.methods.reference.ledger import ExtractionKey, Ledger, StoredChunk, hash_text
+from greval.methods.reference.ledger import LEDGER_FILE, ExtractionKey, Ledger, StoredChunk, hash_text
 from greval.methods.reference.names import ResolvedGraph, normalise_name, resolve_entities
 from greval.methods.reference.records import Document, Entity, IndexedChunk
 from greval.methods.reference.schema import GraphSchema, read_schema
@@ -49,6 +51,8 @@ if TYPE_CHECKING:
 RULES = "rules"
 LOCK_FILE = "lock"
 BUILD_PREFIX = "build-"
+_BUILD = re.compile(rf"{BUILD_PREFIX}[0-9a-f]{{16}}(?:\.tmp-\d+)?")
+"""The names of builds. Nothing else in a folder is ever deleted."""
 BUILD_VERSION = 1
 """The version of what a build holds; increased when it changes, so that indexes are built anew."""
 DOCUMENTS_AT_ONCE = 100
@@ -171,7 +175,7 @@ def build_index(
     Raises:
         DataError: If a path or the schema file does not exist, or if no source holds a document. The index is then
             unchanged.
-        StoreError: If another process writes to the folder, or it cannot be written.
+        StoreError: If another process writes to the folder, it cannot be written, or it holds files of something else.
         MissingExtraError: If a package of the extra `reference` is missing.
 
     Example:
@@ -184,6 +188,7 @@ def build_index(
         ((1, 1), (1, False))
     """
     place = Path(folder)
+    _check_folder(place)
     schema = read_schema(settings.schema_file) if settings.schema_file else None
     client = None if settings.extract == RULES and model is None else JudgeClient(model or Judge(settings.extract))
     with lock_index(place):
@@ -214,10 +219,28 @@ def lock_index(folder: Path) -> Iterator[None]:
         yield
 
 
+def _check_folder(folder: Path) -> None:
+    """Check that a folder holds an index, or nothing but hidden files.
+
+    Raises:
+        StoreError: If it holds something else.
+    """
+    if not folder.is_dir() or (folder / LEDGER_FILE).exists():
+        return
+    own = {LOCK_FILE, INDEX_FILE}
+    names = sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
+    other = next((name for name in names if name not in own and not _BUILD.fullmatch(name)), None)
+    if other is not None:
+        raise StoreError(
+            f"{folder}: expected a new or empty folder, or that of an index, but it holds {format_printable(other)!r}; "
+            f"choose another with -o, such as {folder / 'index'}"
+        )
+
+
 def _delete_leftovers(folder: Path, current: IndexFile | None) -> None:
     """Delete builds that were never finished, and those that another has replaced."""
     for path in folder.glob(f"{BUILD_PREFIX}*"):
-        if current is None or path.name != current.build:
+        if _BUILD.fullmatch(path.name) and (current is None or path.name != current.build):
             shutil.rmtree(path, ignore_errors=True)
 
 
@@ -419,14 +442,19 @@ class _Build:
     # Vectors
 
     def _embed(self, stored: Sequence[StoredChunk], embedder: Embedder) -> None:
-        """Embed chunks that were not embedded so far. Texts of similar length are embedded together."""
+        """Embed chunks that were not embedded so far. Texts of similar length are embedded together.
+
+        Those of medium length go first, so that the time that is left can be estimated.
+        """
         known = self.ledger.list_embedded(embedder.name)
         missing = {one.text_key: one.chunk.content for one in stored if one.text_key not in known}
         if not missing:
             return
         self._show("embedding", total=len(missing))
         done = 0
-        for some in _take_groups(sorted(missing.items(), key=lambda item: len(item[1])), TEXTS_AT_ONCE):
+        groups = [*_take_groups(sorted(missing.items(), key=lambda item: len(item[1])), TEXTS_AT_ONCE)]
+        middle = len(groups) // 2
+        for some in groups[middle:] + groups[:middle]:
             vectors = embedder.embed_passages([text for _, text in some])
             self.ledger.put_embeddings(embedder.name, [key for key, _ in some], vectors)
             done += len(some)

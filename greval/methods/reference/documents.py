@@ -6,6 +6,7 @@ A file or row that is no document is a `RowFault` with its place, and stops no o
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date
 from pathlib import Path
@@ -30,6 +31,7 @@ from greval.datasets.row_conversion import as_text, find_first, unwrap_serialise
 from greval.datasets.row_faults import RowFault
 from greval.datasets.tables import read_csv, read_parquet
 from greval.errors import DataError
+from greval.methods.reference.ledger import LEDGER_FILE
 from greval.methods.reference.records import Document
 
 TEXT_SUFFIXES = frozenset({".txt", ".text"})
@@ -39,6 +41,13 @@ TEXTS = ("text", "content", "page_content", "body", "contents")
 TITLES = ("title",)
 SOURCES = ("repo", "version")
 TAG_PREFIXES = ("tags.", "tag:")
+BINARY_STARTS = {
+    b"%PDF-": "a PDF",
+    b"PK\x03\x04": "a ZIP archive, as .docx, .xlsx, .pptx, .odt and .epub are",
+    b"\xd0\xcf\x11\xe0": "an old Office file, such as .doc or .xls",
+}
+"""How binary files begin that people take for texts, with what each is."""
+UTF_16_STARTS = (b"\xff\xfe", b"\xfe\xff")
 _OWN_NAMES = frozenset({*IDS, *TEXTS, *TITLES, *SOURCES, "tags", "metadata", "type"})
 _FRONT_MATTER = re.compile(r"---[ \t]*\r?\n(.*?)(?:^|\n)---[ \t]*(?:\r?\n|$)", re.DOTALL)
 _HEADING = re.compile(r"[ ]{0,3}#{1,6}[ \t]+(?P<title>.*?)(?:[ \t]+#+)?[ \t]*$")
@@ -108,13 +117,40 @@ def read_documents(
 
 
 def list_files(folder: Path) -> list[Path]:
-    """List the files of a folder that hold documents, sorted by path; hidden files and folders are passed over."""
-    found = (
+    """List the files of a folder that hold documents, sorted by path.
+
+    Hidden files and folders are passed over, and the folders of indexes.
+    """
+    return [path for path in _list_visible(folder) if path.suffix.lower() in READERS]
+
+
+def count_passed_over(sources: Iterable[str | Path]) -> dict[str, int]:
+    """Count the visible files of folders that hold no documents by their endings, the most frequent first.
+
+    Example:
+        >>> import tempfile
+        >>> folder = Path(tempfile.mkdtemp())
+        >>> (folder / "Plan.PDF").touch(), (folder / "plan.md").touch()
+        (None, None)
+        >>> count_passed_over([folder])
+        {'.pdf': 1}
+    """
+    folders = (Path(source) for source in sources if Path(source).is_dir())
+    endings = Counter(path.suffix.lower() or path.name for folder in folders for path in _list_visible(folder))
+    return {ending: count for ending, count in endings.most_common() if ending not in READERS}
+
+
+def _list_visible(folder: Path) -> list[Path]:
+    """List the files of a folder that are neither hidden nor those of an index, sorted by path."""
+    found = sorted(folder.rglob("*"), key=lambda path: path.relative_to(folder).parts)
+    indexes = {path.parent for path in found if path.name == LEDGER_FILE}
+    return [
         path
-        for path in folder.rglob("*")
-        if (path.suffix.lower() in READERS) and not any(part.startswith(".") for part in path.relative_to(folder).parts)
-    )
-    return sorted((path for path in found if path.is_file()), key=lambda path: path.relative_to(folder).parts)
+        for path in found
+        if not any(part.startswith(".") for part in path.relative_to(folder).parts)
+        and not indexes & {*path.parents}
+        and path.is_file()
+    ]
 
 
 def _read_sources(sources: Iterable[str | Path | Document | RowFault]) -> Iterator[tuple[str, Document | RowFault]]:
@@ -154,6 +190,11 @@ def _read_file(path: Path, made_id: str) -> Iterator[tuple[str, Document | RowFa
 
 def _decode(content: bytes) -> str:
     """Decode a text; raise `DataError` if it is not UTF-8 or not text."""
+    if content.startswith(UTF_16_STARTS):
+        raise DataError("is UTF-16; save the file as UTF-8")
+    kind = next((kind for start, kind in BINARY_STARTS.items() if content.startswith(start)), None)
+    if kind:
+        raise DataError(f"is {kind}; convert it to text or Markdown first")
     try:
         text = content.removeprefix(BOM).decode()
     except UnicodeDecodeError as error:
@@ -320,6 +361,8 @@ def _build_document(values: Mapping[str, object], place: _Place) -> Document | s
     inner = metadata if isinstance(metadata, Mapping) else {}
     merged: dict[str, object] = {**_drop_nothing(inner), **_drop_nothing(given)}
     text = find_first(given, TEXTS)
+    if text is None and (empty := next((name for name in TEXTS if name in given), None)):
+        return f"{empty}: is empty"
     if text is None:
         near = next((name for name in given if find_typo(str(name), TEXTS)), None)
         return "text: is missing" + (

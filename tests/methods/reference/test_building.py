@@ -234,3 +234,38 @@ def test_a_reader_keeps_its_index_while_another_is_built(tmp_path):
         assert {*seen} == {len(ids)}
         with pytest.raises(DataError, match="open it again"):
             index.read_chunks(ids)
+
+
+def test_only_builds_are_ever_deleted(tmp_path):
+    """A folder that is named like a build, but is none, stays."""
+    make_index(tmp_path, make_documents(1))
+    (tmp_path / "build-release").mkdir()
+    make_index(tmp_path, make_documents(2))
+    assert (tmp_path / "build-release").is_dir()
+
+
+@pytest.mark.parametrize("name", ["build-release/app", "notes.md", "build-0123456789abcdef.txt"])
+def test_a_folder_of_something_else_is_refused(tmp_path, name):
+    """An index is not made among other files, and changes nothing there."""
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).write_text("mine")
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(StoreError, match=f"empty folder, .* holds '?{name.split('/')[0]}'?; choose another with -o"):
+        make_index(tmp_path, make_documents(1))
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_hidden_files_do_not_refuse_a_folder(tmp_path):
+    """A folder with nothing but hidden files is as good as an empty one, and so is one of a first try that failed."""
+    (tmp_path / ".gitignore").write_text("*")
+    (tmp_path / "lock").write_text("")
+    (tmp_path / "build-0123456789abcdef.tmp-7").mkdir()
+    assert make_index(tmp_path, make_documents(1)).added == 1
+
+
+def test_an_index_within_the_documents_is_no_document(tmp_path):
+    """The folder of an index may be below that of the documents; its files are not read as documents."""
+    (tmp_path / "ferry.md").write_text("The Ferry leaves Pier Two.")
+    for _ in range(2):
+        report = build_index(tmp_path, tmp_path / "index", SETTINGS)
+    assert list_counts(report) == (0, 0, 1, 0, 0)

@@ -186,3 +186,27 @@ def test_defaults_fill_what_documents_do_not_say(tmp_path):
         {"kind": "a", "team": "c"},
     )
     assert documents["bare"].repo == "r"
+
+
+@pytest.mark.parametrize(
+    ("start", "message"),
+    [
+        (b"%PDF-1.7\n", "is a PDF; convert it to text or Markdown first"),
+        (b"PK\x03\x04", "is a ZIP archive, as .docx"),
+        ("Ferry".encode("utf-16"), "is UTF-16; save the file as UTF-8"),
+    ],
+)
+def test_binary_files_are_told_apart(tmp_path, start, message):
+    """What people take for a text is named for what it is."""
+    path = tmp_path / "report.txt"
+    path.write_bytes(start)
+    (fault,) = read_documents(path)
+    assert fault.message.startswith(message)
+
+
+def test_a_text_that_is_null_is_empty(tmp_path):
+    """A field that is there, but without a value, is not told as missing."""
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"page_content": null}')
+    (fault,) = read_documents(path)
+    assert fault.message == "page_content: is empty"
