@@ -72,8 +72,8 @@ class SearchSettings(Record):
         depth: The number of steps of the traversal from the entities of the question.
         decay: The factor by which activation falls at each step.
         alpha: The weight of the vector score in the weighted fusion; the graph score has the rest.
-        fusion: `weighted` (sum of scores divided by the highest), `minmax` (sum of vector scores and logarithms of graph
-            scores, each scaled from the lowest to the highest) or `rrf` (reciprocal rank fusion).
+        fusion: `weighted` (sum of scores divided by the highest), `minmax` (sum of vector scores and logarithms of
+            graph scores, each scaled from the lowest to the highest) or `rrf` (reciprocal rank fusion).
         rrf_k: The constant of reciprocal rank fusion.
         graph: How the graph scores chunks: by `activation`, or by personalised `pagerank`.
         damping: The share of the PageRank that follows an edge at each step.
