@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from greval._util.wording import format_count
 from greval.cli.collect import parse_tag_filters
 from greval.cli.console import escape_control_characters
 from greval.methods.reference.settings import DEFAULT_SEARCH, Search, SearchSettings
@@ -80,9 +81,7 @@ def ask(  # noqa: PLR0913 - the options of a command
     if as_json:
         typer.echo(json.dumps(describe_asked(question, search, method.settings, asked), indent=2, ensure_ascii=False))
         return
-    parts = show or [*Part]
-    lines = (line for part in parts for line in _format_part(part, asked, titled=len(parts) > 1))
-    typer.echo(escape_control_characters("\n".join(lines).strip("\n")))
+    typer.echo(escape_control_characters(format_asked(asked, show or [*Part])))
 
 
 def parse_settings(changes: Iterable[str]) -> dict[str, str]:
@@ -121,6 +120,15 @@ def describe_asked(question: str, search: Search, settings: SearchSettings, aske
         "fallback": found.fallback,
         "notes": list(found.notes),
     }
+
+
+def format_asked(asked: Asked, parts: Sequence[Part]) -> str:
+    """Format parts of a response and of what the search found as lines, each part with a heading if there are several.
+
+    Why a search fell back to vectors, what it cut, and what a model answered that could not be used is in the walk.
+    """
+    lines = (line for part in parts for line in _format_part(part, asked, titled=len(parts) > 1))
+    return "\n".join(lines).strip("\n")
 
 
 def _draw_walk(path: Path, question: str, asked: Asked) -> None:
@@ -165,12 +173,12 @@ def _format_walk(asked: Asked) -> Iterator[str]:
         return
     if found.fallback:
         yield f"only vectors were searched: {found.fallback}"
-        return
-    for one in found.linked:
-        phrase = f"{one.phrase!r}" if one.phrase else "the question"
-        yield f"{phrase} is {one.name} ({one.how}, {one.score:.2f})"
-    yield format_walk_tree(traversal, activation={edge[:3]: edge.activation for edge in found.edges})
-    yield from (f"cut at {node}: {count} more edges" for node, count in found.cut.items())
+    else:
+        for one in found.linked:
+            phrase = f"{one.phrase!r}" if one.phrase else "the question"
+            yield f"{phrase} is {one.name} ({one.how}, {one.score:.2f})"
+        yield format_walk_tree(traversal, activation={edge[:3]: edge.activation for edge in found.edges})
+    yield from (f"cut at {node}: {format_count(count, 'more edge')}" for node, count in found.cut.items())
     yield from found.notes
 
 

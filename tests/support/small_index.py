@@ -10,6 +10,7 @@ import numpy as np
 from greval.errors import DataError
 from greval.methods.reference.embeddings import load_embedder
 from greval.methods.reference.graph_arrays import EdgeTable, MentionTable
+from greval.methods.reference.index import ChunkColumn
 from greval.methods.reference.names import normalise_name
 from greval.methods.reference.records import Entity, IndexedChunk, Relation
 from greval.methods.reference.settings import SearchSettings
@@ -77,7 +78,13 @@ class SmallIndex:
 
     def find_entity(self, name):
         """Return the position of an entity; None if there is none."""
-        return self.entity_positions.get(normalise_name(name))
+        return self.entities.index(name) if name in self.entities else self.entity_positions.get(normalise_name(name))
+
+    def get_column(self, name):
+        """Return a field of all chunks: its values, and the position of each chunk's value, -1 if it has none."""
+        given = [read_value(chunk, name) for chunk in self.chunks.values()]
+        values = [*dict.fromkeys(value for value in given if value is not None)]
+        return ChunkColumn(values, np.array([-1 if value is None else values.index(value) for value in given]))
 
     def read_chunks(self, ids):
         """Return chunks by their ids."""

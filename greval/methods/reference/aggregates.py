@@ -21,6 +21,7 @@ from greval.methods.reference.count_questions import (
     read_count_question,
     stem_word,
 )
+from greval.methods.reference.records import find_document
 from greval.methods.reference.schema import GraphSchema, RelationType
 
 if TYPE_CHECKING:
@@ -125,7 +126,7 @@ class _Scope:
         ids: Sequence[str] = index.chunk_ids
         if selected is not None:
             ids = [chunk for chunk, is_selected in zip(ids, selected, strict=True) if is_selected]
-        documents = frozenset(chunk.rpartition("#")[0] for chunk in ids)
+        documents = frozenset(map(find_document, ids))
         self.size = len(documents)
         self.documents = None if selected is None else documents
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+from bisect import bisect_left
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -106,6 +107,13 @@ def save_search_settings(folder: str | Path, settings: SearchSettings) -> None:
     write_atomically(Path(folder) / INDEX_FILE, changed.model_dump_json(indent=2) + "\n")
 
 
+class ChunkColumn(NamedTuple):
+    """A field of all chunks: the different values, and for each chunk the position of its own, -1 if it has none."""
+
+    values: Sequence[str]
+    codes: npt.NDArray[np.int32]
+
+
 class ReferenceIndex(CloseOnExit):
     """An index, opened to be read. Any number of processes may do so, also while another one changes it.
 
@@ -193,8 +201,13 @@ class ReferenceIndex(CloseOnExit):
         return positions
 
     def find_entity(self, name: str) -> int | None:
-        """Return the position of an entity by its name or another of its names, however it is spelled; None if none."""
-        return self.entity_positions.get(normalise_name(name))
+        """Return the position of an entity by its name or another of its names, however it is spelled; None if none.
+
+        If several entities differ in their spelling only, it is the one that is spelled exactly so.
+        """
+        names = self.entities
+        place = bisect_left(names, name)
+        return place if names[place : place + 1] == [name] else self.entity_positions.get(normalise_name(name))
 
     def read_entities(self) -> list[Entity]:
         """Return all entities, in the order of `entities`."""
@@ -222,9 +235,14 @@ class ReferenceIndex(CloseOnExit):
                 known = ", ".join(one.removeprefix(TAG_PREFIX) for one in values)
                 raise DataError(f"{self.folder}: no chunk has {name!r}; known are {known}")
             accepted = {wanted} if isinstance(wanted, str) else {*wanted}
-            codes = [code for code, value in enumerate(values[column]) if value in accepted]
-            selected &= np.isin(self._codes[[*values].index(column)], codes)
+            known_values, codes = self.get_column(column)
+            selected &= np.isin(codes, [code for code, value in enumerate(known_values) if value in accepted])
         return selected
+
+    def get_column(self, name: str) -> ChunkColumn:
+        """Return a field of all chunks: `doc_id`, `repo`, `version`, or `tags.` and the name of a tag that one has."""
+        values: dict[str, list[str]] = self._chunks["values"]
+        return ChunkColumn(values[name], self._codes[[*values].index(name)])
 
     @cached_property
     def embedder(self) -> Embedder:
@@ -282,8 +300,7 @@ class ReferenceIndex(CloseOnExit):
         for part in (self.read_entities(), self.read_relations()):
             for one in part:
                 found.update(one.model_dump_json().encode())
-        vectors = np.load(self._build / "vectors" / "vectors.npy", mmap_mode="r")
-        found.update(np.round(vectors * VECTOR_STEPS).astype(np.int32).tobytes())
+        found.update(np.round(self.vectors.rows * VECTOR_STEPS).astype(np.int32).tobytes())
         step = max(1, len(self.chunk_ids) // DIGESTED_QUESTIONS)
         for chunk in self.read_chunks(self.chunk_ids[::step]):
             positions, scores = self.words.search(chunk.content, DIGESTED_RESULTS)

@@ -7,6 +7,7 @@ from pathlib import Path
 from greval.methods.edges import describe_dangling
 from greval.methods.reference.index import INDEX_FILE, ReferenceIndex
 from greval.methods.reference.ledger import LEDGER_FILE
+from greval.methods.reference.records import find_document, list_documents
 from greval.records.inventory import Inventory
 
 
@@ -43,18 +44,3 @@ def read_reference(folder: str | Path) -> Inventory:
         aliases={one.name: one.aliases for one in entities if one.aliases},
         notes=tuple(describe_dangling(edges, nodes)) if nodes else (),
     )
-
-
-def find_document(chunk: str) -> str:
-    """Return the id of a chunk's document.
-
-    Example:
-        >>> find_document("core/ledger#2")
-        'core/ledger'
-    """
-    return chunk.rpartition("#")[0]
-
-
-def list_documents(chunks: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the ids of the documents of chunks, each once, in the order of the chunks."""
-    return tuple(dict.fromkeys(map(find_document, chunks)))

@@ -45,15 +45,14 @@ _CAPITALISED = re.compile(
 class LinkedEntity(NamedTuple):
     """An entity that was found in a question: the phrase, how it was found, and how similar it is (0 to 1).
 
-    The phrase is empty if the whole question was compared. `position` is that of the entity in the index, or -1 if it
-    is not known.
+    The phrase is empty if the whole question was compared. `position` is that of the entity in the index.
     """
 
     name: str
     phrase: str
-    how: Literal["exact", "fuzzy", "embedding", "model"]
+    how: Literal["exact", "fuzzy", "embedding"]
     score: float
-    position: int = -1
+    position: int
 
 
 class _Span(NamedTuple):
@@ -79,7 +78,7 @@ def link_exact(question: str, tables: SearchTables) -> tuple[list[LinkedEntity],
             phrase = question[span.start : span.end]
             if _is_function_phrase([question[start:end] for start, end in words[first : first + size]]):
                 continue
-            entity = tables.names.get(normalise_name(phrase))
+            entity = tables.find_entity(phrase)
             if entity is not None:
                 matches.append((span, entity))
                 free[first : first + size] = [False] * size

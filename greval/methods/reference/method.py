@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import heapq
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,13 +20,12 @@ from greval.judging.model.prices import Prices
 from greval.methods import Method
 from greval.methods.loading import read_adapter_spec
 from greval.methods.reference.settings import DEFAULT_SEARCH, Search, SearchSettings
-from greval.records.case import Chunk, Effort, Response, Sample, Traversal, Triple
+from greval.records.case import Effort, Response, Sample
 from greval.records.result import Usage
 
 if TYPE_CHECKING:
     from greval.methods.reference.index import IndexFile, ReferenceIndex
-    from greval.methods.reference.records import IndexedChunk
-    from greval.methods.reference.searches import Found, WalkedEdge, Where
+    from greval.methods.reference.searches import Found, Where
 
 AnswerModel = Judge | BaseChatModel | JudgeClient
 SEARCHES: tuple[Search, ...] = get_args(Search)
@@ -148,16 +146,16 @@ class ReferenceMethod:
 
     def _build_response(self, question: str, where: Where | None, found: Found) -> Response:
         """Build the response without its answer."""
+        from greval.methods.reference.response_parts import build_traversal, read_found_chunks, select_triples
+
         with _get_lock(self.index):
-            ids = [self.index.chunk_ids[position] for position, _ in found.chunks]
-            read = self.index.read_chunks(ids)
-            chunks = tuple(_build_chunk(chunk, score) for chunk, (_, score) in zip(read, found.chunks, strict=True))
+            chunks = read_found_chunks(self.index, found)
             if self.search in TEXT_SEARCHES:
                 return Response(chunks=chunks)
             return Response(
                 chunks=chunks,
                 triples=select_triples(self.index, found, self.settings.triples),
-                traversal=build_traversal(self.index, found),
+                traversal=build_traversal(self.index, found, where),
                 aggregates=self._compute_aggregates(question, where),
             )
 
@@ -196,66 +194,6 @@ class ReferenceMethod:
             self._client,
             context_tokens=self.settings.context_tokens,
         )
-
-
-def _build_chunk(chunk: IndexedChunk, score: float) -> Chunk:
-    return Chunk(
-        id=chunk.id, text=chunk.content, doc_id=chunk.doc_id, repo=chunk.repo, version=chunk.version, score=score
-    )
-
-
-def select_triples(index: ReferenceIndex, found: Found, limit: int) -> tuple[Triple, ...]:
-    """Return the followed relations: first those that the returned chunks state, then those of highest activation.
-
-    Args:
-        index: The index.
-        found: What a search found.
-        limit: The most triples.
-    """
-    from greval.methods.reference.search_tables import get_tables
-
-    walked: dict[tuple[str, str, str], WalkedEdge] = {}
-    for edge in found.edges:
-        walked.setdefault(edge[:3], edge)
-    chosen: dict[tuple[str, str, str], None] = {}
-    if walked:
-        tables, edges = get_tables(index), index.edges
-        for position, _ in found.chunks:
-            stated = [
-                (tables.entities[edges.source[one]], edges.label(one), tables.entities[edges.target[one]])
-                for one in tables.stated_edges.of(position).tolist()
-            ]
-            here = [one for one in stated if one in walked]
-            chosen.update(dict.fromkeys(sorted(here, key=lambda one: -walked[one].activation)))
-            if len(chosen) >= limit:
-                break
-    others = (one for one in walked if one not in chosen)
-    more = heapq.nsmallest(max(limit - len(chosen), 0), others, key=lambda one: -walked[one].activation)
-    return tuple(build_triple(*one) for one in [*chosen, *more][:limit])
-
-
-def build_triple(source: str, label: str, target: str) -> Triple:
-    """Build a triple whose id names the relation, so that it is the same in every response.
-
-    Example:
-        >>> build_triple("billing", "depends on", "ledger").id
-        'billing|depends on|ledger'
-    """
-    return Triple(id=f"{source}|{label}|{target}", subject=source, predicate=label, object=target)
-
-
-def build_traversal(index: ReferenceIndex, found: Found) -> Traversal:
-    """Return the traversal of a search. Its final nodes are the reached ones that the returned chunks mention."""
-    mentioned = {
-        index.entities[entity] for position, _ in found.chunks for entity in index.mentions.entities_of(position)
-    }
-    final = tuple(node for node in found.nodes if node in mentioned)
-    return Traversal(
-        start_nodes=found.start_nodes,
-        traversed_edges=tuple(edge[:3] for edge in found.edges),
-        final_nodes=final,
-        nodes=None,
-    )
 
 
 _OPENED: dict[Path, tuple[IndexFile, ReferenceIndex]] = {}

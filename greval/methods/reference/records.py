@@ -2,10 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from pydantic import Field
 
 from greval.records.case import InputTags
 from greval.records.record import Record
+
+
+def find_document(chunk: str) -> str:
+    """Return the id of a chunk's document, given the id of the chunk.
+
+    Example:
+        >>> find_document("core/ledger#2")
+        'core/ledger'
+    """
+    return chunk.rpartition("#")[0]
+
+
+def list_documents(chunks: Iterable[str]) -> tuple[str, ...]:
+    """Return the ids of the documents of chunks, each once, in the order of the chunks."""
+    return tuple(dict.fromkeys(map(find_document, chunks)))
 
 
 class Document(Record):
@@ -89,4 +106,4 @@ class Relation(Record):
     @property
     def documents(self) -> tuple[str, ...]:
         """The ids of the documents that state the relation, in the order of the chunks."""
-        return tuple(dict.fromkeys(chunk.rpartition("#")[0] for chunk in self.chunks))
+        return list_documents(self.chunks)

@@ -28,6 +28,7 @@ class SearchTables:
         self.mentions = index.mentions
         self.entities = index.entities
         self.names = index.entity_positions
+        self.find_entity = index.find_entity
         self.chunks = len(index.chunk_ids)
         self.name_vectors: dict[int, npt.NDArray[np.float32]] = {}
 

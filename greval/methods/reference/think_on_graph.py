@@ -24,13 +24,15 @@ from greval.judging.model.answer_format import AnswerFormat
 from greval.judging.prompt import format_need
 from greval.methods.reference.answering import CONTEXT_TOKENS, LOCAL_CONTEXT_TOKENS, answer_question, select_context
 from greval.methods.reference.model_call import MATERIAL_RULE, ask_for_object, format_numbered_lines
-from greval.methods.reference.searches import Found, WalkedEdge, search_chunks
-from greval.records.case import Case, Chunk, Response, Triple
+from greval.methods.reference.response_parts import build_triple, read_found_chunks
+from greval.methods.reference.searches import NOTHING_LINKED, Found, WalkedEdge, search_chunks
+from greval.records.case import Case, Response
 from greval.records.result import Usage
 
 if TYPE_CHECKING:
     from greval.judging.model.client import JudgeClient
     from greval.methods.reference.index import ReferenceIndex
+    from greval.methods.reference.linking import LinkedEntity
     from greval.methods.reference.searches import Where
     from greval.methods.reference.settings import SearchSettings
 
@@ -101,34 +103,20 @@ async def think_on_graph(
     found = search_chunks(index, question, "local", settings, where)
     if not found.linked:
         basic = search_chunks(index, question, "basic", settings, where)
-        found = replace(basic, fallback=found.fallback or "no entity of the question is in the graph")
-        chunks = _read_chunks(index, found)
+        found = replace(basic, fallback=found.fallback or NOTHING_LINKED)
+        chunks = read_found_chunks(index, found)
         answer, usage = await answer_question(question, chunks, client=client, context_tokens=settings.context_tokens)
         return answer, found, usage
     walker = _Walker(index, question, settings, client, index.select_chunks(where or {}))
-    starts = {one.name: one.score for one in reversed(found.linked)}
-    answer = await walker.walk([(name, starts[name]) for name in found.start_nodes])
+    answer = await walker.walk(found.linked)
     walked = walker.describe()
-    chunks = _read_chunks(index, walked)
+    chunks = read_found_chunks(index, walked)
     if not answer:
         context = settings.context_tokens
-        triples = [_build_triple(number, edge) for number, edge in enumerate(walked.edges, 1)]
+        triples = [build_triple(*edge[:3]) for edge in walked.edges]
         answer, spent = await answer_question(question, chunks, triples, (), client, context_tokens=context)
         walker.usage += spent
     return answer, replace(walked, linked=found.linked), walker.usage
-
-
-def _read_chunks(index: ReferenceIndex, found: Found) -> list[Chunk]:
-    """Read the chunks that were found, best first."""
-    read = index.read_chunks([index.chunk_ids[position] for position, _ in found.chunks])
-    return [
-        Chunk(id=one.id, text=one.text, doc_id=one.doc_id, repo=one.repo, version=one.version, score=score)
-        for one, (_, score) in zip(read, found.chunks, strict=True)
-    ]
-
-
-def _build_triple(number: int, edge: WalkedEdge) -> Triple:
-    return Triple(id=f"t{number}", subject=edge.source, predicate=edge.label, object=edge.target)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,14 +167,10 @@ class _Walker:
         self.cut: dict[str, int] = {}
         self.notes: list[str] = []
 
-    async def walk(self, starts: Iterable[tuple[str, float]]) -> str:
+    async def walk(self, starts: Iterable[LinkedEntity]) -> str:
         """Walk from start nodes until the model says that the paths suffice; return its answer, or an empty text."""
-        beam: list[_Path] = []
-        for name, score in starts:
-            position = self._index.find_entity(name)
-            if position is not None:
-                beam.append(_Path(position, score, frozenset({position})))
-                self.nodes[name] = score
+        beam = [_Path(one.position, one.score, frozenset({one.position})) for one in starts]
+        self.nodes = {self._index.entities[path.end]: path.activation for path in beam}
         for step in range(1, self._settings.tog_depth + 1):
             hops = await self._choose_hops(await self._choose_relations(self._list_hops(beam)))
             if not hops:
@@ -280,7 +264,7 @@ class _Walker:
         # A small model that first names what is missing says far less often that the paths suffice when they do not.
         schema = build_object_schema({"missing": text, "sufficient": {"type": "boolean"}, "answer": text})
         tokens = self._settings.context_tokens or (LOCAL_CONTEXT_TOKENS if self._client.judge.local else CONTEXT_TOKENS)
-        given = Response(chunks=tuple(_read_chunks(self._index, self.describe())), triples=(), aggregates=())
+        given = Response(chunks=read_found_chunks(self._index, self.describe()), triples=(), aggregates=())
         chunks = (await select_context(given, self._client, int(tokens * STOP_CONTEXT_SHARE))).chunks
         case = Case(question=self._question, chunks=chunks)
         facts = format_numbered_lines(

@@ -21,6 +21,7 @@ from greval.methods.reference.cross_validation import (
     cross_validate,
 )
 from greval.methods.reference.index import save_search_settings
+from greval.methods.reference.records import find_document
 from greval.methods.reference.searches import QuestionSearch
 from greval.methods.reference.settings import Search, SearchSettings
 from greval.metrics.computed import explain_bad_name, find_computed_metric, list_name_variants
@@ -320,7 +321,7 @@ def list_candidates(
 def _score_questions(index: ReferenceIndex, questions: Iterable[Case], plan: _TuningPlan) -> _LabelledQuestions:
     """Compute the metric of each question with gold for each candidate. A question that comes again counts once."""
     found = _LabelledQuestions([], np.empty((0, len(plan.candidates))), Counter(), [])
-    documents = {_get_document(chunk) for chunk in index.chunk_ids}
+    documents = {find_document(chunk) for chunk in index.chunk_ids}
     seen: set[tuple[str, str]] = set()
     rows = []
     for case in questions:
@@ -350,7 +351,7 @@ def _score_question(index: ReferenceIndex, case: Case, plan: _TuningPlan, *, by_
         ranking = tuple(position for position, _ in query.search(plan.search, settings).chunks)
         if ranking not in known:
             names = [index.chunk_ids[position] for position in ranking]
-            chunks = (Chunk(id=name, text="", doc_id=None if by_chunk else _get_document(name)) for name in names)
+            chunks = (Chunk(id=name, text="", doc_id=None if by_chunk else find_document(name)) for name in names)
             known[ranking] = _measure(plan.metric, Case(question=case.question, gold=case.gold, chunks=tuple(chunks)))
         scores.append(known[ranking])
     return scores
@@ -374,11 +375,6 @@ def _find_skip_reason(metric: ComputedMetric, case: Case) -> str | None:
 def _list_expected(gold: Gold | None) -> set[str]:
     """Return the documents that the gold expects."""
     return {*((gold.gains if gold else None) or {}), *((gold.essential if gold else None) or ())}
-
-
-def _get_document(chunk_id: str) -> str:
-    """Return the document of a chunk, whose id is DOCUMENT#NUMBER."""
-    return chunk_id.rpartition("#")[0]
 
 
 def _build_tuning(

@@ -13,7 +13,8 @@ from greval.errors import DataError
 from greval.methods.reference.building import build_index
 from greval.methods.reference.index import ReferenceIndex, read_index_file, save_search_settings
 from greval.methods.reference.names import normalise_name
-from greval.methods.reference.settings import SearchSettings
+from greval.methods.reference.records import Document
+from greval.methods.reference.settings import IndexSettings, ResolutionSettings, SearchSettings
 
 
 @pytest.fixture(scope="module")
@@ -55,8 +56,18 @@ def test_an_entity_is_found_by_any_spelling_of_its_names(index):
     """Names and aliases lead to the position of their entity; other names lead to nothing."""
     for position, entity in enumerate(index.read_entities()):
         for name in (entity.name, entity.name.upper(), f" {entity.name} ", *entity.aliases):
-            assert index.find_entity(name) == position or normalise_name(name) in map(normalise_name, index.entities)
+            assert index.find_entity(name) == position
     assert index.find_entity("nobody at all") is None
+
+
+def test_the_exact_spelling_goes_before_others(tmp_path):
+    """If two entities differ in their spelling only, each is found by its own spelling."""
+    texts = {"os": "Berlin Apache runs on Linux.", "city": "Berlin APACHE runs on rails. Then APACHE stops."}
+    settings = IndexSettings(embedding="tfidf", resolution=ResolutionSettings(normalisation=False, similarity=1))
+    build_index([Document(id=name, text=text) for name, text in texts.items()], tmp_path / "index", settings)
+    with ReferenceIndex.open(tmp_path / "index") as index:
+        assert all(index.find_entity(name) == position for position, name in enumerate(index.entities))
+        assert len({normalise_name(name) for name in index.entities}) < len(index.entities)
 
 
 def test_chunks_are_read_by_their_ids(index):

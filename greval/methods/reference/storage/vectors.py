@@ -40,6 +40,11 @@ class VectorIndex:
         return len(self._vectors)
 
     @property
+    def rows(self) -> np.ndarray:
+        """The vectors, a row for each. They may be mapped to memory."""
+        return self._vectors
+
+    @property
     def is_exact(self) -> bool:
         """True if all vectors are compared, so that nothing is missed."""
         return self._graph is None
