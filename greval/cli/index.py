@@ -28,7 +28,7 @@ STEPS: Mapping[str, str] = {
 
 SLOW_SECONDS = 60
 MAX_ENDINGS = 5
-"""The most endings of files that are told as passed over."""
+"""The most endings of files that are listed as passed over."""
 
 
 def index(  # noqa: PLR0913 - the options of a command
@@ -123,7 +123,7 @@ def _format_passed_over(counts: Mapping[str, int]) -> str:
 
 
 class _SlowEmbeddingWarning:
-    """A line that tells once how long a slow embedding will take, and what is faster."""
+    """A line about how long a slow embedding will take and what is faster, printed once."""
 
     def __init__(self, bar: ProgressBar, embedding: str) -> None:
         self._bar = bar

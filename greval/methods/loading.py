@@ -128,10 +128,11 @@ def as_method(target: Any, label: str = "") -> Method:  # noqa: ANN401 - any obj
     return FunctionMethod(target)
 
 
-def load_object(spec: str) -> Any:  # noqa: ANN401 - any object of a user's module
+def load_object(spec: str, *, from_here: bool = True) -> Any:  # noqa: ANN401 - any object of a user's module
     """Load the object named by `module:name` or `path/to/file.py:name`.
 
-    With `name()` or `name(TEXT)`, the function is called and its result returned.
+    With `name()` or `name(TEXT)`, the function is called and its result returned. Modules of the current folder can be
+    imported unless `from_here` is False.
 
     Raises:
         MethodError: If the module, file or name does not exist, or importing or calling it fails.
@@ -144,7 +145,9 @@ def load_object(spec: str) -> Any:  # noqa: ANN401 - any object of a user's modu
     if not found:
         raise MethodError(f"{spec}: {HOW_TO_NAME}")
     where = found["module"].strip()
-    module = _import_file(Path(where), spec) if where.endswith(".py") else _import_module(where, spec)
+    module = (
+        _import_file(Path(where), spec) if where.endswith(".py") else _import_module(where, spec, from_here=from_here)
+    )
     value = _find_attribute(module, found["name"], spec)
     if found["call"] is None:
         return value
@@ -168,9 +171,10 @@ def _find_attribute(module: ModuleType, name: str, spec: str) -> Any:  # noqa: A
     return value
 
 
-def _import_module(name: str, spec: str) -> ModuleType:
-    """Import a module, also from the current folder."""
-    _add_to_import_path(Path.cwd())
+def _import_module(name: str, spec: str, *, from_here: bool) -> ModuleType:
+    """Import a module, if wanted also from the current folder."""
+    if from_here:
+        _add_to_import_path(Path.cwd())
     try:
         return importlib.import_module(name)
     except Exception as error:
@@ -178,7 +182,7 @@ def _import_module(name: str, spec: str) -> ModuleType:
         from greval._util.wording import did_you_mean
 
         why = (
-            f"there is no module {error.name!r}, neither installed nor in {Path.cwd()}"  # type: ignore[attr-defined]
+            f"there is no module {error.name!r}, neither installed nor in {Path.cwd() if from_here else 'PYTHONPATH'}"  # type: ignore[attr-defined]
             f"{did_you_mean(name, ADAPTERS)}"
             if missing
             else f"it cannot be imported: {type(error).__name__}: {error}"

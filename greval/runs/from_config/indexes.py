@@ -117,7 +117,7 @@ def build_search_spec(name: str, index: GroupIndex) -> str:
     if index.kind == "unknown":
         raise DataError(
             f"{root}: holds no index of greval or Microsoft GraphRAG, and no documents; put documents into "
-            f"{index.documents}, or run `greval index DOCUMENTS -o {root}`"
+            f"{index.documents}, or run `greval index DOCUMENTS -o {root / BUILT_FOLDER}`"
         )
     if index.is_reference:
         if name not in REFERENCE_SEARCHES:

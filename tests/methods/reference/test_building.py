@@ -9,11 +9,12 @@ import pytest
 from reference_indexes import SETTINGS, answer_with_names, make_documents, make_index, make_model
 
 from greval.datasets import RowFault
-from greval.errors import DataError, StoreError
+from greval.errors import DataError, GrevalError, StoreError
 from greval.methods.reference.building import MAX_FAILURES_IN_A_ROW, build_index, lock_index
 from greval.methods.reference.documents import read_documents
 from greval.methods.reference.index import ReferenceIndex
 from greval.methods.reference.records import Document
+from greval.methods.reference.settings import IndexSettings
 from greval.testing import ScriptedJudge
 
 
@@ -269,3 +270,11 @@ def test_an_index_within_the_documents_is_no_document(tmp_path):
     for _ in range(2):
         report = build_index(tmp_path, tmp_path / "index", SETTINGS)
     assert list_counts(report) == (0, 0, 1, 0, 0)
+
+
+@pytest.mark.parametrize("name", ["my.py:embeddings", "nothing:embeddings", "tfdif", "os:system(true)"])
+def test_a_wrong_embedder_leaves_no_folder(tmp_path, name):
+    """The embedder is loaded before anything is written."""
+    with pytest.raises(GrevalError, match=r"embedding|no module"):
+        make_index(tmp_path / "index", make_documents(1), IndexSettings(embedding=name))
+    assert not (tmp_path / "index").exists()

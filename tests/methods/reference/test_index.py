@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 from reference_indexes import SETTINGS, make_documents, make_index, make_model
 
-from greval.errors import DataError
+from greval.errors import DataError, GrevalError
 from greval.methods.reference.building import build_index
 from greval.methods.reference.index import ReferenceIndex, read_index_file, save_search_settings
 from greval.methods.reference.names import normalise_name
@@ -176,3 +177,46 @@ def test_an_index_of_one_chunk_without_names_can_be_read(tmp_path):
     with ReferenceIndex.open(tmp_path / "index") as index:
         assert (index.chunk_ids, len(index.edges), [*index.entities]) == (["a.txt#1"], 0, [])
         assert index.words.search("rains", 5)[0].tolist() == [0]
+
+
+def name_in_manifest(folder, **values):
+    """Change the manifest of the index in a folder, as someone could who passes an index on."""
+    build = json.loads((folder / "index.json").read_text())["build"]
+    path = folder / build / "manifest.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **values}))
+
+
+@pytest.mark.parametrize("spec", ["os:system(touch {mark})", "{folder}/evil.py:made", "evil:made", "evil:made()"])
+def test_an_index_of_someone_else_runs_no_code(tmp_path, monkeypatch, spec):
+    """An index imports nothing from the current folder or its own, and passes no argument to a function."""
+    make_index(tmp_path / "index", make_documents(1))
+    mark = tmp_path / "mark"
+    (tmp_path / "index" / "evil.py").write_text(f"open({str(mark)!r}, 'w')\nmade = dict\n")
+    monkeypatch.chdir(tmp_path / "index")
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    name_in_manifest(tmp_path / "index", embedder=spec.format(mark=mark, folder=tmp_path / "index"))
+    with (
+        ReferenceIndex.open(tmp_path / "index") as index,
+        pytest.raises(GrevalError, match=r"can be imported|PYTHONPATH"),
+    ):
+        _ = index.embedder
+    assert not mark.exists()
+
+
+def test_a_password_is_not_sent_to_the_server_of_someone_else(tmp_path, monkeypatch):
+    """A server elsewhere is asked only if the environment names it."""
+    monkeypatch.setenv("NEO4J_URI", "bolt://localhost:7687")
+    make_index(tmp_path, make_documents(1))
+    name_in_manifest(tmp_path, graph="bolt://ada:secret@db.example.org:7687")
+    with ReferenceIndex.open(tmp_path) as index, pytest.raises(DataError, match="set NEO4J_URI") as caught:
+        _ = index.graph
+    assert "bolt://db.example.org:7687;" in str(caught.value)
+
+
+def test_a_build_is_a_folder_of_the_index(tmp_path):
+    """An index names no build elsewhere."""
+    make_index(tmp_path / "index", make_documents(1))
+    path = tmp_path / "index" / "index.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "build": "build-1/../../other"}))
+    with pytest.raises(DataError, match="cannot be read as the settings of an index"):
+        ReferenceIndex.open(tmp_path / "index")

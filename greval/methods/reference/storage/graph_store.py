@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Protocol
+from urllib.parse import urlsplit
 
 import numpy as np
 
@@ -18,6 +20,7 @@ from greval.methods.reference.records import Entity, Relation
 
 EMBEDDED = "embedded"
 SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
+LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
 NO_PARAMETERS: Mapping[str, object] = MappingProxyType({})
 
 
@@ -152,8 +155,38 @@ def open_graph(graph: str, folder: Path, *, read_only: bool = True) -> GraphStor
         return Neo4jStore(graph, read_only=read_only)
     raise DataError(
         f"graph: expected {EMBEDDED!r} or an address such as bolt://localhost:7687 or neo4j://localhost:7687, "
-        f"got {re.sub('//[^/@]*@', '//', graph)!r}; the schemes are {', '.join(SCHEMES)}"
+        f"got {hide_password(graph)!r}; the schemes are {', '.join(SCHEMES)}"
     )
+
+
+def check_stored_address(graph: str) -> None:
+    """Check that the graph that an index names may be opened.
+
+    An index can come from someone else, so user and password are sent only to a server of this computer, or to the one
+    that `NEO4J_URI` names.
+
+    Raises:
+        DataError: If it names another server.
+
+    Example:
+        >>> check_stored_address("bolt://localhost:7687")
+    """
+    if graph == EMBEDDED or urlsplit(graph).hostname in LOCAL_HOSTS or graph == os.environ.get("NEO4J_URI"):
+        return
+    raise DataError(
+        f"the graph of this index is on {hide_password(graph)}; if you trust this server with NEO4J_USERNAME and "
+        "NEO4J_PASSWORD, set NEO4J_URI to this address"
+    )
+
+
+def hide_password(address: str) -> str:
+    """Return an address without user and password.
+
+    Example:
+        >>> hide_password("bolt://ada:secret@db.example.org:7687")
+        'bolt://db.example.org:7687'
+    """
+    return re.sub("//[^/]*@", "//", address)
 
 
 def check_graph(entities: Sequence[Entity], relations: Sequence[Relation]) -> None:
