@@ -6,7 +6,7 @@ import os
 import time
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import IO, Self
 
 PROBES = 3
 PROBE_SECONDS = 0.002
@@ -81,6 +81,26 @@ def try_lock(descriptor: int) -> bool:
     from filelock import lock_descriptor
 
     return lock_descriptor(descriptor, blocking=False)
+
+
+def open_locked(path: Path) -> IO[str] | None:
+    """Open a file that locks its folder, which is created if it does not exist; None if another process holds the lock.
+
+    The file keeps the lock until it is closed.
+
+    Raises:
+        OSError: If the file cannot be written, or the file system has no locks.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    held = path.open("w")
+    try:
+        if try_lock(held.fileno()):
+            return held
+    except BaseException:
+        held.close()
+        raise
+    held.close()
+    return None
 
 
 def is_locked(path: Path) -> bool:

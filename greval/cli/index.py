@@ -202,9 +202,9 @@ def format_report(report: BuildReport) -> Iterator[str]:
         'index: 2 documents (2 added), 3 chunks embedded by tfidf'
     """
     changes = {name: getattr(report, name) for name in ("added", "changed", "unchanged", "removed", "failed")}
-    told = ", ".join(f"{count:,} {name}" for name, count in changes.items() if count)
+    changed = ", ".join(f"{count:,} {name}" for name, count in changes.items() if count)
     chunks = f"{report.chunks:,} chunks embedded by {report.embedder}"
-    yield f"{report.folder}: {report.documents:,} documents ({told}), {chunks}"
+    yield f"{report.folder}: {report.documents:,} documents ({changed}), {chunks}"
     failed = f"; {report.failed_chunks:,} chunks failed and are without any" if report.failed_chunks else ""
     yield f"{report.entities:,} entities and {report.relations:,} relations, extracted by {report.extractor}{failed}"
     if report.names:

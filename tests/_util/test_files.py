@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from greval._util.files import CloseOnExit, is_locked, sync_folder, try_lock, write_atomically
+from greval._util.files import CloseOnExit, is_locked, open_locked, sync_folder, try_lock, write_atomically
 
 HOLD = """
 import sys
@@ -157,3 +157,15 @@ def test_a_subclass_is_closed_on_exit_also_after_an_error():
     assert closed == [resource]
     with pytest.raises(NotImplementedError):
         CloseOnExit().close()
+
+
+def test_a_folder_is_locked_by_one_process(holder, tmp_path):
+    """The folder is created; a lock that another process holds is not waited for."""
+    file, process = holder
+    assert open_locked(file) is None
+    process.kill()
+    process.wait()
+    with open_locked(tmp_path / "new" / "lock") as held:
+        assert is_locked(tmp_path / "new" / "lock")
+        assert held.writable()
+    assert not is_locked(tmp_path / "new" / "lock")

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from langchain_core.language_models import BaseChatModel
@@ -25,7 +25,8 @@ from pydantic import Field
 
 import greval
 from greval._util.concurrency import run_sync, run_workers
-from greval._util.files import sync_folder, try_lock, write_atomically
+from greval._util.files import open_locked, sync_folder, write_atomically
+from greval._util.groups import take_groups
 from greval.datasets.field_names import format_printable
 from greval.datasets.row_faults import RowFault, describe_row_faults
 from greval.errors import DataError, GrevalError, StoreError
@@ -70,7 +71,6 @@ MAX_FAULTS = 1_000
 """The most faults that a report holds; the others are only counted."""
 Source = str | Path | Document | RowFault
 Step = Literal["documents", "extraction", "embedding", "graph"]
-T = TypeVar("T")
 
 
 class BuildProgress(Record):
@@ -210,16 +210,14 @@ def lock_index(folder: Path) -> Iterator[None]:
         StoreError: If another process holds the lock, or the folder cannot be written.
     """
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        held = (folder / LOCK_FILE).open("w")
-        locked = try_lock(held.fileno())
+        held = open_locked(folder / LOCK_FILE)
     except OSError as error:
         raise StoreError(
             f"{folder}: cannot be used as the folder of an index: {error.strerror}; choose another with -o"
         ) from error
+    if held is None:
+        raise StoreError(f"{folder}: another command writes to this index; wait for it or choose another with -o")
     with held:
-        if not locked:
-            raise StoreError(f"{folder}: another command writes to this index; wait for it or choose another with -o")
         yield
 
 
@@ -338,7 +336,7 @@ class _Build:
         before = self.ledger.list_documents()
         kept: set[str] = set()
         counts = {"documents": 0, "added": 0, "changed": 0, "unchanged": 0, "removed": 0}
-        for some in _take_groups(self._read_documents(sources), DOCUMENTS_AT_ONCE):
+        for some in take_groups(self._read_documents(sources), DOCUMENTS_AT_ONCE):
             with self.ledger.write_together():
                 for document in some:
                     kept.add(document.id)
@@ -406,7 +404,7 @@ class _Build:
             run_sync(self._extract_with_model(self.client, missing))
             return
         done = 0
-        for some in _take_groups(missing.items(), CHUNKS_AT_ONCE):
+        for some in take_groups(missing.items(), CHUNKS_AT_ONCE):
             self.ledger.put_extractions(
                 self._extractor, [(key, extract_with_rules(chunk, self.schema)) for key, chunk in some]
             )
@@ -455,7 +453,7 @@ class _Build:
             return
         self._show("embedding", total=len(missing))
         done = 0
-        groups = [*_take_groups(sorted(missing.items(), key=lambda item: len(item[1])), TEXTS_AT_ONCE)]
+        groups = [*take_groups(sorted(missing.items(), key=lambda item: len(item[1])), TEXTS_AT_ONCE)]
         middle = len(groups) // 2
         for some in groups[middle:] + groups[:middle]:
             vectors = embedder.embed_passages([text for _, text in some])
@@ -592,15 +590,3 @@ def _sync_files(folder: Path) -> None:
         else:
             with path.open("rb") as file:
                 os.fsync(file.fileno())
-
-
-def _take_groups(items: Iterable[T], size: int) -> Iterator[list[T]]:
-    """Yield the items in lists of a size; the last one may be shorter."""
-    some: list[T] = []
-    for item in items:
-        some.append(item)
-        if len(some) == size:
-            yield some
-            some = []
-    if some:
-        yield some

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from greval.methods.reference.linking import FUNCTION_WORDS
 from greval.methods.reference.schema import EntityType, GraphSchema, RelationType
 
 if TYPE_CHECKING:
@@ -22,12 +23,6 @@ AGGREGATION = re.compile(
 )
 """Words of a question that asks for a count, a ranking or a comparison."""
 ASCENDING = re.compile(r"\b(?:(?<!at )least|fewest|fewer|less|lowest|rarest|rarely)\b", re.IGNORECASE)
-_FUNCTION_WORDS = (
-    "a an and any are as at be been by did do does each for from had has have how in is it its many most much no not",
-    "of on one or other per some than that the their them there these they this those to was were what when where",
-    "which who whom whose why will with would",
-)
-FUNCTION_WORDS = frozenset(word for line in _FUNCTION_WORDS for word in line.split())
 _ALL_OF = frozenset({"across", "all", "any", "every", "over"})
 """Words before the name of a type that say that it is not grouped by: "across all products"."""
 _GROUP_BEFORE = frozenset(

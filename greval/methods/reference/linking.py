@@ -11,6 +11,7 @@ import numpy as np
 
 from greval.methods.reference.names import normalise_name
 from greval.methods.reference.search_tables import SearchTables, gather_items
+from greval.methods.reference.storage.words import STOP_WORDS
 from greval.methods.reference.traversal import Mask, Positions
 
 if TYPE_CHECKING:
@@ -22,14 +23,8 @@ MAX_COMPARED_NAMES = 64
 """The most names whose embeddings are compared with that of the question."""
 CANDIDATES = 10
 """The number of similar names among which one with the same numbers is looked for."""
-_WORDS = (
-    "a about after all an and any are as at be been before between both but by can could did do does during each few "
-    "for from had has have he her him his how i if in into is it its many may me more most much my no nor not of on or "
-    "other our out over she should so some such than that the their them then there these they this those to too under "
-    "up was we were what when where which while who whom whose why will with would you your s t"
-)
-FUNCTION_WORDS = frozenset(_WORDS.split())
-"""Words that are no entity by themselves."""
+FUNCTION_WORDS = STOP_WORDS | {"few", "many", "may", "much", "one", "per"}
+"""The stop words of the word index and other words of questions, which are no entity by themselves."""
 _WORD = re.compile(r"\w+")
 _GAP = re.compile("[\\s.,:&+/'\u2019-]*")
 """What may stand between two words of a name."""

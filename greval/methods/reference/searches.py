@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -138,11 +138,15 @@ class QuestionSearch:
         Raises:
             MethodError: If the search is `tog`, which asks a model.
         """
-        if search not in _SEARCHES:
-            raise MethodError(
-                f"search: expected one of {', '.join(_SEARCHES)} here, got {search!r}, which asks a model"
-            )
-        return _SEARCHES[search](_Query(self._index, self._question, settings, self._allowed, self._known))
+        query = _Query(self._index, self._question, settings, self._allowed, self._known)
+        if search in _TEXT_SEARCHES:
+            return _TEXT_SEARCHES[search](query)
+        if search not in _GRAPH_SEARCHES:
+            known = ", ".join([*_TEXT_SEARCHES, *_GRAPH_SEARCHES])
+            raise MethodError(f"search: expected one of {known} here, got {search!r}, which asks a model")
+        if linked := query.link():
+            return _GRAPH_SEARCHES[search](query, linked)
+        return replace(_search_basic(query), fallback=NOTHING_LINKED)
 
 
 class _Query:
@@ -218,8 +222,8 @@ class _Query:
         )
 
 
-def _search_basic(query: _Query, fallback: str = "") -> Found:
-    return Found(chunks=tuple(query.search_vectors(query.settings.k).items()), fallback=fallback)
+def _search_basic(query: _Query) -> Found:
+    return Found(chunks=tuple(query.search_vectors(query.settings.k).items()))
 
 
 def _search_words(query: _Query) -> Found:
@@ -227,19 +231,13 @@ def _search_words(query: _Query) -> Found:
     return Found(chunks=tuple(zip(map(int, positions), map(float, scores), strict=True)))
 
 
-def _search_graph(query: _Query) -> Found:
-    linked = query.link()
-    if not linked:
-        return _search_basic(query, NOTHING_LINKED)
+def _search_graph(query: _Query, linked: tuple[LinkedEntity, ...]) -> Found:
     chunks, log = _explore_graph(query, linked, query.search_vectors(query.settings.top_k))
     return log.rank_chunks(_list_best(chunks, query.settings.k))
 
 
-def _search_local(query: _Query) -> Found:
+def _search_local(query: _Query, linked: tuple[LinkedEntity, ...]) -> Found:
     """Search for the chunks with the most, and the rarest, of the entities of the question and their neighbours."""
-    linked = query.link()
-    if not linked:
-        return _search_basic(query, NOTHING_LINKED)
     settings = query.settings
     walk = _walk_graph(query, linked, depth=min(1, settings.depth))
     positions, _, mass = score_chunks(walk.activation, query.tables, query.allowed)
@@ -248,10 +246,7 @@ def _search_local(query: _Query) -> Found:
     return log.rank_chunks(zip(positions[order].tolist(), mass[order].tolist(), strict=True))
 
 
-def _search_hybrid(query: _Query) -> Found:
-    linked = query.link()
-    if not linked:
-        return _search_basic(query, NOTHING_LINKED)
+def _search_hybrid(query: _Query, linked: tuple[LinkedEntity, ...]) -> Found:
     settings = query.settings
     vector = query.search_vectors(settings.top_k)
     graph, log = _explore_graph(query, linked, vector)
@@ -274,13 +269,13 @@ def _search_hybrid(query: _Query) -> Found:
     return log.rank_chunks((one, fused[one]) for one in order[: settings.k])
 
 
-_SEARCHES: Mapping[str, Callable[[_Query], Found]] = {
-    "basic": _search_basic,
-    "bm25": _search_words,
+_TEXT_SEARCHES: Mapping[str, Callable[[_Query], Found]] = {"basic": _search_basic, "bm25": _search_words}
+_GRAPH_SEARCHES: Mapping[str, Callable[[_Query, tuple[LinkedEntity, ...]], Found]] = {
     "graph": _search_graph,
     "local": _search_local,
     "hybrid": _search_hybrid,
 }
+"""The searches from the entities of the question. Without such an entity, vectors are searched."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -192,5 +192,5 @@ def describe_build(done: BuildReport) -> str:
     parts = {"chunk": done.chunks, "entity": done.entities, "relation": done.relations}
     listed = ", ".join(format_count(count, what) for what, count in parts.items())
     changes = {"new": done.added, "changed": done.changed, "gone": done.removed}
-    told = ", ".join(f"{count:,} {what}" for what, count in changes.items() if count)
-    return f"indexed {format_count(done.documents, 'document')} ({told or 'none changed'}): {listed}"
+    changed = ", ".join(f"{count:,} {what}" for what, count in changes.items() if count)
+    return f"indexed {format_count(done.documents, 'document')} ({changed or 'none changed'}): {listed}"

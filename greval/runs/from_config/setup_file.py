@@ -129,9 +129,9 @@ def _describe_spec_changes(name: str, before: Settings, now: Settings, groups: l
     """Describe how the spec of a method changed, for groups if it has none of its own."""
     old, new = before.get("methods", {}).get(name), now["methods"].get(name)
     for group in groups:
-        was, stands = (spec.get(group) if isinstance(spec, dict) else spec for spec in (old, new))
-        if was is not None and was != stands:
-            yield f"methods: {name} was {was} and is {stands}"
+        old_spec, new_spec = (spec.get(group) if isinstance(spec, dict) else spec for spec in (old, new))
+        if old_spec is not None and old_spec != new_spec:
+            yield f"methods: {name} was {old_spec} and is {new_spec}"
 
 
 def _format_model(settings: Settings) -> str:

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import IO
 from zlib import crc32
 
-from greval._util.files import sync_folder, try_lock
+from greval._util.files import open_locked, sync_folder
 from greval.errors import StoreError
 from greval.records.result import Usage
 
@@ -73,14 +73,11 @@ def lock_folder(folder: Path) -> IO[str]:
         StoreError: If another run holds the lock, or the folder cannot be written.
     """
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        held = (folder / LOCK_FILE).open("w")
-        locked = try_lock(held.fileno())
+        held = open_locked(folder / LOCK_FILE)
     except OSError as error:
         message = f"{folder}: cannot be used as a run folder: {error.strerror}; choose another with -o"
         raise StoreError(message) from error
-    if not locked:
-        held.close()
+    if held is None:
         raise StoreError(f"{folder}: another run writes to this folder; wait for it or choose another with -o")
     return held
 

@@ -11,13 +11,13 @@ from greval.methods.reference.extraction.words import (
     COMPOUND_HEADS,
     COMPOUND_TAILS,
     CONNECTORS,
-    FUNCTION_WORDS,
     GENERIC_NAMES,
     HONORIFICS,
     INSTITUTIONS,
     LINKING_VERBS,
     MONTHS,
     NATIONALITIES,
+    NEVER_NAMES,
     OWNED_PLACES,
     ROLES,
     STARTERS,
@@ -107,7 +107,7 @@ def is_common_word(word: str) -> bool:
     """Return whether a capitalised word at the start of a sentence is most likely none of a name."""
     lower = word.lower()
     return (
-        lower in FUNCTION_WORDS
+        lower in NEVER_NAMES
         or lower in STARTERS
         or lower in VERBS
         or (len(lower) > 7 and lower.endswith(("ly", "ing", "tion", "tions", "ment", "ments", "ness")))  # noqa: PLR2004
@@ -197,12 +197,12 @@ class _Scanner:
             return True
         after = self.tokens[place + 1]
         word = after.text.lower()
-        return after.kind != "word" or word in FUNCTION_WORDS or word in VERBS or word.endswith("s")
+        return after.kind != "word" or word in NEVER_NAMES or word in VERBS or word.endswith("s")
 
     def _is_component(self, place: int) -> bool:
         """Return whether a plain word in lower case names a component: at the start, or as the object of a verb."""
         text = self.tokens[place].text
-        if not text[0].islower() or text in FUNCTION_WORDS or text in VERBS:
+        if not text[0].islower() or text in NEVER_NAMES or text in VERBS:
             return False
         if place == 0:
             return self._stands_alone(place) and len(self.tokens) > 1
@@ -269,14 +269,14 @@ class _Scanner:
         before = self.tokens[place - 1].text.lower().rstrip(".")
         after = self.tokens[place + 1].text.lower() if place + 1 < len(self.tokens) else ""
         return after not in MONTHS and not (
-            before in MONTHS or before in FUNCTION_WORDS or before in WEEKDAYS or before in NATIONALITIES
+            before in MONTHS or before in NEVER_NAMES or before in WEEKDAYS or before in NATIONALITIES
         )
 
     def _skip_connectors(self, last: int, first: int, *, institution: bool) -> int | None:
         """Return the capitalised token behind words like "of the"; None if the name ends here."""
         place = last + 1
         before = self.tokens[last].text.lower()
-        if before in FUNCTION_WORDS or before in MONTHS or before in WEEKDAYS or before in NATIONALITIES:
+        if before in NEVER_NAMES or before in MONTHS or before in WEEKDAYS or before in NATIONALITIES:
             return None
         joined = False
         while place < len(self.tokens) and place - last <= 3:  # noqa: PLR2004
@@ -284,7 +284,7 @@ class _Scanner:
             text = token.text
             if _is_capitalised(token) and place > last + 1:
                 plain = text.lower()
-                return None if joined and (plain in MONTHS or plain in FUNCTION_WORDS) else place
+                return None if joined and (plain in MONTHS or plain in NEVER_NAMES) else place
             if text == "and" and institution and place == last + 1 and last > first + 1:
                 joined = True
             elif (text == "the" and place == last + 1) or text not in CONNECTORS:
@@ -338,7 +338,7 @@ class _Scanner:
             return not self._begins_name(place)
         if start and place < last and lower in STARTERS and lower.endswith(("ing", "ed")):
             return True
-        return lower in FUNCTION_WORDS and (start or lower != "the") and (start or place == last)
+        return lower in NEVER_NAMES and (start or lower != "the") and (start or place == last)
 
     def _is_no_end(self, place: int) -> bool:
         token = self.tokens[place]
@@ -368,7 +368,7 @@ def _is_excluded(lower: str) -> bool:
         lower in NATIONALITIES
         or lower in MONTHS
         or lower in WEEKDAYS
-        or lower in FUNCTION_WORDS
+        or lower in NEVER_NAMES
         or lower in GENERIC_NAMES
         or lower in HONORIFICS
     )

@@ -29,9 +29,9 @@ from greval.methods.reference.extraction.words import (
     COMPOUND_HEADS,
     COMPOUND_TAILS,
     DETERMINERS,
-    FUNCTION_WORDS,
     GENERIC_NAMES,
     NATIONALITIES,
+    NEVER_NAMES,
     NO_VERBS,
     PERSON_PRONOUNS,
     PLACE_HEADS,
@@ -214,7 +214,7 @@ def _read_topic(chunk: IndexedChunk, tokens: Sequence[Sequence[Token]]) -> _Topi
     if 2 <= len(words) <= 4 and all(word[:1].isupper() for word in words):  # noqa: PLR2004
         pronouns = {token.text.lower() for sentence in tokens for token in sentence} & PERSON_PRONOUNS
         last_name = words[-1] if pronouns else ""
-    own = frozenset(word.lower() for word in _WORD.findall(base)) - FUNCTION_WORDS
+    own = frozenset(word.lower() for word in _WORD.findall(base)) - NEVER_NAMES
     text = {part for sentence in tokens for token in sentence for part in _WORD.findall(token.text.lower())}
     is_named = bool(own & text) or chunk.id.endswith("#1")
     return _Topic(title, variants, last_name, is_code, is_named, words=own)
@@ -233,7 +233,7 @@ def _find_type(sentences: Sequence[str]) -> str:
         )
         if ends_phrase or not word or (word[0].isupper() and head):
             break
-        if word.islower() and word.isalpha() and word not in FUNCTION_WORDS:
+        if word.islower() and word.isalpha() and word not in NEVER_NAMES:
             head = word
         if piece.endswith(","):
             break
@@ -265,7 +265,7 @@ def _is_plain(word: str) -> bool:
         or not word.isascii()
         or not word.islower()
         or not word.isalpha()
-        or word in FUNCTION_WORDS
+        or word in NEVER_NAMES
         or word in VERBS
         or word in STARTERS
         or word in GENERIC_NAMES
@@ -441,7 +441,7 @@ def _is_verb(words: Sequence[str], place: int, *, follows_name: bool) -> bool:
         return False
     first = place == 0 or (place == 1 and words[0] in {"which", "that", "who", "also"})
     following = words[place + 1] if place + 1 < len(words) else ""
-    return first and word not in FUNCTION_WORDS and (not following or following in FUNCTION_WORDS)
+    return first and word not in NEVER_NAMES and (not following or following in NEVER_NAMES)
 
 
 def _find_predicate(words: Sequence[str], *, follows_name: bool) -> str:

@@ -41,7 +41,7 @@ NATIONALITIES = _read_words(
 )
 """Adjectives of countries, peoples and religions. On their own they are no entities: thousands of texts share them."""
 
-FUNCTION_WORDS = _read_words(
+NEVER_NAMES = _read_words(
     """
     a an the this that these those such same other another any some all both each every either neither many much
     most more less few several various certain no not nor none i you he she it we they me him her us them my your

@@ -22,6 +22,11 @@ EMBEDDED = "embedded"
 SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
 NO_PARAMETERS: Mapping[str, object] = MappingProxyType({})
+ENTITIES_QUERY = "MATCH (e:Entity) RETURN e.name AS name, e.type AS type, e.aliases AS aliases, e.chunks AS chunks"
+EDGES_QUERY = (
+    "MATCH (s:Entity)-[r:RELATION]->(t:Entity) "
+    "RETURN s.name AS source, r.label AS label, t.name AS target, r.chunks AS chunks"
+)
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,8 @@ from typing import Any
 from greval.errors import DataError, MissingExtraError
 from greval.methods.reference.records import Entity, Relation
 from greval.methods.reference.storage.graph_store import (
+    EDGES_QUERY,
+    ENTITIES_QUERY,
     NO_PARAMETERS,
     EdgeColumns,
     EntityColumns,
@@ -35,11 +37,6 @@ TABLES = (
 )
 _IMPORT_LOCK = Lock()
 INTERNAL = ("_ID", "_LABEL", "_SRC", "_DST")
-ENTITIES = "MATCH (e:Entity) RETURN e.name AS name, e.type AS type, e.aliases AS aliases, e.chunks AS chunks"
-EDGES = (
-    "MATCH (s:Entity)-[r:RELATION]->(t:Entity) "
-    "RETURN s.name AS source, r.label AS label, t.name AS target, r.chunks AS chunks"
-)
 
 
 class LadybugStore:
@@ -88,7 +85,7 @@ class LadybugStore:
 
     def read_entities(self) -> EntityColumns:
         """Return all entities, sorted by name."""
-        table = self._read_table(ENTITIES, "name")
+        table = self._read_table(ENTITIES_QUERY, "name")
         return EntityColumns(
             names=table["name"].to_pylist(),
             types=table["type"].to_pylist(),
@@ -98,7 +95,7 @@ class LadybugStore:
 
     def read_edges(self) -> EdgeColumns:
         """Return all relations, sorted by source, label and target."""
-        table = self._read_table(EDGES, "source", "label", "target")
+        table = self._read_table(EDGES_QUERY, "source", "label", "target")
         return EdgeColumns(
             sources=table["source"].to_pylist(),
             labels=table["label"].to_pylist(),

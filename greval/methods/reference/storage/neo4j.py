@@ -12,9 +12,12 @@ from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
+from greval._util.groups import take_groups
 from greval.errors import DataError, MissingExtraError
 from greval.methods.reference.records import Entity, Relation
 from greval.methods.reference.storage.graph_store import (
+    EDGES_QUERY,
+    ENTITIES_QUERY,
     NO_PARAMETERS,
     EdgeColumns,
     EntityColumns,
@@ -27,11 +30,6 @@ BATCH = 5_000
 """The number of rows that are sent with one query."""
 SECONDS = 10
 """How long a server may take to accept a connection."""
-ENTITIES = "MATCH (e:Entity) RETURN e.name AS name, e.type AS type, e.aliases AS aliases, e.chunks AS chunks"
-EDGES = (
-    "MATCH (s:Entity)-[r:RELATION]->(t:Entity) "
-    "RETURN s.name AS source, r.label AS label, t.name AS target, r.chunks AS chunks"
-)
 UNIQUE_NAMES = "CREATE CONSTRAINT entity_name IF NOT EXISTS FOR (e:Entity) REQUIRE e.name IS UNIQUE"
 FIND_MARKER = "MATCH (m:GrevalGraph) RETURN count(m) AS count"
 COUNT_ENTITIES = "MATCH (e:Entity) RETURN count(e) AS count"
@@ -114,8 +112,8 @@ class Neo4jStore:
             for statement in (DELETE_ENTITIES, ADD_MARKER):
                 transaction.run(statement).consume()
             for statement, rows in ((ADD_ENTITIES, nodes), (ADD_EDGES, edges)):
-                for start in range(0, len(rows), BATCH):
-                    transaction.run(statement, {"rows": rows[start : start + BATCH]}).consume()
+                for batch in take_groups(rows, BATCH):
+                    transaction.run(statement, {"rows": batch}).consume()
 
         with self._named_errors(), self._driver.session(**_read_database()) as session:
             session.run(UNIQUE_NAMES).consume()
@@ -123,7 +121,7 @@ class Neo4jStore:
 
     def read_entities(self) -> EntityColumns:
         """Return all entities, sorted by name."""
-        rows = sorted(self._read(ENTITIES, {}), key=lambda row: str(row["name"]))
+        rows = sorted(self._read(ENTITIES_QUERY, {}), key=lambda row: str(row["name"]))
         return EntityColumns(
             names=[row["name"] for row in rows],
             types=[row["type"] for row in rows],
@@ -133,7 +131,7 @@ class Neo4jStore:
 
     def read_edges(self) -> EdgeColumns:
         """Return all relations, sorted by source, label and target."""
-        rows = sorted(self._read(EDGES, {}), key=lambda row: (row["source"], row["label"], row["target"]))
+        rows = sorted(self._read(EDGES_QUERY, {}), key=lambda row: (row["source"], row["label"], row["target"]))
         return EdgeColumns(
             sources=[row["source"] for row in rows],
             labels=[row["label"] for row in rows],
