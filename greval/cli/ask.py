@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from greval._util.wording import format_count
+from greval._util.wording import did_you_mean, format_count
 from greval.cli.collect import parse_tag_filters
 from greval.cli.console import escape_control_characters
 from greval.methods.reference.settings import DEFAULT_SEARCH, Search, SearchSettings
 
 if TYPE_CHECKING:
+    from greval.methods.reference.index import ReferenceIndex
     from greval.methods.reference.method import Asked
 
 MAX_CHARS = 160
@@ -65,10 +66,13 @@ def ask(  # noqa: PLR0913 - the options of a command
     from greval.methods.reference.method import ReferenceMethod, change_settings, create_answer_model, open_shared_index
     from greval.runs.from_config.config import add_provider
 
+    if not question.strip():
+        raise typer.BadParameter("QUESTION is empty; write one in quotation marks")
     filters = parse_tag_filters(where or ())
     changed = {**parse_settings(changes or ())}
     changed |= {name: str(value) for name, value in (("k", k), ("alpha", alpha)) if value is not None}
     opened = open_shared_index(index)
+    _check_filters(opened, filters)
     method = ReferenceMethod(
         opened,
         search,
@@ -79,9 +83,13 @@ def ask(  # noqa: PLR0913 - the options of a command
     if svg:
         _draw_walk(svg, question, asked)
     if as_json:
-        typer.echo(json.dumps(describe_asked(question, search, method.settings, asked), indent=2, ensure_ascii=False))
+        described = describe_asked(question, search, method.settings, asked, answered_by=answer)
+        typer.echo(json.dumps(described, indent=2, ensure_ascii=False))
         return
-    typer.echo(escape_control_characters(format_asked(asked, show or [*Part])))
+    parts = show or [*Part]
+    if answer is None and Part.ANSWER in parts:
+        typer.echo("no model answered: the answer is sentences of the chunks; --answer MODEL names a model", err=True)
+    typer.echo(escape_control_characters(format_asked(asked, parts)))
 
 
 def parse_settings(changes: Iterable[str]) -> dict[str, str]:
@@ -103,12 +111,36 @@ def parse_settings(changes: Iterable[str]) -> dict[str, str]:
     return parsed
 
 
-def describe_asked(question: str, search: Search, settings: SearchSettings, asked: Asked) -> dict[str, Any]:
-    """Return a response and what the search found as JSON."""
+def _check_filters(index: ReferenceIndex, filters: Mapping[str, Collection[str]]) -> None:
+    """Check that chunks have what is filtered by.
+
+    Raises:
+        DataError: If no chunk has such a field.
+        typer.BadParameter: If no chunk has any of the values of a field, or none has those of all fields.
+    """
+    for name, values in filters.items():
+        selected = index.select_chunks({name: values})
+        if selected is not None and not selected.any():
+            wanted = " or ".join(sorted(values))
+            hint = did_you_mean(wanted, index.list_values(name))
+            raise typer.BadParameter(escape_control_characters(f"--where: no chunk has {name}={wanted}{hint}"))
+    selected = index.select_chunks(filters)
+    if selected is not None and not selected.any():
+        raise typer.BadParameter("--where: no chunk has all of them; leave one out")
+
+
+def describe_asked(
+    question: str, search: Search, settings: SearchSettings, asked: Asked, *, answered_by: str | None = None
+) -> dict[str, Any]:
+    """Return a response and what the search found as JSON.
+
+    `answered_by` is the model that answered; None if the answer is sentences of the chunks.
+    """
     found = asked.found
     return {
         "question": question,
         "search": search,
+        "answered_by": answered_by,
         "settings": settings.model_dump(mode="json", exclude_none=True),
         **asked.response.model_dump(mode="json", exclude_none=True, exclude={"method"}),
         "linked": [

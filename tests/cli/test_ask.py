@@ -107,3 +107,35 @@ def test_a_wrong_setting_is_named(greval_says, index, option, message):
     code, _, err = greval_says("ask", index, QUESTION, "--set", option)
     assert code != 0
     assert message in err
+
+
+@pytest.mark.parametrize("question", ["", " \n "])
+def test_an_empty_question_is_refused(greval_says, index, question):
+    """Nothing is searched for it."""
+    code, _, err = greval_says("ask", index, question)
+    assert (code, "QUESTION is empty" in err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("where", "message"),
+    [
+        (["kind=frim"], "no chunk has kind=frim; did you mean firm?"),
+        (["kind=nothing at all"], "no chunk has kind=nothing at all; known: firm, ship"),
+        (["kind=ship", "doc_id=owner"], "no chunk has all of them"),
+    ],
+)
+def test_a_filter_that_leaves_nothing_is_refused(greval_says, index, where, message):
+    """The message names the values that chunks have."""
+    code, _, err = greval_says("ask", index, QUESTION, *(word for one in where for word in ("--where", one)))
+    assert code == 2
+    assert message in " ".join(err.split())
+
+
+def test_an_answer_without_a_model_is_named(greval_says, index):
+    """It is said on stderr, so that the output holds the answer alone, and in the JSON."""
+    _, out, err = greval_says("ask", index, QUESTION, "--show", "answer")
+    assert "no model answered" in err
+    assert "model" not in out
+    _, out, err = greval_says("ask", index, QUESTION, "--json")
+    assert (json.loads(out)["answered_by"], err) == (None, "")
+    assert greval_says("ask", index, QUESTION, "--show", "chunks")[2] == ""

@@ -231,7 +231,7 @@ class ReferenceIndex(CloseOnExit):
         selected = np.ones(len(self.chunk_ids), dtype=bool)
         values: dict[str, list[str]] = self._chunks["values"]
         for name, wanted in where.items():
-            column = name if name in COLUMNS or name.startswith(TAG_PREFIX) else f"{TAG_PREFIX}{name}"
+            column = _name_column(name)
             if column not in values:
                 known = ", ".join(one.removeprefix(TAG_PREFIX) for one in values)
                 raise DataError(f"{self.folder}: no chunk has {name!r}; known are {known}")
@@ -239,6 +239,11 @@ class ReferenceIndex(CloseOnExit):
             known_values, codes = self.get_column(column)
             selected &= np.isin(codes, [code for code, value in enumerate(known_values) if value in accepted])
         return selected
+
+    def list_values(self, name: str) -> Sequence[str]:
+        """Return the values of `doc_id`, `repo`, `version` or a tag, sorted; empty if no chunk has any."""
+        values: dict[str, list[str]] = self._chunks["values"]
+        return sorted(values.get(_name_column(name), ()))
 
     def get_column(self, name: str) -> ChunkColumn:
         """Return a field of all chunks: `doc_id`, `repo`, `version`, or `tags.` and the name of a tag that one has."""
@@ -309,6 +314,11 @@ class ReferenceIndex(CloseOnExit):
             ranked = zip(positions.tolist(), np.round(scores * VECTOR_STEPS).astype(int).tolist(), strict=True)
             found.update(repr(sorted(ranked)).encode())
         return found.hexdigest()
+
+
+def _name_column(field: str) -> str:
+    """Return the name of the column of a field that a search can filter by."""
+    return field if field in COLUMNS or field.startswith(TAG_PREFIX) else f"{TAG_PREFIX}{field}"
 
 
 def _describe_missing(folder: Path) -> DataError:

@@ -78,7 +78,7 @@ class ReferenceMethod:
         if search not in SEARCHES:
             raise MethodError(f"search: expected one of {', '.join(SEARCHES)}, got {search!r}")
         if search == "tog" and answer is None:
-            raise MethodError("search: tog asks a model at each step; name it with answer=MODEL, such as answer=local")
+            raise MethodError("search: tog asks a model at each step; name it with answer=local or --answer local")
         self.index = open_shared_index(index) if isinstance(index, str | Path) else index
         self.search = search
         self.settings = settings or self.index.search_settings
