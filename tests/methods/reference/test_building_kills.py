@@ -35,6 +35,7 @@ def list_names(folder):
     return sorted(path.name.partition("-")[0] for path in folder.iterdir())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", [1, 2])
 def test_a_kill_before_a_build_is_in_place_leaves_the_old_index(tmp_path, unbroken, number):
     """Before the new folder has its name, and before index.json names it, the index is the old one, whole."""

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-pytest.importorskip("xllamacpp")
-pytest.importorskip("ladybug")
+pytest.importorskip("xllamacpp", reason="the embedded model is not installed")
+pytest.importorskip("ladybug", reason="the embedded graph is not installed")
 CODE = """
 import sys
 from pathlib import Path
