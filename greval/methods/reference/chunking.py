@@ -12,7 +12,7 @@ from typing import NamedTuple
 from greval.methods.reference.records import Document, IndexedChunk
 from greval.methods.reference.settings import IndexSettings
 
-CHUNKING_VERSION = 1
+CHUNKING_VERSION = 2
 """The version of the rules below; increased when they change, so that documents are cut again."""
 _BEFORE_WORDS = (
     "dr mr mrs ms prof rev hon st sgt capt lt col gen gov sen rep pres messrs mme mlle fr br hr frau herr "
@@ -35,10 +35,18 @@ _SPACED_MARKS = ".!?\u2026\u061f"
 """The marks that end a sentence if white space follows."""
 _OTHER_MARKS = "\u3002\uff01\uff1f\uff61\u0964\u0965"
 """The marks of Chinese, Japanese and Indian scripts, which end a sentence in any case."""
-_END = re.compile(f"[{_SPACED_MARKS}]+[{_CLOSERS}]*(?=\\s)|[{_OTHER_MARKS}]+[{_CLOSERS}{_WIDE_CLOSERS}]*")
+_END = re.compile(
+    f"(?<![{_SPACED_MARKS}])[{_SPACED_MARKS}]++[{_CLOSERS}]*+(?=\\s)|[{_OTHER_MARKS}]+[{_CLOSERS}{_WIDE_CLOSERS}]*"
+)
+"""The end of a sentence. It is searched in linear time, also in a row of a million full stops."""
 _WORD_BEFORE = re.compile(f"[^\\s(\\[{_QUOTES}]+$")
 _LONGEST_WORD = 40
 """The most letters before a full stop that are searched for an abbreviation."""
+
+LONGEST_SENTENCE = 2_400
+"""The most characters of a sentence. Logs, minified code and texts without full stops are longer, and are cut."""
+PART = 800
+"""The most characters of a part of a sentence that is cut."""
 
 
 class Span(NamedTuple):
@@ -107,11 +115,15 @@ def _find_next_first(spans: list[Span], first: int, last: int, settings: IndexSe
 
 
 def find_sentences(text: str) -> list[Span]:
-    """Find the sentences of a text, in order and without white space around them; nothing else is left out."""
+    """Find the sentences of a text, in order and without white space around them; nothing else is left out.
+
+    What is longer than any sentence is cut: after a line, else after a word, else anywhere.
+    """
     return [
         trimmed
         for start, end, kind in _find_blocks(text)
-        for span in (_find_ends(text, start, end) if kind == "prose" else [Span(start, end, kind == "heading")])
+        for found in (_find_ends(text, start, end) if kind == "prose" else [Span(start, end, kind == "heading")])
+        for span in _cut_span(text, found)
         if (trimmed := _trim_span(text, span)) is not None
     ]
 
@@ -144,6 +156,19 @@ def _find_ends(text: str, start: int, end: int) -> Iterator[Span]:
             yield Span(start, mark.end())
             start = mark.end()
     yield Span(start, end)
+
+
+def _cut_span(text: str, span: Span) -> Iterator[Span]:
+    """Yield the parts of a span that is too long to be a sentence, or the span itself."""
+    start, end, heading = span
+    if end - start > LONGEST_SENTENCE:
+        while end - start > PART:
+            cut = next(
+                (at for mark in ("\n", " ") if (at := text.rfind(mark, start, start + PART) + 1) > start), start + PART
+            )
+            yield Span(start, cut, heading)
+            start, heading = cut, False
+    yield Span(start, end, heading)
 
 
 def _ends_sentence(text: str, start: int, mark: re.Match[str]) -> bool:

@@ -40,7 +40,7 @@ class IndexSettings(Record):
     """How documents are indexed.
 
     Args:
-        chunk_chars: The most characters of a chunk. A longer sentence is a chunk of its own.
+        chunk_chars: The most characters of a chunk. A longer sentence is a chunk of its own, up to 2,400.
         overlap: The number of sentences that a chunk repeats from the one before it.
         extract: `rules`, which needs no model, or the name of a judge that extracts entities and relations.
         schema_file: The path of a file of entity types and relations; see `greval.methods.reference.schema`.

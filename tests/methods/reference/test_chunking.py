@@ -8,7 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from greval.methods.reference.chunking import chunk_document, find_sentences, split_sentences
+from greval.methods.reference.chunking import (
+    LONGEST_SENTENCE,
+    PART,
+    chunk_document,
+    find_sentences,
+    split_sentences,
+)
 from greval.methods.reference.records import Document
 from greval.methods.reference.settings import IndexSettings
 
@@ -120,3 +126,30 @@ def test_chunks_have_the_fields_of_their_document():
     (chunk,) = chunk_document(document, IndexSettings())
     assert (chunk.doc_id, chunk.title, chunk.repo, chunk.version, chunk.tags) == ("d", "T", "r", "v", {"k": "x"})
     assert chunk.content == "T. One."
+
+
+@pytest.mark.parametrize(
+    ("text", "ends"),
+    [
+        ("INFO request handled in 3 ms\n" * 300, "ms"),
+        ("ferry harbour " * 500, ("ferry", "harbour")),
+        ("船" * 5000, "船"),
+        ("." * 1_000_000, "."),
+        ("# " + "heading " * 500, "heading"),
+    ],
+)
+def test_what_is_longer_than_any_sentence_is_cut(text, ends):
+    """A log is cut after lines, a text without full stops after words, and another one anywhere; nothing is lost."""
+    parts = split_sentences(text)
+    assert join(parts) == join([text])
+    assert max(map(len, parts)) <= PART
+    assert all(part.endswith(ends) for part in parts)
+    assert sum(span.heading for span in find_sentences(text)) == text.startswith("#")
+    chunks = chunk_document(Document(id="d", text=text), IndexSettings())
+    assert max(len(chunk.text) for chunk in chunks) <= IndexSettings().chunk_chars
+
+
+def test_a_long_sentence_is_whole():
+    """A sentence that a person could have written is not cut."""
+    text = f"{'and so on ' * (LONGEST_SENTENCE // 10 - 1)}it goes."
+    assert split_sentences(text) == [text]
