@@ -92,13 +92,21 @@ async def answer_question(
     return await generate_answer(client, question, await select_context(given, client, context_tokens))
 
 
-async def select_context(given: Response, client: JudgeClient, context_tokens: int | None = None) -> Response:
+async def select_context(
+    given: Response, client: JudgeClient, context_tokens: int | None = None, *, share: float = 1
+) -> Response:
     """Return a response with the part of its context that a model can be given, the best items of each kind.
 
     Aggregates take at most a half of the tokens and triples a quarter; chunks take the rest. If not even the first
     chunk fits, its text is cut. Tokens of the embedded model are counted exactly, those of others are estimated.
+
+    Args:
+        given: The response.
+        client: The model.
+        context_tokens: The most tokens; by default 1,000 for the embedded model, 12,000 for others.
+        share: The share of these tokens to use.
     """
-    most = context_tokens or (LOCAL_CONTEXT_TOKENS if client.judge.local else CONTEXT_TOKENS)
+    most = int(share * (context_tokens or (LOCAL_CONTEXT_TOKENS if client.judge.local else CONTEXT_TOKENS)))
     model = (await client.ready()).model if client.judge.local else None
 
     def select() -> Response:

@@ -9,15 +9,11 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from greval.methods.reference.records import Entity, Relation
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
 
 IntArray = npt.NDArray[np.int32]
 
@@ -29,7 +25,7 @@ class Grouping:
     offsets: IntArray
     items: IntArray
 
-    def of(self, group: int) -> IntArray:
+    def get_items(self, group: int) -> IntArray:
         """Return the items of a group."""
         return self.items[self.offsets[group] : self.offsets[group + 1]]
 
@@ -39,7 +35,7 @@ class Grouping:
 
         Example:
             >>> grouped = Grouping.build(np.array([1, 0, 1], np.int32), np.array([7, 8, 9], np.int32), 2)
-            >>> grouped.of(1).tolist()
+            >>> grouped.get_items(1).tolist()
             [7, 9]
         """
         order = np.argsort(groups, kind="stable")
@@ -122,31 +118,6 @@ class MentionTable:
     chunks: Grouping
     entities: Grouping
 
-    def chunks_of(self, entity: int) -> IntArray:
-        """Return the positions of the chunks that mention an entity."""
-        return self.chunks.of(entity)
-
-    def entities_of(self, chunk: int) -> IntArray:
-        """Return the positions of the entities that a chunk mentions."""
-        return self.entities.of(chunk)
-
-    @cached_property
-    def by_entity(self) -> csr_array:
-        """A matrix with a row for each entity, a column for each chunk, and 1 if the chunk mentions the entity."""
-        return self._build_matrix(self.chunks, len(self.entities.offsets) - 1)
-
-    @cached_property
-    def by_chunk(self) -> csr_array:
-        """A matrix with a row for each chunk, a column for each entity, and 1 if the chunk mentions the entity."""
-        return self._build_matrix(self.entities, len(self.chunks.offsets) - 1)
-
-    @staticmethod
-    def _build_matrix(rows: Grouping, columns: int) -> csr_array:
-        from scipy.sparse import csr_array
-
-        ones = np.ones(len(rows.items), np.float32)
-        return csr_array((ones, rows.items, rows.offsets), shape=(len(rows.offsets) - 1, columns))
-
     @classmethod
     def build(cls, entities: Sequence[Entity], chunks: Mapping[str, int]) -> MentionTable:
         """Build the table of entities, given the positions of chunks."""
@@ -193,7 +164,7 @@ def restore_arrays(stored: Mapping[str, npt.NDArray[np.generic]]) -> tuple[EdgeT
         >>> chunks = {"d#1": 0, "d#2": 1}
         >>> edges = EdgeTable.build([wrote], {"Ada": 0, "Notes": 1}, chunks)
         >>> edges, mentions = restore_arrays(dump_arrays(edges, MentionTable.build([ada, notes], chunks)))
-        >>> edges.labels, mentions.chunks_of(1).tolist(), mentions.entities_of(0).tolist()
+        >>> edges.labels, mentions.chunks.get_items(1).tolist(), mentions.entities.get_items(0).tolist()
         (['wrote'], [0, 1], [0, 1])
     """
 

@@ -44,7 +44,7 @@ def select_triples(index: ReferenceIndex, found: Found, limit: int) -> tuple[Tri
         for position, _ in found.chunks:
             stated = [
                 (tables.entities[edges.source[one]], edges.label(one), tables.entities[edges.target[one]])
-                for one in tables.stated_edges.of(position).tolist()
+                for one in tables.stated_edges.get_items(position).tolist()
             ]
             here = [one for one in stated if one in walked]
             chosen.update(dict.fromkeys(sorted(here, key=lambda one: -walked[one].activation)))
@@ -76,9 +76,8 @@ def build_traversal(index: ReferenceIndex, found: Found, where: Where | None = N
         found: What the search found.
         where: The filter of the search. Sources of nodes are read from the chunks that it selects.
     """
-    mentioned = {
-        index.entities[entity] for position, _ in found.chunks for entity in index.mentions.entities_of(position)
-    }
+    by_chunk = index.mentions.entities
+    mentioned = {index.entities[entity] for chunk, _ in found.chunks for entity in by_chunk.get_items(chunk)}
     traversal = Traversal(
         start_nodes=found.start_nodes,
         traversed_edges=tuple(edge[:3] for edge in found.edges),

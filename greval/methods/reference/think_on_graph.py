@@ -22,7 +22,7 @@ from langchain_core.messages import HumanMessage, SystemMessage
 from greval.judging.answer_schema import build_object_schema
 from greval.judging.model.answer_format import AnswerFormat
 from greval.judging.prompt import format_need
-from greval.methods.reference.answering import CONTEXT_TOKENS, LOCAL_CONTEXT_TOKENS, answer_question, select_context
+from greval.methods.reference.answering import answer_question, select_context
 from greval.methods.reference.model_call import MATERIAL_RULE, ask_for_object, format_numbered_lines
 from greval.methods.reference.response_parts import build_triple, read_found_chunks
 from greval.methods.reference.searches import NOTHING_LINKED, Found, WalkedEdge, search_chunks
@@ -200,7 +200,7 @@ class _Walker:
             hops = [
                 _Hop(path, edge, forward)
                 for grouping, ends, forward in ways
-                for edge in grouping.of(path.end).tolist()
+                for edge in grouping.get_items(path.end).tolist()
                 if int(ends[edge]) not in path.nodes and self._is_allowed(edge)
             ]
             hops.sort(key=lambda hop: -int(edges.weight[hop.edge]))
@@ -210,7 +210,7 @@ class _Walker:
 
     def _is_allowed(self, edge: int) -> bool:
         """Return whether a chunk that the filter selects states an edge."""
-        return self._allowed is None or bool(self._allowed[self._index.edges.evidence.of(edge)].any())
+        return self._allowed is None or bool(self._allowed[self._index.edges.evidence.get_items(edge)].any())
 
     def _count_cut(self, hops: Iterable[_Hop]) -> None:
         for hop in hops:
@@ -263,9 +263,9 @@ class _Walker:
             text["maxLength"] = MAX_ANSWER_CHARS
         # A small model that first names what is missing says far less often that the paths suffice when they do not.
         schema = build_object_schema({"missing": text, "sufficient": {"type": "boolean"}, "answer": text})
-        tokens = self._settings.context_tokens or (LOCAL_CONTEXT_TOKENS if self._client.judge.local else CONTEXT_TOKENS)
         given = Response(chunks=read_found_chunks(self._index, self.describe()), triples=(), aggregates=())
-        chunks = (await select_context(given, self._client, int(tokens * STOP_CONTEXT_SHARE))).chunks
+        tokens = self._settings.context_tokens
+        chunks = (await select_context(given, self._client, tokens, share=STOP_CONTEXT_SHARE)).chunks
         case = Case(question=self._question, chunks=chunks)
         facts = format_numbered_lines(
             [_format_edge(edge.source, edge.label, edge.target) for edge in self.edges.values()]
@@ -322,7 +322,7 @@ class _Walker:
         """Rank the chunks that state the kept edges by their similarity to the question."""
         stating = np.zeros(len(self._index.chunk_ids), dtype=np.bool_)
         for edge in self.edges:
-            stating[self._index.edges.evidence.of(edge)] = True
+            stating[self._index.edges.evidence.get_items(edge)] = True
         if self._allowed is not None:
             stating &= self._allowed
         if not stating.any():

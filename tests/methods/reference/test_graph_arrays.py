@@ -43,20 +43,21 @@ def test_tables_hold_what_they_were_built_from(entities, relations):
             relation.target,
         )
         assert edges.weight[edge] == len(relation.chunks)
-        assert edges.evidence.of(edge).tolist() == [CHUNKS[chunk] for chunk in relation.chunks]
+        assert edges.evidence.get_items(edge).tolist() == [CHUNKS[chunk] for chunk in relation.chunks]
         leaving[places[relation.source]].add(edge)
         entering[places[relation.target]].add(edge)
     assert edges.labels == [relation.label for relation in relations]
     for node, entity in enumerate(entities):
         for grouping, expected in ((edges.leaving, leaving), (edges.entering, entering)):
-            found = grouping.of(node).tolist()
+            found = grouping.get_items(node).tolist()
             assert {*found} == expected[node]
             assert found == sorted(found, key=lambda edge: (-edges.weight[edge], edge))
-        assert mentions.chunks_of(node).tolist() == [CHUNKS[chunk] for chunk in entity.chunks]
+        assert mentions.chunks.get_items(node).tolist() == [CHUNKS[chunk] for chunk in entity.chunks]
     for name, chunk in CHUNKS.items():
-        assert mentions.entities_of(chunk).tolist() == [n for n, one in enumerate(entities) if name in one.chunks]
-    assert mentions.by_entity.shape == (len(entities), len(CHUNKS))
-    assert np.array_equal(mentions.by_entity.toarray().T, mentions.by_chunk.toarray())
+        mentioned = [node for node, one in enumerate(entities) if name in one.chunks]
+        assert mentions.entities.get_items(chunk).tolist() == mentioned
+            n for n, one in enumerate(entities) if name in one.chunks
+        ]
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 99)), max_size=20))
@@ -64,6 +65,6 @@ def test_a_grouping_keeps_the_items_of_each_group_in_order(pairs):
     """Every item is in its group, in the order given; a group without items is empty."""
     groups, items = (np.array([pair[n] for pair in pairs], np.int32) for n in (0, 1))
     grouping = Grouping.build(groups, items, 5)
-    assert [grouping.of(group).tolist() for group in range(5)] == [
+    assert [grouping.get_items(group).tolist() for group in range(5)] == [
         [item for of, item in pairs if of == group] for group in range(5)
     ]

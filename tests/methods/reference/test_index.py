@@ -44,12 +44,12 @@ def test_arrays_hold_the_same_as_the_graph_store(index):
             relation.label,
             relation.target,
         )
-        assert tuple(ids[chunk] for chunk in edges.evidence.of(edge)) == relation.chunks
+        assert tuple(ids[chunk] for chunk in edges.evidence.get_items(edge)) == relation.chunks
         assert edges.weight[edge] == len(relation.chunks)
     for node, entity in enumerate(entities):
-        assert tuple(ids[chunk] for chunk in index.mentions.chunks_of(node)) == entity.chunks
+        assert tuple(ids[chunk] for chunk in index.mentions.chunks.get_items(node)) == entity.chunks
     asked = index.graph.query("MATCH (a:Entity)-[r:RELATION]->() RETURN a.name AS name, sum(r.weight) AS weight")
-    found = {names[node]: int(edges.weight[edges.leaving.of(node)].sum()) for node in {*edges.source.tolist()}}
+    found = {names[node]: int(edges.weight[edges.leaving.get_items(node)].sum()) for node in {*edges.source.tolist()}}
     assert {row["name"]: row["weight"] for row in asked} == found
 
 

@@ -94,7 +94,7 @@ class _Topic:
     """What the text of a chunk is about: its title, and the words that stand for it in the text.
 
     `is_named` is set if the text names the title. A text that does not, such as a page of a novel, is not related to
-    it. `is_title` is not set if there is no title: the name with which the text begins stands behind its pronouns.
+    it. `is_title` is not set if there is no title: the pronouns of the text mean the name with which it begins.
     """
 
     name: str = ""

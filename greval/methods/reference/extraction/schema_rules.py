@@ -138,7 +138,7 @@ def _is_negated(before: str) -> bool:
 def _state_clauses(
     clauses: Sequence[_Clause], typed: Mapping[str, str], tagged: Collection[str], schema: GraphSchema
 ) -> Iterator[tuple[str, str, str]]:
-    """State the relations of a sentence. A clause without an object speaks of those of the clause before it."""
+    """State the relations of a sentence. A clause without an object has those of the clause before it."""
     objects: list[tuple[int, str]] = []
     here = {name for clause in clauses for _, name in clause.entities}
     for clause in clauses:

@@ -110,7 +110,7 @@ class LadybugStore:
             DataError: If the query is invalid, or would write.
         """
         check_query(cypher, parameters)
-        with self._connect() as connection, _named_errors(cypher):
+        with self._connect() as connection, _translate_errors(cypher):
             result = connection.execute(cypher, dict(parameters))
             rows: list[dict[str, object]] = result.rows_as_dict().get_all()
             result.close()
@@ -148,7 +148,7 @@ class LadybugStore:
 
     @contextmanager
     def _connect(self) -> Iterator[Any]:
-        """Lend a connection to the calling thread: a prepared query of one connection is not for two threads."""
+        """Yield a connection for the calling thread: a prepared query of one connection is not for two threads."""
         with self._lock:
             if self._database is None:
                 self._open()
@@ -240,7 +240,7 @@ def _as_lists(column: Any) -> TextLists:  # noqa: ANN401 - pyarrow has no types
 
 
 @contextmanager
-def _named_errors(cypher: str) -> Iterator[None]:
+def _translate_errors(cypher: str) -> Iterator[None]:
     """Turn an error of ladybug into one that names the query."""
     try:
         yield

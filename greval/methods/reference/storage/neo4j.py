@@ -66,12 +66,12 @@ class Neo4jStore:
             )
         self._read_only = read_only
         self._neo4j = _import_driver()
-        with self._named_errors():
+        with self._translate_errors():
             self._driver = self._neo4j.GraphDatabase.driver(
                 address, auth=_read_credentials(), connection_timeout=SECONDS, telemetry_disabled=True
             )
         try:
-            with self._named_errors(), self._driver.session(**_read_database()) as session:
+            with self._translate_errors(), self._driver.session(**_read_database()) as session:
                 session.run("RETURN 1").consume()
         except DataError:
             self._driver.close()
@@ -115,7 +115,7 @@ class Neo4jStore:
                 for batch in take_groups(rows, BATCH):
                     transaction.run(statement, {"rows": batch}).consume()
 
-        with self._named_errors(), self._driver.session(**_read_database()) as session:
+        with self._translate_errors(), self._driver.session(**_read_database()) as session:
             session.run(UNIQUE_NAMES).consume()
             session.execute_write(replace_graph)
 
@@ -159,7 +159,7 @@ class Neo4jStore:
                 for record in transaction.run(cypher, dict(parameters))
             ]
 
-        with self._named_errors(cypher), self._driver.session(**_read_database()) as session:
+        with self._translate_errors(cypher), self._driver.session(**_read_database()) as session:
             rows: list[dict[str, Any]] = session.execute_read(read_rows)
         return rows
 
@@ -177,7 +177,7 @@ class Neo4jStore:
         return value
 
     @contextmanager
-    def _named_errors(self, cypher: str = "") -> Iterator[None]:
+    def _translate_errors(self, cypher: str = "") -> Iterator[None]:
         """Turn an error of the driver into one that names the server and the query, and never the password."""
         errors = self._neo4j.exceptions
         try:
