@@ -56,8 +56,6 @@ def test_tables_hold_what_they_were_built_from(entities, relations):
     for name, chunk in CHUNKS.items():
         mentioned = [node for node, one in enumerate(entities) if name in one.chunks]
         assert mentions.entities.get_items(chunk).tolist() == mentioned
-            n for n, one in enumerate(entities) if name in one.chunks
-        ]
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 99)), max_size=20))
