@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from greval._util.wording import did_you_mean, format_count
+from greval._util.wording import did_you_mean, format_count, shorten_text
 from greval.cli.collect import parse_tag_filters
 from greval.cli.console import escape_control_characters
 from greval.methods.reference.settings import DEFAULT_SEARCH, Search, SearchSettings
@@ -189,7 +189,7 @@ def _format_answer(asked: Asked) -> Iterator[str]:
 
 def _format_chunks(asked: Asked) -> Iterator[str]:
     for rank, chunk in enumerate(asked.response.chunks or (), 1):
-        yield f"{rank:>3}  {chunk.score or 0:.3f}  {chunk.id}: {_shorten(chunk.text)}"
+        yield f"{rank:>3}  {chunk.score or 0:.3f}  {chunk.id}: {shorten_text(chunk.text, MAX_CHARS)}"
 
 
 def _format_triples(asked: Asked) -> Iterator[str]:
@@ -220,8 +220,3 @@ _PARTS = {
     Part.TRIPLES: _format_triples,
     Part.WALK: _format_walk,
 }
-
-
-def _shorten(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= MAX_CHARS else f"{line[: MAX_CHARS - 3]}..."

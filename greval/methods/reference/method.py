@@ -19,7 +19,7 @@ from greval.judging.model.judge import Judge
 from greval.judging.model.prices import Prices
 from greval.methods import Method
 from greval.methods.loading import read_adapter_spec
-from greval.methods.reference.settings import DEFAULT_SEARCH, Search, SearchSettings
+from greval.methods.reference.settings import DEFAULT_SEARCH, TEXT_SEARCHES, Search, SearchSettings
 from greval.records.case import Effort, Response, Sample
 from greval.records.result import Usage
 
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
 AnswerModel = Judge | BaseChatModel | JudgeClient
 SEARCHES: tuple[Search, ...] = get_args(Search)
-TEXT_SEARCHES = ("basic", "bm25")
-"""The searches that do not use the graph, so that they have neither triples nor a traversal nor aggregates."""
 SWITCH = ("true", "false")
 
 

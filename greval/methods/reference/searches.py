@@ -14,6 +14,7 @@ from greval.methods.reference.fusion import fuse_minmax, fuse_ranks, fuse_weight
 from greval.methods.reference.linking import LinkedEntity, link_by_embedding, link_entities
 from greval.methods.reference.pagerank import rank_nodes
 from greval.methods.reference.search_tables import SearchTables, find_allowed, gather_items, get_tables
+from greval.methods.reference.settings import TEXT_SEARCHES
 from greval.methods.reference.traversal import Mask, Neighbours, Positions, Scores, Walk, spread_activation
 
 if TYPE_CHECKING:
@@ -139,10 +140,10 @@ class QuestionSearch:
             MethodError: If the search is `tog`, which asks a model.
         """
         query = _Query(self._index, self._question, settings, self._allowed, self._known)
-        if search in _TEXT_SEARCHES:
-            return _TEXT_SEARCHES[search](query)
+        if search in TEXT_SEARCHES:
+            return _search_words(query) if search == "bm25" else _search_basic(query)
         if search not in _GRAPH_SEARCHES:
-            known = ", ".join([*_TEXT_SEARCHES, *_GRAPH_SEARCHES])
+            known = ", ".join([*TEXT_SEARCHES, *_GRAPH_SEARCHES])
             raise MethodError(f"search: expected one of {known} here, got {search!r}, which asks a model")
         if linked := query.link():
             return _GRAPH_SEARCHES[search](query, linked)
@@ -269,7 +270,6 @@ def _search_hybrid(query: _Query, linked: tuple[LinkedEntity, ...]) -> Found:
     return log.rank_chunks((one, fused[one]) for one in order[: settings.k])
 
 
-_TEXT_SEARCHES: Mapping[str, Callable[[_Query], Found]] = {"basic": _search_basic, "bm25": _search_words}
 _GRAPH_SEARCHES: Mapping[str, Callable[[_Query, tuple[LinkedEntity, ...]], Found]] = {
     "graph": _search_graph,
     "local": _search_local,

@@ -10,6 +10,8 @@ from greval.records.record import Record
 
 Search = Literal["basic", "bm25", "local", "graph", "hybrid", "tog"]
 DEFAULT_SEARCH: Search = "hybrid"
+TEXT_SEARCHES: tuple[Search, ...] = ("basic", "bm25")
+"""The searches that do not use the graph, so that they have neither triples nor a traversal nor aggregates."""
 Fusion = Literal["weighted", "minmax", "rrf"]
 GraphScore = Literal["activation", "pagerank"]
 Share = Annotated[float, Field(ge=0, le=1)]
