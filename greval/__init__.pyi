@@ -41,6 +41,10 @@ from .methods.fair_context.counts import counts_by
 from .methods.inventories import read_inventory
 from .methods.langchain import LangChainMethod
 from .methods.loading import load_method
+from .methods.reference.building import BuildReport, build_index
+from .methods.reference.index import ReferenceIndex
+from .methods.reference.records import Document
+from .methods.reference.settings import IndexSettings, SearchSettings
 from .metrics.columns.qrels import Qrels
 from .metrics.columns.rankings import Rankings
 from .metrics.columns.run_measures import measure_rankings
@@ -103,6 +107,7 @@ __all__ = [
     "Annotation",
     "ArgillaError",
     "Audit",
+    "BuildReport",
     "Capabilities",
     "Case",
     "CategoricalMetric",
@@ -119,6 +124,7 @@ __all__ = [
     "DataWarning",
     "DefinitionError",
     "Diagnosis",
+    "Document",
     "Effort",
     "Estimate",
     "Evaluation",
@@ -128,6 +134,7 @@ __all__ = [
     "Forecast",
     "Gold",
     "GrevalError",
+    "IndexSettings",
     "Inventory",
     "Judge",
     "JudgeClient",
@@ -152,6 +159,7 @@ __all__ = [
     "Probe",
     "Qrels",
     "Rankings",
+    "ReferenceIndex",
     "Response",
     "Result",
     "RowFault",
@@ -159,6 +167,7 @@ __all__ = [
     "Sample",
     "Scored",
     "ScriptedJudge",
+    "SearchSettings",
     "ServerLimits",
     "ServerSettings",
     "Shard",
@@ -178,6 +187,7 @@ __all__ = [
     "align",
     "align_async",
     "audit",
+    "build_index",
     "check",
     "check_gate",
     "check_gold",

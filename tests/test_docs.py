@@ -96,6 +96,17 @@ def test_command_lines_run_in_order(page, surroundings, monkeypatch):
             PAGES[page].write_text(text.replace(f"$ {line}\n{shown}", f"$ {line}\n{new}", 1), encoding="utf-8")
         elif shown:
             assert hide_times(printed).split("\n") == hide_times(shown).split("\n"), line
+    check_pictures(page, surroundings)
+
+
+def check_pictures(page, folder):
+    """Compare each picture of a page that its commands draw with the one that they drew."""
+    text = PAGES[page].read_text(encoding="utf-8")
+    for name in re.findall(r"\]\(images/([\w.]+)\)", text):
+        drawn, shown = (folder / name).read_text(encoding="utf-8"), PAGES[page].parent / "images" / name
+        if WRITES_GOLDEN:
+            shown.write_text(drawn, encoding="utf-8")
+        assert drawn == shown.read_text(encoding="utf-8"), name
 
 
 def read_command_lines(block):
@@ -229,3 +240,13 @@ def test_links_between_pages_lead_somewhere():
     for page, path in PAGES.items():
         for link in re.findall(r"\]\(([^)#\s]+)", path.read_text(encoding="utf-8")):
             assert "://" in link or (path.parent / link).exists(), f"{page}: {link}"
+
+
+def test_every_search_setting_is_documented_with_its_default():
+    """docs/reference_pipeline.md has a row for every setting of a search, with the default."""
+    page = PAGES["docs/reference_pipeline.md"].read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+)` \| (\S*?) ?\|", page, re.MULTILINE)
+    defaults = greval.SearchSettings().model_dump(mode="json")
+    assert {name: value.lower() for name, value in rows if name in defaults} == {
+        name: "" if value is None else str(value).lower() for name, value in defaults.items()
+    }

@@ -16,7 +16,7 @@ PLAIN = frozenset(
     by counts from missing on open set sources to with
     check collect collected create fill format generate keep load merge parse pull push read stopped write
     answer checks data definition depth draft evaluation evaluate events extra fault folder forecast gate limits prices
-    predefined progress reason row scripted selection settings summarise summary unavailable finding capabilities
+    predefined progress reason report row scripted selection settings summarise summary unavailable finding capabilities
     """)
 )
 """Plain English words of public names."""

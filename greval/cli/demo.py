@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from greval._util.files import write_atomically
 from greval._util.wording import format_count
 from greval.analysis.summary import build_report
 from greval.cli import FAILED, STOPPED
@@ -47,8 +48,15 @@ def demo(
     out: Annotated[Path, typer.Option("--out", "-o", metavar="RUN", help="the run folder")] = Path("runs/demo"),
     judge: JudgeName = "local",
     limit: Annotated[int, typer.Option(min=1, help="judge only the first N cases")] = 6,
+    write: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="only write the example documents and questions to DIR, to try greval with"),
+    ] = None,
 ) -> None:
     """Judge the example cases shipped with greval, and compare two searches of their documents."""
+    if write:
+        _write_examples(write)
+        return
     fault: Exception | None = None
     try:
         _judge_shipped_cases(out, judge, limit)
@@ -61,6 +69,17 @@ def demo(
         raise fault
     if run and run.progress.failed:
         raise typer.Exit(FAILED)
+
+
+def _write_examples(folder: Path) -> None:
+    """Write the shipped documents and questions to a folder."""
+    documents, questions = folder / "documents.jsonl", folder / "questions.jsonl"
+    folder.mkdir(parents=True, exist_ok=True)
+    write_atomically(documents, DOCUMENTS.read_text(encoding="utf-8"))
+    samples = _read_questions()
+    rows = (sample.model_dump_json(exclude_none=True, exclude_defaults=True) for sample in samples)
+    write_atomically(questions, "".join(f"{row}\n" for row in rows))
+    typer.echo(f"{documents} and {questions}: {format_count(len(samples), 'question')}")
 
 
 def _judge_shipped_cases(out: Path, judge: str | None, limit: int) -> None:
