@@ -46,9 +46,8 @@ RECORDED = ("vectordb", "lightrag_local", "graphrag_nano_local", "fast_graphrag"
 def main() -> None:
     """Index the passages, collect what each search retrieves, and print the comparison."""
     args = parse_arguments()
-    print(
-        f"{os.cpu_count()} CPU cores ({platform.machine()}), Python {platform.python_version()}, {datetime.now(UTC):%d %B %Y}"
-    )
+    machine = f"{os.cpu_count()} CPU cores ({platform.machine()}), Python {platform.python_version()}"
+    print(f"{machine}, {datetime.now(UTC):%d %B %Y}")
     shutil.rmtree(args.out / "collected", ignore_errors=True)
     if args.data == "2wiki":
         compare_with_recorded(args)
