@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self
+from zipfile import BadZipFile
 
 import numpy as np
 import numpy.typing as npt
@@ -37,6 +38,8 @@ LAYOUT = 1
 COLUMNS = ("doc_id", "repo", "version")
 """The fields of chunks that a search can filter by, in addition to tags."""
 TAG_PREFIX = "tags."
+DAMAGE = (OSError, ValueError, KeyError, BadZipFile)
+"""The errors of reading a damaged file."""
 VECTOR_STEPS = 10_000
 """Vectors and scores are rounded to steps of 1/10,000 when two indexes are compared."""
 DIGESTED_CHUNKS = 1_000
@@ -135,11 +138,11 @@ class ReferenceIndex(CloseOnExit):
         try:
             self.manifest = Manifest.model_validate_json((self._build / "manifest.json").read_bytes())
             self._chunks: dict[str, Any] = json.loads((self._build / "chunks.json").read_bytes())
-            with np.load(self._build / "chunks.npz") as stored:
-                self._rows, self._codes = stored["rows"], stored["codes"]
-        except (OSError, ValueError) as error:
+            arrays = _load_arrays(self._build / "chunks.npz")
+            self._rows, self._codes = arrays["rows"], arrays["codes"]
+        except DAMAGE as error:
             self._ledger.close()
-            raise DataError(f"{self._build}: cannot be read; index the documents again: {error}") from error
+            raise _describe_damage(self._build, error) from error
         self.chunk_ids: Sequence[str] = self._chunks["ids"]
 
     @classmethod
@@ -186,7 +189,10 @@ class ReferenceIndex(CloseOnExit):
 
     @cached_property
     def _names(self) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads((self._build / "entities.json").read_bytes())
+        try:
+            found: dict[str, Any] = json.loads((self._build / "entities.json").read_bytes())
+        except DAMAGE as error:
+            raise _describe_damage(self._build, error) from error
         return found
 
     @property
@@ -255,8 +261,7 @@ class ReferenceIndex(CloseOnExit):
         """The embedder that the chunks were embedded with, which embeds questions."""
         from greval.methods.reference.embeddings import load_stored_embedder
 
-        with np.load(self._build / "embedder.npz") as state:
-            return load_stored_embedder(self.manifest.embedder).with_state({name: state[name] for name in state.files})
+        return load_stored_embedder(self.manifest.embedder).with_state(self._read_arrays("embedder.npz"))
 
     @cached_property
     def vectors(self) -> VectorIndex:
@@ -282,8 +287,13 @@ class ReferenceIndex(CloseOnExit):
 
     @cached_property
     def _tables(self) -> tuple[EdgeTable, MentionTable]:
-        with np.load(self._build / "graph.npz") as stored:
-            return restore_arrays({name: stored[name] for name in stored.files})
+        return restore_arrays(self._read_arrays("graph.npz"))
+
+    def _read_arrays(self, name: str) -> dict[str, np.ndarray]:
+        try:
+            return _load_arrays(self._build / name)
+        except DAMAGE as error:
+            raise _describe_damage(self._build, error) from error
 
     @property
     def edges(self) -> EdgeTable:
@@ -319,6 +329,16 @@ class ReferenceIndex(CloseOnExit):
 def _name_column(field: str) -> str:
     """Return the name of the column of a field that a search can filter by."""
     return field if field in COLUMNS or field.startswith(TAG_PREFIX) else f"{TAG_PREFIX}{field}"
+
+
+def _load_arrays(path: Path) -> dict[str, np.ndarray]:
+    """Load arrays; the file is opened here, as numpy leaves a damaged one open."""
+    with path.open("rb") as file, np.load(file) as stored:
+        return {name: stored[name] for name in stored.files}
+
+
+def _describe_damage(build: Path, error: Exception) -> DataError:
+    return DataError(f"{build}: cannot be read ({error}); delete this folder and index the documents again")
 
 
 def _describe_missing(folder: Path) -> DataError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 
@@ -135,7 +136,7 @@ def test_a_folder_without_an_index_says_what_to_do(tmp_path):
     make_index(tmp_path, make_documents(1))
     build = tmp_path / read_index_file(tmp_path).build
     (build / "manifest.json").unlink()
-    with pytest.raises(DataError, match="cannot be read; index the documents again"):
+    with pytest.raises(DataError, match=r"cannot be read .*; delete this folder and index the documents again"):
         ReferenceIndex.open(tmp_path)
     (tmp_path / "index.json").write_text("{")
     with pytest.raises(DataError, match=r"index.json: cannot be read as the settings of an index"):
@@ -220,3 +221,21 @@ def test_a_build_is_a_folder_of_the_index(tmp_path):
     path.write_text(json.dumps({**json.loads(path.read_text()), "build": "build-1/../../other"}))
     with pytest.raises(DataError, match="cannot be read as the settings of an index"):
         ReferenceIndex.open(tmp_path / "index")
+
+
+@pytest.mark.parametrize("name", ["chunks.npz", "chunks.json", "entities.json", "graph.npz", "embedder.npz"])
+def test_a_damaged_build_is_named_and_made_again(tmp_path, name):
+    """The message says what to delete; indexing again mends it."""
+    make_index(tmp_path, make_documents(2))
+    build = tmp_path / json.loads((tmp_path / "index.json").read_text())["build"]
+    (build / name).write_bytes((build / name).read_bytes()[:20])
+
+    def read_parts():
+        with ReferenceIndex.open(tmp_path) as index:
+            return index.entities, index.edges, index.embedder
+
+    with pytest.raises(DataError, match=rf"{build.name}: cannot be read .*; delete this folder and index"):
+        read_parts()
+    shutil.rmtree(build)
+    make_index(tmp_path, make_documents(2))
+    assert read_parts()
