@@ -29,7 +29,9 @@ MAX_FILE_NAME = 80
 IndexFolder = Annotated[
     str | None,
     typer.Option(
-        "--index", metavar="DIR", help="the searched index: a folder of GraphRAG or LightRAG, or a file of rows"
+        "--index",
+        metavar="DIR",
+        help="the searched index: a folder of greval index, GraphRAG or LightRAG, or a file of rows",
     ),
 ]
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from pydantic import ValidationError
 
 from greval.cli import FAILED, STOPPED
 from greval.cli.console import escape_control_characters
@@ -18,6 +19,7 @@ from greval.runs.progress import Progress
 
 if TYPE_CHECKING:
     from greval.methods.reference.building import BuildProgress, BuildReport
+    from greval.methods.reference.settings import ResolutionSettings
 
 STEPS: Mapping[str, str] = {
     "documents": "documents read",
@@ -58,6 +60,15 @@ def index(  # noqa: PLR0913 - the options of a command
     graph: Annotated[
         str, typer.Option(metavar="ADDRESS", help="embedded, or a Neo4j server such as bolt://localhost:7687")
     ] = "embedded",
+    resolve: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUE", help="how names become entities: similarity=1, qualifiers=false ...; repeatable"
+        ),
+    ] = None,
+    alias: Annotated[
+        list[str] | None, typer.Option(metavar="OTHER=NAME", help="another name of an entity; repeatable")
+    ] = None,
     repo: Annotated[str | None, typer.Option(metavar="NAME", help="the repository of documents that name none")] = None,
     version: Annotated[str | None, typer.Option(metavar="V", help="the version of documents that name none")] = None,
     tag: Annotated[
@@ -80,8 +91,9 @@ def index(  # noqa: PLR0913 - the options of a command
         schema_file=None if schema is None else str(schema),
         embedding=embedding,
         graph=graph,
+        resolution=_parse_resolution(resolve or (), alias or ()),
     )
-    documents = read_documents(sources, DocumentDefaults(repo, version, parse_tags(tag or ())))
+    documents = read_documents(sources, DocumentDefaults(repo, version, parse_pairs("--tag", tag or ())))
     try:
         with ProgressBar(quiet=quiet) as bar:
             warn = _SlowEmbeddingWarning(bar, settings.embedding)
@@ -94,25 +106,42 @@ def index(  # noqa: PLR0913 - the options of a command
     _report_and_exit(report, quiet=quiet)
 
 
-def parse_tags(given: Iterable[str]) -> dict[str, str]:
-    """Parse tags that are written as NAME=VALUE.
+def parse_pairs(option: str, given: Iterable[str]) -> dict[str, str]:
+    """Parse the values of an option that are written as NAME=VALUE.
 
     Raises:
         typer.BadParameter: If one is written otherwise, or a name is given twice.
 
     Example:
-        >>> parse_tags(["source=wiki", "year=1843"])
+        >>> parse_pairs("--tag", ["source=wiki", "year=1843"])
         {'source': 'wiki', 'year': '1843'}
     """
-    tags: dict[str, str] = {}
+    pairs: dict[str, str] = {}
     for one in given:
         name, sign, value = (part.strip() for part in one.partition("="))
         if not sign or not name:
-            raise typer.BadParameter(f"--tag {one}: write it as NAME=VALUE")
-        if name in tags:
-            raise typer.BadParameter(f"--tag {one}: {name} is given twice; a document has one value of a tag")
-        tags[name] = value
-    return tags
+            raise typer.BadParameter(f"{option} {one}: write it as NAME=VALUE")
+        if name in pairs:
+            raise typer.BadParameter(f"{option} {one}: {name} is given twice; it has one value")
+        pairs[name] = value
+    return pairs
+
+
+def _parse_resolution(settings: Iterable[str], aliases: Iterable[str]) -> ResolutionSettings:
+    """Parse how names are resolved to entities.
+
+    Raises:
+        typer.BadParameter: If a setting is unknown or a value is not allowed.
+    """
+    from greval.methods.reference.settings import ResolutionSettings
+
+    given = parse_pairs("--resolve", settings)
+    try:
+        return ResolutionSettings.model_validate({**given, "aliases": parse_pairs("--alias", aliases)})
+    except ValidationError as error:
+        fault = error.errors()[0]
+        known = ", ".join(name for name in ResolutionSettings.model_fields if name != "aliases")
+        raise typer.BadParameter(f"--resolve {fault['loc'][0]}: {fault['msg']}; the settings are {known}") from None
 
 
 def _format_passed_over(counts: Mapping[str, int]) -> str:

@@ -6,7 +6,7 @@ import pytest
 from fault_server import KEY, error
 from reference_indexes import make_documents
 
-from greval.cli.index import _SlowEmbeddingWarning, parse_tags
+from greval.cli.index import _SlowEmbeddingWarning, parse_pairs
 from greval.cli.progress_bar import ProgressBar
 from greval.methods.reference.building import BuildProgress
 from greval.methods.reference.index import ReferenceIndex
@@ -69,12 +69,27 @@ def test_chunk_options_reach_the_index(documents, tmp_path, greval_says):
         assert [chunk.text for chunk in chunks] == ["The Ferry leaves Pier Two at nine.", "Ada Byron steers it."]
 
 
+def test_how_names_are_resolved_is_set_and_reported(documents, tmp_path, greval_says):
+    """Given names and settings of the resolution are those of the index, and the report counts the merged names."""
+    words = ("--embedding", "tfidf", "--alias", "Ada Byron=Countess of Lovelace", "--resolve", "similarity=1")
+    code, out, _ = greval_says("index", documents, "-o", tmp_path / "index", *words)
+    assert code == 0
+    assert "merged: 1 by given aliases" in out
+    with ReferenceIndex.open(tmp_path / "index") as index:
+        assert index.settings.resolution.similarity == 1
+        assert "Countess of Lovelace" in index.entities
+        assert "Ada Byron" not in index.entities
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
         (("missing.md", "-o", "index"), "no such file or folder"),
         ((".", "-o", "index", "--tag", "kind"), "write it as NAME=VALUE"),
         ((".", "-o", "index", "--chunk-chars", "0"), "chunk-chars"),
+        ((".", "-o", "index", "--resolve", "similarity=2"), "less than or equal to 1"),
+        ((".", "-o", "index", "--resolve", "similar=1"), "the settings are normalisation, similarity"),
+        ((".", "-o", "index", "--alias", "Ferry"), "write it as NAME=VALUE"),
         ((".", "-o", "index"), "the sources hold no documents"),
     ],
 )
@@ -89,7 +104,7 @@ def test_wrong_use_ends_with_2_and_says_what_to_do(tmp_path, monkeypatch, greval
 def test_a_tag_given_twice_is_refused():
     """A document has one value of a tag."""
     with pytest.raises(Exception, match="kind is given twice"):
-        parse_tags(["kind=a", "kind=b"])
+        parse_pairs("--tag", ["kind=a", "kind=b"])
 
 
 def test_a_model_that_refuses_leaves_an_index_without_entities(
