@@ -26,7 +26,7 @@ from greval.runs.from_config.config import (
 )
 
 if TYPE_CHECKING:
-    from greval.methods.reference.building import BuildReport
+    from greval.methods.reference.building import BuildProgress, BuildReport
 
 IndexKind = Literal["reference", "documents", "graphrag", "unknown"]
 DOCUMENTS_FOLDER = "input"
@@ -36,6 +36,7 @@ BUILT_FOLDER = "greval_index"
 RULES = "rules"
 GRAPHRAG_SETTINGS = ("settings.yaml", "settings.yml", "settings.json")
 DIGEST_LENGTH = 12
+REPORT_SECONDS = 10.0
 
 
 @dataclass(frozen=True)
@@ -165,13 +166,30 @@ def build_indexes(indexes: Iterable[tuple[str, GroupIndex]], report: Callable[[s
             _build_index(group, index, known, report)
 
 
+class _ProgressReporter:
+    """Reports how far an index is, in a sentence every few seconds, so that a long embedding is not silent."""
+
+    def __init__(self, group: str, report: Callable[[str], None]) -> None:
+        self._group = group
+        self._report = report
+        self._due = REPORT_SECONDS
+
+    def __call__(self, progress: BuildProgress) -> None:
+        """Report a snapshot if it is due."""
+        if progress.seconds >= self._due:
+            self._due = progress.seconds + REPORT_SECONDS
+            total = f" of {progress.total:,}" if progress.total else ""
+            self._report(f"{self._group}: {progress.step} {progress.done:,}{total}, {progress.seconds:.0f} s")
+
+
 def _build_index(group: str, index: GroupIndex, known: IndexFile | None, report: Callable[[str], None]) -> None:
     """Make or update one index."""
     from greval.methods.reference.building import build_index
 
     if known is None:
         report(f"{group}: indexing {index.documents} by rules, without a model")
-    done = build_index(index.documents, index.folder, known.settings if known else IndexSettings())
+    settings = known.settings if known else IndexSettings()
+    done = build_index(index.documents, index.folder, settings, _ProgressReporter(group, report))
     if done.rebuilt:
         report(f"{group}: {describe_build(done)}: {index.folder}")
     if done.failed:
