@@ -34,10 +34,7 @@ def make_documents(count, start=0):
 def find_names(text):
     """Return what a model could extract from a text: its names, each related to the next."""
     names = [*dict.fromkeys(f"{one} {n}" for one in (*PLACES, "Ferry") for n in range(11) if f"{one} {n}" in text)]
-    return {
-        "entities": [{"name": name, "type": "thing"} for name in names],
-        "relations": [{"subject": one, "predicate": "leaves", "object": two} for one, two in pairwise(names)],
-    }
+    return {"entities": names, "relations": [[one, "leaves", two] for one, two in pairwise(names)]}
 
 
 def answer_with_names(messages):

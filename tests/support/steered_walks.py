@@ -43,11 +43,7 @@ def open_planned(folder, facts=FACTS, documents=None, **settings):
     def extract(messages):
         text = opened(messages[-1].text)
         found = [fact for fact in stated if opened(" ".join(fact)) in text]
-        names = dict.fromkeys(end for source, _, target in found for end in (source, target))
-        return {
-            "entities": [{"name": name, "type": ""} for name in names],
-            "relations": [{"subject": a, "predicate": label, "object": b} for a, label, b in found],
-        }
+        return {"entities": [], "relations": [[*fact] for fact in found]}
 
     chosen = IndexSettings(embedding="tfidf", **settings)
     build_index(documents or build_documents(facts), folder, chosen, model=ScriptedJudge(extract))

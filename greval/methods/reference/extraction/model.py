@@ -1,4 +1,9 @@
-"""Entities and relations of a chunk by a model, checked against a schema and against the text."""
+"""Entities and relations of a chunk by a model, checked against a schema and against the text.
+
+The time and the price of an extraction depend on the output tokens. So a relation is a list of three texts, such as
+`["Ada Lovelace", "wrote", "Notes"]`, its ends need not be listed again, and types are asked for only if a schema has
+them. Strict schemas of OpenAI-compatible servers have no lists of a fixed length, so that lengths are checked here.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +11,7 @@ import json
 import logging
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,25 +27,32 @@ from greval.methods.reference.records import Extraction, IndexedChunk, Mention, 
 from greval.methods.reference.schema import GraphSchema
 from greval.records.result import Usage
 
-EXTRACTION_VERSION = "1"
+EXTRACTION_VERSION = "2"
 """The version of the prompt and of the checks, part of the key of an extraction. Increase it whenever they change."""
 MAX_TRIES = 2
-LOCAL_ENTITIES, LOCAL_RELATIONS, LOCAL_NAME_CHARS = 10, 8, 60
+MAX_RELATIONS, MAX_PREDICATE_WORDS = 12, 5
+"""What a model is asked to keep to. More are not refused, because they are paid for."""
+LOCAL_ENTITIES, LOCAL_RELATIONS, LOCAL_NAME_CHARS, LOCAL_PREDICATE_CHARS = 4, 8, 60, 40
 """Limits for the embedded model, which follows the schema by a grammar and might never stop without them."""
+LOCAL_TYPED_ENTITIES = 10
+"""The limit of entities if a schema has types, because the ends of relations are then listed with their types."""
 LOG = logging.getLogger("greval")
 SYSTEM_PROMPT = """\
-You read a passage and write down what it names and states.
+You read a passage and write down what it states and names.
 
 {material}
 
-- entities: the people, organisations, places, products, works and events that the passage names. Copy each name \
-from the passage, letter by letter. {types}
-- relations: facts that the passage states about two of the entities. subject and object are names of entities. \
-{predicates}
-Use no pronouns as names. Add nothing that the passage does not say.
-Answer with JSON only, in this form: {form}"""
-FREE_TYPES = "type: one lower-case word, such as person or place."
-FREE_PREDICATES = "predicate: the words between them, such as wrote or is part of."
+- relations: at most {most} facts that the passage states about two names, the most important first. Each is a list \
+of three texts: subject, predicate, object. {predicates}
+- entities: {entities}
+Copy each name from the passage, letter by letter. Use no pronouns: write the name, such as the title with which the \
+passage begins. Add nothing that the passage does not say.
+Answer with JSON only, on one line, in this form: {form}"""
+NAMED = "people, organisations, places, products, works and events"
+FREE_ENTITIES = f"{NAMED} that the passage names and no relation holds. Often the list is empty: []."
+FREE_PREDICATES = f"The predicate has at most {MAX_PREDICATE_WORDS} words."
+EXAMPLE = ("Orla Vennick", "wrote", "Salt Atlas", "Tamsin Quoy")
+"""Invented names, which no text holds, so that they are dropped if a small model repeats them."""
 
 
 async def extract_with_model(
@@ -48,9 +60,9 @@ async def extract_with_model(
 ) -> tuple[Extraction, Usage]:
     """Return the entities and relations of a chunk as a model reads them, with the usage.
 
-    Names that the text does not hold are dropped and counted, so that nothing invented enters the graph. The ends of a
-    relation that are not among the entities are added to them. An answer of another form is asked for once more, with
-    the error.
+    Names that the text does not hold are dropped and counted, so that nothing invented enters the graph. The title and
+    the ends of relations are entities as well. With a schema they are so only if their type is known: as a term, by a
+    tag or from the answer. An answer of another form is asked for once more, with the error.
 
     Args:
         chunk: The chunk to read, with its title.
@@ -63,15 +75,15 @@ async def extract_with_model(
     Example:
         >>> import asyncio
         >>> from greval.testing import ScriptedJudge
-        >>> found = {"entities": [{"name": "Ada", "type": "person"}, {"name": "Bob", "type": "person"}],
-        ...          "relations": [{"subject": "Ada", "predicate": "wrote", "object": "the Notes"}]}
+        >>> found = {"relations": [["Ada", "wrote", "the Notes"]], "entities": ["Bob"]}
         >>> chunk = IndexedChunk(id="d#1", doc_id="d", text="Ada wrote the Notes.")
         >>> extraction, _ = asyncio.run(extract_with_model(chunk, JudgeClient(ScriptedJudge([found]))))
         >>> [mention.name for mention in extraction.mentions], extraction.dropped
         (['Ada', 'the Notes'], 1)
     """
     form = AnswerFormat("extraction", _build_schema(schema, brief=client.judge.local), client.tier)
-    first: list[BaseMessage] = [SystemMessage(_format_system_text(schema)), HumanMessage(_format_chunk(chunk, schema))]
+    system = _format_system_text(schema, LOCAL_RELATIONS if client.judge.local else MAX_RELATIONS)
+    first: list[BaseMessage] = [SystemMessage(system), HumanMessage(_format_chunk(chunk, schema))]
     messages, usage, fault = first, Usage(), ""
     for _ in range(MAX_TRIES):
         reply = await ask_for_object(client, form, messages)
@@ -100,21 +112,37 @@ def _list_tagged(chunk: IndexedChunk, schema: GraphSchema | None) -> dict[str, s
     return {value: kind for tag, kind in tags.items() if (value := join_lines(chunk.tags.get(tag, "")))}
 
 
-def _format_system_text(schema: GraphSchema | None) -> str:
-    entity = {"name": "...", "type": "..."}
-    relation = {"subject": "...", "predicate": "...", "object": "..."}
-    types, predicates = FREE_TYPES, FREE_PREDICATES
+def _format_system_text(schema: GraphSchema | None, most: int) -> str:
+    entities, predicates = FREE_ENTITIES, FREE_PREDICATES
     if schema is not None:
-        types = f"Only these types: {', '.join(schema.entities)}."
+        entities = (
+            f"{NAMED} that the passage names, also those in relations. Each is a list of two texts: name, type. "
+            f"Only these types: {', '.join(schema.entities)}."
+        )
         listed = (
             f"{label} (from {' or '.join(one.from_)} to {' or '.join(one.to)})"
             for label, one in schema.relations.items()
         )
-        predicates = f"predicate: one of {', '.join(listed)}." if schema.relations else "There are none; write []."
-    form = json.dumps({"entities": [entity], "relations": [relation]})
+        predicates = (
+            f"The predicate is one of: {', '.join(listed)}." if schema.relations else "Leave the list empty: []."
+        )
     return SYSTEM_PROMPT.format(
-        material=MATERIAL_RULE.replace("question", "chunk"), types=types, predicates=predicates, form=form
+        material=MATERIAL_RULE.replace("question", "chunk"),
+        most=most,
+        entities=entities,
+        predicates=predicates,
+        form=json.dumps(_build_form(schema), ensure_ascii=False, separators=(",", ":")),
     )
+
+
+def _build_form(schema: GraphSchema | None) -> dict[str, list[Any]]:
+    """Build an answer that shows the form. Small models repeat words such as "subject" instead of replacing them."""
+    subject, predicate, obj, other = EXAMPLE
+    if schema is None:
+        return {"relations": [[subject, predicate, obj]], "entities": [other]}
+    for label, one in schema.relations.items():
+        return {"entities": [[subject, one.from_[0]], [obj, one.to[0]]], "relations": [[subject, label, obj]]}
+    return {"entities": [[subject, next(iter(schema.entities))]], "relations": []}
 
 
 def _format_chunk(chunk: IndexedChunk, schema: GraphSchema | None) -> str:
@@ -122,24 +150,36 @@ def _format_chunk(chunk: IndexedChunk, schema: GraphSchema | None) -> str:
     tagged = [f"{name} ({kind})" for name, kind in _list_tagged(chunk, schema).items()]
     about = [f"The passage is from a document about:\n{format_numbered_lines(tagged)}"] if tagged else []
     text = wrap_in_fence("chunk", neutralise_fences(chunk.content))
-    return "\n".join((*about, text, "List the entities and relations of the passage."))
+    return "\n".join((*about, text, "List the relations and entities of the passage."))
 
 
 def _build_schema(schema: GraphSchema | None, *, brief: bool) -> dict[str, Any]:
-    """Build the JSON schema of an extraction; `brief` limits the lengths of texts and lists."""
-    text: dict[str, Any] = {"type": "string", "maxLength": LOCAL_NAME_CHARS} if brief else {"type": "string"}
+    """Build the JSON schema of an extraction; `brief` limits the lengths of texts and lists, and the words of a schema.
 
-    def choose_from(words: Sequence[str]) -> dict[str, Any]:
-        return {"type": "string", "enum": [*words]} if words else text
+    Only the embedded model gets limits, because not every server accepts them in its strict mode.
+    """
+    text: dict[str, Any] = {"type": "string"}
+    name, label = {**text, "maxLength": LOCAL_NAME_CHARS}, {**text, "maxLength": LOCAL_PREDICATE_CHARS}
 
     def build_list(item: Mapping[str, Any], most: int) -> dict[str, Any]:
-        return {"type": "array", "items": build_object_schema({**item}), **({"maxItems": most} if brief else {})}
+        return {"type": "array", "items": item, **({"maxItems": most} if brief else {})}
 
-    kinds, labels = ([*schema.entities], [*schema.relations]) if schema else ([], [])
-    entity = {"name": text, "type": choose_from(kinds)}
-    relation = {"subject": text, "predicate": choose_from(labels), "object": text}
-    parts = {"entities": build_list(entity, LOCAL_ENTITIES), "relations": build_list(relation, LOCAL_RELATIONS)}
-    return build_object_schema(parts)
+    def build_row(*parts: Mapping[str, Any]) -> dict[str, Any]:
+        return {"type": "array", "prefixItems": [*parts]} if brief else {"type": "array", "items": text}
+
+    if schema is None:
+        relations = build_list(build_row(name, label, name), LOCAL_RELATIONS)
+        return build_object_schema(
+            {"relations": relations, "entities": build_list(name if brief else text, LOCAL_ENTITIES)}
+        )
+    kinds = {**text, "enum": [*schema.entities]}
+    labels = {**text, "enum": [*schema.relations]} if schema.relations else label
+    return build_object_schema(
+        {
+            "entities": build_list(build_row(name, kinds), LOCAL_TYPED_ENTITIES),
+            "relations": build_list(build_row(name, labels, name), LOCAL_RELATIONS if schema.relations else 0),
+        }
+    )
 
 
 def _read_extraction(fields: Mapping[str, Any], chunk: IndexedChunk, schema: GraphSchema | None) -> Extraction:
@@ -148,29 +188,39 @@ def _read_extraction(fields: Mapping[str, Any], chunk: IndexedChunk, schema: Gra
     Raises:
         MalformedVerdictError: If the answer has another form.
     """
-    entities = [*_read_rows(fields, "entities", ("name", "type"))]
-    relations = [*_read_rows(fields, "relations", ("subject", "predicate", "object"))]
+    entities = _read_rows(fields, "entities", ("name", "type") if schema else ("name",))
+    relations = _read_rows(fields, "relations", ("subject", "predicate", "object"))
     checks = _Checks(chunk, schema)
-    for name, kind in entities:
-        checks.add_mention(name, kind)
-    for subject, predicate, obj in relations:
-        checks.add_statement(subject, predicate, obj)
+    for entity in entities:
+        checks.add_mention(*entity)
+    for relation in relations:
+        checks.add_statement(*relation)
     return Extraction(
         mentions=tuple(checks.mentions.values()), statements=tuple(checks.statements), dropped=checks.dropped
     )
 
 
-def _read_rows(fields: Mapping[str, Any], part: str, names: Sequence[str]) -> Iterator[list[str]]:
-    """Iterate over the objects of a list, each as its texts on one line."""
-    rows = fields.get(part)
-    if not isinstance(rows, list):
-        raise MalformedVerdictError("malformed", f"{part}: must be a list of objects")
-    for row in rows:
-        if not isinstance(row, Mapping) or not all(isinstance(row.get(name), str) for name in names):
-            raise MalformedVerdictError(
-                "malformed", f"{part}: each must be an object with the texts {', '.join(names)}"
-            )
-        yield [join_lines(row[name]) for name in names]
+def _read_rows(fields: Mapping[str, Any], part: str, names: Sequence[str]) -> list[list[str]]:
+    """Return the rows of a list, each with its texts on one line; a row of one part is a text.
+
+    A row with other parts is empty, so that it is dropped and counted. If all are so, the form was not understood.
+
+    Raises:
+        MalformedVerdictError: If there is no list, or none of its rows has the parts.
+    """
+    form = "a text" if len(names) == 1 else f"a list of {len(names)} texts ({', '.join(names)})"
+    given = fields.get(part)
+    if not isinstance(given, list):
+        raise MalformedVerdictError("malformed", f"{part}: must be a list")
+    rows = [[row] if len(names) == 1 else row for row in given]
+    sound = [_is_row(row, len(names)) for row in rows]
+    if rows and not any(sound):
+        raise MalformedVerdictError("malformed", f"{part}: each must be {form}")
+    return [[*map(join_lines, row)] if is_row else [""] * len(names) for row, is_row in zip(rows, sound, strict=True)]
+
+
+def _is_row(row: object, size: int) -> bool:
+    return isinstance(row, list) and len(row) == size and all(isinstance(text, str) for text in row)
 
 
 @dataclass
@@ -187,8 +237,11 @@ class _Checks:
         self.text = _fold(self.chunk.content)
         for name, kind in _list_tagged(self.chunk, self.schema).items():
             self.mentions[_fold(name)] = Mention(name=name, type=kind)
+        title = join_lines(self.chunk.title)
+        if self.is_in_text(title) and (self.schema is None or title.casefold() in self.schema.spellings):
+            self.add_mention(title)
 
-    def add_mention(self, name: str, kind: str) -> Mention | None:
+    def add_mention(self, name: str, kind: str = "") -> Mention | None:
         """Add an entity and return it; None if the text does not hold its name, or the schema not its type."""
         known = self.find_mention(name)
         if known is not None:
@@ -218,7 +271,7 @@ class _Checks:
         if not self.is_predicate(predicate):
             self.dropped += 1
             return
-        source, target = self.add_mention(subject, ""), self.add_mention(obj, "")
+        source, target = self.add_mention(subject), self.add_mention(obj)
         if source is None or target is None:
             return  # the end was counted
         if source == target or not self.is_allowed(source, predicate, target):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import unicodedata
 
 import pytest
@@ -14,7 +15,12 @@ from prompt_fences import TEXTS, around, fences, nested
 from greval.errors import MethodError
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.judge import Judge
-from greval.methods.reference.extraction.model import LOCAL_ENTITIES, LOCAL_RELATIONS, extract_with_model
+from greval.methods.reference.extraction.model import (
+    LOCAL_ENTITIES,
+    LOCAL_RELATIONS,
+    LOCAL_TYPED_ENTITIES,
+    extract_with_model,
+)
 from greval.methods.reference.extraction.model import _build_schema as build_schema
 from greval.methods.reference.records import IndexedChunk, Mention, Statement
 from greval.methods.reference.schema import GraphSchema
@@ -38,13 +44,9 @@ SEVERAL = settings(max_examples=60, deadline=None, suppress_health_check=[Health
 WORDS = st.sampled_from(
     ["Ada Lovelace", "ada lovelace", "Notes", "the Notes", "Bob", "Lon", "London", "", " ", "\u200b"]
 )
-ROWS = st.fixed_dictionaries(
-    {
-        "entities": st.lists(st.fixed_dictionaries({"name": WORDS | TEXTS, "type": WORDS}), max_size=4),
-        "relations": st.lists(
-            st.fixed_dictionaries({"subject": WORDS, "predicate": WORDS | TEXTS, "object": WORDS}), max_size=4
-        ),
-    }
+RELATIONS = st.tuples(WORDS, WORDS | TEXTS, WORDS).map(list)
+ANSWERS = st.fixed_dictionaries(
+    {"entities": st.lists(WORDS | TEXTS, max_size=4), "relations": st.lists(RELATIONS, max_size=4)}
 )
 
 
@@ -63,19 +65,19 @@ def extract(answers, chunk=None, schema=None):
 def answer(entities=(), relations=()):
     """Return an answer of a model with these entities and relations."""
     return {
-        "entities": [{"name": name, "type": kind} for name, kind in entities],
-        "relations": [{"subject": a, "predicate": label, "object": b} for a, label, b in relations],
+        "entities": [one if isinstance(one, str) else [*one] for one in entities],
+        "relations": [[*one] for one in relations],
     }
 
 
 def test_entities_and_relations_are_those_of_the_answer():
     """Each entity is there once, also if names differ in case, and the usage is that of the call."""
     given = answer(
-        [("Ada Lovelace", "person"), ("ADA LOVELACE", "person"), ("Notes", "work")],
+        ["Ada Lovelace", "ADA LOVELACE", "Notes"],
         [("Ada Lovelace", "wrote", "Notes"), ("ada lovelace", "wrote", "notes")],
     )
     found, usage, _ = extract([given])
-    assert found.mentions == (Mention(name="Ada Lovelace", type="person"), Mention(name="Notes", type="work"))
+    assert found.mentions == (Mention(name="Ada Lovelace"), Mention(name="Notes"))
     assert found.statements == (Statement(subject="Ada Lovelace", predicate="wrote", object="Notes"),)
     assert (found.dropped, usage.calls, usage.input_tokens) == (0, 1, USAGE["input_tokens"])
 
@@ -83,7 +85,7 @@ def test_entities_and_relations_are_those_of_the_answer():
 def test_what_the_text_does_not_name_is_dropped_and_counted():
     """Neither an entity nor a relation enters the graph if the text does not hold the name as whole words."""
     given = answer(
-        [("Ada Lovelace", "person"), ("Bob", "person"), ("Lon", "place"), ("!", "x")],
+        ["Ada Lovelace", "Bob", "Lon", "!"],
         [("Ada Lovelace", "met", "Bob"), ("Ada Lovelace", "", "Notes"), ("Notes", "is", "notes")],
     )
     found, _, _ = extract([given])
@@ -92,18 +94,48 @@ def test_what_the_text_does_not_name_is_dropped_and_counted():
 
 
 def test_ends_of_relations_become_entities():
-    """An end that the text names, but the list of entities does not, is added without a type."""
-    found, _, _ = extract([answer([("Notes", "work")], [("Charles Babbage", "read", "Notes")])])
-    assert found.mentions == (Mention(name="Notes", type="work"), Mention(name="Charles Babbage"))
+    """An end need not be in the list of entities, which holds the names that no relation has."""
+    found, _, _ = extract([answer(["London"], [("Charles Babbage", "read", "Notes")])])
+    assert [one.name for one in found.mentions] == ["London", "Charles Babbage", "Notes"]
     assert len(found.statements) == 1
 
 
-def test_names_of_the_title_count():
-    """A chunk is read with its title, so that an entity may be named there alone."""
-    chunk = build_chunk("It opens at nine.", title="Harbour")
-    found, _, model = extract([answer([("Harbour", "place")])], chunk)
-    assert [one.name for one in found.mentions] == ["Harbour"]
-    assert "Harbour. It opens at nine." in model.calls[0][-1].text
+def test_the_title_is_an_entity():
+    """A chunk is read with its title, which the model need not list; relations may name it in another case."""
+    chunk = build_chunk("It opens at  nine. Ann owns it.", title="Old  Harbour")
+    found, _, model = extract([answer([], [("Ann", "owns", "old harbour")])], chunk)
+    assert [one.name for one in found.mentions] == ["Old Harbour", "Ann"]
+    assert found.statements == (Statement(subject="Ann", predicate="owns", object="Old Harbour"),)
+    assert found.dropped == 0
+    assert "Old  Harbour. It opens" in model.calls[0][-1].text
+
+
+def test_a_title_without_a_type_is_no_entity_of_a_schema():
+    """With a schema, the title is an entity if it is a term, in any of its spellings; nothing is counted as dropped."""
+    for title, names in (("Batteries", ["battery"]), ("Harbour", []), ("", []), ("?!", [])):
+        found, _, _ = extract([answer()], build_chunk("It lasts.", title=title), SCHEMA)
+        assert ([one.name for one in found.mentions], found.dropped) == (names, 0)
+    found, _, _ = extract([answer()], build_chunk("It lasts.", title="?!"))
+    assert (found.mentions, found.dropped) == ((), 0)
+
+
+def test_a_row_with_other_parts_is_dropped_and_counted():
+    """One such row among others costs that row alone, and no other call."""
+    rows = [["Ada Lovelace", "wrote", " Notes "], ["Notes", "London"], "Ada Lovelace wrote Notes", ["Notes", "in", 1]]
+    found, usage, _ = extract([{"entities": ["London", ["Notes"]], "relations": rows}])
+    assert found.statements == (Statement(subject="Ada Lovelace", predicate="wrote", object="Notes"),)
+    assert [one.name for one in found.mentions] == ["London", "Ada Lovelace", "Notes"]
+    assert (found.dropped, usage.calls) == (4, 1)
+
+
+@pytest.mark.parametrize("schema", [None, SCHEMA, GraphSchema.model_validate({"entities": {"Person": {}}})])
+def test_the_form_that_a_model_is_shown_can_be_read(schema):
+    """The shown answer is an answer in this form, and nothing of it enters the graph if a model repeats it."""
+    _, _, model = extract([answer()], None, schema)
+    shown = json.loads(model.calls[0][0].text.rpartition("in this form: ")[2])
+    found, usage, _ = extract([shown], None, schema)
+    assert (found.mentions, found.statements, usage.calls) == ((), (), 1)
+    assert found.dropped
 
 
 def test_a_schema_allows_its_types_and_relations_alone():
@@ -141,15 +173,19 @@ def test_a_schema_allows_its_types_and_relations_alone():
     [
         ("no JSON", "no complete JSON object"),
         ({"entities": []}, "relations: must be a list"),
-        ({"entities": [{"name": "x"}], "relations": []}, "entities: each must be an object with the texts name, type"),
+        ({"entities": [{"name": "x"}], "relations": []}, "entities: each must be a text"),
+        (
+            {"entities": [], "relations": [["Ada Lovelace", "Notes"], {"subject": "x"}]},
+            r"relations: each must be a list of 3 texts \(subject, predicate, object\)",
+        ),
         ({"entities": {}, "relations": []}, "entities: must be a list"),
     ],
 )
 def test_a_malformed_answer_is_asked_for_once_more(bad, told):
     """The second call holds the error; both count. After a second malformed answer the error names chunk and fault."""
-    found, usage, model = extract([bad, answer([("Ada Lovelace", "person")])])
+    found, usage, model = extract([bad, answer(["Ada Lovelace"])])
     assert (len(found.mentions), usage.calls) == (1, 2)
-    assert told in model.calls[1][-1].text
+    assert re.search(told, model.calls[1][-1].text)
     with pytest.raises(MethodError, match=f"d#1: .* in 2 tries: .*{told}"):
         extract([bad])
 
@@ -165,26 +201,39 @@ def test_a_failed_call_is_an_error_at_once():
 @pytest.mark.parametrize("tier", ["schema", "tools", "text"])
 def test_every_tier_is_read(tier):
     """An answer by native schema, by tool call or in plain text gives the same extraction."""
-    found, _, _ = extract(ScriptedJudge([answer([("London", "place")])], tier=tier))
+    found, _, _ = extract(ScriptedJudge([answer(["London"])], tier=tier))
     assert [one.name for one in found.mentions] == ["London"]
 
 
 def test_lists_and_texts_are_limited_for_the_embedded_model():
     """A small model that follows the schema by a grammar stops; a schema of the user limits the words."""
     assert JudgeClient(Judge("local")).judge.local
-    parts = build_schema(SCHEMA, brief=True)["properties"]
+    name, label = {"type": "string", "maxLength": 60}, {"type": "string", "maxLength": 40}
+    parts = build_schema(None, brief=True)["properties"]
     assert (parts["entities"]["maxItems"], parts["relations"]["maxItems"]) == (LOCAL_ENTITIES, LOCAL_RELATIONS)
-    assert parts["entities"]["items"]["properties"]["name"]["maxLength"] == 60
-    assert parts["entities"]["items"]["properties"]["type"]["enum"] == ["Brand", "Feature", "Person"]
-    assert parts["relations"]["items"]["properties"]["predicate"]["enum"] == ["PRAISES", "MAKES"]
-    assert "maxItems" not in json.dumps(build_schema(None, brief=False))
+    assert parts["entities"]["items"] == name
+    assert parts["relations"]["items"]["prefixItems"] == [name, label, name]
+    parts = build_schema(SCHEMA, brief=True)["properties"]
+    assert (parts["entities"]["maxItems"], parts["relations"]["maxItems"]) == (LOCAL_TYPED_ENTITIES, LOCAL_RELATIONS)
+    assert parts["entities"]["items"]["prefixItems"][1]["enum"] == ["Brand", "Feature", "Person"]
+    assert parts["relations"]["items"]["prefixItems"][1]["enum"] == ["PRAISES", "MAKES"]
+    without_relations = GraphSchema.model_validate({"entities": {"Person": {}}})
+    assert build_schema(without_relations, brief=True)["properties"]["relations"]["maxItems"] == 0
 
 
-@given(ROWS)
+@pytest.mark.parametrize("schema", [None, SCHEMA])
+def test_a_strict_schema_has_only_what_every_server_accepts(schema):
+    """Servers refuse limits and lists of a fixed length in their strict mode, so these are not sent."""
+    written = json.dumps(build_schema(schema, brief=False))
+    assert not [word for word in ("Items", "Length", "pattern") if word in written]
+
+
+@given(ANSWERS)
 @SEVERAL
 def test_nothing_invented_enters_the_graph(given):
     """Every name is in the text, and every relation is between entities."""
     found, _, _ = extract([given])
+    assert found.dropped <= len(given["entities"]) + 2 * len(given["relations"])
     text = unicodedata.normalize("NFKC", TEXT).casefold()
     names = {one.name for one in found.mentions}
     assert all(" ".join(unicodedata.normalize("NFKC", name).casefold().split()) in text for name in names)
@@ -203,5 +252,5 @@ def test_no_text_changes_what_the_model_is_told(text, title, tag):
     about = around("items") if tag.split() else []
     assert fences(human.text) == about + around("chunk")
     assert nested(fences(human.text))
-    assert human.text.endswith("\nList the entities and relations of the passage.")
+    assert human.text.endswith("\nList the relations and entities of the passage.")
     assert "never an instruction" in system.text
