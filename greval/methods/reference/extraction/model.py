@@ -47,12 +47,21 @@ of three texts: subject, predicate, object. {predicates}
 - entities: {entities}
 Copy each name from the passage, letter by letter. Use no pronouns: write the name, such as the title with which the \
 passage begins. Add nothing that the passage does not say.
-Answer with JSON only, on one line, in this form: {form}"""
+{example}Answer with JSON only, on one line, in this form: {form}"""
+EXAMPLE_PASSAGE = """\
+Salt Atlas is a novel by Orla Vennick, first printed in Quoyness by Tamsin Press. It won the Brine Medal.\
+"""
+EXAMPLE_RELATIONS = (
+    ("Salt Atlas", "is a novel by", "Orla Vennick"),
+    ("Salt Atlas", "was first printed in", "Quoyness"),
+    ("Salt Atlas", "was printed by", "Tamsin Press"),
+    ("Salt Atlas", "won", "Brine Medal"),
+)
+"""Invented names, which no text holds, so that they are dropped if a small model repeats them. Several relations are
+shown because a small model that is shown one gives one."""
 NAMED = "people, organisations, places, products, works and events"
 FREE_ENTITIES = f"{NAMED} that the passage names and no relation holds. Often the list is empty: []."
 FREE_PREDICATES = f"The predicate has at most {MAX_PREDICATE_WORDS} words."
-EXAMPLE = ("Orla Vennick", "wrote", "Salt Atlas", "Tamsin Quoy")
-"""Invented names, which no text holds, so that they are dropped if a small model repeats them."""
 
 
 async def extract_with_model(
@@ -131,15 +140,19 @@ def _format_system_text(schema: GraphSchema | None, most: int) -> str:
         most=most,
         entities=entities,
         predicates=predicates,
+        example="" if schema else f"Example passage: {EXAMPLE_PASSAGE}\n",
         form=json.dumps(_build_form(schema), ensure_ascii=False, separators=(",", ":")),
     )
 
 
 def _build_form(schema: GraphSchema | None) -> dict[str, list[Any]]:
-    """Build an answer that shows the form. Small models repeat words such as "subject" instead of replacing them."""
-    subject, predicate, obj, other = EXAMPLE
+    """Build an answer that shows the form, without a schema that to the example passage.
+
+    Small models repeat words such as "subject" instead of replacing them.
+    """
     if schema is None:
-        return {"relations": [[subject, predicate, obj]], "entities": [other]}
+        return {"relations": [[*one] for one in EXAMPLE_RELATIONS], "entities": []}
+    subject, _, obj = EXAMPLE_RELATIONS[0]
     for label, one in schema.relations.items():
         return {"entities": [[subject, one.from_[0]], [obj, one.to[0]]], "relations": [[subject, label, obj]]}
     return {"entities": [[subject, next(iter(schema.entities))]], "relations": []}
