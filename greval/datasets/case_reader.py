@@ -15,11 +15,11 @@ from greval._util.wording import find_typo
 from greval.datasets.field_names import MappedRow, format_printable, map_fields
 from greval.datasets.file_identity import UNKNOWN_SOURCE, CaseSource, identify_file
 from greval.datasets.json_files import BOM, LIST_UNIT, RawRow, read_json, read_json_lines, read_stdin
-from greval.datasets.row_conversion import METHODS, build_case, get_id, split_methods, suggest_name
+from greval.datasets.row_conversion import METHODS, build_case, get_id, split_methods
 from greval.datasets.row_faults import RowFault
 from greval.datasets.tables import read_csv, read_parquet
 from greval.errors import DataError
-from greval.records.case import Case
+from greval.records.case import TAG, Case
 
 READERS: Mapping[str, Callable[[Path], Iterator[RawRow]]] = {
     ".jsonl": read_json_lines,
@@ -83,6 +83,7 @@ class CaseReader:
         self._needed = needed
         self._mapping: dict[str, str] = {}
         self._ignored: dict[str, str] = {}
+        self._notes: dict[str, None] = {}
         self._made = 0
         self._paired = 0
 
@@ -159,7 +160,7 @@ class CaseReader:
 
     @property
     def mapping(self) -> Mapping[str, str]:
-        """The names of other tools that were read so far, each with the field it was mapped to."""
+        """The columns under other names that were read so far, each with the field or the tag it was mapped to."""
         return MappingProxyType(self._mapping)
 
     @property
@@ -168,7 +169,7 @@ class CaseReader:
         return tuple(self._ignored)
 
     def notice(self) -> str | None:
-        """Return a sentence on the names that were mapped and the columns that were ignored so far.
+        """Return a sentence on the names that were mapped, and the columns that became tags or were ignored, so far.
 
         Returns:
             The sentence, or None if every column has greval's own name.
@@ -178,19 +179,20 @@ class CaseReader:
             >>> read_cases(Path(greval.__file__).parent / "demo" / "cases.jsonl").notice() is None
             True
         """
-        mapped = [f"{name} as {own}" for name, own in self._mapping.items()]
-        parts = [f"read {', '.join(mapped)}"] if mapped else []
+        kept = {name: own for name, own in self._mapping.items() if own == f"{TAG}{name}"}
+        mapped = [f"{name} as {own}" for name, own in self._mapping.items() if name not in kept]
+        parts = [*self._notes]
+        parts += [f"read {', '.join(map(format_printable, mapped))}"] if mapped else []
+        parts += [f"tags are {', '.join(map(format_printable, kept))}"] if kept else []
         parts += [f"{self._paired:,} rows without an id have that of the same question"] if self._paired else []
         parts += [ignored] if (ignored := self.describe_ignored()) else []
         return f"{self._name}: {'; '.join(parts)}." if parts else None
 
     def describe_ignored(self) -> str | None:
-        """Describe what was ignored so far, and how to keep a column as a tag; None if nothing was."""
+        """Describe what was ignored so far; None if nothing was."""
         if not self._ignored:
             return None
-        ignored = ", ".join(f"{name} ({why})" if why else name for name, why in self._ignored.items())
-        plain = next((name for name, why in self._ignored.items() if not why), None)
-        return f"ignored {ignored}{f'; to group by it, name it tags.{plain}' if plain else ''}"
+        return f"ignored {', '.join(f'{name} ({why})' if why else name for name, why in self._ignored.items())}"
 
     @property
     def has_own_ids(self) -> bool:
@@ -200,8 +202,11 @@ class CaseReader:
     def _read_row(self, row: RawRow, position: int, known: _SeenCases) -> Case | RowFault:
         """Read one row, and detect a repeated case."""
         made_id = f"row-{position}"
+        if row.note:
+            self._notes[row.note] = None
         settled = map_fields(row.valid_values if row.faults else row.values)
         self._mapping.update({name: own for own, name in settled.names.items() if name != own})
+        self._mapping.update({name: f"{TAG}{name}" for name in settled.tagged})
         for name, why in settled.ignored.items():
             self._record_ignored(name, why)
         case = build_case(row, settled, made_id, self._method)
@@ -228,10 +233,8 @@ class CaseReader:
         return self._build_fault(row, message, case.id)
 
     def _record_ignored(self, name: str, why: str) -> None:
-        """Record an ignored column and the reason, which is computed once."""
-        if format_printable(name) not in self._ignored:
-            near = None if why else suggest_name(name)
-            self._ignored[format_printable(name)] = f"did you mean {near}?" if near else why
+        """Record an ignored column and the first reason."""
+        self._ignored.setdefault(format_printable(name), why)
 
     def _build_fault(self, row: RawRow, message: str, given: str) -> RowFault:
         return RowFault(place=self._format_place(row, row.number), message=message, id=given)

@@ -1,10 +1,13 @@
-"""Names of the fields of a row: greval's own names, those of other tools, and dotted names."""
+"""Names of the fields of a row: greval's own names, those of other tools, dotted names, and tags of other names."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
+from greval._util.wording import find_typo
 from greval.records.case import Case, Chunk, Effort, Gold, Traversal, Triple
 
 FIELD_ALIASES: Mapping[str, Mapping[str, str]] = {
@@ -81,43 +84,117 @@ DEEPEVAL_MARKS = frozenset({"actual_output", "expected_output", "retrieval_conte
 """Names that mark a `context` as deepeval's, which holds the ideal context and not the retrieved one."""
 
 MAX_SHOWN = 60
+MAX_TAG = 200
+"""The maximum length of a text of another column that becomes a tag; longer ones are no groups."""
+MAX_TAGS = 100
+"""The maximum number of other columns of a row that become tags."""
+_WORD_BREAK = re.compile(r"[\s_-]+|(?<=[a-z])(?=[A-Z])")
+CACHED_NAMES = 4096
+TYPO_PREFIX = "did you mean "
 
 
 @dataclass
 class MappedRow:
-    """The fields of one row: their values, their original names, and the names that were ignored."""
+    """The fields of one row: their values, their original names, and the names that were ignored or became tags."""
 
     values: dict[str, object] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
     ignored: dict[str, str] = field(default_factory=dict)
+    tagged: list[str] = field(default_factory=list)
 
 
 def map_fields(row: Mapping[str, object]) -> MappedRow:
     """Map the values of a row, by their names in the file, to the fields of a case; None means not recorded.
 
     The result holds values and original names by field, and the reason for each ignored name, "" if it is unknown.
+    Names count in any case, with spaces, hyphens or underscores. A column of another name becomes a tag if its value
+    is a number, a truth value or a short text.
 
     Example:
-        >>> map_fields({"input": "Who?", "level": 3}).values
-        {'question': 'Who?'}
+        >>> map_fields({"User Input": "Who?", "level": 3}).values
+        {'question': 'Who?', 'tags': {'level': 3}}
     """
     settled = MappedRow()
     if row.keys() <= OWN_FIELDS:
         settled.values = {name: value for name, value in row.items() if value is not None}
         settled.names = {name: name for name in settled.values}
         return settled
-    passed_over = _find_passed_over(row)
+    given, spelt = _unify_spelling(row)
+    passed_over = _find_passed_over(given)
     for name, own in FIELD_BY_NAME.items():
-        if row.get(name) is None:
+        if given.get(name) is None:
             continue
+        shown = spelt.get(name, name)
         if name in passed_over:
-            settled.ignored[name] = passed_over[name]
+            settled.ignored[shown] = passed_over[name]
         elif own in settled.values:
-            settled.ignored[name] = f"{settled.names[own]} is there"
+            settled.ignored[shown] = f"{settled.names[own]} is there"
         else:
-            settled.values[own], settled.names[own] = row[name], name
-    _nest_dotted(row, settled)
+            settled.values[own], settled.names[own] = given[name], shown
+    others = _nest_dotted(given, settled)
+    _add_tags(others, settled)
     return settled
+
+
+@lru_cache(maxsize=CACHED_NAMES)
+def find_known_name(name: str) -> str | None:
+    """Return the known name that a name is, in any case and with spaces or hyphens, or None if it is unknown.
+
+    Example:
+        >>> find_known_name("Retrieved Contexts"), find_known_name("actualOutput"), find_known_name("level")
+        ('retrieved_contexts', 'actual_output', None)
+    """
+    if is_known(name):
+        return name
+    folded = "_".join(part for part in _WORD_BREAK.split(name.strip()) if part)
+    prefix = next((one for one in PREFIXES if folded.lower().startswith(one)), "")
+    is_tag = PREFIXES.get(prefix) == "tags"
+    folded = f"{prefix}{name.strip()[len(prefix) :]}" if is_tag else folded.lower()
+    return folded if is_known(folded) else None
+
+
+def _unify_spelling(row: Mapping[str, object]) -> tuple[Mapping[str, object], Mapping[str, str]]:
+    """Return a row under the known spelling of its names, and the original of each name that was spelt otherwise.
+
+    A name that is there in both spellings keeps its own, and the other one stays unknown.
+    """
+    given: dict[str, object] = {}
+    spelt: dict[str, str] = {}
+    for name, value in row.items():
+        known = find_known_name(name)
+        if known is None or known == name or row.get(known) is not None or given.get(known) is not None:
+            given[name] = value
+        else:
+            given[known], spelt[known] = value, name
+    return given, spelt
+
+
+@lru_cache(maxsize=CACHED_NAMES)
+def suggest_name(name: str) -> str | None:
+    """Return the known name that is nearest to an unknown one, or None."""
+    return find_typo(name, (*FIELD_BY_NAME, *DOTTED_NAMES))
+
+
+def is_tag_value(value: object) -> bool:
+    """Return whether the value of a column that is no field can be a tag: a number, a truth value or a short text."""
+    return isinstance(value, bool | int | float) or (isinstance(value, str) and len(value) <= MAX_TAG)
+
+
+def _add_tags(others: Mapping[str, object], settled: MappedRow) -> None:
+    """Add columns that are no fields to the tags, and record those that cannot be tags as ignored."""
+    for name, value in others.items():
+        if value is None:
+            continue
+        if not is_tag_value(value):
+            settled.ignored[name] = f"longer than {MAX_TAG} characters" if isinstance(value, str) else ""
+        elif find_known_name(name):
+            settled.ignored[name] = f"{find_known_name(name)} is there"
+        elif near := suggest_name(name):
+            settled.ignored[name] = f"{TYPO_PREFIX}{near}?"
+        elif len(settled.tagged) == MAX_TAGS or not _add_part(settled, "tags", name, value):
+            settled.ignored[name] = "tags is there" if len(settled.tagged) < MAX_TAGS else f"more than {MAX_TAGS} tags"
+        else:
+            settled.tagged.append(name)
 
 
 def is_traversal_log(names: Iterable[str]) -> bool:
@@ -181,17 +258,19 @@ def format_printable(text: str, limit: int = MAX_SHOWN) -> str:
     return cut if cut.isprintable() else ascii(cut)[1:-1]
 
 
-def _nest_dotted(row: Mapping[str, object], settled: MappedRow) -> None:
-    """Put dotted columns into their fields, and record unknown names as ignored."""
+def _nest_dotted(row: Mapping[str, object], settled: MappedRow) -> dict[str, object]:
+    """Put dotted columns into their fields, and return the columns that are no fields."""
+    others: dict[str, object] = {}
     walked = not TRAVERSAL_NAMES.isdisjoint(row)
     for name, value in row.items():
         if name in FIELD_BY_NAME:
             continue
         place = ("traversal", START_NODES) if walked and name == START_NODES else split_dotted(name)
         if not place:
-            settled.ignored[name] = ""
+            others[name] = value
         elif value is not None and not _add_part(settled, *place, value):
             settled.ignored[name] = f"{place[0]} is there"
+    return others
 
 
 def _add_part(settled: MappedRow, own: str, part: str, value: object) -> bool:

@@ -47,12 +47,14 @@ class RawRow:
         values: The values by name; empty if the row could not be read at all.
         faults: The faults by name or by the path of the value; the key is "" if the whole row is faulty.
         unit: The separator between the file's name and the number.
+        note: What people should know of how the file was read, in its first row.
     """
 
     number: int
     values: Mapping[str, object] = field(default_factory=dict)
     faults: Mapping[str, str] = field(default_factory=dict)
     unit: str = ":"
+    note: str = ""
 
     @property
     def valid_values(self) -> Mapping[str, object]:

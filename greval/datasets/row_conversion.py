@@ -11,15 +11,15 @@ from pydantic import ValidationError
 
 from greval._util.wording import find_typo
 from greval.datasets.field_names import (
-    DOTTED_NAMES,
     FIELD_BY_NAME,
     MAX_SHOWN,
     SUBFIELDS,
+    TYPO_PREFIX,
     MappedRow,
+    find_known_name,
     format_printable,
     is_traversal_log,
     list_names,
-    split_dotted,
 )
 from greval.datasets.json_files import RawRow, RefusedLiteral, describe_type
 from greval.records.case import Case, is_grade_mapping
@@ -66,7 +66,7 @@ def split_methods(row: RawRow, position: int) -> Iterator[RawRow]:
 
 
 def _name_tag(name: str, value: object) -> str:
-    plain = isinstance(value, str | int | float) and name not in FIELD_BY_NAME and split_dotted(name) is None
+    plain = isinstance(value, str | int | float) and find_known_name(name) is None
     return f"tags.{name}" if plain else name
 
 
@@ -323,7 +323,8 @@ def _explain_missing(detail: ErrorDetails, settled: MappedRow) -> str:
     """Return the message that a field is missing, with the unknown name that may have been meant."""
     if detail["loc"] == ("question",):
         names = list_names("question")
-        near = next((name for name, why in settled.ignored.items() if not why and find_typo(name, names)), None)
+        unknown = (name for name, why in settled.ignored.items() if not why or why.startswith(TYPO_PREFIX))
+        near = next((name for name in unknown if find_typo(name, names)), None)
         return (
             f"is missing, nearest: {format_printable(near)}"
             if near
@@ -339,8 +340,3 @@ def _format_value(value: object) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return describe_type(value)
     return format_printable(repr(value[:MAX_SHOWN] if isinstance(value, str) else value))
-
-
-def suggest_name(name: str) -> str | None:
-    """Return the known name that is nearest to an unknown one, or None."""
-    return find_typo(name, (*FIELD_BY_NAME, *DOTTED_NAMES))

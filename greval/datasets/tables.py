@@ -5,11 +5,12 @@ from __future__ import annotations
 import csv
 import re
 from collections import Counter, deque
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from io import StringIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from greval._util.wording import find_typo
-from greval.datasets.field_names import FIELD_BY_NAME, format_printable, is_known, list_names, split_dotted
+from greval.datasets.field_names import FIELD_BY_NAME, find_known_name, format_printable, list_names, split_dotted
 from greval.datasets.json_files import (
     LIST_UNIT,
     InvalidJsonError,
@@ -18,6 +19,8 @@ from greval.datasets.json_files import (
     find_faults,
     parse_json,
 )
+from greval.datasets.python_literals import InvalidLiteralError, parse_literal
+from greval.datasets.text_encoding import TextEncoding, detect_encoding
 from greval.errors import DataError, MissingExtraError
 
 if TYPE_CHECKING:
@@ -31,11 +34,20 @@ MAX_CELL = 2**25
 """The maximum length of a cell: more than any case needs, and a bound on the effect of a missing quote."""
 
 BATCH_ROWS = 256
-STRUCTURED = frozenset({"chunks", "triples", "tags", "traversal", "gold", "usage"})
-OTHER_DELIMITERS = (";", "\t", "|")
-LISTS_OF_ANSWERS = frozenset({"gold_answers", "ground_truths"})
-JSON_STARTS = ('["', "['", "[{", "[[", "[(", '{"', "{'")
+UNREAD = ()
+"""The value of a column of Parquet that is not loaded, as it can be neither a field nor a tag."""
+STRUCTURED = frozenset({"chunks", "triples", "tags", "traversal", "gold", "usage", "expected_answer"})
+DELIMITERS = (",", ";", "\t", "|")
+HEADER_CHARACTERS = 2**16
+"""How much of a file is read to find its delimiter."""
+JSON_STARTS = ('["', "['", "[{", "[[", "[(", '{"', "{'", "[Document(", "array(")
 """The beginnings of lists and objects in JSON and in Python's repr; plain text may begin with "[1]"."""
+NO_NAME = "column "
+"""The beginning of the name that a column without one gets, before its number."""
+INDEX_NAMES = frozenset({f"{NO_NAME}1", "Unnamed: 0", "__index_level_0__"})
+"""The names of the column that pandas writes for an index without a name."""
+_DELIMITER_LINE = re.compile(r'"?sep=(.)"?\r?\n?')
+"""The first line in which Excel names the delimiter."""
 
 
 _STRAY_BYTE = re.compile("[\udc80-\udcff]")
@@ -72,17 +84,72 @@ class _RewindableLines:
 def read_csv(path: Path, delimiter: str, check_needed: ColumnCheck | None = None) -> Iterator[RawRow]:
     """Read a table with a header; raise `DataError` if the header cannot be used.
 
-    By default the rows are cases, and `check_needed` looks for a question.
+    The encoding is found by the content. The delimiter is another one than the given if the header shows it. By default
+    the rows are cases, and `check_needed` looks for a question.
     """
     csv.field_size_limit(max(csv.field_size_limit(), MAX_CELL))
-    with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as stream:
-        lines = _RewindableLines(stream)
-        rows = _parse_records(lines, delimiter)
-        first = next((cells for cells in rows if cells), [])
-        header = _parse_header(first, f"{path}:{lines.first}", check_needed or _check_question)
-        for cells in rows:
-            if isinstance(cells, str) or any(cells):
-                yield _build_row(header, cells, lines.first)
+    encoding = detect_encoding(path)
+    note = f"read as {encoding.name}; if letters are wrong, save it as UTF-8" if encoding.name else ""
+    check = check_needed or _check_question
+    found, named = _find_delimiter(path, encoding, delimiter, check)
+    try:
+        with _open_text(path, encoding) as stream:
+            lines = _RewindableLines(stream)
+            if named:
+                next(lines)
+                lines.begin_row()
+            rows = _parse_records(lines, found)
+            first = next((cells for cells in rows if cells), [])
+            header = _parse_header(first, f"{path}:{lines.first}", check)
+            for cells in rows:
+                if isinstance(cells, str) or any(cells):
+                    row = _build_row(header, cells, lines.first)
+                    yield replace(row, note=note) if note else row
+                    note = ""
+    except UnicodeError as error:
+        raise DataError(f"{path}: is not {encoding.name} throughout: {error}; save the file as UTF-8") from error
+
+
+def _open_text(path: Path, encoding: TextEncoding) -> TextIO:
+    """Open a text file; bytes that are not UTF-8 become surrogates, so that they are reported with their cell."""
+    return path.open(encoding=encoding.codec, errors="strict" if encoding.name else "surrogateescape", newline="")
+
+
+def _find_delimiter(path: Path, encoding: TextEncoding, usual: str, check: ColumnCheck) -> tuple[str, bool]:
+    """Return the delimiter of a table, and whether its first line names it as Excel does.
+
+    It is the usual one if the header can be used with it; otherwise the first with which it can be used, or that which
+    gives the most columns.
+    """
+    if not path.is_file():
+        return usual, False
+    try:
+        with _open_text(path, encoding) as stream:
+            head = stream.read(HEADER_CHARACTERS)
+    except UnicodeError:
+        return usual, False
+    if named := _DELIMITER_LINE.match(head):
+        return named[1], True
+    headers = {mark: _split_header(head, mark) for mark in dict.fromkeys((usual, *DELIMITERS))}
+    fitting = next((mark for mark, names in headers.items() if names and _is_usable(names, check)), None)
+    return fitting or max(headers, key=lambda mark: len(headers[mark])), False
+
+
+def _split_header(head: str, delimiter: str) -> list[str]:
+    """Return the names of the columns with one delimiter; none if the header cannot be split with it."""
+    try:
+        cells = next((cells for cells in csv.reader(StringIO(head), delimiter=delimiter, strict=True) if cells), [])
+    except csv.Error:
+        return []
+    return [cell.strip() for cell in cells]
+
+
+def _is_usable(names: Sequence[str], check: ColumnCheck) -> bool:
+    try:
+        check(names, "")
+    except DataError:
+        return False
+    return True
 
 
 def _parse_records(lines: _RewindableLines, delimiter: str) -> Iterator[list[str] | str]:
@@ -104,7 +171,7 @@ def _parse_header(cells: list[str] | str, place: str, check_needed: ColumnCheck)
         raise DataError(f"{place}: {cells}")
     if byte := _find_stray_byte("".join(cells)):
         raise DataError(f"{place}: {describe_encoding_fault(byte, 'in the header')}")
-    header = [cell.strip() or f"column {n}" for n, cell in enumerate(cells, 1)]
+    header = [cell.strip() or f"{NO_NAME}{n}" for n, cell in enumerate(cells, 1)]
     if header:
         _check_columns(header, place, check_needed)
     return header
@@ -120,7 +187,7 @@ def _check_columns(names: Sequence[str], place: str, check_needed: ColumnCheck) 
 
 def _check_question(names: Sequence[str], place: str) -> None:
     """Raise `DataError` if a table lacks a question."""
-    if not set(list_names("question")) & {*names}:
+    if not set(list_names("question")) & {find_known_name(name) for name in names}:
         near = next((name for name in names if find_typo(name, list_names("question"))), None)
         hint = (
             f"; is it {format_printable(near)!r}?"
@@ -128,9 +195,7 @@ def _check_question(names: Sequence[str], place: str) -> None:
             else f"; it may be called {', '.join(list_names('question'))}"
         )
         found = format_printable(", ".join(names), 200)
-        other = next((mark for mark in OTHER_DELIMITERS if len(names) == 1 and mark in names[0]), "")
-        hint += f"; cells are parted by {other!r} here: save it with commas, or with tabs as .tsv" if other else ""
-        raise DataError(f"{place}: no column for the question{hint} (columns, by the file's separator: {found})")
+        raise DataError(f"{place}: no column for the question{hint} (columns: {found})")
 
 
 def _build_row(header: Sequence[str], cells: Sequence[str] | str, number: int) -> RawRow:
@@ -139,9 +204,17 @@ def _build_row(header: Sequence[str], cells: Sequence[str] | str, number: int) -
     if len(cells) != len(header):
         return RawRow(number, faults={"": f"has {len(cells)} cells where the header has {len(header)}"})
     filled = {name: cell or None for name, cell in zip(header, cells, strict=True)}
+    _drop_index(filled)
     strays = {name: byte for name, cell in filled.items() if cell and (byte := _find_stray_byte(cell))}
     faults = {name: describe_encoding_fault(byte, "in the cell") for name, byte in strays.items()}
     return parse_json_cells(RawRow(number, filled, faults))
+
+
+def _drop_index(values: dict[str, object] | dict[str, str | None]) -> None:
+    """Drop the index that pandas writes, and empty cells of columns without a name."""
+    for name in [*values]:
+        if name in INDEX_NAMES or (values[name] is None and name.startswith(NO_NAME)):
+            del values[name]
 
 
 def _find_stray_byte(text: str) -> int:
@@ -156,24 +229,49 @@ def parse_json_cells(row: RawRow) -> RawRow:
     for name, cell in row.valid_values.items():
         if isinstance(cell, str) and cell.lstrip()[:1] in {"[", "{"} and _is_json_column(name):
             try:
-                values[name], doubtful = parse_json(cell)
+                found, doubtful = _parse_cell(cell)
             except InvalidJsonError as error:
                 if _is_broken(name, cell):
                     faults[name] = f"begins like a list or an object but {error}; write JSON, with double quotes"
-            else:
-                faults |= find_faults({name: values[name]}) if doubtful else {}
-    return RawRow(row.number, values, faults, row.unit)
+                continue
+            if _find_field(name) != "expected_answer" or _is_list_of_texts(found):
+                values[name] = found
+                faults |= find_faults({name: found}) if doubtful else {}
+    return replace(row, values=values, faults=faults)
+
+
+def _parse_cell(cell: str) -> tuple[object, bool]:
+    """Parse a list or an object, in JSON or as Python prints it, as `parse_json` does."""
+    try:
+        return parse_json(cell)
+    except InvalidJsonError as error:
+        try:
+            return parse_literal(cell), True
+        except InvalidLiteralError as other:
+            raise InvalidJsonError(f"{error}, nor a list of Python: it {other}", error.line, error.column) from error
+
+
+def _is_list_of_texts(value: object) -> bool:
+    """Return whether a value is several accepted answers; any other list or object may be the answer itself."""
+    return isinstance(value, list) and bool(value) and all(isinstance(item, str) for item in value)
+
+
+def _find_field(name: str) -> str | None:
+    """Return the field of a column, or None; subfields belong to their field."""
+    known = find_known_name(name)
+    nested = split_dotted(known) if known else None
+    return FIELD_BY_NAME.get(known or "") or (nested and nested[0])
 
 
 def _is_json_column(name: str) -> bool:
-    nested = split_dotted(name)
-    return FIELD_BY_NAME.get(name) in STRUCTURED or name in LISTS_OF_ANSWERS or bool(nested and nested[0] != "tags")
+    is_one_tag = FIELD_BY_NAME.get(find_known_name(name) or "") is None and _find_field(name) == "tags"
+    return not is_one_tag and _find_field(name) in STRUCTURED
 
 
 def _is_broken(name: str, cell: str) -> bool:
-    """Return whether a cell that is not valid JSON was meant as JSON; chunks and answers can be plain text."""
-    may_be_text = FIELD_BY_NAME.get(name) in {"chunks", "expected_answer"}
-    return not may_be_text or cell.lstrip().startswith(JSON_STARTS)
+    """Return whether a cell that cannot be parsed was meant as a list; chunks and answers can be plain text."""
+    own = _find_field(name)
+    return own != "expected_answer" and (own != "chunks" or cell.lstrip().startswith(JSON_STARTS))
 
 
 def read_parquet(path: Path, check_needed: ColumnCheck | None = None) -> Iterator[RawRow]:
@@ -195,8 +293,10 @@ def read_parquet(path: Path, check_needed: ColumnCheck | None = None) -> Iterato
         with parquet.ParquetFile(path) as table:
             names = table.schema_arrow.names
             _check_columns(names, str(path), check_needed or _check_question)
-            passed_over = () if check_needed else (name for name in names if not is_known(name))
-            unread: dict[str, object] = dict.fromkeys(passed_over)
+            nested = (pa.types.is_nested, pa.types.is_binary, pa.types.is_large_binary)
+            others = [] if check_needed else [name for name in names if find_known_name(name) is None]
+            kinds = {name: table.schema_arrow.field(name).type for name in others}
+            unread: dict[str, object] = {name: UNREAD for name in others if any(test(kinds[name]) for test in nested)}
             columns = [name for name in names if name not in unread]
             maps = [name for name in columns if pa.types.is_map(table.schema_arrow.field(name).type)]
             rows = (
@@ -225,9 +325,10 @@ def _convert_batch(batch: Any, maps: Sequence[str]) -> Iterator[dict[str, object
         yield {**row, **pairs} if pairs else row
 
 
-def _build_parquet_row(values: Mapping[str, object] | str, unread: Mapping[str, object], number: int) -> RawRow:
+def _build_parquet_row(values: dict[str, object] | str, unread: Mapping[str, object], number: int) -> RawRow:
     if isinstance(values, str):
         return RawRow(number, faults={"": values}, unit=LIST_UNIT)
+    _drop_index(values)
     return parse_json_cells(RawRow(number, {**unread, **values}, unit=LIST_UNIT))
 
 

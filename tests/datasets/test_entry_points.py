@@ -238,7 +238,7 @@ SHAPES = {
                 chunks=[{"id": "c1", "text": "Ada wrote it.", "doc_id": "d1"}],
             )
         ],
-        ignored="ignored metrics; to group by it, name it tags.metrics",
+        ignored="ignored metrics",
     ),
     "results of greval eval": Shape(
         DETAILED,
@@ -262,7 +262,7 @@ SHAPES = {
                 error="TimeoutError: 30 s",
             ),
         ],
-        ignored="ignored scores; to group by it, name it tags.scores",
+        ignored="ignored scores",
     ),
     "context of ids beside its text": Shape(
         [{**BASE, "context": ["d1", "d2"], "context_text": TEXT}],
@@ -293,8 +293,8 @@ SHAPES = {
     ),
     "a name that stands for nothing": Shape(
         [{**BASE, "anwser": "x", "level": 3}],
-        [ADA],
-        ignored="ignored anwser (did you mean answer?), level; to group by it, name it tags.level",
+        [ADA.model_copy(update={"tags": {"level": "3"}})],
+        ignored="ignored anwser (did you mean answer?)",
     ),
     "one row of two": Shape(
         [BASE, {**BASE, "id": 2, "answer": 42}], [ADA], faults=("PLACE 2: answer: must be a text, got 42",)

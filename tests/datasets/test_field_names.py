@@ -35,8 +35,8 @@ def test_aliases_stand_for_fields():
 def test_the_first_of_several_names_is_used():
     """Greval's own name wins over that of a tool; the other is reported with the reason."""
     found = map_fields({"response": "b", "answer": "a", "level": 3})
-    assert found.values == {"answer": "a"}
-    assert found.ignored == {"response": "answer is there", "level": ""}
+    assert found.values == {"answer": "a", "tags": {"level": 3}}
+    assert (found.ignored, found.tagged) == ({"response": "answer is there"}, ["level"])
     assert map_fields({"answer": None, "response": "b"}).values == {"answer": "b"}
 
 

@@ -136,7 +136,7 @@ def test_bad_rows_are_told_once_for_each_fault_on_stderr():
 @pytest.mark.parametrize("dry_run", [[], ["--dry-run"]])
 def test_no_case_at_all_is_an_error(dry_run):
     """Where no row can be read the command ends with the faults, and nothing is judged."""
-    Path("cases.json").write_text(json.dumps([{"Question": "Who?"}] * 30))
+    Path("cases.json").write_text(json.dumps([{"Who": "Who?"}] * 30))
     code, _, message = says("evaluate", "cases.json", "-m", "recall@5", "-o", "run", *dry_run)
     assert code != 0
     assert message.startswith("none of the 30 rows is a case:\ncases.json, row 1: question: is mis")
@@ -144,12 +144,12 @@ def test_no_case_at_all_is_an_error(dry_run):
 
 def test_a_program_is_warned_of_rows_and_names():
     """Rows that are no cases and names that stand for nothing are warnings; with `on_unread` rows go there instead."""
-    rows = [{**CASES[0], "level": 3}, {"id": 2}]
+    rows = [{**CASES[0], "level": [3]}, {"id": 2}]
     with pytest.warns(DataWarning) as caught:
         evaluate(rows, [COMPUTED_METRICS["latency"]], out="run")
     assert [str(one.message).partition("\n")[0] for one in caught] == [
         "1 of 2 rows are no cases and were not judged:",
-        "cases: ignored level; to group by it, name it tags.level",
+        "cases: ignored level",
     ]
     told: list[str] = []
     evaluate([CASES[0], {"id": 2}], [COMPUTED_METRICS["latency"]], out="again", on_unread=told.append)

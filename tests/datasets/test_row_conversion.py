@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from greval.datasets.field_names import map_fields
+from greval.datasets.field_names import map_fields, suggest_name
 from greval.datasets.json_files import RawRow
 from greval.datasets.row_conversion import (
     as_text,
@@ -15,7 +15,6 @@ from greval.datasets.row_conversion import (
     read_document,
     read_message,
     split_methods,
-    suggest_name,
     unwrap_serialised,
 )
 from greval.records.case import Case

@@ -46,8 +46,9 @@ def test_faults_of_rows(tmp_path):
     [
         ("question,question\n", "question is there twice"),
         ("qestion,answer\n", "no column for the question; is it 'qestion'?"),
-        ("question;answer\n", "cells are parted by ';' here"),
-        (b"question,\xe9\n", "is not UTF-8 (0xe9 in the header)"),
+        ("frage;answer\n", "no column for the question; it may be called question"),
+        ("frage;answer\n", "(columns: frage, answer)"),
+        (b"question,\xff\n", "is not UTF-8 (0xff in the header)"),
     ],
 )
 def test_faults_of_the_header(tmp_path, content, message):
@@ -65,7 +66,17 @@ def test_faults_of_the_header(tmp_path, content, message):
         ("gold.answers", '["a"]', ["a"], None),
         ("answer", '["a"]', '["a"]', None),
         ("chunks", "[1] as shown", "[1] as shown", None),
-        ("chunks", "['a']", "['a']", "begins like a list or an object but is no JSON"),
+        ("chunks", "['a', \"b\"]", ["a", "b"], None),
+        ("Retrieved Contexts", "['a'\n 'b']", ["a", "b"], None),
+        ("gold.expected_edges", "[('a', 'knows', 'b')]", [["a", "knows", "b"]], None),
+        ("contexts", "[{'text': 'a', 'id': 1}]", [{"text": "a", "id": 1}], None),
+        ("chunks", "[Document(page_content='a')]", [{"page_content": "a"}], None),
+        ("reference", "['a', 'b']", ["a", "b"], None),
+        ("reference", '{"a": 1}', '{"a": 1}', None),
+        ("reference", "[1, 2]", "[1, 2]", None),
+        ("tags.note", "['a']", "['a']", None),
+        ("chunks", "['a', open('b')]", None, "begins like a list or an object but is no JSON"),
+        ("chunks", "['a'", None, "begins like a list or an object but is no JSON"),
         ("usage", '{"latency": NaN}', None, "NaN is no JSON value"),
     ],
 )
@@ -87,7 +98,7 @@ def test_parquet(tmp_path):
     path = tmp_path / "cases.parquet"
     parquet.write_table(pa.table({"question": ["A?"], "tags": [{"k": "v"}], "level": [3]}), path)
     (row,) = read_parquet(path)
-    assert row.values == {"question": "A?", "tags": {"k": "v"}, "level": None}
+    assert row.values == {"question": "A?", "tags": {"k": "v"}, "level": 3}
     assert read_table(path, "level", "none") == [{"level": 3, "none": None}]
     for read in (lambda: [*read_parquet(write(tmp_path, "x"))], lambda: read_table(write(tmp_path, "x"), "a")):
         with pytest.raises(DataError, match="cannot be read as Parquet"):

@@ -1,4 +1,4 @@
-"""The questions of an evaluation: rows with a question, a ground truth and a group; other columns become tags."""
+"""The questions of an evaluation: rows with a question, a ground truth and a group."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from greval.datasets import CaseReader, RowFault, read_cases
 from greval.datasets.case_reader import READERS
 from greval.datasets.case_records import get_sample_fields
-from greval.datasets.field_names import FIELD_BY_NAME, format_printable, list_names, split_dotted
+from greval.datasets.field_names import FIELD_BY_NAME, find_known_name, format_printable, list_names, split_dotted
 from greval.datasets.json_files import RawRow
 from greval.datasets.row_faults import describe_row_faults
 from greval.errors import DataError
@@ -45,14 +45,15 @@ def read_questions(path: Path, group_by: str) -> Questions:
 
     samples: list[Sample] = []
     faults: list[str] = []
-    for row in CaseReader(str(path), read_rows, path=path):
+    reading = CaseReader(str(path), read_rows, path=path)
+    for row in reading:
         if isinstance(row, RowFault):
             faults.append(f"{row.place}: {row.message}")
         else:
             samples.append(Sample(**get_sample_fields(row)))
     if not samples:
         raise DataError("\n".join(describe_row_faults(faults)))
-    return Questions(tuple(samples), tuple(faults), tuple(ignored))
+    return Questions(tuple(samples), tuple(faults), tuple(dict.fromkeys((*ignored, *reading.ignored_columns))))
 
 
 def count_groups(samples: Iterable[Sample], group_by: str) -> dict[str, int]:
@@ -65,7 +66,7 @@ def count_groups(samples: Iterable[Sample], group_by: str) -> dict[str, int]:
 
 def _rename_columns(row: RawRow, group_by: str, ignored: dict[str, None]) -> RawRow:
     """Rename the columns of a row to the fields of a sample, and report a missing group."""
-    names = dict(_map_columns(row.values, ignored))
+    names = dict(_map_columns(row.values, group_by, ignored))
     values = {names[name]: value for name, value in row.values.items() if name in names}
     faults = {names.get(name, name): why for name, why in row.faults.items()}
     nested = values.get("tags")
@@ -76,16 +77,18 @@ def _rename_columns(row: RawRow, group_by: str, ignored: dict[str, None]) -> Raw
     return replace(row, values=values, faults=faults)
 
 
-def _map_columns(row: Mapping[str, object], ignored: dict[str, None]) -> Iterator[tuple[str, str]]:
-    """Map the columns that are fields of a sample or tags to their names there; record the other columns as ignored."""
-    has_truth = any(row.get(name) is not None for name in list_names("expected_answer"))
-    for name, value in row.items():
-        part = split_dotted(name)
-        if name == ANSWER and not has_truth:
+def _map_columns(row: Mapping[str, object], group_by: str, ignored: dict[str, None]) -> Iterator[tuple[str, str]]:
+    """Map the columns to their names in a sample; record the fields of a case that a sample lacks as ignored."""
+    spelt = {name: find_known_name(name) or "" for name in row}
+    truths = {*list_names("expected_answer")}
+    has_truth = any(known in truths and row[name] is not None for name, known in spelt.items())
+    for name, known in spelt.items():
+        part = split_dotted(known)
+        if known == ANSWER and not has_truth:
             yield name, "expected_answer"
-        elif FIELD_BY_NAME.get(name) in SAMPLE_FIELDS or (part and part[0] in SAMPLE_FIELDS):
+        elif FIELD_BY_NAME.get(known) in SAMPLE_FIELDS or (part and part[0] in SAMPLE_FIELDS):
             yield name, name
-        elif name in FIELD_BY_NAME or part or isinstance(value, list | dict):
+        elif known:
             ignored[format_printable(name)] = None
-        elif value is not None:
-            yield name, f"tags.{name}"
+        else:
+            yield name, f"tags.{name}" if name == group_by else name

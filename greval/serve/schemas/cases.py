@@ -63,7 +63,8 @@ def parse_cases(given: Sequence[object], place: str) -> list[Case]:
         named = one
         if isinstance(one, dict) and not one.keys() <= OWN_FIELDS:
             settled = map_fields(one)
-            faults.extend(f"{where}.{name[:60]}: {why or UNKNOWN_FIELD}" for name, why in settled.ignored.items())
+            unknown = {**settled.ignored, **dict.fromkeys(settled.tagged, "")}
+            faults.extend(f"{where}.{name[:60]}: {why or UNKNOWN_FIELD}" for name, why in unknown.items())
             named = settled.values
         try:
             cases.append(Case.model_validate(named))
