@@ -1,10 +1,10 @@
 # The public names of greval: editors read them here, and `lazy_loader` loads them by this table.
 
 from .analysis.comparison.api import compare
-from .analysis.comparison.gate import check_gate
 from .analysis.comparison.records import Comparison, Contrast
 from .analysis.diagnosis.api import diagnose, diagnose_run
 from .analysis.diagnosis.records import Diagnosis
+from .analysis.gate.api import check_gate
 from .analysis.gold.api import check_gold
 from .analysis.gold.rules import Finding
 from .datasets import RowFault, read_cases

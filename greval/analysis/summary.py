@@ -9,6 +9,7 @@ from typing import assert_never
 
 from pydantic import Field, JsonValue
 
+from greval.analysis.gate.records import GateCheck
 from greval.judging.model.prices import Price
 from greval.records.consistency import find_contradictions
 from greval.records.judgement_text import list_cited_items
@@ -59,7 +60,7 @@ class Report(Record):
     this run were stopped. `others` is the number of results in the folder that are not counted, because they are of
     other cases, answers, judges or definitions. `unread` are the first thousand rows of the input that were not
     cases, and `unread_count` is the number of all such rows. `spending` is the cost of the judge, and `shares` are
-    the counts over the judge's notes.
+    the counts over the judge's notes. `gate` are the failure conditions that were checked.
     """
 
     folder: str
@@ -75,6 +76,7 @@ class Report(Record):
     spending: tuple[MetricSpending, ...] = ()
     shares: tuple[ShareSummary, ...] = ()
     verdicts: tuple[ReportVerdict, ...] = ()
+    gate: tuple[GateCheck, ...] = ()
 
 
 def build_report(store: Store, *, by: Sequence[str] = (), show: int = 0) -> Report:

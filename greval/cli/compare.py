@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from greval.cli import MISSED
-from greval.cli.options import OtherTags, ReportFormat, RunFolder, print_report
+from greval.cli.gate import CheckedFormat, FailIf, get_gate_code, print_checked_report
+from greval.cli.options import OtherTags, RunFolder
 from greval.stats.correction import Correction
 
 
@@ -38,19 +38,14 @@ def compare(  # noqa: PLR0913 - the options of a command
     level: Annotated[
         float, typer.Option(metavar="SHARE", help="the confidence level of the intervals, and of all tests together")
     ] = 0.95,
-    form: ReportFormat = "table",
-    fail_if: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="CONDITION",
-            help="exit with 1 if it is met, such as 'recall@10 < baseline - 0.02'; repeatable",
-        ),
-    ] = None,
+    form: CheckedFormat = "table",
+    fail_if: FailIf = None,
 ) -> None:
     """Compare methods: which one is better, on which questions, and with what certainty."""
     from greval.analysis.comparison.api import compare as compared
-    from greval.analysis.comparison.gate import check_gate
-    from greval.report.comparison import format_check, render
+    from greval.analysis.gate.api import check_gate
+    from greval.report.check_list import list_comparison_checks
+    from greval.report.comparison import render
 
     found = compared(
         run,
@@ -64,10 +59,6 @@ def compare(  # noqa: PLR0913 - the options of a command
         level=level,
     )
     found = found.model_copy(update={"gate": check_gate(found, fail_if or ())})
-    failed = [one for one in found.gate if one.met]
-    print_report(found, form, render)
-    if form == "json":
-        for one in failed:
-            typer.echo(format_check(one), err=True)
-    if failed:
-        raise typer.Exit(MISSED)
+    print_checked_report(found, form, render, list_comparison_checks)
+    if code := get_gate_code(found.gate):
+        raise typer.Exit(code)

@@ -12,9 +12,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from greval._util.wording import format_count
+from greval.analysis.gate.api import check_gate
+from greval.analysis.gate.conditions import check_conditions
 from greval.analysis.summary import build_report
-from greval.cli import FAILED, STOPPED
+from greval.cli import FAILED, MISSED, STOPPED
 from greval.cli.failures import list_failure_kinds, print_failure_hints
+from greval.cli.gate import FailIf, get_gate_code, print_missed
 from greval.cli.input import CaseInput, Rows, open_input
 from greval.cli.options import (
     By,
@@ -43,6 +46,7 @@ from greval.metrics.library import add_dependencies, load_metric
 from greval.records.metric import Metric, needs_judge
 from greval.records.result import Result
 from greval.report.console import render
+from greval.report.gate import print_gate
 from greval.runs.shard import Shard
 from greval.runs.store import Store
 
@@ -100,6 +104,7 @@ def evaluate(  # noqa: PLR0913 - the options of a command
     ] = False,
     by: By = None,
     show: Show = 0,
+    fail_if: FailIf = None,
     quiet: Quiet = False,
     otel: Annotated[
         bool, typer.Option("--otel", help="emit OpenTelemetry events to the provider that the process is set up with")
@@ -109,6 +114,7 @@ def evaluate(  # noqa: PLR0913 - the options of a command
     """Judge cases by metrics. The same command again judges only what is missing or failed."""
     folders = library or []
     metrics = add_dependencies([load_metric(name, *folders) for name in metric], *folders)
+    check_conditions(fail_if or (), [one.name for one in metrics])  # before any call is paid for
     model = settings.create_judge(judge) if needs_judge(metrics) else None
     if doc_id_pattern is not None:
         read_pattern(doc_id_pattern)  # report an invalid pattern before anything else
@@ -146,7 +152,7 @@ def evaluate(  # noqa: PLR0913 - the options of a command
         print_continuing(folder)
     bar = ProgressBar(quiet=quiet, json=json, also=_create_emitter() if otel else None)
     run = asyncio.run(judge_cases(given, metrics, model, folder, bar, options))
-    report_and_exit(run, by=by or (), show=show, quiet=quiet or json)
+    report_and_exit(run, by=by or (), show=show, quiet=quiet or json, fail_if=fail_if or ())
 
 
 def _create_emitter() -> Callable[[Result], None]:
@@ -202,8 +208,11 @@ def _print_forecast(
     render_forecast(forecast(rows, metrics, judge, out=folder, **options), create_console())
 
 
-def report_and_exit(run: Run, *, by: Sequence[str], show: int, quiet: bool) -> None:
-    """Print the report, the failures and the stop reason, and exit with an error code if the run is incomplete."""
+def report_and_exit(run: Run, *, by: Sequence[str], show: int, quiet: bool, fail_if: Sequence[str] = ()) -> None:
+    """Print the report, the failures, the stop reason and the gate, and exit with the code that they need.
+
+    The gate is not checked if the run was stopped by Ctrl-C.
+    """
     from greval.runs.evaluation import STOP_REQUESTED as ASKED
 
     lacks = _describe_unjudged(run.progress)
@@ -221,9 +230,18 @@ def report_and_exit(run: Run, *, by: Sequence[str], show: int, quiet: bool) -> N
         typer.echo(f"{lacks}; greval report {folder} shows why", err=True)
     if run.why:
         typer.echo(describe_stop(run.why), err=True)
-        raise typer.Exit(STOPPED if run.why == ASKED else FAILED)
-    if lacks:
-        raise typer.Exit(FAILED)
+    if run.why == ASKED:
+        raise typer.Exit(STOPPED)
+    gate = check_gate(run, fail_if)
+    if quiet:
+        print_missed(gate)
+    else:
+        print_gate(gate, create_console())
+    code = get_gate_code(gate)
+    if code != MISSED and (run.why or lacks):
+        code = FAILED
+    if code:
+        raise typer.Exit(code)
 
 
 def _describe_unjudged(progress: Progress) -> str:

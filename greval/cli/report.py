@@ -10,10 +10,13 @@ from typing import Annotated, Literal
 
 import typer
 
+from greval.analysis.gate.api import check_gate
 from greval.analysis.summary import build_report
 from greval.cli.failures import list_failure_kinds, print_failure_hints
-from greval.cli.options import AllRows, By, ReportFormat, RunFolder, Show, print_report
+from greval.cli.gate import CheckedFormat, FailIf, get_gate_code, print_checked_report
+from greval.cli.options import AllRows, By, RunFolder, Show
 from greval.errors import StoreError
+from greval.report.check_list import list_report_checks
 from greval.report.console import render
 from greval.runs.store import Store
 from greval.runs.store.exports import write_csv, write_parquet
@@ -25,14 +28,18 @@ def report(
     by: By = None,
     show: Show = 0,
     all_rows: AllRows = False,
-    form: ReportFormat = "table",
+    form: CheckedFormat = "table",
+    fail_if: FailIf = None,
 ) -> None:
-    """Print the report of a run, grouped by any tag."""
+    """Print the report of a run, grouped by any tag. With --fail-if it is a gate for CI."""
     with Store.open(run, all_rows=all_rows) as store:
         found = build_report(store, by=by or (), show=show)
-    print_report(found, form, render)
+        found = found.model_copy(update={"gate": check_gate(store, fail_if or ())})
+    print_checked_report(found, form, render, list_report_checks)
     if form == "table":
         print_failure_hints(run, list_failure_kinds(found), found.judge or "")
+    if code := get_gate_code(found.gate):
+        raise typer.Exit(code)
 
 
 def results(

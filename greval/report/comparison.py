@@ -9,7 +9,8 @@ from rich.console import Console
 from rich.table import Table
 
 from greval._util.wording import MAX_NAMES, format_names
-from greval.analysis.comparison.records import Comparison, Contrast, EffectSizes, GateCheck
+from greval.analysis.comparison.records import Comparison, Contrast, EffectSizes
+from greval.report.gate import print_gate
 from greval.report.tables import (
     NO_INTERVAL,
     Cell,
@@ -58,18 +59,7 @@ def render(comparison: Comparison, console: Console) -> None:
     print_lines(console, format_legend(comparison), "dim")
     print_lines(console, format_changed(comparison))
     print_lines(console, others, "yellow")
-    for check in comparison.gate:
-        print_line(console, format_check(check), "red" if check.met else "green")
-
-
-def format_check(check: GateCheck) -> str:
-    """Format a gate condition with its figures as a line.
-
-    Example:
-        >>> format_check(GateCheck(condition="tone < 0.7", met=False, told=("walk: 0.8 not < 0.7 (n = 9)",)))
-        'passed: tone < 0.7; walk: 0.8 not < 0.7 (n = 9)'
-    """
-    return f"{'FAILED' if check.met else 'passed'}: {'; '.join((check.condition, *check.told))}"
+    print_gate(comparison.gate, console)
 
 
 def format_legend(comparison: Comparison) -> Iterator[str]:
@@ -222,7 +212,7 @@ def _build_columns(comparison: Comparison, pair: Contrast, *, wide: bool) -> dic
         "n": _format_count,
         baseline: lambda one: _create_writer(one)(one.baseline_mean),
         method: lambda one: _create_writer(one)(one.method_mean),
-        f"difference [{comparison.level:.0%}]": _format_difference,
+        f"difference [{comparison.level:.0%}]": format_difference,
         "won/tied/lost" if wide else "w/t/l": lambda one: f"{one.won}/{one.tied}/{one.lost}",
     }
     if wide:
@@ -243,7 +233,8 @@ def _format_count(one: Contrast) -> str:
     return count if one.clusters is None else f"{count} in {one.clusters}"
 
 
-def _format_difference(one: Contrast) -> str:
+def format_difference(one: Contrast) -> str:
+    """Format the difference of a contrast with its interval."""
     return format_measured(one.difference_value, _create_writer(one, sign=True), without=NO_INTERVAL)
 
 

@@ -14,6 +14,7 @@ from greval.analysis.summary import MetricSpending, Report, ReportVerdict
 from greval.datasets.row_faults import describe_row_faults
 from greval.records.judgement_text import format_details
 from greval.records.result import Usage
+from greval.report.gate import print_gate
 from greval.report.tables import (
     NO_INTERVAL,
     Column,
@@ -43,7 +44,7 @@ FINE, COARSE = 0.1, 1000
 
 
 def render(report: Report, console: Console) -> None:
-    """Print a report: verdicts with reasons first, then the summaries, then what went wrong."""
+    """Print a report: verdicts with reasons first, then the summaries, then what went wrong, and the gate."""
     if report.verdicts:
         console.print(_build_verdicts_table(report.verdicts))
     console.print(_fit_summaries_table(report, console))
@@ -51,7 +52,8 @@ def render(report: Report, console: Console) -> None:
         console.print(_build_shares_table(report))
     if cost := format_spending(report.spending):
         print_line(console, cost)
-    print_lines(console, _describe_troubles(report), "yellow")
+    print_lines(console, describe_troubles(report), "yellow")
+    print_gate(report.gate, console)
 
 
 def _build_verdicts_table(verdicts: Iterable[ReportVerdict]) -> RenderableType:
@@ -195,7 +197,7 @@ def _describe_contradictions(shares: Iterable[ShareSummary]) -> Iterable[str]:
             yield f"{place}: {share.contradictions} {what} {share.note}; greval results RUN --format csv names them"
 
 
-def _describe_troubles(report: Report) -> Iterable[str]:
+def describe_troubles(report: Report) -> Iterable[str]:
     """Yield what is missing from the figures, with the remedy."""
     for summary in report.summaries:
         place = format_place(summary.metric, summary.group)

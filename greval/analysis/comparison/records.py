@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from greval.analysis.gate.records import GateCheck
 from greval.records.record import Record
 from greval.records.scale import Better
 from greval.stats.correction import Correction
@@ -159,14 +160,6 @@ class CorrectionFamily(Record):
     told: str
     correction: Correction
     alpha: float
-
-
-class GateCheck(Record):
-    """The result of one gate condition, with the figures; the gate fails if it is met."""
-
-    condition: str
-    met: bool
-    told: tuple[str, ...]
 
 
 class Comparison(Record):

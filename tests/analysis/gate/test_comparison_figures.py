@@ -6,7 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from greval.analysis.comparison.api import compare
-from greval.analysis.comparison.gate import CONDITION_PATTERN, SIGNS, TOLERANCE, GateLimit, check_gate, parse_condition
+from greval.analysis.gate.api import check_gate
+from greval.analysis.gate.comparison_figures import ComparisonFigures
+from greval.analysis.gate.conditions import CONDITION_PATTERN, SIGNS, TOLERANCE, GateLimit, parse_condition
 from greval.errors import DataError
 
 KINDS = [{"kind": "multi hop"}] * 5 + [{"kind": "10"}] * 5
@@ -70,8 +72,8 @@ def test_the_longest_metric_is_meant(tmp_path):
     run = write(tmp_path, figures, tags=[{"kind": "10"}, {"kind": "10@10"}])
     found = compare(run, baseline="b", by="kind")
     for text, names in (("ndcg@10", ("ndcg@10", "")), ("ndcg@10@10", ("ndcg@10", "10")), ("ndcg", ("ndcg", ""))):
-        condition = parse_condition(f"{text} < 1", found)
-        assert (condition.metric, condition.group) == names
+        condition = parse_condition(f"{text} < 1", ComparisonFigures(found))
+        assert (condition.place.metric, condition.place.value) == names
 
 
 def test_the_last_digit_decides_nothing():
@@ -94,7 +96,7 @@ def test_a_condition_tells_the_figures_of_each_method(found):
 @pytest.mark.parametrize(
     ("condition", "told"),
     [
-        ("right", "cannot be read; write [METHOD:]METRIC[@GROUP] < LIMIT"),
+        ("right", "cannot be read; write [METHOD:]METRIC[@GROUP][.FIGURE] < LIMIT"),
         ("right == 0.5", "cannot be read"),
         ("right < base", "cannot be read"),
         ("right < baseline / 2", "cannot be read"),

@@ -1,0 +1,115 @@
+"""Checks of failure conditions on a run or on a comparison: one evaluator for every condition."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from greval._util.arguments import require_iterable, resolve_run_folder
+from greval.analysis.comparison.records import Comparison, Contrast
+from greval.analysis.gate.comparison_figures import ComparisonFigures
+from greval.analysis.gate.conditions import GateCondition, GateLimit, parse_condition
+from greval.analysis.gate.figures import GateFigures
+from greval.analysis.gate.records import GateCheck
+from greval.analysis.gate.run_figures import RunFigures
+from greval.runs.store import Store
+from greval.stats.measured import Undefined
+
+if TYPE_CHECKING:
+    from greval.runs.evaluation import Run
+
+
+class _MethodCheck(NamedTuple):
+    """A condition checked for one method. `met` is None if it cannot be decided."""
+
+    met: bool | None
+    text: str
+
+
+def check_gate(of: Comparison | Run | Store | str | Path, conditions: Iterable[str]) -> tuple[GateCheck, ...]:
+    """Check failure conditions on a run or on a comparison, for each method.
+
+    On a comparison, a limit with `baseline` is compared with the baseline's mean over the questions that both have, a
+    number with the method's mean over all its questions. A condition that cannot be decided, because its figure is
+    undefined or not complete, or the two sides were judged by different definitions or judges, counts as met and is
+    marked `undecided`: a gate never passes without data.
+
+    Args:
+        of: The comparison, or the run: what `evaluate` returned, its folder, or a `Store` opened for reading.
+        conditions: Texts such as `correctness < 0.7`, `correctness@multi_hop.low < 0.7` or, on a comparison,
+            `walk: latency > baseline * 1.2`.
+
+    Raises:
+        DataError: If a condition cannot be parsed, or names something that does not exist.
+    """
+    require_iterable(conditions, "conditions", '["correctness < 0.7"]')
+    listed = [*conditions]
+    if not listed:
+        return ()
+    if isinstance(of, Comparison):
+        return _check_conditions(ComparisonFigures(of), listed)
+    if isinstance(of, Store):
+        with of.snapshot():
+            return _check_conditions(RunFigures(of), listed)
+    with Store.open(resolve_run_folder(of)) as store, store.snapshot():
+        return _check_conditions(RunFigures(store), listed)
+
+
+def _check_conditions(figures: GateFigures, conditions: Iterable[str]) -> tuple[GateCheck, ...]:
+    """Parse all conditions, and check each of them."""
+    parsed = [parse_condition(text, figures) for text in conditions]
+    figures.read({one.place for one in parsed})
+    return tuple(_check_condition(figures, one) for one in parsed)
+
+
+def _check_condition(figures: GateFigures, condition: GateCondition) -> GateCheck:
+    """Check one condition for each of its methods: by their own figures, or by the baseline's."""
+    methods = figures.list_methods(condition.place) if condition.method is None else (condition.method,)
+    found = [_check_method(figures, condition, method) for method in methods]
+    texts = [one.text for one in found]
+    missed = any(one.met for one in found)
+    incomplete = figures.get_incomplete(condition.place)
+    if incomplete:
+        texts.append(incomplete)
+    undecided = not missed and (bool(incomplete) or not found or any(one.met is None for one in found))
+    return GateCheck(
+        condition=condition.text,
+        metric=condition.place.metric,
+        met=missed or undecided,
+        undecided=undecided,
+        told=tuple(texts or ["nothing is judged yet; run the same command again"]),
+    )
+
+
+def _check_method(figures: GateFigures, condition: GateCondition, method: str) -> _MethodCheck:
+    """Check a condition for one method."""
+    if condition.limit.number is None:
+        found = _check_contrast(figures.get_contrast(condition.place, method), condition.limit)
+    else:
+        found = _check_figure(figures, condition, method)
+    return found._replace(text=f"{figures.format_method(method)}{found.text}")
+
+
+def _check_figure(figures: GateFigures, condition: GateCondition, method: str) -> _MethodCheck:
+    """Compare a method's own figure with a number."""
+    figure, limit = figures.get_figure(condition.place, method, condition.figure), condition.limit
+    if isinstance(figure.measured, Undefined):
+        return _MethodCheck(None, figure.measured.reason)
+    value = figure.measured.value
+    met = limit.is_met(value, 0.0)
+    number = f"{value:.4g}" if condition.figure in {"mean", "low", "high"} else f"{value:.0f}"
+    note = f" ({figure.note})" if figure.note else ""
+    return _MethodCheck(met, f"{number} {limit.format_relation(met=met)} {limit.compute_limit(0.0):.4g}{note}")
+
+
+def _check_contrast(one: Contrast, limit: GateLimit) -> _MethodCheck:
+    """Compare a method's mean with the baseline's, over the same questions."""
+    if one.method_mean is None or one.baseline_mean is None or one.test is None:
+        return _MethodCheck(None, f"no question has a figure of both it and {one.baseline}")
+    if not one.judged_alike:
+        return _MethodCheck(None, f"judged by another definition or judge than {one.baseline}")
+    met = limit.is_met(one.method_mean, one.baseline_mean)
+    changed = f" {limit.change} {limit.by:g} = {limit.compute_limit(one.baseline_mean):.4g}" if limit.by else ""
+    relation = f"{one.method_mean:.4g} {limit.format_relation(met=met)} {one.baseline_mean:.4g}{changed}"
+    return _MethodCheck(met, f"{relation} (n = {one.n}, corrected p = {one.test.corrected:.2g})")

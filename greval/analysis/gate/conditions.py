@@ -1,0 +1,182 @@
+"""The grammar of gate conditions, such as `edge_recall@multi_hop < baseline - 0.02` (a table in docs/gates.md)."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Iterable
+from typing import NamedTuple, get_args
+
+from greval._util.arguments import build_unknown_name_error
+from greval.analysis.gate.figures import FigureName, GateFigures, GatePlace
+from greval.errors import DataError
+
+TOLERANCE = 1e-9
+"""The tolerance for equal figures: in floating point 0.7 - 0.02 is not exactly 0.68."""
+CONDITION_PATTERN = re.compile(
+    r"""
+    \s* (?P<left>.+?) \s* (?P<sign><=|>=|<|>) \s*
+    (?: (?P<number>[-+]?\d*\.?\d+(?:[eE][-+]?\d+)?)
+      | baseline (?: \s* (?P<change>[-+*]) \s* (?P<by>\d*\.?\d+(?:[eE][-+]?\d+)?) )?
+    ) \s*
+    """,
+    re.VERBOSE,
+)
+GRAMMAR = (
+    "write [METHOD:]METRIC[@GROUP][.FIGURE] < LIMIT, with .low .high .n or .failed for another figure than the mean, "
+    "with < <= > or >=, and a limit such as 0.7, baseline, baseline - 0.02 or baseline * 1.2"
+)
+FIGURES: tuple[FigureName, ...] = get_args(FigureName)
+SIGNS: dict[str, Callable[[float, float], bool]] = {
+    "<": lambda left, right: left < right - TOLERANCE,
+    "<=": lambda left, right: left <= right + TOLERANCE,
+    ">": lambda left, right: left > right + TOLERANCE,
+    ">=": lambda left, right: left >= right - TOLERANCE,
+}
+CHANGES: dict[str, Callable[[float, float], float]] = {"+": operator.add, "-": operator.sub, "*": operator.mul}
+
+
+class GateLimit(NamedTuple):
+    """The limit of a condition: a number, or the baseline's figure changed by a number."""
+
+    sign: str
+    number: float | None
+    change: str = "+"
+    by: float = 0.0
+
+    def compute_limit(self, baseline: float) -> float:
+        """Return the limit as a number."""
+        return CHANGES[self.change](baseline, self.by) if self.number is None else self.number
+
+    def is_met(self, figure: float, baseline: float) -> bool:
+        """Return whether a figure meets the condition."""
+        return SIGNS[self.sign](figure, self.compute_limit(baseline))
+
+    def format_relation(self, *, met: bool) -> str:
+        """Format the sign as what holds between a figure and the limit."""
+        return self.sign if met else f"not {self.sign}"
+
+
+class GateCondition(NamedTuple):
+    """A parsed condition: its text, place, figure, method (None for each method) and limit."""
+
+    text: str
+    place: GatePlace
+    figure: FigureName
+    method: str | None
+    limit: GateLimit
+
+
+class _Name(NamedTuple):
+    """The left side of a condition as a place and a figure of it."""
+
+    place: GatePlace
+    figure: FigureName
+
+
+def parse_condition(text: str, figures: GateFigures) -> GateCondition:
+    """Parse a condition by the names of the figures.
+
+    Because metrics and groups may both contain `@`, the longest matching metric is used: `ndcg@10` rather than group
+    10 of `ndcg`. For the same reason a group named `v1.low` precedes the figure `low` of group `v1`.
+
+    Raises:
+        DataError: With the grammar, with the nearest names, or with what to do about a figure that there is not.
+    """
+    left, limit = split_condition(text)
+    where = format_place_of_error(text)
+    if limit.number is None and not figures.has_baseline:
+        raise DataError(f"{where}: there is no baseline; {figures.remedy}")
+    method, what = _split_method(left, figures)
+    name = _resolve_name(what, figures, where)
+    if name.figure not in figures.names:
+        raise DataError(
+            f"{where}: no {name.figure} of one method is there, only {', '.join(figures.names)}; {figures.remedy}"
+        )
+    if limit.number is None and name.figure != "mean":
+        raise DataError(f"{where}: baseline is a mean, so .{name.figure} needs a number as its limit, such as 0.7")
+    return GateCondition(text.strip(), name.place, name.figure, method, limit)
+
+
+def split_condition(text: str) -> tuple[str, GateLimit]:
+    """Split a condition into the name on its left side and its limit.
+
+    Raises:
+        DataError: With the grammar, if it cannot be read.
+    """
+    found = CONDITION_PATTERN.fullmatch(text)
+    if not found:
+        raise DataError(f"{format_place_of_error(text)}: cannot be read; {GRAMMAR}")
+    number = float(found["number"]) if found["number"] else None
+    return found["left"], GateLimit(found["sign"], number, found["change"] or "+", float(found["by"] or 0))
+
+
+def check_conditions(conditions: Iterable[str], metrics: Iterable[str]) -> None:
+    """Check what can be checked of conditions before a run: that they can be read, and that their metrics are judged.
+
+    Raises:
+        DataError: If a condition cannot be read, has a baseline, or begins with no metric of the run.
+    """
+    known = [*metrics]
+    for text in conditions:
+        left, limit = split_condition(text)
+        where = format_place_of_error(text)
+        if limit.number is None:
+            raise DataError(f"{where}: a single run has no baseline; use greval compare RUN --baseline METHOD")
+        names = [left, *(left[found.end() :].strip() for found in re.finditer(":", left))]  # a method may hold colons
+        if not any(re.match(rf"{re.escape(metric)}(?:[@.]|$)", name) for metric in known for name in names):
+            raise build_unknown_name_error("metric", re.split("[@.]", names[-1])[0], known, where)
+
+
+def format_place_of_error(text: str) -> str:
+    """Format the beginning of a message on a condition."""
+    return f"--fail-if {text!r}"
+
+
+def _split_method(left: str, figures: GateFigures) -> tuple[str | None, str]:
+    """Split the name of a method off the left side, if it begins with one."""
+    for method in sorted(figures.methods, key=len, reverse=True):
+        if method and left.startswith(f"{method}:"):
+            return method, left[len(method) + 1 :].strip()
+    return None, left
+
+
+def _resolve_name(what: str, figures: GateFigures, where: str) -> _Name:
+    """Return the place and the figure that a name denotes.
+
+    Raises:
+        DataError: With the nearest names, if it denotes no place; with each of them, if it denotes several.
+    """
+    spellings: dict[str, list[GatePlace]] = {}
+    for place in figures.places:
+        for spelling in dict.fromkeys(place.spellings):
+            spellings.setdefault(spelling, []).append(place)
+    figure = next((name for name in FIGURES if what.endswith(f".{name}")), None)
+    names: list[tuple[str, FigureName]] = [(what, "mean")]
+    if figure:
+        names.append((what.removesuffix(f".{figure}"), figure))
+    for name, wanted in names:
+        found = _choose_places(spellings.get(name) or spellings.get(_join_group(name, figures), []))
+        if len(found) > 1:
+            several = " or ".join(place.spellings[-1] for place in found)
+            raise DataError(f"{where}: {name!r} is a value of several tags; write {several}")
+        if found:
+            return _Name(found[0], wanted)
+    metrics = {place.metric for place in figures.places}
+    if ":" in what and not any(what.startswith(metric) for metric in metrics):
+        raise build_unknown_name_error("method", what.partition(":")[0], filter(None, figures.methods), where)
+    raise build_unknown_name_error("metric or METRIC@GROUP", names[-1][0], spellings, where)
+
+
+def _join_group(name: str, figures: GateFigures) -> str:
+    """Return a name without spaces between the `@` after its metric and the group."""
+    for metric in sorted({place.metric for place in figures.places}, key=len, reverse=True):
+        if name.startswith(f"{metric}@"):
+            return f"{metric}@{name[len(metric) + 1 :].strip()}"
+    return name
+
+
+def _choose_places(places: list[GatePlace]) -> list[GatePlace]:
+    """Return the places of the longest metric: a metric itself precedes the group of a shorter one."""
+    longest = max((len(place.metric) for place in places), default=0)
+    return [place for place in places if len(place.metric) == longest]

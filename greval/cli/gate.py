@@ -1,0 +1,70 @@
+"""Failure conditions of commands: their option, the formats for CI, and the exit code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Annotated, Literal, TypeVar
+
+import typer
+
+from greval.analysis.comparison.records import Comparison
+from greval.analysis.gate.records import GateCheck
+from greval.analysis.summary import Report
+from greval.cli import MISSED, USAGE_ERROR
+from greval.cli.console import escape_control_characters
+from greval.cli.options import print_report
+from greval.report.check_list import CheckList
+from greval.report.gate import format_check
+from greval.report.github import format_github
+from greval.report.junit import format_junit
+from greval.report.markdown import format_markdown
+
+FailIf = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--fail-if",
+        metavar="CONDITION",
+        help="exit with 1 if it is met, such as 'correctness < 0.8'; repeatable (docs/gates.md)",
+    ),
+]
+CheckedFormat = Annotated[
+    Literal["table", "json", "junit", "markdown", "github"],
+    typer.Option(
+        "--format",
+        help="a table for people, JSON for programs, JUnit XML for CI, Markdown for a pull request, or annotations of "
+        "GitHub Actions",
+    ),
+]
+FORMATS: dict[str, Callable[[CheckList], str]] = {
+    "junit": format_junit,
+    "markdown": format_markdown,
+    "github": format_github,
+}
+Checked = TypeVar("Checked", Report, Comparison)
+
+
+def print_checked_report(
+    found: Checked, form: str, render: Callable[..., None], list_checks: Callable[[Checked], CheckList]
+) -> None:
+    """Print a report or a comparison in a format, and its missed conditions on stderr if stdout is for a program."""
+    if form in FORMATS:
+        typer.echo(escape_control_characters(FORMATS[form](list_checks(found))))
+    else:
+        print_report(found, form, render)
+    if form not in {"table", "github"}:
+        print_missed(found.gate)
+
+
+def print_missed(gate: Iterable[GateCheck]) -> None:
+    """Print the conditions that are met or undecided on stderr."""
+    for one in gate:
+        if one.met:
+            typer.echo(escape_control_characters(format_check(one)), err=True)
+
+
+def get_gate_code(gate: Iterable[GateCheck]) -> int:
+    """Return the exit code of a gate: 1 if a condition is met, otherwise 2 if one cannot be decided, otherwise 0."""
+    statuses = {one.status for one in gate}
+    if "failed" in statuses:
+        return MISSED
+    return USAGE_ERROR if "undecided" in statuses else 0
