@@ -19,6 +19,7 @@ class ComparisonFigures:
     """
 
     names: tuple[FigureName, ...] = ("mean", "n")
+    remedy = "name one with --baseline or --against"
 
     def __init__(self, comparison: Comparison) -> None:
         self._tag = " · ".join(comparison.by) or ALL
@@ -28,11 +29,6 @@ class ComparisonFigures:
         compared = comparison.methods if self.has_baseline else (one.method for one in comparison.levels)
         self.methods = tuple(dict.fromkeys(compared))
         self.places = tuple(dict.fromkeys(place for place, _ in self._levels))
-        self.remedy = (
-            "greval report RUN --fail-if has these of each method"
-            if self.has_baseline
-            else "name one with --baseline or --against"
-        )
 
     def _place(self, metric: str, group: str) -> GatePlace:
         return GatePlace(metric, self._tag, group) if group else GatePlace(metric)

@@ -91,7 +91,8 @@ def parse_condition(text: str, figures: GateFigures) -> GateCondition:
     name = _resolve_name(what, figures, where)
     if name.figure not in figures.names:
         raise DataError(
-            f"{where}: no {name.figure} of one method is there, only {', '.join(figures.names)}; {figures.remedy}"
+            f"{where}: a comparison has no .{name.figure} of one method, only {' and '.join(figures.names)}; "
+            "greval report RUN --fail-if has it"
         )
     if limit.number is None and name.figure != "mean":
         raise DataError(f"{where}: baseline is a mean, so .{name.figure} needs a number as its limit, such as 0.7")

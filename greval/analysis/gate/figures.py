@@ -37,8 +37,7 @@ class GateFigures(Protocol):
     """The figures that conditions can name.
 
     `methods` are the methods that a condition can name, `places` the metrics and groups, `names` the figures of each.
-    `has_baseline` is true if a limit can be relative to a baseline, and `remedy` is what to do if a figure is not
-    among `names`, or if there is no baseline.
+    `has_baseline` is true if a limit can be relative to a baseline, otherwise `remedy` is what to do.
     """
 
     @property
@@ -63,7 +62,7 @@ class GateFigures(Protocol):
 
     @property
     def remedy(self) -> str:
-        """The advice if a figure or a baseline is missing."""
+        """The advice if there is no baseline."""
         ...
 
     def read(self, places: Collection[GatePlace]) -> None:

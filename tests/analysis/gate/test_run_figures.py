@@ -171,7 +171,7 @@ def test_a_gate_takes_a_run_in_every_form(tmp_path):
 def test_figures_that_a_comparison_has_not_are_refused(run):
     """A comparison has no interval of one method, and a baseline is a mean: the error says what to use."""
     found = compare(run, baseline="local", metrics=["right"])
-    with pytest.raises(DataError, match=r"no low of one method is there, only mean, n; greval report RUN"):
+    with pytest.raises(DataError, match=r"a comparison has no .low of one method, only mean and n; greval report RUN"):
         check_gate(found, ["right.low < 0.5"])
     with pytest.raises(DataError, match="baseline is a mean"):
         check_gate(found, ["right.n < baseline"])
