@@ -23,7 +23,7 @@ def format_junit(found: CheckList) -> str:
 
     Example:
         >>> check = Check("tone < 0.7", "greval.gate", "failed", "0.6 < 0.7 (n = 9)")
-        >>> print(format_junit(CheckList("runs/x", (check,), (), (), ())).splitlines()[-5])
+        >>> print(format_junit(CheckList("runs/x", (check,), (), (), ())).splitlines()[-4])
               <failure message="0.6 &lt; 0.7 (n = 9)" type="failed">0.6 &lt; 0.7 (n = 9)</failure>
     """
     counts = {
