@@ -1,0 +1,215 @@
+"""Bounds on the value of one result, as an assertion in a test gives them, and whether a result is within them.
+
+With repeats, the votes decide: each repeat is within the bounds or not, and the majority counts. A single flip of the
+judge therefore changes nothing, and a tie is not decided by chance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from math import isclose
+from statistics import fmean
+
+from greval._util.wording import did_you_mean, format_names
+from greval.errors import DefinitionError, OutcomeError
+from greval.records.metric import Metric
+from greval.records.number_range import find_number_range
+from greval.records.record import Record
+from greval.records.result import Failed, Judgement, Result, Skipped
+from greval.records.scale import CategoricalScale, Scale, Value
+
+ROUNDING = 1e-9
+"""The relative difference below which two figures are equal: a mean is rounded."""
+
+
+class Bounds(Record):
+    """What is expected of a value: a number or a category of the scale, or one of several.
+
+    `at_least` and `at_most` compare numbers, or the places of two categories of an ordered scale, whose best one comes
+    first. `equals` and `one_of` compare values.
+
+    Example:
+        >>> print(Bounds(at_least=0.5, at_most=0.8))
+        at least 0.5, at most 0.8
+    """
+
+    at_least: int | float | str | None = None
+    at_most: int | float | str | None = None
+    equals: int | float | str | None = None
+    one_of: tuple[int | float | str, ...] | None = None
+
+    def __str__(self) -> str:
+        """Return the bounds in words."""
+        named = {"at least": self.at_least, "at most": self.at_most, "equal to": self.equals}
+        parts = [f"{words} {bound!r}" for words, bound in named.items() if bound is not None]
+        return ", ".join([*parts, f"one of {format_names(map(repr, self.one_of))}"] if self.one_of else parts)
+
+    @property
+    def compares_numbers(self) -> bool:
+        """Return whether the value is compared as a number only, so that it may be a mean over items."""
+        ends = [end for end in (self.at_least, self.at_most) if end is not None]
+        numbers = not any(isinstance(end, str) for end in ends)
+        return bool(ends) and numbers and self.equals is None and self.one_of is None
+
+    def check(self, metric: Metric) -> None:
+        """Check that a value of the metric can be within the bounds.
+
+        Raises:
+            DefinitionError: If no bound is given, or if one does not fit the scale.
+
+        Example:
+            >>> from greval.metrics.library import load
+            >>> Bounds(at_least=80).check(load("correctness"))
+            Traceback (most recent call last):
+            greval.errors.DefinitionError: correctness: at_least=80 is outside of its scale, 0 to 1
+        """
+        faults = [*self._find_faults(metric.scale)]
+        if faults:
+            raise DefinitionError(*(f"{metric.name}: {fault}" for fault in faults))
+
+    def hold(self, scale: Scale, value: Value, number: float | None) -> bool:
+        """Return whether a value, with its number if it has one, is within the bounds.
+
+        Example:
+            >>> from greval.metrics.library import load
+            >>> Bounds(at_least="Somewhat relevant").hold(load("answer_completeness").scale, "Relevant", None)
+            True
+        """
+        allowed = self.one_of if self.equals is None else (self.equals, *(self.one_of or ()))
+        return (
+            (self.at_least is None or _compare(scale, value, number, self.at_least, 1))
+            and (self.at_most is None or _compare(scale, value, number, self.at_most, -1))
+            and (allowed is None or any(_is_equal(value, number, one) for one in allowed))
+        )
+
+    def _find_faults(self, scale: Scale) -> Iterator[str]:
+        ends = {"at_least": self.at_least, "at_most": self.at_most}
+        values = {"equals": () if self.equals is None else (self.equals,), "one_of": self.one_of or ()}
+        given = {name: end for name, end in ends.items() if end is not None}
+        if not given and not any(values.values()):
+            yield "no bound is given; give at_least, at_most, equals or one_of"
+        for name, end in given.items():
+            fault = _find_category_fault(scale, end) if isinstance(end, str) else _find_number_fault(scale, end)
+            if not fault and isinstance(scale, CategoricalScale) and isinstance(end, str) and not scale.ordered:
+                fault = "is of a scale without an order; use one_of"
+            yield from [f"{name}={end!r} {fault}"] if fault else []
+        for name, listed in values.items():
+            for value in listed:
+                if isinstance(value, str) or isinstance(scale, CategoricalScale):
+                    fault = _find_category_fault(scale, value)
+                else:
+                    fault = _find_number_fault(scale, value)
+                yield from [f"{name}={value!r} {fault}"] if fault else []
+
+
+class BoundCheck(Record):
+    """Whether a result is within bounds: the value in words, the judgements to look at, and how repeats voted.
+
+    `split` is true if some repeats were within the bounds and others were not.
+    """
+
+    holds: bool
+    value: str
+    shown: tuple[Judgement, ...]
+    split: bool = False
+
+
+def check_bounds(result: Result, metric: Metric, bounds: Bounds) -> BoundCheck:
+    """Compare a result with bounds.
+
+    A single judgement is compared by its value, or by the majority of its votes if it was repeated. If a metric judges
+    several items, numbers are compared with their mean, and categories and single values with those of each item.
+
+    Raises:
+        DefinitionError: If a bound does not fit the scale of the metric.
+        OutcomeError: If the result failed, also for a single item, was skipped, or has a tie of its votes.
+    """
+    bounds.check(metric)
+    judgements = _get_judgements(result)
+    if len(judgements) == 1 and judgements[0].item is None:
+        return _check_one(judgements[0], metric, bounds)
+    if bounds.compares_numbers:
+        numbers = [judgement.number for judgement in judgements if judgement.number is not None]
+        mean = fmean(numbers)
+        worst = sorted(judgements, key=lambda judgement: judgement.number or 0.0)
+        return BoundCheck(
+            holds=bounds.hold(metric.scale, mean, mean),
+            value=f"{mean:.3g} (mean of {len(numbers)} {metric.over or 'items'})",
+            shown=tuple(worst),
+        )
+    missed = tuple(one for one in judgements if not bounds.hold(metric.scale, one.value, one.number))
+    count = f"{len(missed)} of {len(judgements)} {metric.over or 'items'}"
+    value = f"{format_names(map(repr, dict.fromkeys(one.value for one in missed)))} for {count}" if missed else "as is"
+    return BoundCheck(holds=not missed, value=value, shown=missed)
+
+
+def _get_judgements(result: Result) -> Sequence[Judgement]:
+    """Return the judgements of a result; raise `OutcomeError` if any is missing."""
+    failures = result.failures
+    match result.outcome:
+        case Skipped(reason=reason):
+            raise OutcomeError(f"{result.metric} cannot be judged: {reason}", "skipped")
+        case Failed(error=error):
+            raise OutcomeError(f"{result.metric} failed: {error.kind}: {error.message}", error.kind)
+        case _ if failures:
+            total = len(result.judgements) + len(failures)
+            first = f"the first ({failures[0].item}): {failures[0].kind}: {failures[0].message}"
+            raise OutcomeError(
+                f"{result.metric} failed for {len(failures)} of {total} items, {first}", failures[0].kind
+            )
+        case _:
+            return result.judgements
+
+
+def _check_one(judgement: Judgement, metric: Metric, bounds: Bounds) -> BoundCheck:
+    scale = metric.scale
+    if not judgement.votes:
+        holds = bounds.hold(scale, judgement.value, judgement.number)
+        return BoundCheck(holds=holds, value=repr(judgement.value), shown=(judgement,))
+    within = sum(count for text, count in judgement.votes.items() if _holds_vote(bounds, scale, text))
+    total = sum(judgement.votes.values())
+    if 2 * within == total:
+        counts = f"{within} of {total} repeats are {bounds}: {judgement.votes}"
+        message = f"{metric.name} failed: no_majority: {counts}; take an odd number of repeats"
+        raise OutcomeError(message, "no_majority")
+    value = f"{judgement.value!r} ({within} of {total} repeats are {bounds}; votes: {judgement.votes})"
+    return BoundCheck(holds=2 * within > total, value=value, shown=(judgement,), split=0 < within < total)
+
+
+def _holds_vote(bounds: Bounds, scale: Scale, text: str) -> bool:
+    """Return whether a vote, whose value is stored as text, is within the bounds."""
+    value: Value = text if isinstance(scale, CategoricalScale) else float(text)
+    return bounds.hold(scale, value, scale.number(value))
+
+
+def _compare(scale: Scale, value: Value, number: float | None, end: float | str, direction: int) -> bool:
+    """Return whether a value is at an end or beyond it, in the direction of better or higher values (1 or -1)."""
+    if isinstance(end, str):
+        names: Collection[str] = scale.names if isinstance(scale, CategoricalScale) else ()
+        places = {name: place for place, name in enumerate(names)}
+        return direction * (places[end] - places[str(value)]) >= 0
+    return number is not None and (direction * (number - end) >= 0 or isclose(number, end, rel_tol=ROUNDING))
+
+
+def _is_equal(value: Value, number: float | None, other: Value) -> bool:
+    if isinstance(value, str) or isinstance(other, str):
+        return value == other
+    return number is not None and isclose(number, other, rel_tol=ROUNDING)
+
+
+def _find_category_fault(scale: Scale, value: object) -> str:
+    if not isinstance(scale, CategoricalScale):
+        return "is a text, but its values are numbers"
+    if value in scale.names:
+        return ""
+    return f"is not one of its categories, {scale.allowed()}{did_you_mean(str(value), scale.names)}"
+
+
+def _find_number_fault(scale: Scale, number: float) -> str:
+    categories = scale.categories if isinstance(scale, CategoricalScale) else ()
+    if lacking := [category.name for category in categories if category.score is None]:
+        return f"is a number, but these categories have no score: {format_names(lacking)}; name a category"
+    found = find_number_range(scale)
+    if found is None or found.contains(number, number):
+        return ""
+    return f"is outside of its scale, {found.low:g} to {'any' if found.high is None else format(found.high, 'g')}"

@@ -1,0 +1,213 @@
+"""Judgement of single cases by one judge within a process, such as those of a test run: each once, counted together.
+
+A session keeps what it judged in memory, may keep replies in a cache file across processes, and may share a cap of
+calls with other processes. What it judged is exported as rows, which `merge_rows` unites over several processes.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from langchain_core.language_models import BaseChatModel
+from pydantic import JsonValue
+
+from greval._util.concurrency import run_sync
+from greval._util.files import CloseOnExit
+from greval.errors import JudgeError, StoppedError
+from greval.judging.metric_runnable import MetricRunnable
+from greval.judging.model.budget import RunGuard
+from greval.judging.model.client import JudgeClient
+from greval.judging.model.failures import format_key_hint
+from greval.judging.model.judge import Judge
+from greval.judging.model.reply_cache import LOCK_TIMEOUT_SECONDS, ReplyCache
+from greval.metrics.library import add_dependencies
+from greval.records.case import Case
+from greval.records.metric import Metric, needs_judge
+from greval.records.metric_input import hash_json
+from greval.records.result import Result, Usage, format_outline
+from greval.runs.progress import Progress
+from greval.runs.runnable import compile_metrics
+from greval.runs.worker import JudgingLoop, MemoryLog
+
+COUNT_TABLE = "CREATE TABLE IF NOT EXISTS calls (id INTEGER PRIMARY KEY CHECK (id = 1), made INTEGER NOT NULL)"
+
+
+class CallCap(CloseOnExit):
+    """A cap of calls that several processes may share by a file.
+
+    Args:
+        most: The maximum number of calls.
+        path: The file of the count; without one, the cap is that of this process.
+        reason: Why no further call is made when the cap is reached, and what to do.
+
+    Example:
+        >>> with CallCap(1, reason="the cap is reached") as cap:
+        ...     cap.take_call(), cap.take_call()
+        (True, False)
+    """
+
+    def __init__(self, most: int, path: Path | None = None, *, reason: str) -> None:
+        """Open the count."""
+        self.most = most
+        self.reason = reason
+        self._db = sqlite3.connect(
+            path or ":memory:", isolation_level=None, timeout=LOCK_TIMEOUT_SECONDS, check_same_thread=False
+        )
+        self._db.execute(COUNT_TABLE)
+        self._db.execute("INSERT OR IGNORE INTO calls VALUES (1, 0)")
+
+    def take_call(self) -> bool:
+        """Count a call if it is within the cap, and return whether it is."""
+        return self._db.execute("UPDATE calls SET made = made + 1 WHERE made < ?", (self.most,)).rowcount == 1
+
+    def close(self) -> None:
+        """Close the count."""
+        self._db.close()
+
+
+@dataclass(eq=False, kw_only=True)
+class SessionGuard(RunGuard):
+    """A guard whose cap of calls may be shared with other processes."""
+
+    cap: CallCap | None = None
+
+    def admit_call(self, tokens: int = 0) -> None:
+        """Count a call that is about to be made; raise `StoppedError` if the cap is reached."""
+        if self.cap and self.why is None and not self.cap.take_call():
+            self.stop(self.cap.reason)
+        super().admit_call(tokens)
+
+
+class JudgedRow(NamedTuple):
+    """What a session counts of a result: no texts, so that it can be sent to another process.
+
+    `key` identifies the case, the method and the metric's version. `costs` are the fields of the usage in their
+    order. `repeated` is the number of judgements with votes, `unsteady` how many of them are not unanimous, and `flips`
+    the sum of their flip rates.
+    """
+
+    key: str
+    metric: str
+    judge: str
+    outline: str
+    costs: tuple[int | None, ...]
+    repeated: int = 0
+    unsteady: int = 0
+    flips: float = 0.0
+
+
+class JudgeSession:
+    """A judge with everything that single judgements share: connections, budget, cache, and what was judged.
+
+    Args:
+        judge: Settings of a judge, a chat model, or None if all metrics are computed.
+        cache: Cached replies of earlier sessions, which replace calls.
+        cap: The cap of calls.
+        hint: What to do if a metric is judged and `judge` is None.
+
+    Example:
+        >>> from greval.metrics.library import load
+        >>> from greval.testing import ScriptedJudge
+        >>> session = JudgeSession(ScriptedJudge([{"reason": "The same person.", "value": 1}]))
+        >>> case = Case(question="Who?", expected_answer="Ada", answer="Ada Lovelace")
+        >>> session.judge_case(case, load("correctness")).value, len(session.rows)
+        (1, 1)
+    """
+
+    def __init__(
+        self,
+        judge: Judge | BaseChatModel | None,
+        *,
+        cache: ReplyCache | None = None,
+        cap: CallCap | None = None,
+        hint: str = "pass a judge",
+    ) -> None:
+        """Store the settings. The chat model is created at the first call."""
+        key_hint = format_key_hint(judge.model) if isinstance(judge, Judge) else "check the model's key"
+        self.guard = SessionGuard(cap=cap, hint=key_hint, model=judge.model if isinstance(judge, Judge) else "")
+        self._hint = hint
+        self.rows: list[JudgedRow] = []
+        self.metrics: dict[str, Metric] = {}
+        self._client = JudgeClient(judge, guard=self.guard, cache=cache) if judge is not None else None
+        self._log = MemoryLog()
+        self._compiled: dict[str, Mapping[str, MetricRunnable]] = {}
+
+    def judge_case(self, case: Case, metric: Metric, *, repeats: int = 1, folders: Sequence[str | Path] = ()) -> Result:
+        """Judge a case. What this session has already judged is not judged again, unless it failed.
+
+        Args:
+            case: The case.
+            metric: The definition.
+            repeats: How often the case is judged, see `compile_metric`.
+            folders: Folders of the metrics that the metric builds on, before the predefined ones.
+
+        Raises:
+            DefinitionError: If a metric that it builds on is not found.
+            JudgeError: If the judge cannot be used at all, or is missing although the metric is judged.
+            StoppedError: If no further call may be made.
+        """
+        runnables = self._compile(metric, repeats, folders)
+        loop = JudgingLoop(self._log, runnables, self.guard, Progress(), retries_at_end=False)
+        (found,) = run_sync(loop.judge_cases([case]))
+        text = case.model_dump(mode="json", exclude_defaults=True)
+        self.rows += [_build_row(result, text) for result in found.values()]
+        result = found.pop(metric.name, None)
+        if result is None:
+            raise StoppedError(self.guard.why or "no further call is made")
+        return result.replace(built_on=tuple(found.values()))
+
+    def _compile(self, metric: Metric, repeats: int, folders: Sequence[str | Path]) -> Mapping[str, MetricRunnable]:
+        key = f"{repeats} {id(metric)}"
+        if key not in self._compiled:
+            metrics = add_dependencies([metric], *folders)
+            if self._client is None and needs_judge(metrics):
+                raise JudgeError(f"{metric.name}: is judged by a model; {self._hint}")
+            self._compiled[key] = compile_metrics(metrics, self._client, repeats=repeats)
+            self.metrics.update({one.name: one for one in metrics})
+        return self._compiled[key]
+
+
+def merge_rows(rows: Iterable[JudgedRow]) -> list[JudgedRow]:
+    """Merge the rows of several sessions: each case counts once for each metric, by its last result.
+
+    The calls and tokens of all results are added up. Replies that were used again count once.
+
+    Example:
+        >>> one = JudgedRow("k", "tone", "judge", '["scored",[["1",1.0]],[],null]', (1, 10, 5, None, 0))
+        >>> again = one._replace(costs=(0, None, None, None, 1))
+        >>> [row.costs for row in merge_rows([one, again])]
+        [(1, 10, 5, None, 0)]
+    """
+    merged: dict[str, JudgedRow] = {}
+    for row in rows:
+        before = merged.get(row.key)
+        if before is None:
+            merged[row.key] = row
+            continue
+        fields = tuple(Usage.model_fields)
+        usage, more = (Usage(**dict(zip(fields, one.costs, strict=True))) for one in (before, row))
+        if more.calls or more.input_tokens:
+            total = usage + more
+            row = row._replace(costs=tuple(getattr(total, name) for name in fields))  # noqa: PLW2901 - the merged row
+        else:
+            row = row._replace(costs=before.costs)  # noqa: PLW2901 - as above
+        merged[row.key] = row
+    return [*merged.values()]
+
+
+def _build_row(result: Result, case: dict[str, JsonValue]) -> JudgedRow:
+    rates = [judgement.flip_rate for judgement in result.judgements if judgement.flip_rate is not None]
+    return JudgedRow(
+        key=hash_json([result.metric, result.fingerprint, case]),
+        metric=result.metric,
+        judge=result.judge,
+        outline=format_outline(result),
+        costs=tuple(getattr(result.usage, name) for name in Usage.model_fields),
+        repeated=len(rates),
+        unsteady=sum(rate > 0 for rate in rates),
+        flips=sum(rates),
+    )

@@ -1,0 +1,62 @@
+"""A judge session: each case once, metrics that build on others, a shared cap, and rows of several processes."""
+
+from __future__ import annotations
+
+import pytest
+
+from greval import Case, JudgeError, ScriptedJudge, StoppedError, load_metric
+from greval.runs.judge_session import CallCap, JudgedRow, JudgeSession, merge_rows
+
+CASE = Case(id="q1", question="Who?", expected_answer="Ada", answer="Ada.", chunks=["Ada wrote it."], triples=[])
+GOOD = {"reason": "R.", "value": 1}
+
+
+def test_a_case_is_judged_once():
+    """The second time nothing is asked, and its row counts once; a failure is asked again."""
+    judge = ScriptedJudge(["no JSON", "no JSON", GOOD])
+    session = JudgeSession(judge)
+    metric = load_metric("correctness")
+    assert [session.judge_case(CASE, metric).outcome.status for _ in range(3)] == ["failed", "scored", "scored"]
+    assert len(judge.calls) == 3
+    (row,) = merge_rows(session.rows)
+    assert row.costs[0] == 3
+
+
+def test_a_metric_that_builds_on_others_counts_them_too():
+    """The metrics below are judged first, have rows of their own, and are shared by another metric."""
+    judge = ScriptedJudge(lambda _: {"judgements": [{"item": 1, "reason": "R.", "value": "Relevant"}]})
+    session = JudgeSession(judge)
+    result = session.judge_case(CASE, load_metric("answer_completeness"))
+    assert [below.metric for below in result.built_on] == ["chunk_evaluation", "triple_evaluation"]
+    assert {row.metric for row in session.rows} == {"chunk_evaluation", "triple_evaluation", "answer_completeness"}
+
+
+def test_without_a_judge():
+    """Computed metrics need none, and judged ones say what to do."""
+    session = JudgeSession(None, hint="name one")
+    assert session.judge_case(CASE, load_metric("exact_match")).value == 1
+    with pytest.raises(JudgeError, match="correctness: is judged by a model; name one"):
+        session.judge_case(CASE, load_metric("correctness"))
+
+
+def test_a_cap_is_shared_by_its_file(tmp_path):
+    """Two processes together make as many calls as the cap allows."""
+    caps = [CallCap(3, tmp_path / "calls.sqlite", reason="enough") for _ in range(2)]
+    sessions = [JudgeSession(ScriptedJudge([GOOD]), cap=cap) for cap in caps]
+    metric = load_metric("correctness")
+    for number in range(3):
+        sessions[number % 2].judge_case(CASE.model_copy(update={"answer": str(number)}), metric)
+    for session in sessions:
+        with pytest.raises(StoppedError, match="enough"):
+            session.judge_case(CASE.model_copy(update={"answer": "more"}), metric)
+    for cap in caps:
+        cap.close()
+
+
+def test_rows_of_several_processes():
+    """The last result of a case counts, its costs add up, and a reply used again counts once."""
+    failed = JudgedRow("k", "m", "j", '["failed",[],[["malformed",false]],null]', (2, 20, 4, None, 0))
+    scored = JudgedRow("k", "m", "j", '["scored",[["1",1.0]],[],null]', (1, 10, 2, None, 0))
+    again = scored._replace(costs=(0, None, None, None, 1))
+    (row,) = merge_rows([failed, scored, again])
+    assert row == scored._replace(costs=(3, 30, 6, None, 0))
