@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from greval.cli import FAILED
-from greval.cli.options import ReportFormat, print_report
+from greval.cli.options import Columns, ReportFormat, parse_columns, print_report
 from greval.datasets import RowFault, read_cases
 from greval.datasets.row_faults import describe_row_faults
 from greval.methods.fair_context.context_audit import audit as audited
@@ -19,11 +19,15 @@ from greval.report.audit import render
 def audit(
     cases: Annotated[str, typer.Argument(help="responses as .jsonl, .json, .csv, .tsv or .parquet, or - for stdin")],
     *,
+    column: Columns = None,
     form: ReportFormat = "table",
 ) -> None:
     """Compare what the methods were given: documents, tokens and aggregates, with the differences."""
     unread: list[RowFault] = []
-    found = audited(_filter_cases(read_cases(cases), unread))
+    reading = read_cases(cases, columns=parse_columns(column))
+    found = audited(_filter_cases(reading, unread))
+    if notice := reading.notice():
+        typer.echo(notice, err=True)
     for line in describe_row_faults(f"{row.place}: {row.message}" for row in unread):
         typer.echo(f"not a case: {line}", err=True)
     print_report(found, form, render)

@@ -14,6 +14,7 @@ from greval.cli.evaluate import report_and_exit
 from greval.cli.options import (
     By,
     Cases,
+    Columns,
     Folders,
     JudgeName,
     JudgeOptions,
@@ -24,6 +25,7 @@ from greval.cli.options import (
     Repeats,
     Show,
     expand_groups,
+    parse_columns,
 )
 from greval.cli.progress_bar import ProgressBar
 from greval.datasets import read_cases
@@ -46,6 +48,7 @@ def submit(  # noqa: PLR0913 - the options of a command
     limit: Limit = None,
     repeats: Repeats = 1,
     method: MethodName = None,
+    column: Columns = None,
     library: Folders = None,
     settings: Annotated[JudgeOptions, SETTINGS],
 ) -> None:
@@ -55,8 +58,11 @@ def submit(  # noqa: PLR0913 - the options of a command
     folders = library or []
     metrics = add_dependencies([load_metric(name, *folders) for name in metric], *folders)
     model = settings.create_judge(judge)
-    rows = islice(read_cases(cases, method=method), limit)
+    reading = read_cases(cases, method=method, columns=parse_columns(column))
+    rows = islice(reading, limit)
     sent = asyncio.run(send(rows, metrics, model, out=out, repeats=repeats, reason_depth=settings.reason_depth))
+    if notice := reading.notice():
+        typer.echo(notice, err=True)
     for line in describe_row_faults(sent.unread):
         typer.echo(f"not a case: {line}", err=True)
     if sent.batch is None:

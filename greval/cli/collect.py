@@ -12,6 +12,7 @@ import typer
 
 from greval.cli import FAILED, STOPPED
 from greval.cli.console import escape_control_characters
+from greval.cli.options import Columns, parse_columns
 from greval.cli.progress_bar import ProgressBar, stop_on_signals
 from greval.datasets import RowFault, read_cases
 from greval.datasets.case_records import filter_by_tags
@@ -61,6 +62,7 @@ def collect(  # noqa: PLR0913 - the options of a command
     facts: Annotated[
         Path | None, typer.Option(metavar="FILE", help="facts by document, counted for fair context")
     ] = None,
+    column: Columns = None,
     limit: Annotated[int | None, typer.Option(min=1, help="take only the first N samples")] = None,
     where: Annotated[
         list[str] | None,
@@ -76,7 +78,7 @@ def collect(  # noqa: PLR0913 - the options of a command
         raise typer.BadParameter(f"-o {out}: holds the samples; name another file for the responses")
     wanted = parse_tag_filters(where or ())
     methods = _add_generator(load_methods(method), generator, given, facts)
-    reading = read_cases(samples)
+    reading = read_cases(samples, columns=parse_columns(column))
     rows = islice(filter_by_tags(reading, wanted), limit)
     options: CollectOptions = {
         "concurrency": concurrency,
@@ -86,6 +88,8 @@ def collect(  # noqa: PLR0913 - the options of a command
         "debug": bool(context.obj),
     }
     done = asyncio.run(_collect(rows, methods, out, ProgressBar(quiet=quiet), options))
+    if not quiet and (notice := reading.notice()):
+        typer.echo(notice, err=True)
     _report_and_exit(done, quiet=quiet)
 
 

@@ -23,6 +23,7 @@ from greval.cli.options import (
     By,
     CapOptions,
     Cases,
+    Columns,
     Concurrency,
     Folders,
     JudgeName,
@@ -35,6 +36,7 @@ from greval.cli.options import (
     Show,
     create_console,
     expand_groups,
+    parse_columns,
 )
 from greval.cli.progress_bar import ProgressBar, describe_stop, stop_on_signals
 from greval.cli.run_folder import choose_folder, print_continuing
@@ -77,6 +79,7 @@ def evaluate(  # noqa: PLR0913 - the options of a command
     limit: Limit = None,
     repeats: Repeats = 1,
     method: MethodName = None,
+    column: Columns = None,
     gold: Annotated[
         list[Path] | None, typer.Option(metavar="FILE", help="gold, joined to the cases by id; repeatable")
     ] = None,
@@ -121,6 +124,7 @@ def evaluate(  # noqa: PLR0913 - the options of a command
     given = open_input(
         cases,
         method=method,
+        columns=parse_columns(column),
         gold=gold or (),
         traversals=traversal or (),
         pattern=doc_id_pattern,
@@ -146,6 +150,8 @@ def evaluate(  # noqa: PLR0913 - the options of a command
     }
     if dry_run:
         _print_forecast(given.rows, metrics, model, folder, options)
+        if notice := given.reading.notice():
+            typer.echo(notice, err=True)
         return
     options["total"] = given.reading.count(limit)
     if resume and not quiet and not json:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -31,6 +31,7 @@ def open_input(  # noqa: PLR0913 - the parts of the input of a run
     source: str,
     *,
     method: str | None = None,
+    columns: Mapping[str, str] | None = None,
     gold: Sequence[Path] = (),
     traversals: Sequence[Path] = (),
     pattern: str | None = None,
@@ -42,6 +43,7 @@ def open_input(  # noqa: PLR0913 - the parts of the input of a run
     Args:
         source: The file, or "-" for standard input.
         method: The method of the rows that do not name one.
+        columns: The column of each field that is called otherwise.
         gold: Gold files, joined by id.
         traversals: Traversal files, joined by id and, if a row names a method, by method.
         pattern: A regular expression that derives repositories and versions from document ids.
@@ -53,7 +55,7 @@ def open_input(  # noqa: PLR0913 - the parts of the input of a run
             rows, or no case has one of the tags. For standard input, missing ids and tags are reported only while the
             rows are read.
     """
-    reading = read_cases(source, method=method)
+    reading = read_cases(source, method=method, columns=columns)
     joined = {file: _read_joined(file, "gold") for file in gold}
     logs = {file: _read_joined(file, "traversal") for file in traversals}
     requirements = _InputRequirements(joined, logs, by)

@@ -27,6 +27,14 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 Cases = Annotated[str, typer.Argument(help="cases as .jsonl, .json, .csv, .tsv or .parquet, or - for stdin")]
+Columns = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--column",
+        metavar="FIELD=NAME",
+        help="the column, or the path in JSON, of a field that is called otherwise; repeatable",
+    ),
+]
 MetricNames = Annotated[
     list[str], typer.Option("--metric", "-m", metavar="METRIC", help="a name or a file; repeatable")
 ]
@@ -82,6 +90,19 @@ Depth = Annotated[
     ),
 ]
 FILE_WIDTH = 160
+
+
+def parse_columns(lines: Iterable[str] | None) -> dict[str, str]:
+    """Parse the columns of fields, each as `FIELD=NAME`; raise `typer.BadParameter` if one is not."""
+    columns: dict[str, str] = {}
+    for line in lines or ():
+        name, mark, source = (part.strip() for part in line.partition("="))
+        if not mark or not name or not source:
+            raise typer.BadParameter(f"--column {line}: write it as FIELD=NAME, such as answer=generated_text")
+        if name in columns:
+            raise typer.BadParameter(f"--column {line}: {name} has the column {columns[name]!r} already")
+        columns[name] = source
+    return columns
 
 
 class JudgeOptions(NamedTuple):

@@ -12,6 +12,7 @@ from greval.cli import FAILED, MISSED, STOPPED
 from greval.cli.failures import print_failure_hints
 from greval.cli.options import (
     CapOptions,
+    Columns,
     Concurrency,
     DryRun,
     Folders,
@@ -22,10 +23,11 @@ from greval.cli.options import (
     ReportFormat,
     create_console,
     expand_groups,
+    parse_columns,
     print_report,
 )
 from greval.cli.progress_bar import ProgressBar, describe_stop, stop_on_signals
-from greval.datasets import read_cases
+from greval.datasets import CaseReader, read_cases
 from greval.judging.model.judge import Judge
 from greval.metrics.library import add_dependencies, load_metric
 from greval.records.metric import Metric, set_reason_depth
@@ -46,6 +48,7 @@ def probe(  # noqa: PLR0913 - the options of a command
     cases: Annotated[
         str | None, typer.Option("--cases", metavar="FILE", help="cases with good answers; shipped ones by default")
     ] = None,
+    column: Columns = None,
     judge: JudgeName = None,
     checks: Annotated[
         str | None,
@@ -87,10 +90,11 @@ def probe(  # noqa: PLR0913 - the options of a command
         "max_cost": caps.max_cost,
         "prices": caps.read_prices(),
     }
+    reading = read_cases(cases, columns=parse_columns(column)) if cases else None
     if dry_run:
-        _print_forecast(definition, model, cases, options)
+        _print_forecast(definition, model, reading, options)
         return
-    found = asyncio.run(_probe(definition, model, cases, options, ProgressBar(quiet=quiet)))
+    found = asyncio.run(_probe(definition, model, reading, options, ProgressBar(quiet=quiet)))
     if form == "json" or not quiet:
         from greval.report.probe import render
 
@@ -100,12 +104,13 @@ def probe(  # noqa: PLR0913 - the options of a command
     _exit_with_status(found, fail_under)
 
 
-async def _probe(metric: Metric, judge: Judge, cases: str | None, options: ProbeOptions, bar: ProgressBar) -> Probe:
+async def _probe(
+    metric: Metric, judge: Judge, reading: CaseReader | None, options: ProbeOptions, bar: ProgressBar
+) -> Probe:
     """Probe with a progress bar. The first Ctrl-C finishes calls in flight, the second stops immediately."""
     from greval.trust.probing.api import probe_async
 
     stop = stop_on_signals()
-    reading = read_cases(cases) if cases else None
     options_with_progress: ProbeOptions = {**options, "on_progress": bar.show, "on_result": bar.add_result}
     with bar:
         found = await probe_async(metric, judge, reading, stop=stop, **options_with_progress)
@@ -114,12 +119,12 @@ async def _probe(metric: Metric, judge: Judge, cases: str | None, options: Probe
     return found
 
 
-def _print_forecast(metric: Metric, judge: Judge, cases: str | None, options: ProbeOptions) -> None:
+def _print_forecast(metric: Metric, judge: Judge, reading: CaseReader | None, options: ProbeOptions) -> None:
     """Print the maximum number of calls of the probe, and their cost."""
     from greval.report.forecast import render
     from greval.trust.probing.api import forecast_probe
 
-    render(forecast_probe(metric, judge, read_cases(cases) if cases else None, **options), create_console())
+    render(forecast_probe(metric, judge, reading, **options), create_console())
 
 
 def _exit_with_status(found: Probe, fail_under: float | None) -> None:

@@ -12,6 +12,7 @@ from types import MappingProxyType
 
 from greval._util.row_index import RowIndex, hash_key
 from greval._util.wording import find_typo
+from greval.datasets.column_map import ColumnMap
 from greval.datasets.field_names import MappedRow, format_printable, map_fields
 from greval.datasets.file_identity import UNKNOWN_SOURCE, CaseSource, identify_file
 from greval.datasets.json_files import BOM, LIST_UNIT, RawRow, read_json, read_json_lines, read_stdin
@@ -21,7 +22,7 @@ from greval.datasets.tables import read_csv, read_parquet
 from greval.errors import DataError
 from greval.records.case import TAG, Case
 
-READERS: Mapping[str, Callable[[Path], Iterator[RawRow]]] = {
+READERS: Mapping[str, Callable[..., Iterator[RawRow]]] = {
     ".jsonl": read_json_lines,
     ".ndjson": read_json_lines,
     ".json": read_json,
@@ -29,8 +30,10 @@ READERS: Mapping[str, Callable[[Path], Iterator[RawRow]]] = {
     ".tsv": partial(read_csv, delimiter="\t"),
     ".parquet": read_parquet,
 }
+TABLES = frozenset({".csv", ".tsv", ".parquet"})
 LINE_SUFFIXES = frozenset({".jsonl", ".ndjson"})
 STDIN = "-"
+MAX_COLUMNS = 1000
 
 
 @dataclass
@@ -75,12 +78,14 @@ class CaseReader:
         path: Path | None = None,
         *,
         needed: bool = True,
+        columns: ColumnMap | None = None,
     ) -> None:
         self._name = name
         self._rows = rows
         self._method = method
         self._path = path
         self._needed = needed
+        self._columns = columns
         self._mapping: dict[str, str] = {}
         self._ignored: dict[str, str] = {}
         self._notes: dict[str, None] = {}
@@ -137,7 +142,20 @@ class CaseReader:
         """Return what identifies the cases, `UNKNOWN` for standard input; see `identify_file`."""
         if self._path is None:
             return UNKNOWN_SOURCE
-        return identify_file(self._path, *others, method=self._method, **settings)
+        columns = str(self._columns) if self._columns else None
+        return identify_file(self._path, *others, method=self._method, columns=columns, **settings)
+
+    def check_columns(self, columns: ColumnMap) -> None:
+        """Read rows until each column that is named was found; raise `DataError` if no row has one of them."""
+        names: dict[str, None] = {}
+        with self._translate_errors():
+            for row in self._rows():
+                if not columns.missing:
+                    return
+                if isinstance(row, RawRow) and len(names) < MAX_COLUMNS:
+                    names.update(dict.fromkeys(row.values))
+        if columns.missing and names:
+            raise columns.build_missing_error(columns.missing, names, self._name)
 
     def _iterate_case_rows(self) -> Iterator[object]:
         for position, row in enumerate(self._rows(), 1):
@@ -161,7 +179,8 @@ class CaseReader:
     @property
     def mapping(self) -> Mapping[str, str]:
         """The columns under other names that were read so far, each with the field or the tag it was mapped to."""
-        return MappingProxyType(self._mapping)
+        named = self._columns.mapping if self._columns else {}
+        return MappingProxyType({**named, **self._mapping})
 
     @property
     def ignored_columns(self) -> tuple[str, ...]:
@@ -180,8 +199,9 @@ class CaseReader:
             True
         """
         kept = {name: own for name, own in self._mapping.items() if own == f"{TAG}{name}"}
-        mapped = [f"{name} as {own}" for name, own in self._mapping.items() if name not in kept]
-        parts = [*self._notes]
+        mapped = [f"{name} as {own}" for name, own in self.mapping.items() if name not in kept]
+        missing = self._columns.missing if self._columns else {}
+        parts = [*self._notes, *(f"no row has {source}, which is to be {own}" for own, source in missing.items())]
         parts += [f"read {', '.join(map(format_printable, mapped))}"] if mapped else []
         parts += [f"tags are {', '.join(map(format_printable, kept))}"] if kept else []
         parts += [f"{self._paired:,} rows without an id have that of the same question"] if self._paired else []
@@ -247,7 +267,9 @@ def _has_no_id(settled: MappedRow) -> bool:
     return settled.values.get("id") in (None, "")
 
 
-def read_cases(source: str | Path, *, method: str | None = None) -> CaseReader:
+def read_cases(
+    source: str | Path, *, method: str | None = None, columns: Mapping[str, str] | None = None
+) -> CaseReader:
     """Read the cases of a file, or of standard input.
 
     Args:
@@ -256,6 +278,9 @@ def read_cases(source: str | Path, *, method: str | None = None) -> CaseReader:
             (one case per line, or a JSON list if it begins with a bracket). An empty cell of CSV
             or TSV means not recorded; only the other formats can express an empty answer.
         method: The method of rows that do not name one.
+        columns: The column of each field that is not found by its name, such as
+            `{"answer": "generated_text", "gold.essential_docs": "titles", "chunks": "retrieval.hits[*].text"}`; see
+            `ColumnMap`.
 
     Returns:
         An iterable of the cases and the faulty rows. JSON lines, CSV, TSV and Parquet are
@@ -263,7 +288,8 @@ def read_cases(source: str | Path, *, method: str | None = None) -> CaseReader:
         or is empty, and `MissingExtraError` if Parquet needs pyarrow.
 
     Raises:
-        DataError: If the file does not exist, is a folder, or has an unknown suffix.
+        DataError: If the file does not exist, is a folder, or has an unknown suffix; if `columns` has an unknown field,
+            or names a column that no row has.
 
     Example:
         >>> import greval
@@ -271,8 +297,9 @@ def read_cases(source: str | Path, *, method: str | None = None) -> CaseReader:
         >>> sum(isinstance(row, RowFault) for row in reading)
         0
     """
+    named = ColumnMap(columns) if columns else None
     if source == STDIN:
-        return CaseReader("stdin", read_stdin, method)
+        return CaseReader("stdin", lambda: _apply_columns(read_stdin(), named), method, columns=named)
     path = Path(source)
     reader = READERS.get(path.suffix.lower())
     _check_is_file(path)
@@ -280,7 +307,24 @@ def read_cases(source: str | Path, *, method: str | None = None) -> CaseReader:
         near = find_typo(path.suffix, READERS)
         hinted = f"; is it {near}?" if near else ""
         raise DataError(f"{path}: its ending {path.suffix!r} is not known{hinted} (known are {', '.join(READERS)})")
-    return CaseReader(format_printable(str(path), 4096), partial(reader, path), method, path)
+    name = format_printable(str(path), 4096)
+    rows = partial(_read_rows, path, named)
+    reading = CaseReader(name, rows, method, path, columns=named)
+    if named:
+        reading.check_columns(named)
+    return reading
+
+
+def _read_rows(path: Path, columns: ColumnMap | None) -> Iterator[RawRow]:
+    """Read the rows of a file, with the values of columns that are named under the names of their fields."""
+    suffix = path.suffix.lower()
+    if columns and suffix in TABLES:  # before cells are parsed, because that depends on the field
+        return READERS[suffix](path, columns=columns)
+    return _apply_columns(READERS[suffix](path), columns)
+
+
+def _apply_columns(rows: Iterator[RawRow], columns: ColumnMap | None) -> Iterator[RawRow]:
+    return map(columns.apply, rows) if columns else rows
 
 
 def _iterate_case_lines(path: Path) -> Iterator[bytes]:

@@ -137,6 +137,17 @@ def map_fields(row: Mapping[str, object]) -> MappedRow:
 
 
 @lru_cache(maxsize=CACHED_NAMES)
+def fold_name(name: str) -> str:
+    """Return a name in lower case, with underscores between its words.
+
+    Example:
+        >>> fold_name(" Retrieved Contexts"), fold_name("actualOutput")
+        ('retrieved_contexts', 'actual_output')
+    """
+    return "_".join(part for part in _WORD_BREAK.split(name.strip()) if part).lower()
+
+
+@lru_cache(maxsize=CACHED_NAMES)
 def find_known_name(name: str) -> str | None:
     """Return the known name that a name is, in any case and with spaces or hyphens, or None if it is unknown.
 
@@ -146,10 +157,9 @@ def find_known_name(name: str) -> str | None:
     """
     if is_known(name):
         return name
-    folded = "_".join(part for part in _WORD_BREAK.split(name.strip()) if part)
-    prefix = next((one for one in PREFIXES if folded.lower().startswith(one)), "")
-    is_tag = PREFIXES.get(prefix) == "tags"
-    folded = f"{prefix}{name.strip()[len(prefix) :]}" if is_tag else folded.lower()
+    folded = fold_name(name)
+    prefix = next((one for one in PREFIXES if folded.startswith(one)), "")
+    folded = f"{prefix}{name.strip()[len(prefix) :]}" if PREFIXES.get(prefix) == "tags" else folded
     return folded if is_known(folded) else None
 
 

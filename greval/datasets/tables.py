@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from greval.datasets.column_map import ColumnMap
+
     ColumnCheck = Callable[[Sequence[str], str], None]
     """Raises `DataError` if the names of the columns, at a place, lack what every row needs."""
 
@@ -81,16 +83,18 @@ class _RewindableLines:
         del self._row[1:]
 
 
-def read_csv(path: Path, delimiter: str, check_needed: ColumnCheck | None = None) -> Iterator[RawRow]:
+def read_csv(
+    path: Path, delimiter: str, check_needed: ColumnCheck | None = None, columns: ColumnMap | None = None
+) -> Iterator[RawRow]:
     """Read a table with a header; raise `DataError` if the header cannot be used.
 
     The encoding is found by the content. The delimiter is another one than the given if the header shows it. By default
-    the rows are cases, and `check_needed` looks for a question.
+    the rows are cases, and `check_needed` looks for a question. `columns` names the columns of some fields.
     """
     csv.field_size_limit(max(csv.field_size_limit(), MAX_CELL))
     encoding = detect_encoding(path)
     note = f"read as {encoding.name}; if letters are wrong, save it as UTF-8" if encoding.name else ""
-    check = check_needed or _check_question
+    check = _build_check(check_needed, columns)
     found, named = _find_delimiter(path, encoding, delimiter, check)
     try:
         with _open_text(path, encoding) as stream:
@@ -103,7 +107,7 @@ def read_csv(path: Path, delimiter: str, check_needed: ColumnCheck | None = None
             header = _parse_header(first, f"{path}:{lines.first}", check)
             for cells in rows:
                 if isinstance(cells, str) or any(cells):
-                    row = _build_row(header, cells, lines.first)
+                    row = _build_row(header, cells, lines.first, columns)
                     yield replace(row, note=note) if note else row
                     note = ""
     except UnicodeError as error:
@@ -185,6 +189,20 @@ def _check_columns(names: Sequence[str], place: str, check_needed: ColumnCheck) 
     check_needed(names, place)
 
 
+def _build_check(check_needed: ColumnCheck | None, columns: ColumnMap | None) -> ColumnCheck:
+    """Return the check of a header: the columns that are named must be there, and by default one for the question."""
+    check = check_needed or _check_question
+    if columns is None:
+        return check
+
+    def check_mapped(names: Sequence[str], place: str) -> None:
+        columns.check_names(names, place)
+        if "question" not in columns.list_fields(names):
+            check(names, place)
+
+    return check_mapped
+
+
 def _check_question(names: Sequence[str], place: str) -> None:
     """Raise `DataError` if a table lacks a question."""
     if not set(list_names("question")) & {find_known_name(name) for name in names}:
@@ -198,23 +216,29 @@ def _check_question(names: Sequence[str], place: str) -> None:
         raise DataError(f"{place}: no column for the question{hint} (columns: {found})")
 
 
-def _build_row(header: Sequence[str], cells: Sequence[str] | str, number: int) -> RawRow:
+def _build_row(
+    header: Sequence[str], cells: Sequence[str] | str, number: int, columns: ColumnMap | None = None
+) -> RawRow:
     if isinstance(cells, str):
         return RawRow(number, faults={"": cells})
     if len(cells) != len(header):
         return RawRow(number, faults={"": f"has {len(cells)} cells where the header has {len(header)}"})
     filled = {name: cell or None for name, cell in zip(header, cells, strict=True)}
-    _drop_index(filled)
     strays = {name: byte for name, cell in filled.items() if cell and (byte := _find_stray_byte(cell))}
     faults = {name: describe_encoding_fault(byte, "in the cell") for name, byte in strays.items()}
-    return parse_json_cells(RawRow(number, filled, faults))
+    return _finish_row(RawRow(number, filled, faults), columns)
 
 
-def _drop_index(values: dict[str, object] | dict[str, str | None]) -> None:
-    """Drop the index that pandas writes, and empty cells of columns without a name."""
-    for name in [*values]:
-        if name in INDEX_NAMES or (values[name] is None and name.startswith(NO_NAME)):
-            del values[name]
+def _finish_row(row: RawRow, columns: ColumnMap | None) -> RawRow:
+    """Return a row with its columns named, without the index that pandas writes, and with parsed cells."""
+    named = columns.apply(row) if columns else row
+    kept = {name: cell for name, cell in named.values.items() if not _is_left_out(name, cell)}
+    return parse_json_cells(replace(named, values=kept))
+
+
+def _is_left_out(name: str, cell: object) -> bool:
+    """Return whether a column is the index that pandas writes, or an empty one without a name."""
+    return name in INDEX_NAMES or (cell is None and name.startswith(NO_NAME))
 
 
 def _find_stray_byte(text: str) -> int:
@@ -229,7 +253,7 @@ def parse_json_cells(row: RawRow) -> RawRow:
     for name, cell in row.valid_values.items():
         if isinstance(cell, str) and cell.lstrip()[:1] in {"[", "{"} and _is_json_column(name):
             try:
-                found, doubtful = _parse_cell(cell)
+                found, doubtful = parse_cell(cell)
             except InvalidJsonError as error:
                 if _is_broken(name, cell):
                     faults[name] = f"begins like a list or an object but {error}; write JSON, with double quotes"
@@ -240,7 +264,7 @@ def parse_json_cells(row: RawRow) -> RawRow:
     return replace(row, values=values, faults=faults)
 
 
-def _parse_cell(cell: str) -> tuple[object, bool]:
+def parse_cell(cell: str) -> tuple[object, bool]:
     """Parse a list or an object, in JSON or as Python prints it, as `parse_json` does."""
     try:
         return parse_json(cell)
@@ -274,11 +298,13 @@ def _is_broken(name: str, cell: str) -> bool:
     return own != "expected_answer" and (own != "chunks" or cell.lstrip().startswith(JSON_STARTS))
 
 
-def read_parquet(path: Path, check_needed: ColumnCheck | None = None) -> Iterator[RawRow]:
+def read_parquet(
+    path: Path, check_needed: ColumnCheck | None = None, columns: ColumnMap | None = None
+) -> Iterator[RawRow]:
     """Read a Parquet file.
 
     By default the rows are cases: `check_needed` looks for a question, and columns that are not fields of a case are
-    not loaded.
+    not loaded. `columns` names the columns of some fields.
 
     Raises:
         DataError: If it is not a Parquet file, or lacks a column that is needed.
@@ -292,18 +318,19 @@ def read_parquet(path: Path, check_needed: ColumnCheck | None = None) -> Iterato
     try:
         with parquet.ParquetFile(path) as table:
             names = table.schema_arrow.names
-            _check_columns(names, str(path), check_needed or _check_question)
+            _check_columns(names, str(path), _build_check(check_needed, columns))
             nested = (pa.types.is_nested, pa.types.is_binary, pa.types.is_large_binary)
             others = [] if check_needed else [name for name in names if find_known_name(name) is None]
+            others = [name for name in others if not (columns and columns.list_fields([name]))]
             kinds = {name: table.schema_arrow.field(name).type for name in others}
             unread: dict[str, object] = {name: UNREAD for name in others if any(test(kinds[name]) for test in nested)}
-            columns = [name for name in names if name not in unread]
-            maps = [name for name in columns if pa.types.is_map(table.schema_arrow.field(name).type)]
+            loaded = [name for name in names if name not in unread]
+            maps = [name for name in loaded if pa.types.is_map(table.schema_arrow.field(name).type)]
             rows = (
-                row for batch in table.iter_batches(BATCH_ROWS, columns=columns) for row in _convert_batch(batch, maps)
+                row for batch in table.iter_batches(BATCH_ROWS, columns=loaded) for row in _convert_batch(batch, maps)
             )
             for number, values in enumerate(rows, 1):
-                yield _build_parquet_row(values, unread, number)
+                yield _build_parquet_row(values, unread, number, columns)
     except pa.ArrowException as error:
         raise DataError(
             f"{path}: cannot be read as Parquet: {format_printable(str(error), 200)}; write the file anew"
@@ -325,11 +352,12 @@ def _convert_batch(batch: Any, maps: Sequence[str]) -> Iterator[dict[str, object
         yield {**row, **pairs} if pairs else row
 
 
-def _build_parquet_row(values: dict[str, object] | str, unread: Mapping[str, object], number: int) -> RawRow:
+def _build_parquet_row(
+    values: Mapping[str, object] | str, unread: Mapping[str, object], number: int, columns: ColumnMap | None
+) -> RawRow:
     if isinstance(values, str):
         return RawRow(number, faults={"": values}, unit=LIST_UNIT)
-    _drop_index(values)
-    return parse_json_cells(RawRow(number, {**unread, **values}, unit=LIST_UNIT))
+    return _finish_row(RawRow(number, {**unread, **values}, unit=LIST_UNIT), columns)
 
 
 Row = dict[str, Any]

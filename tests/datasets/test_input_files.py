@@ -197,3 +197,41 @@ def test_words_after_a_run_and_remarks_in_qrels_are_passed_over():
     Path("qrels.txt").write_text("q1 0 d1 1 more\n")
     with pytest.raises(DataError, match="must have 4 columns"):
         read_qrels("qrels.txt")
+
+
+def test_columns_are_named_on_the_command_line():
+    """Each command that reads cases takes `--column`, and tells in one line on stderr what was read as what."""
+    Path("cases.csv").write_text("Frage;Referenz;Antwort;Thema\nWer?;Ada;Ada;Leute\n", "utf-8")
+    columns = ("--column", "question=Frage", "--column", "expected_answer=Referenz", "--column", "answer=Antwort")
+    told = "cases.csv: read Frage as question, Referenz as expected_answer, Antwort as answer; tags are Thema."
+    done = CliRunner().invoke(
+        app, ["evaluate", "cases.csv", *columns, "-m", "exact_match", "-o", "run", "--by", "Thema"]
+    )
+    assert done.exit_code == 0, done.output
+    assert told in done.stderr.splitlines()
+    assert figures() == {"exact_match": [1.0]}
+    for words in (
+        ["evaluate", "cases.csv", *columns, "-m", "exact_match", "-o", "again", "--dry-run"],
+        ["audit", "cases.csv", *columns],
+        ["collect", "cases.csv", *columns, "--method", "answering:ask", "-o", "out.jsonl"],
+    ):
+        Path("answering.py").write_text("def ask(question):\n    return 'Ada'\n", "utf-8")
+        assert told in CliRunner().invoke(app, words).stderr.splitlines(), words
+
+
+@pytest.mark.parametrize(
+    ("columns", "told"),
+    [
+        (["answer"], "write it as FIELD=NAME"),
+        (["answer=a", "answer=b"], "answer has the column 'a' already"),
+        (["anwser=a"], "did you mean answer?"),
+        (["answer=reply"], "'reply', which is to be answer, is not there"),
+    ],
+)
+def test_wrong_columns_are_usage_errors(columns, told):
+    """A slip in `--column` ends the command before anything is judged."""
+    options = [word for one in columns for word in ("--column", one)]
+    done = CliRunner().invoke(app, ["evaluate", "cases.json", "-m", "exact_match", "-o", "run", *options])
+    assert done.exit_code != 0
+    assert told in " ".join((done.stderr + str(done.exception)).replace("\u2502", " ").split())
+    assert not Path("run").exists()

@@ -218,7 +218,7 @@ def test_replies_that_are_no_responses(server, reply, told):
         ({"answer": "data[*]"}, "data is an object with .*, not a list"),
         ({"answer": "data.text.more"}, "data.text is a text"),
         ({"chunks": "data.text"}, "chunks: expected a list at data.text, got str"),
-        ({"chunks": "data.hits", "chunks.text": "content"}, "nothing is at content: the reply is an object with ref"),
+        ({"chunks": "data.hits", "chunks.text": "content"}, "nothing is at content: the content is an object with ref"),
         ({"chunks": "data.hits"}, "chunks.0.text: field required"),
         ({"usage.cost": "meta.tokens.in"}, "has none of answer"),
     ],

@@ -1,0 +1,152 @@
+"""Fields of a case that are read from columns, or from places in JSON, that somebody names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from greval._util.json_path import JsonPath, JsonPathError
+from greval._util.wording import did_you_mean, find_typo
+from greval.datasets.field_names import (
+    DOTTED_NAMES,
+    FIELD_BY_NAME,
+    OWN_FIELDS,
+    find_known_name,
+    fold_name,
+    format_printable,
+    split_dotted,
+)
+from greval.datasets.json_files import InvalidJsonError, RawRow
+from greval.datasets.tables import parse_cell
+from greval.errors import DataError
+
+TARGETS = (*OWN_FIELDS, *DOTTED_NAMES)
+MAX_NAMES_SHOWN = 200
+
+
+class _Found(NamedTuple):
+    """A value, the name of the column that holds it, and why it cannot be read, if so."""
+
+    value: object
+    column: str
+    fault: str = ""
+
+
+class ColumnMap:
+    """Names the column, or the place in JSON, of some fields of a case.
+
+    Args:
+        columns: The column of each field. A field is one of a case (`answer`), a part of one (`gold.essential_docs`) or
+            a tag (`tags.topic`). A column is named as in the file, in any case, or is a path such as
+            `retrieval.hits[*].text`; a path that ends with `?` may lead nowhere.
+
+    Raises:
+        DataError: If a name is not that of a field.
+
+    Example:
+        >>> columns = ColumnMap({"answer": "generated", "chunks": "retrieval.hits[*].text"})
+        >>> row = RawRow(1, {"generated": "Ada.", "retrieval": {"hits": [{"text": "Ada wrote it."}]}})
+        >>> columns.apply(row).values
+        {'answer': 'Ada.', 'chunks': ['Ada wrote it.']}
+    """
+
+    def __init__(self, columns: Mapping[str, str]) -> None:
+        for name, source in columns.items():
+            nested = split_dotted(name)
+            if name not in OWN_FIELDS and name not in DOTTED_NAMES and not (nested and nested[0] == "tags"):
+                raise DataError(f"column {name}={source}: {name!r} is no field of a case{did_you_mean(name, TARGETS)}")
+            if not source:
+                raise DataError(f"column {name}=: name the column of the file, {name}=COLUMN")
+        self._columns = dict(columns)
+        self._seen: set[str] = set()
+
+    def __str__(self) -> str:
+        return " ".join(f"{name}={source}" for name, source in self._columns.items())
+
+    @property
+    def mapping(self) -> dict[str, str]:
+        """The field of each column so far that is not called like its field."""
+        return {source: name for name, source in self._columns.items() if name in self._seen and name != source}
+
+    @property
+    def missing(self) -> dict[str, str]:
+        """The columns by field that no row had so far."""
+        return {name: source for name, source in self._columns.items() if name not in self._seen}
+
+    def list_fields(self, names: Iterable[str]) -> list[str]:
+        """List the fields that columns of these names give."""
+        given = [*names]
+        return [name for name, source in self._columns.items() if _find_column(source, given) is not None]
+
+    def check_names(self, names: Sequence[str], place: str) -> None:
+        """Raise `DataError` if a column that is named is not in a table."""
+        given = {*self.list_fields(names)}
+        missing = {name: source for name, source in self._columns.items() if name not in given}
+        if missing:
+            raise self.build_missing_error(missing, names, place)
+
+    def build_missing_error(self, missing: Mapping[str, str], names: Iterable[str], place: str) -> DataError:
+        """Build the error for columns that are not in a file with columns of these names."""
+        name, source = next(iter(missing.items()))
+        given = [*names]
+        near = find_typo(source, given)
+        hint = f"; is it {format_printable(near)!r}?" if near else ""
+        found = format_printable(", ".join(given), MAX_NAMES_SHOWN)
+        return DataError(
+            f"{place}: {format_printable(source)!r}, which is to be {name}, is not there{hint} (columns: {found})"
+        )
+
+    def apply(self, row: RawRow) -> RawRow:
+        """Return a row with the values of the columns under the names of their fields."""
+        found = {name: self._find_value(source, row.values) for name, source in self._columns.items()}
+        taken = {name: one for name, one in found.items() if one is not None}
+        if not taken:
+            return row
+        used = {one.column for one in taken.values()}
+        self._seen.update(taken)
+        emptied = {name for name, one in taken.items() if one.value is None}
+        values = {
+            name: value
+            for name, value in row.values.items()
+            if name not in used and FIELD_BY_NAME.get(find_known_name(name) or "") not in emptied
+        }
+        values |= {name: one.value for name, one in taken.items()}
+        renamed = {one.column: name for name, one in taken.items()}
+        faults = {renamed.get(name, name): why for name, why in row.faults.items()}
+        faults |= {name: one.fault for name, one in taken.items() if one.fault}
+        return replace(row, values=values, faults=faults)
+
+    def _find_value(self, source: str, values: Mapping[str, object]) -> _Found | None:
+        """Return the value of a column or a path, or None if the row has no such column."""
+        column = _find_column(source, values)
+        if column is None:
+            return None
+        value = values[column]
+        if value is None or fold_name(column) == fold_name(source):
+            return _Found(value, column)
+        path = JsonPath.parse(source)
+        try:
+            parsed = parse_cell(value)[0] if isinstance(value, str) else value
+            return _Found(path.find({path.steps[0]: parsed}), column)
+        except InvalidJsonError as error:
+            return _Found(None, column, f"{format_printable(column)} {error}")
+        except JsonPathError as error:
+            return _Found(None, column, f"{error}; if it may be missing, end the path with a question mark")
+
+
+def _find_column(source: str, names: Iterable[str]) -> str | None:
+    """Return the column that is meant by its name or by the first step of a path, or None if it is not there."""
+    given = [*names]
+    wanted = [source]
+    try:
+        first = JsonPath.parse(source).steps[:1]
+        wanted += [step for step in first if isinstance(step, str)]
+    except JsonPathError:
+        pass  # a name such as "Is it [new]?"
+    for name in wanted:
+        if name in given:
+            return name
+        if folded := next((one for one in given if fold_name(one) == fold_name(name)), None):
+            return folded
+    return None

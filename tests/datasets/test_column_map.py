@@ -1,0 +1,108 @@
+"""Fields are read from the columns, or the places in JSON, that somebody names; a wrong name is an error."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from greval.datasets import RowFault, read_cases
+from greval.errors import DataError
+from greval.records.case import Case
+
+COLUMNS = {"question": "Frage", "answer": "Generierte Antwort", "tags.topic": "Thema", "gold.essential_docs": "titel"}
+READ = Case(
+    id="row-1",
+    question="Wer?",
+    answer="Ada",
+    tags={"topic": "Leute", "jahr": "4"},
+    gold={"essential_docs": ["d1", "d2"]},
+)
+ROW = {"Frage": "Wer?", "generierte antwort": "Ada", "Thema": "Leute", "jahr": 4, "Titel": ["d1", "d2"]}
+
+
+def wrote(folder, name, content):
+    path = folder / name
+    path.write_text(content if isinstance(content, str) else json.dumps(content), "utf-8")
+    return path
+
+
+def write_form(folder, form):
+    """Write the row in one of the formats."""
+    if form == "a.csv":
+        return wrote(folder, form, ";".join(ROW) + "\nWer?;Ada;Leute;4;\"['d1', 'd2']\"\n")
+    if form == "a.parquet":
+        pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+        parquet.write_table(pa.Table.from_pylist([ROW]), folder / form)
+        return folder / form
+    return wrote(folder, form, [ROW] if form == "a.json" else ROW)
+
+
+@pytest.mark.parametrize("form", ["a.csv", "a.parquet", "a.json", "a.jsonl"])
+def test_named_columns_in_each_format(tmp_path, form):
+    """A column is found by its name in any case; the notice says what was read as what."""
+    reading = read_cases(write_form(tmp_path, form), columns=COLUMNS)
+    assert [*reading] == [READ] == [*reading]
+    told = "read Frage as question, Generierte Antwort as answer, Thema as tags.topic, titel as gold.essential_docs"
+    assert f": {told}; tags are jahr." in reading.notice()
+
+
+def test_paths_lead_into_json(tmp_path):
+    """A path goes through objects and lists, also through JSON in a cell; dots may be a part of a name."""
+    hits = {"hits": [{"text": "a"}, {"text": "b"}]}
+    columns = {"chunks": "retrieval.hits[*].text", "answer": "out.text"}
+    made = Case(id="row-1", question="q", chunks=["a", "b"], answer="x")
+    row = {"question": "q", "retrieval": hits, "out.text": "x"}
+    assert [*read_cases(wrote(tmp_path, "a.jsonl", row), columns=columns)] == [made]
+    cell = json.dumps(hits).replace('"', '""')
+    path = wrote(tmp_path, "a.csv", f'question,retrieval,out.text\nq,"{cell}",x\n')
+    assert [*read_cases(path, columns=columns)] == [made]
+
+
+def test_a_named_column_replaces_the_usual_one(tmp_path):
+    """What is named counts, even if it is empty: another column is not read in its place."""
+    rows = [{"question": "q", "answer": "a", "new": "b"}, {"question": "r", "response": "a", "new": None}]
+    path = wrote(tmp_path, "a.json", rows)
+    assert [case.answer for case in read_cases(path, columns={"answer": "new"})] == ["b", None]
+
+
+def test_a_place_that_is_missing_in_a_row_is_a_fault_unless_it_is_optional(tmp_path):
+    """A path must lead somewhere in each row, or end with a question mark."""
+    path = wrote(tmp_path, "a.json", [{"question": "q", "out": {"text": "a"}}, {"question": "r", "out": {"txt": "a"}}])
+    good, bad = read_cases(path, columns={"answer": "out.text"})
+    assert good.answer == "a"
+    assert isinstance(bad, RowFault)
+    assert "answer: nothing is at out.text: out is an object with txt" in bad.message
+    assert "end the path with a question mark" in bad.message
+    assert [case.answer for case in read_cases(path, columns={"answer": "out.text?"})] == ["a", None]
+
+
+@pytest.mark.parametrize("form", ["a.csv", "a.parquet", "a.json", "a.jsonl"])
+def test_a_column_that_is_not_there_is_an_error_before_anything_is_read(tmp_path, form):
+    """The error has the nearest column and lists the others."""
+    path = write_form(tmp_path, form)
+    with pytest.raises(DataError, match=r"'Generierte Antwrot', which is to be answer, is not there; is it ") as caught:
+        next(iter(read_cases(path, columns={**COLUMNS, "answer": "Generierte Antwrot"})))
+    assert "jahr" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("columns", "told"),
+    [
+        ({"anwser": "x"}, "'anwser' is no field of a case; did you mean answer?"),
+        ({"gold.essential_doc": "x"}, "did you mean gold.essential_docs?"),
+        ({"answer": ""}, "name the column of the file"),
+    ],
+)
+def test_what_is_no_field_is_refused(tmp_path, columns, told):
+    """A misspelt field is an error with the nearest one."""
+    with pytest.raises(DataError) as caught:
+        read_cases(wrote(tmp_path, "a.jsonl", ROW), columns=columns)
+    assert told in str(caught.value)
+
+
+def test_a_digest_covers_the_columns(tmp_path):
+    """The same file with other columns is another source, so that a run does not go on with other cases."""
+    path = wrote(tmp_path, "a.jsonl", ROW)
+    plain, named = (read_cases(path, columns=columns).identify_source() for columns in (None, COLUMNS))
+    assert plain.digest != named.digest
