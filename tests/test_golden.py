@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from io import StringIO
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ import greval
 from greval import Case, evaluate, load_metric, predefined
 from greval.analysis.summary import build_report
 from greval.cli.app import app
+from greval.cli.console import ReportConsole
 from greval.judging.answer_schema import build_answer_schema
 from greval.judging.prompt import format_case_text, format_system_text
 from greval.records.metric import JudgedMetric
@@ -134,10 +136,7 @@ def test_the_console_report(tmp_path, monkeypatch):
             1,
         )
     ]
-    metrics = [load_metric("correctness"), load_metric("chunk_evaluation")]
-    evaluate(
-        [*cases, {"id": "q6"}], metrics, ScriptedJudge(verdicts), out="run", concurrency=1, on_unread=lambda _: None
-    )
+    judge_cases([*cases, {"id": "q6"}])
     parts: dict[str, str] = {}
     with Store.open(Path("run")) as store:
         for title, options in {"plain": {}, "by kind, with verdicts": {"by": ["kind"], "show": 6}}.items():
@@ -145,6 +144,46 @@ def test_the_console_report(tmp_path, monkeypatch):
             render(build_report(store, **options), Console(width=120, file=out))
             parts[title] = "\n".join(line.rstrip() for line in out.getvalue().splitlines())
     same(GOLDEN / "report.txt", titled(parts))
+
+
+def judge_cases(cases):
+    """Judge cases into the folder "run" by a metric of answers and one of chunks."""
+    metrics = [load_metric("correctness"), load_metric("chunk_evaluation")]
+    evaluate(cases, metrics, ScriptedJudge(verdicts), out="run", concurrency=1, on_unread=lambda _: None)
+
+
+@pytest.mark.parametrize("width", [80, 140])
+def test_reports_at_the_width_of_a_terminal(tmp_path, monkeypatch, width):
+    """At 80 and at 140 columns no line is longer and no word is broken, with worst cases and groups."""
+    monkeypatch.chdir(tmp_path)
+    text = "The booking service belongs to the harbour team, which took it over when the old company was sold"
+    judge_cases(
+        [
+            {
+                "id": f"q{number}",
+                "question": f"{word}, who owns the booking service of the ferry company, and since when is that so?",
+                "method": method,
+                "answer": f"{text}.",
+                "expected_answer": "The harbour team\x1b[31m" if number % 3 else None,
+                "chunks": [f"{text} ({number}).", "Tea is a drink."],
+                "tags": {"kind": kind},
+            }
+            for number, (word, method, kind) in enumerate(
+                product(("right", "wrong", "odd"), ("walk", "local"), ("multi_hop_question", "easy")), 1
+            )
+        ]
+    )
+    parts: dict[str, str] = {}
+    options = {"worst": {"worst": 2}, "by kind": {"by": ["kind"]}, "by kind and method": {"by": ["kind", "method"]}}
+    with Store.open(Path("run")) as store:
+        for title, chosen in options.items():
+            out = StringIO()
+            console = ReportConsole(width=width, file=out, force_terminal=True, color_system=None)
+            render(build_report(store, **chosen), console)
+            lines = [line.rstrip() for line in out.getvalue().splitlines()]
+            assert max(map(len, lines)) <= width
+            parts[title] = "\n".join(lines)
+    same(GOLDEN / f"report-{width}.txt", titled(parts))
 
 
 def test_the_schema_of_metric_files_is_the_one_that_greval_checks_by():

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import assert_never
 
-from pydantic import Field, JsonValue
+from pydantic import JsonValue
 
 from greval.analysis.gate.records import GateCheck
+from greval.analysis.verdicts import ReportVerdict, list_verdicts
+from greval.analysis.worst_cases import WorstCases, read_worst_cases
 from greval.judging.model.prices import Price
-from greval.records.consistency import find_contradictions
-from greval.records.judgement_text import list_cited_items
-from greval.records.metric import JudgedMetric
 from greval.records.record import Record
 from greval.records.result import Result, Usage
 from greval.records.scale import MAX_ENUM_LEVELS, CategoricalScale, MeasureScale, Scale, ValueScale
@@ -22,25 +21,6 @@ from greval.runs.store import Store
 from greval.stats.summary import Summary
 
 MAX_UNREAD = 1_000
-
-
-class ReportVerdict(Record):
-    """One judgement or failure as a row of the report.
-
-    `cited_items` are the ids of the items that the judge cites by number. `contradictions` are the reasons why the
-    value contradicts a share among the notes.
-    """
-
-    sample_id: str
-    method: str
-    metric: str
-    item: str | None
-    value: str
-    reason: str
-    findings: tuple[str, ...] = ()
-    notes: dict[str, JsonValue] = Field(default_factory=dict)
-    cited_items: dict[str, str] = Field(default_factory=dict)
-    contradictions: tuple[str, ...] = ()
 
 
 class MetricSpending(Record):
@@ -60,7 +40,8 @@ class Report(Record):
     this run were stopped. `others` is the number of results in the folder that are not counted, because they are of
     other cases, answers, judges or definitions. `unread` are the first thousand rows of the input that were not
     cases, and `unread_count` is the number of all such rows. `spending` is the cost of the judge, and `shares` are
-    the counts over the judge's notes. `gate` are the failure conditions that were checked.
+    the counts over the judge's notes. `worst` are the worst cases of each metric, and `gate` are the failure
+    conditions that were checked.
     """
 
     folder: str
@@ -77,27 +58,32 @@ class Report(Record):
     shares: tuple[ShareSummary, ...] = ()
     verdicts: tuple[ReportVerdict, ...] = ()
     gate: tuple[GateCheck, ...] = ()
+    worst: tuple[WorstCases, ...] = ()
 
 
-def build_report(store: Store, *, by: Sequence[str] = (), show: int = 0) -> Report:
+def build_report(
+    store: Store, *, by: Sequence[str] = (), show: int = 0, worst: int = 0, metrics: Sequence[str] = ()
+) -> Report:
     """Build the report of a run.
 
     Args:
         store: The run, opened for reading.
         by: `method` or names of tags. By default results are grouped by method if there are several methods.
         show: The number of verdicts to include with their reasons, spread over the metrics.
+        worst: The maximum number of worst cases of each metric to include with their texts.
+        metrics: The metrics of which worst cases are included; all if it is empty.
 
     Returns:
         The report; groups are named by their values, joined by a middle dot.
 
     Raises:
-        DataError: If no case has one of the tags; those that there are are named.
+        DataError: If no case has one of the tags, or the run has no such metric; those that there are are named.
     """
     with store.snapshot():
         found = _build_from_snapshot(store, by, show)
         if error := find_missing_tag(found.by, found.summaries, store):
             raise error
-        return found
+        return found.model_copy(update={"worst": read_worst_cases(store, worst, metrics)}) if worst else found
 
 
 def _build_from_snapshot(store: Store, by: Sequence[str], show: int) -> Report:
@@ -130,27 +116,6 @@ def compute_spending(summaries: Sequence[Summary], price: JsonValue) -> tuple[Me
         for one in summaries
         if one.usage.calls or one.usage.hits
     )
-
-
-def list_verdicts(result: Result, metric: JudgedMetric | None = None) -> Iterable[ReportVerdict]:
-    """Yield the verdicts of a result, including its failures and skip; contradictions are found by the definition."""
-    who = {"sample_id": result.sample_id, "method": result.method, "metric": result.metric}
-    for judgement in result.judgements:
-        wrong = metric and find_contradictions(metric, judgement.value, judgement.notes, judgement.votes)
-        yield ReportVerdict(
-            **who,
-            item=judgement.item,
-            value=str(judgement.value),
-            reason=judgement.reason,
-            findings=judgement.findings,
-            notes=judgement.notes,
-            cited_items=list_cited_items(judgement),
-            contradictions=tuple((wrong or {}).values()),
-        )
-    for failure in result.failures:
-        yield ReportVerdict(**who, item=failure.item, value=f"failed: {failure.kind}", reason=failure.message)
-    if result.outcome.status == "skipped":
-        yield ReportVerdict(**who, item=None, value="skipped", reason=result.outcome.reason)
 
 
 def _count_pending(planned: Mapping[str, int], summaries: Sequence[Summary]) -> dict[str, int]:

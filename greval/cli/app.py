@@ -21,6 +21,7 @@ COMMANDS = {
     "evaluate": "Judge cases by metrics.",
     "report": "Print the report of a run, grouped by any tag.",
     "results": "Print the rows of a run, the newest of each sample, method and metric.",
+    "open": "Show a run in the web page: start a server for this machine and print the address.",
     "compare": "Compare methods: which one is better, on which questions, and with what certainty.",
     "agreement": "Measure how far the judge of a run agrees with people.",
     "estimate": "Estimate what people would say about all judged items.",
@@ -43,10 +44,13 @@ COMMANDS = {
     "keys": "Create, list and remove API keys of a server.",
 }
 """The commands in the order of the help, each with its summary."""
-PLACES = {"results": "report", "merge": "report"}
+PLACES = {"merge": "report"}
 """The modules of the commands that are not in a module of their name."""
-FUNCTIONS = {"eval": "evaluation"}
+FUNCTIONS = {"eval": "evaluation", "open": "open_run"}
 """The functions of the commands that do not have the command's name."""
+
+MAX_HELP_WIDTH = 160
+"""The width up to which the help uses the terminal; longer lines are hard to read."""
 
 
 class _ImportedCommands(Mapping[str, Any]):
@@ -98,6 +102,7 @@ app = typer.Typer(
     cls=_LazyGroup,
     help="Write down what good means for RAG and GraphRAG, have it judged, and know how sure each figure is.",
     no_args_is_help=True,
+    context_settings={"max_content_width": MAX_HELP_WIDTH},
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,

@@ -135,7 +135,7 @@ def convert_progress(progress: CollectProgress) -> Progress:
     )
 
 
-def parse_tag_filters(filters: Iterable[str]) -> dict[str, set[str]]:
+def parse_tag_filters(filters: Iterable[str], option: str = "--where") -> dict[str, set[str]]:
     """Parse tag filters: a mapping from each tag to its accepted values.
 
     Raises:
@@ -149,7 +149,7 @@ def parse_tag_filters(filters: Iterable[str]) -> dict[str, set[str]]:
     for given in filters:
         tag, sign, value = given.partition("=")
         if not sign or not tag.strip():
-            raise typer.BadParameter(f"--where {given}: write it as TAG=VALUE")
+            raise typer.BadParameter(f"{option} {given}: write it as TAG=VALUE")
         wanted.setdefault(tag.strip(), set()).add(value.strip())
     return wanted
 

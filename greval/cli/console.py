@@ -6,15 +6,9 @@ import re
 from typing import Any
 
 from rich.console import Console, Group
-from rich.measure import Measurement
-from rich.table import Column, Table
+from rich.table import Table
 from rich.text import Text
 
-UNLIMITED_WIDTH = 10_000
-COLUMN_GAP = 2
-"""The number of spaces between two columns."""
-MIN_FOLDED_WIDTH = 12
-"""The minimum width of a column whose words may be broken, such as ids."""
 CONTROL_PICTURES = 0x2400
 """The first code point of the Unicode block Control Pictures."""
 DELETE = 0x7F
@@ -63,15 +57,8 @@ class ReportConsole(Console):
 
     def _measure_width(self, one: object) -> int:
         """Return the minimum width of a table; 0 for other objects, which fit any width."""
+        from greval.report.tables import measure_width  # when needed, because errors are printed without it
+
         if isinstance(one, Group):
             return max(map(self._measure_width, one.renderables), default=0)
-        return sum(self._measure_column(column) + COLUMN_GAP for column in one.columns) if isinstance(one, Table) else 0
-
-    def _measure_column(self, column: Column) -> int:
-        """Return the minimum width of a column at which no word is broken, and no cell that must stay on one line."""
-        wide = self.options.update(width=UNLIMITED_WIDTH)
-        sizes = [Measurement.get(self, wide, cell) for cell in (column.header, *column.cells)]
-        if column.no_wrap:
-            return max(size.maximum for size in sizes)
-        words = MIN_FOLDED_WIDTH if column.overflow == "fold" else UNLIMITED_WIDTH
-        return max(column.min_width or 0, min(words, max(size.minimum for size in sizes)))
+        return measure_width(self, one) if isinstance(one, Table) else 0

@@ -49,6 +49,7 @@ from greval.records.metric import Metric, needs_judge
 from greval.records.result import Result
 from greval.report.console import render
 from greval.report.gate import print_gate
+from greval.report.tables import print_lines
 from greval.runs.shard import Shard
 from greval.runs.store import Store
 
@@ -229,8 +230,7 @@ def report_and_exit(run: Run, *, by: Sequence[str], show: int, quiet: bool, fail
         render(
             found.model_copy(update={"unread": (), "unread_count": 0}), create_console()
         )  # they were printed during the run
-        several = f"; greval compare {folder}" if "method" in found.by else ""
-        typer.echo(f"run: {folder}   (greval report {folder}; greval results {folder}{several})")
+        _print_next_commands(folder, several="method" in found.by)
         print_failure_hints(run.folder, list_failure_kinds(found), found.judge or "", run.why or "")
     elif lacks:
         typer.echo(f"{lacks}; greval report {folder} shows why", err=True)
@@ -248,6 +248,19 @@ def report_and_exit(run: Run, *, by: Sequence[str], show: int, quiet: bool, fail
         code = FAILED
     if code:
         raise typer.Exit(code)
+
+
+def _print_next_commands(folder: str, *, several: bool) -> None:
+    """Print the run folder, quoted for a shell, and the commands that show more of it."""
+    commands = {
+        f"report {folder} --worst 5": "the worst cases with their texts and reasons",
+        f"results {folder} --format csv": "every verdict as a row",
+        **({f"compare {folder}": "which method is better"} if several else {}),
+        f"open {folder}": "the run as a page",
+    }
+    longest = max(map(len, commands))
+    lines = (f"  greval {command.ljust(longest)}  {what}" for command, what in commands.items())
+    print_lines(create_console(), [f"run: {folder}", *lines])
 
 
 def _describe_unjudged(progress: Progress) -> str:

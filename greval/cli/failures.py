@@ -12,7 +12,8 @@ from greval.analysis.summary import Report
 from greval.cli.console import escape_control_characters
 from greval.judging.model.failures import format_failure_hint
 from greval.records.result import Failure, FailureKind, Result
-from greval.runs.store.pages import PageReader, ResultFilter
+from greval.runs.store.filters import ResultFilter
+from greval.runs.store.pages import PageReader
 
 MAX_SEARCHED_ROWS = 5_000
 """The maximum number of rows searched for a failure of each kind. The hint is printed even if none is found."""

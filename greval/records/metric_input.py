@@ -52,6 +52,16 @@ def list_items(field: str | None, case: Case) -> tuple[Item, ...]:
     return (case.triples or ()) if field == "triples" else ()
 
 
+def format_item(item: Item) -> str:
+    """Return the text of a chunk or a triple.
+
+    Example:
+        >>> format_item(Triple(id="t1", subject="booking", predicate="owned by", object="harbour team"))
+        'booking - owned by -> harbour team'
+    """
+    return item.text if isinstance(item, Chunk) else f"{item.subject} - {item.predicate} -> {item.object}"
+
+
 def keep_items(case: Case, field: str, ids: frozenset[str]) -> Case:
     """Return the case with only those chunks (or triples) whose id is in `ids`."""
     if getattr(case, field) is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from rich.console import Console, Group, RenderableType
 from rich.measure import Measurement
@@ -10,7 +10,9 @@ from rich.table import Table
 from rich.text import Text
 
 from greval._util.wording import format_count
-from greval.analysis.summary import MetricSpending, Report, ReportVerdict
+from greval.analysis.summary import MetricSpending, Report
+from greval.analysis.verdicts import ReportVerdict
+from greval.analysis.worst_cases import WorstCase, WorstCases
 from greval.datasets.row_faults import describe_row_faults
 from greval.records.judgement_text import format_details
 from greval.records.result import Usage
@@ -18,7 +20,9 @@ from greval.report.gate import print_gate
 from greval.report.tables import (
     NO_INTERVAL,
     Column,
+    build_fields,
     build_table,
+    fit_table,
     format_cost,
     format_measured,
     format_place,
@@ -31,7 +35,16 @@ from greval.stats.measured import MeasuredValue
 from greval.stats.summary import Summary
 
 MAX_OTHER_VALUES = 5
+VALUES = "values"
 VALUES_WIDTH = 26
+NARROW_NOTE = "the values are left out at this width; a wider terminal or --format json shows them"
+MAX_TEXT_CHARACTERS = 1_000
+"""The number of characters of a text of a worst case that are printed."""
+NARROW_VALUES_WIDTH = 14
+MAX_WORD_WIDTH = 32
+"""The maximum width at which a word of a group's name is not broken."""
+MAX_SHOWN_ITEMS = 3
+"""The number of judged items of a worst case that are printed."""
 MOMENTS = {"median": "median", "sd": "standard_deviation", "min": "minimum", "max": "maximum"}
 """The headings of columns that are shown if they fit, and the fields of a summary in them."""
 ANY_WIDTH = 10_000
@@ -47,9 +60,15 @@ def render(report: Report, console: Console) -> None:
     """Print a report: verdicts with reasons first, then the summaries, then what went wrong, and the gate."""
     if report.verdicts:
         console.print(_build_verdicts_table(report.verdicts))
-    console.print(_fit_summaries_table(report, console))
+    for found in report.worst:
+        _print_worst_cases(found, console)
+    table = _fit_summaries_table(report, console)
+    console.print(table)
+    if all(column.header != VALUES for column in table.columns):
+        print_line(console, NARROW_NOTE, "dim")
     if report.shares:
-        console.print(_build_shares_table(report))
+        console.print()
+        console.print(fit_table(console, *(_build_shares_table(report, wide=wide) for wide in (True, False))))
     if cost := format_spending(report.spending):
         print_line(console, cost)
     print_lines(console, describe_troubles(report), "yellow")
@@ -69,34 +88,111 @@ def _format_verdict(verdict: ReportVerdict) -> tuple[str, ...]:
     return who, verdict.metric, verdict.value, "\n".join((verdict.reason, *details, *wrong))
 
 
+def _print_worst_cases(found: WorstCases, console: Console) -> None:
+    """Print the worst cases of a metric, each with its texts and its verdicts."""
+    others = [f"{count} {status}" for status in ("failed", "skipped") if (count := found.statuses.get(status))]
+    left_out = f"; {' and '.join(others)} not among them" if others else ""
+    print_line(
+        console,
+        f"{found.metric}: the worst {len(found.cases)} of {format_count(found.ordered, 'case')}{left_out}",
+        "bold",
+    )
+    if unordered := found.statuses.get("scored", 0) - found.ordered:
+        print_line(
+            console, f"{format_count(unordered, 'case')} without a worst value: its values have no order", "yellow"
+        )
+    for number, case in enumerate(found.cases, 1):
+        name = " ".join(shorten(part) for part in (case.sample_id, case.method) if part)
+        print_line(console, f"{number}. {name}")
+        console.print(build_fields(_list_case_fields(case)))
+    console.print()
+
+
+def _list_case_fields(case: WorstCase) -> Iterator[tuple[str, str]]:
+    """Yield the fields of a worst case that are recorded, then its verdicts, the worst first."""
+    texts = {"question": case.question, "answer": case.answer, "expected": case.expected_answer}
+    yield from ((name, _cut_text(text)) for name, text in texts.items() if text is not None)
+    mean = "" if case.mean is None else f" (mean of {len(case.verdicts)}: {format_figure(case.mean)})"
+    for place, verdict in enumerate(case.verdicts[:MAX_SHOWN_ITEMS]):
+        value = verdict.value if verdict.item is None else f"{shorten(verdict.item)}: {verdict.value}"
+        yield "value", value + (mean if len(case.verdicts) > 1 and not place else "")
+        if verdict.item in case.item_texts:
+            yield "judged", _cut_text(case.item_texts[verdict.item or ""])
+        _, _, _, reason = _format_verdict(verdict)
+        yield "reason", reason
+    if (left := len(case.verdicts) - MAX_SHOWN_ITEMS) > 0:
+        yield "", f"and {format_count(left, 'better verdict')} (--format json has all)"
+
+
+def _cut_text(text: str) -> str:
+    """Return the begin of a very long text, with the number of characters that are left out."""
+    left = len(text) - MAX_TEXT_CHARACTERS
+    return text if left <= 0 else f"{text[:MAX_TEXT_CHARACTERS]}... ({left:,} more characters; --format json has all)"
+
+
 def _fit_summaries_table(report: Report, console: Console) -> Table:
-    """Build the table with the columns of `MOMENTS`, or without them if a cell would be folded to make room."""
+    """Build the table with the columns that fit the console.
+
+    The columns of `MOMENTS` are left out first, if a cell would be folded to make room. Then the counts share one
+    column: lines below the table name what was skipped, failed or not judged. The values are left out last.
+    """
     wide = _build_summaries_table(report, wide=True)
     needed = Measurement.get(console, console.options.update(max_width=ANY_WIDTH), wide).maximum
-    return wide if needed <= console.width else _build_summaries_table(report, wide=False)
+    if needed <= console.width:
+        return wide
+    narrow = (_build_narrow_table(report, values=values) for values in (True, False))
+    return fit_table(console, _build_summaries_table(report, wide=False), *narrow)
+
+
+def _build_narrow_table(report: Report, *, values: bool) -> Table:
+    """Build the table with one column of counts, with or without the values."""
+    columns = (
+        *_name_rows(report),
+        *(Column("scored", wrap=False), MEAN),
+        *([Column(VALUES, left=True, min_width=NARROW_VALUES_WIDTH)] if values else []),
+    )
+    rows = []
+    for summary in report.summaries:
+        pending = 0 if report.by else report.pending.get(summary.metric, 0)
+        name = [summary.metric, *([summary.group] if report.by else [])]
+        cells = [*name, f"{summary.scored} of {summary.planned + pending}", format_mean(summary)]
+        rows.append([*cells, *([format_distribution(report, summary)] if values else [])])
+    for metric, group, count in _list_pending(report):
+        rows.append([metric, *group, f"0 of {count}", "-", *([""] if values else [])])
+    return build_table(columns, rows, title=_format_title(report))
+
+
+def _format_title(report: Report) -> str:
+    return f"{report.folder}, judge {report.judge}" if report.judge else report.folder
+
+
+def _list_pending(report: Report) -> Iterator[tuple[str, list[str], int]]:
+    """Yield metric, group and number of the judgements that are missing and in no summary."""
+    for metric, count in report.pending.items():
+        if report.by or all(summary.metric != metric for summary in report.summaries):
+            yield metric, [NOT_JUDGED] if report.by else [], count
 
 
 def _build_summaries_table(report: Report, *, wide: bool) -> Table:
-    judge = f", judge {report.judge}" if report.judge else ""
     counts = ("planned", "scored", "skipped", "failed", *(["not judged yet"] if report.pending else []))
     columns = (
         *_name_rows(report),
         *(Column(name, min_width=min(len(name), COUNT_WIDTH)) for name in counts),
-        Column("values", left=True, min_width=VALUES_WIDTH),
+        Column(VALUES, left=True, min_width=VALUES_WIDTH),
         MEAN,
         *(Column(name, wrap=False) for name in (MOMENTS if wide else ())),
     )
     rows = [_format_cells(report, summary, wide=wide) for summary in report.summaries]
-    for metric, count in report.pending.items():
-        if report.by or all(summary.metric != metric for summary in report.summaries):
-            group = [NOT_JUDGED] if report.by else []
-            rows.append([metric, *group, str(count), "0", "0", "0", str(count), "", "-"])
-    return build_table(columns, rows, title=f"{report.folder}{judge}")
+    for metric, group, count in _list_pending(report):
+        rows.append([metric, *group, str(count), "0", "0", "0", str(count), "", "-"])
+    return build_table(columns, rows, title=_format_title(report))
 
 
 def _name_rows(report: Report) -> list[Column]:
     """Return the columns that name a row: the metric, and the group if there are groups."""
-    group = [Column(" · ".join(report.by), left=True)] if report.by else []
+    names = (report.by and (" · ".join(report.by), *(summary.group for summary in report.summaries))) or ("",)
+    longest = max(len(word) for name in names for word in name.split() or [""])
+    group = [Column(names[0], left=True, min_width=min(longest, MAX_WORD_WIDTH))] if report.by else []
     return [Column("metric", left=True, wrap=False), *group]
 
 
@@ -109,20 +205,19 @@ def _format_cells(report: Report, summary: Summary, *, wide: bool) -> list[str]:
     return [*name, *map(str, counts), format_distribution(report, summary), format_mean(summary), *more]
 
 
-def _build_shares_table(report: Report) -> RenderableType:
-    """Build the table of the counts over the judge's notes."""
+def _build_shares_table(report: Report, *, wide: bool) -> Table:
+    """Build the table of the counts over the judge's notes; contradictions are named below it too."""
     columns = (
         *_name_rows(report),
-        *(Column("share", left=True, wrap=False), MEAN, Column("nothing to count"), Column("contradictions")),
+        *(Column("share", left=True, wrap=False), MEAN),
+        *([Column("nothing to count"), Column("contradictions")] if wide else []),
     )
-    rows = (
-        (
-            *(share.metric, *([share.group] if report.by else []), share.note, format_mean(share)),
-            *(str(share.empty), "-" if share.contradictions is None else str(share.contradictions)),
-        )
-        for share in report.shares
-    )
-    return Group(Text(), build_table(columns, rows, title="Shares counted over the judge's notes"))
+    rows = []
+    for share in report.shares:
+        cells = [share.metric, *([share.group] if report.by else []), share.note, format_mean(share)]
+        counts = [str(share.empty), "-" if share.contradictions is None else str(share.contradictions)]
+        rows.append([*cells, *(counts if wide else [])])
+    return build_table(columns, rows, title="Shares counted over the judge's notes")
 
 
 def _format_figure_or_dash(number: float | None) -> str:

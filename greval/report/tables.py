@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions
 from rich.markup import escape
+from rich.measure import Measurement
+from rich.table import Column as RichColumn
 from rich.table import Table
 
 from greval.stats.interval import Interval
@@ -15,6 +17,12 @@ from greval.stats.measured import Measured, MeasuredValue, Undefined
 MAX_NAME = 64
 """The maximum length of a printed name: that of a 256-bit hash in hexadecimal, which is printed in full."""
 ELLIPSIS = "..."
+UNLIMITED_WIDTH = 10_000
+COLUMN_GAP = 2
+"""The number of spaces between two columns."""
+MIN_FOLDED_WIDTH = 12
+"""The minimum width of a column whose words may be broken, such as ids."""
+MIN_TEXT_WIDTH = 20
 NO_INTERVAL = "[no interval]"
 NAMES = {
     "kappa": "Cohen's kappa",
@@ -72,13 +80,50 @@ def _mark_up(cell: Cell) -> str:
     return f"[{style}]{escape(text)}[/]" if style and text else escape(text)
 
 
+def build_fields(fields: Iterable[tuple[str, str]]) -> Table:
+    """Build a list of names with texts, which are folded beside their names. Text is printed verbatim.
+
+    Example:
+        >>> build_fields([("question", "Who?"), ("answer", "Ada.")]).row_count
+        2
+    """
+    table = Table(box=None, pad_edge=False, show_header=False, expand=False)
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold", min_width=MIN_TEXT_WIDTH)
+    for name, text in fields:
+        table.add_row(f"  {escape(name)}", escape(text))
+    return table
+
+
+def measure_width(console: Console, table: Table) -> int:
+    """Return the minimum width of a table at which no word is broken, and no cell that must stay on one line.
+
+    Very long words, such as ids, may be broken in columns that fold.
+    """
+    wide = console.options.update(width=UNLIMITED_WIDTH, max_width=UNLIMITED_WIDTH)
+    return sum(_measure_column(console, wide, column) + COLUMN_GAP for column in table.columns)
+
+
+def _measure_column(console: Console, wide: ConsoleOptions, column: RichColumn) -> int:
+    sizes = [Measurement.get(console, wide, cell) for cell in (column.header, *column.cells)]
+    if column.no_wrap:
+        return max(size.maximum for size in sizes)
+    words = MIN_FOLDED_WIDTH if column.overflow == "fold" else UNLIMITED_WIDTH
+    return max(column.min_width or 0, min(words, max(size.minimum for size in sizes)))
+
+
+def fit_table(console: Console, *tables: Table) -> Table:
+    """Return the first table that fits the width of the console, the last one if none does."""
+    return next((table for table in tables if measure_width(console, table) - COLUMN_GAP <= console.width), tables[-1])
+
+
 def print_line(console: Console, line: str, style: str = "") -> None:
-    """Print a line verbatim, without markup or folding."""
-    console.print(line, style=style, markup=False, highlight=False, soft_wrap=True)
+    """Print a line verbatim, without markup. A terminal gets it folded between words, a file in one piece."""
+    console.print(line, style=style, markup=False, highlight=False, soft_wrap=not console.is_terminal)
 
 
 def print_lines(console: Console, lines: Iterable[str], style: str = "") -> None:
-    """Print lines verbatim, without markup or folding."""
+    """Print lines verbatim, as `print_line` does."""
     for line in lines:
         print_line(console, line, style)
 

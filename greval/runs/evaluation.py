@@ -13,7 +13,7 @@ from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from langchain_core.language_models import BaseChatModel
 
@@ -37,12 +37,17 @@ from greval.records.result import Result
 from greval.runs.manifest import read_spending, refuse_probe, store_metrics, store_spending
 from greval.runs.options import EvaluateOptions, count_judgements, get_concurrency, get_prices, get_shard, get_source
 from greval.runs.progress import Progress
+from greval.runs.run_reader import add_texts
 from greval.runs.run_summary import ShareSummary, find_missing_tag, summarise_run, summarise_shares
 from greval.runs.runnable import compile_metrics
 from greval.runs.store import Store
+from greval.runs.store.exports import build_frame
 from greval.runs.store.plans import MetricVersion
 from greval.runs.worker import JudgingLoop
 from greval.stats.summary import Summary
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 CALLS_PER_SPARE_WORKER = 4
 """The number of concurrent calls for each spare worker, which makes calls while others write or wait for a retry."""
@@ -74,6 +79,28 @@ class Run:
         """Iterate over the newest result of each sample, method and metric."""
         with Store.open(self.folder) as store:
             yield from store.results()
+
+    def frame(self, *, texts: bool = False) -> pd.DataFrame:
+        """Return a pandas DataFrame with one row for each judgement, failure and skip.
+
+        Args:
+            texts: Whether to add the columns `question`, `answer`, `expected_answer` and `item_text`, the text of the
+                judged chunk or triple.
+
+        Raises:
+            MissingExtraError: If pandas is not installed.
+
+        Example:
+            >>> import tempfile
+            >>> from greval import COMPUTED_METRICS
+            >>> case = {"id": "q1", "question": "Who?", "usage": {"latency": 1.5}}
+            >>> run = evaluate([case], [COMPUTED_METRICS["latency"]], out=tempfile.mkdtemp())
+            >>> run.frame(texts=True)[["question", "number"]].values.tolist()
+            [['Who?', 1.5]]
+        """
+        with Store.open(self.folder) as store, store.snapshot():
+            lines = add_texts(store, store.lines()) if texts else store.lines()
+            return build_frame(lines, store.layout().model_copy(update={"texts": texts}))
 
     def summary(self, by: str | Sequence[str] = ()) -> tuple[Summary, ...]:
         """Return a summary of each metric, with the same numbers as `greval report`.

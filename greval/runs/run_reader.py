@@ -8,20 +8,25 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 from greval._util.arguments import build_unknown_name_error
+from greval._util.row_index import RowIndex
 from greval.errors import DataError
 from greval.metrics.library import predefined
 from greval.records.case import Case
 from greval.records.metric import ComputedMetric, JudgedMetric
-from greval.records.metric_input import compute_keys, narrow_case
+from greval.records.metric_input import compute_keys, format_item, list_items, narrow_case
 from greval.records.result import Result
 from greval.records.scale import Scale
 from greval.records.scale_direction import ScaleDirection, find_direction
 from greval.records.stored_metric import StoredMetric, parse_stored_metrics
 from greval.runs.store import Store
+from greval.runs.store.exports import TEXTS_FIELD
 
+MAX_CACHED_CASES = 16
+"""The number of cases kept while results are read: those of one case usually follow each other."""
 CaseKey = tuple[str, str]
 """Sample id and method."""
 ItemKey = tuple[str, str, str | None]
@@ -41,6 +46,15 @@ class JudgedCase(NamedTuple):
     result: Result
 
 
+class CaseTexts(NamedTuple):
+    """The texts of a case, None if they are not recorded; `items` are those of the judged items by id."""
+
+    question: str | None = None
+    answer: str | None = None
+    expected_answer: str | None = None
+    items: Mapping[str, str] | None = None
+
+
 def read_metrics(store: Store) -> dict[str, StoredMetric]:
     """Return the metrics of a run by name, in their order."""
     return parse_stored_metrics(store.fact("metrics"))
@@ -56,6 +70,12 @@ def read_metric(store: Store, name: str) -> StoredMetric:
     if name not in metrics:
         raise build_unknown_name_error("metric", name, metrics, store.folder)
     return metrics[name]
+
+
+def check_metric_names(store: Store, names: Iterable[str]) -> None:
+    """Raise `DataError` for the first name that is no metric of a run."""
+    for name in names:
+        read_metric(store, name)
 
 
 def read_judged_metric(store: Store, name: str) -> JudgedMetric:
@@ -122,6 +142,83 @@ def read_judged_cases(
                 done.add(who)
                 yield JudgedCase(case, seen, result)
                 break
+
+
+class CaseFinder:
+    """Finds the case of a result in the version that was judged, without holding the cases in memory.
+
+    Example:
+        >>> import tempfile
+        >>> with Store.create(tempfile.mkdtemp()) as store:
+        ...     store.keep_cases([Case(id="q1", question="Who?")])
+        ...     result = Result(sample_id="q1", metric="m", fingerprint="f", judge="j", tier="schema",
+        ...                     outcome={"status": "skipped", "reason": "no answer"})
+        ...     CaseFinder(store).find_case(result).question
+        'Who?'
+    """
+
+    def __init__(self, store: Store) -> None:
+        """Read which cases a store holds. The store must stay open."""
+        self._store = store
+        self._newest = RowIndex()
+        self._several: dict[CaseKey, list[int]] = {}
+        for number, *place in store.case_places():
+            key = json.dumps(place)
+            before = self._newest.get(key)
+            if before is not None:
+                self._several.setdefault((place[0], place[1]), [before]).append(number)
+            self._newest[key] = number
+        self.read_case = lru_cache(maxsize=MAX_CACHED_CASES)(store.read_case)
+        self._read_priors = lru_cache(self._find_prior_values)
+
+    def find_case(self, result: Result) -> Case | None:
+        """Return the case of a result, None if it is not stored."""
+        who = (result.sample_id, result.method)
+        newest = self._newest.get(json.dumps(who))
+        if newest is None or who not in self._several:
+            return None if newest is None else self.read_case(newest)
+        versions = (self.read_case(number) for number in reversed(self._several[who]))
+        return next((case for case in versions if self._is_judged_version(case, result)), self.read_case(newest))
+
+    def _is_judged_version(self, case: Case, result: Result) -> bool:
+        """Return whether a version of a case is the one that has a result."""
+        stored = read_metrics(self._store).get(result.metric)
+        metric = stored and (stored.judged or stored.describe())
+        if not metric:
+            return False
+        priors = self._read_priors(metric.name).get((case.id, case.method), {}) if metric.dependencies else {}
+        _, key = compute_keys(narrow_case(metric, case, priors), metric, result.fingerprint)
+        return self._store.get(key, (case.id, case.method, metric.name), result.repeat) is not None
+
+    def _find_prior_values(self, name: str) -> PriorValues:
+        return _read_prior_values(self._store, read_judged_metric(self._store, name), self._several)
+
+
+def add_texts(store: Store, lines: Iterable[str]) -> Iterator[str]:
+    """Add the texts of the case to results given as JSON lines.
+
+    The field `texts` has the question, the answer, the expected answer, and in `items` the text of each judged item
+    by its id.
+    """
+    finder = CaseFinder(store)
+    over = {name: metric.over for name, metric in read_metrics(store).items()}
+    for line in lines:
+        result = Result.model_validate_json(line)
+        texts = read_texts(finder.find_case(result), over.get(result.metric))
+        yield f'{line[:-1]},"{TEXTS_FIELD}":{json.dumps(texts._asdict(), ensure_ascii=False)}}}'
+
+
+def read_texts(case: Case | None, over: str | None) -> CaseTexts:
+    """Return the texts of a case, with those of its items if a metric judges them.
+
+    Example:
+        >>> read_texts(Case(question="Who?", chunks=["Ada."]), "chunks").items
+        {'c1': 'Ada.'}
+    """
+    if case is None:
+        return CaseTexts()
+    items = {item.id: format_item(item) for item in list_items(over, case)}
+    return CaseTexts(case.question, case.answer, case.expected_answer, items)
 
 
 def _read_fingerprints(store: Store, metric: JudgedMetric) -> set[str]:

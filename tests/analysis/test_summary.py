@@ -3,7 +3,8 @@
 import pytest
 
 from greval import Case, Store, ValueMetric, evaluate
-from greval.analysis.summary import build_report, compute_spending, list_verdicts
+from greval.analysis.summary import build_report, compute_spending
+from greval.analysis.verdicts import list_verdicts
 from greval.errors import DataError
 from greval.records.result import Failed, Failure, Judgement, Result, Scored, Skipped, Usage
 from greval.stats.summary import summarise

@@ -23,7 +23,7 @@ def test_both_parts(greval_says, fault_server, monkeypatch):
     code, out, _ = greval_says("demo", "--judge", "openai:fake", "--limit", "1")
     assert code == 0
     judged, _, searched = out.partition("indexed 21 documents (21 new): ")
-    assert "run: runs/demo " in judged
+    assert "run: runs/demo\n" in judged
     assert "chunk_evaluation" in judged
     for method in ("basic", "hybrid"):
         assert re.search(rf"recall@5 +{method} +20 +19 +1 +0 .*0\.\d\d \[0\.\d\d, [01]\.\d\d\] n=19", searched)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from tone_metrics import BUILT, PASSAGES, by_metric, cases
 
@@ -9,9 +11,12 @@ from greval import COMPUTED_METRICS, evaluate, load
 from greval.errors import DataError
 from greval.metrics.library import predefined
 from greval.records.metric import ValueMetric
+from greval.records.result import Result
 from greval.records.scale import ValueScale
 from greval.records.scale_direction import ScaleDirection
 from greval.runs.run_reader import (
+    CaseFinder,
+    add_texts,
     find_directions,
     read_judged_cases,
     read_judged_metric,
@@ -123,3 +128,47 @@ def test_a_metric_that_builds_on_others_saw_a_narrowed_case(tmp_path):
     assert {tuple(chunk.id for chunk in one.whole.chunks) for one in found} == {("c1", "c2")}
     assert {tuple(chunk.id for chunk in one.seen.chunks) for one in found} == {("c1",)}
     assert only == found[:1]
+
+
+def test_the_case_of_a_result_is_the_version_that_was_judged(tmp_path):
+    """Of a case with other answers for other metrics, each result has the texts that it was judged by."""
+    judge = ScriptedJudge([{"reason": "r", "value": 1}])
+    old = [{**case, "answer": "old"} for case in CASES]
+    evaluate(old, [load("correctness")], judge, out=tmp_path)
+    evaluate([*CASES[:2], old[2]], [predefined()["exact_match"]], out=tmp_path)
+    with Store.open(tmp_path) as store:
+        found = {
+            (result.metric, result.sample_id): json.loads(line)["texts"]["answer"]
+            for result, line in zip(store.results(), add_texts(store, store.lines()), strict=True)
+        }
+    assert found == {
+        **{("correctness", f"q{n}"): "old" for n in range(3)},
+        **{("exact_match", f"q{n}"): answer for n, answer in enumerate(["a0", "a1", "old"])},
+    }
+
+
+def test_versions_are_told_apart_by_what_a_metric_builds_on(tmp_path):
+    """A metric that builds on others saw a part of the case; its version is found by this part."""
+    versions = [{**CASES[0], "chunks": [f"{name} chunk"]} for name in ("old", "new")]
+
+    def judge(messages):
+        good = {"judgements": [{"item": 1, "reason": "r", "value": "Good"}]}
+        return good if "<item" in messages[1].text else {"reason": "r", "value": 1}
+
+    evaluate(versions[:1], [PASSAGES, BUILT], ScriptedJudge(judge), out=tmp_path)
+    evaluate(versions[1:], [load("correctness")], ScriptedJudge(judge), out=tmp_path)
+    with Store.open(tmp_path) as store:
+        finder = CaseFinder(store)
+        found = {result.metric: finder.find_case(result).chunks[0].text for result in store.results()}
+    assert found[BUILT.name] == "old chunk"
+    assert found["correctness"] == "new chunk"
+
+
+def test_a_result_without_a_stored_case_has_no_texts(tmp_path):
+    """The texts are missing, and nothing is made up."""
+    with Store.create(tmp_path) as store:
+        outcome = {"status": "skipped", "reason": "no answer"}
+        row = Result(sample_id="q1", metric="m", fingerprint="f", judge="j", tier="schema", outcome=outcome)
+        store.append("k", row)
+        (line,) = add_texts(store, store.lines())
+    assert json.loads(line)["texts"] == {"question": None, "answer": None, "expected_answer": None, "items": None}

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from pydantic import Field, JsonValue
 from pydantic_core import from_json
@@ -21,6 +21,9 @@ from greval.records.note import ShareNote
 from greval.records.record import Record
 from greval.records.result import Result
 from greval.records.stored_metric import parse_stored_metrics
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 BATCH_ROWS = 8192
 CARRIAGE_RETURN = "\\r"
@@ -38,6 +41,10 @@ NOTE_PREFIX = "notes."
 """The prefix of a column name, followed by the name of the note."""
 SHARE_SUFFIXES = ("", ".count", ".of")
 """The suffixes of the columns of a share: the share, the number of matching entries, and that of all entries."""
+TEXT_COLUMNS = ("question", "answer", "expected_answer", "item_text")
+"""The columns of the texts of the case, which are present on request."""
+TEXTS_FIELD = "texts"
+"""The field of a JSON line with the texts of the case."""
 _RESULT_FIELDS = ("sample_id", "method", "metric", "repeat", "judge", "tier", "fingerprint", "latency")
 _USAGE_FIELDS = ("calls", "input_tokens", "output_tokens")
 _JUDGEMENT_FIELDS = ("item", "number", "reason", "confidence")
@@ -48,14 +55,18 @@ class TableLayout(Record):
 
     A text note has a column `notes.NAME`, a list one with its entries as JSON. A share has three: `notes.NAME`, the
     share, `notes.NAME.count` and `notes.NAME.of`. Notes that no metric of the run defines are in `notes`, as JSON.
+    `texts` adds the columns of the texts of the case. `status` and `value` leave only the rows that have them.
     """
 
+    texts: bool = False
+    status: str | None = None
+    value: str | None = None
     metrics: dict[str, JudgedMetric] = Field(default_factory=dict)
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
         """The column names, in order."""
-        return (*COLUMNS, *self._note_columns)
+        return (*COLUMNS, *(TEXT_COLUMNS if self.texts else ()), *self._note_columns)
 
     @cached_property
     def numbers(self) -> frozenset[str]:
@@ -80,7 +91,14 @@ class TableLayout(Record):
         return found
 
     def flatten(self, result: Mapping[str, Any]) -> Iterator[dict[str, object]]:
-        """Yield the rows of a result that was parsed from a JSON line."""
+        """Yield the rows of a result that was parsed from a JSON line, with texts if it has been given any."""
+        texts = dict(result.get(TEXTS_FIELD) or {})
+        items = texts.pop("items", {})
+        for row in self._build_rows(result):
+            if self.status in {None, row["status"]} and self.value in {None, row.get("value")}:
+                yield {**row, **texts, "item_text": items.get(row["item"])} if texts else row
+
+    def _build_rows(self, result: Mapping[str, Any]) -> Iterator[dict[str, object]]:
         shared = {name: result[name] for name in _RESULT_FIELDS}
         shared |= {name: result["usage"][name] for name in _USAGE_FIELDS}
         shared["tags"] = _format_json(result["tags"])
@@ -92,7 +110,7 @@ class TableLayout(Record):
             found = {"item": failure["item"], "failure": failure["kind"], "message": failure["message"]}
             yield {**shared, "status": "failed", **found}
         if outcome["status"] == "skipped":
-            yield {**shared, "status": "skipped", "message": outcome["reason"]}
+            yield {**shared, "item": None, "status": "skipped", "message": outcome["reason"]}
 
     def _build_judgement_cells(self, metric: str, found: Mapping[str, Any]) -> dict[str, object]:
         """Return the cells of a judgement. Fields that are missing in the log of an older version are empty."""
@@ -193,6 +211,19 @@ def write_parquet(lines: Iterable[str], path: Path, layout: TableLayout | None =
             columns = zip(*batch, strict=True)
             arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
             writer.write_batch(pa.record_batch(arrays, schema=schema))
+
+
+def build_frame(lines: Iterable[str], layout: TableLayout) -> pd.DataFrame:
+    """Return results, given as JSON lines, as a pandas DataFrame in the columns of a run.
+
+    Raises:
+        MissingExtraError: If pandas is not installed.
+    """
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise MissingExtraError("stats", "pandas") from error
+    return pd.DataFrame([*_iterate_rows(lines, layout)], columns=[*layout.columns])
 
 
 def _iterate_rows(lines: Iterable[str], layout: TableLayout) -> Iterator[list[object]]:

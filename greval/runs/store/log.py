@@ -21,12 +21,13 @@ from pydantic import JsonValue, TypeAdapter
 from greval._util.files import CloseOnExit
 from greval._util.row_index import RowIndex, format_key, hash_key
 from greval.datasets.file_identity import CaseSource
-from greval.errors import MissingExtraError, StoreError
+from greval.errors import StoreError
 from greval.records.case import Case
 from greval.records.metric_input import hash_json
 from greval.records.result import Result, Usage, format_outline
 from greval.runs.store.disk import COST_COLUMNS, FILE, LogSync, lock_folder, prepare_tables, translate_errors
-from greval.runs.store.exports import TableLayout, flatten_result, read_layout
+from greval.runs.store.exports import TableLayout, build_frame, read_layout
+from greval.runs.store.filters import ANY_RESULT, ResultFilter
 from greval.runs.store.plans import CASE_SOURCE, COUNTED, COUNTED_CASE, RESULT_PLAN, CountedPlan, PlanTable
 
 if TYPE_CHECKING:
@@ -258,6 +259,20 @@ class Store(CloseOnExit):
         for (row,) in self._db.execute(query):
             yield Case.model_validate_json(row)
 
+    def case_places(self) -> Iterator[tuple[int, str, str]]:
+        """Yield the row number, the id and the method of every judged case, oldest first."""
+        self._write_kept_rows()
+        place, condition = "json_extract(row, '$.id', '$.method')", self._build_condition(COUNTED_CASE)
+        query = f"SELECT rowid, {place} FROM cases WHERE {condition} ORDER BY rowid"  # noqa: S608 - constants
+        for number, names in self._db.execute(query):
+            sample_id, method = json.loads(names)
+            yield number, sample_id or "", method or ""
+
+    def read_case(self, number: int) -> Case:
+        """Return the case with a row number."""
+        (row,) = self._db.execute("SELECT row FROM cases WHERE rowid = ?", (number,)).fetchone()
+        return Case.model_validate_json(row)
+
     def results(self) -> Iterator[Result]:
         """Yield the newest result of each sample, method, metric and repeat, in the order of writing."""
         for row in self.lines():
@@ -265,8 +280,25 @@ class Store(CloseOnExit):
 
     def lines(self, metric: str | None = None) -> Iterator[str]:
         """Yield the same results as JSON lines, all of them or those of one metric."""
-        for (row,) in self._select("row", metric):
-            yield row
+        return self.filter_lines(ResultFilter(metrics=() if metric is None else (metric,)))
+
+    def filter_lines(self, result_filter: ResultFilter) -> Iterator[str]:
+        """Yield those of the same results that meet a filter as JSON lines."""
+        for (row,) in self._select("row", result_filter):
+            if not result_filter.needs_check(row) or result_filter.matches(row):
+                yield row
+
+    def filter_outlines(self, result_filter: ResultFilter) -> Iterator[tuple[int, str, str]]:
+        """Yield the row number, the metric and the outline of those of the same results that meet a filter."""
+        texts = "row" if result_filter.reads_texts else "''"
+        for number, metric, outline, row in self._select(f"rowid, metric, outline, {texts}", result_filter):
+            if not result_filter.needs_check(row) or result_filter.matches(row):
+                yield number, metric, outline
+
+    def read_lines(self, numbers: Iterable[int]) -> Iterator[str]:
+        """Yield the results with these row numbers as JSON lines, in this order."""
+        for number in numbers:
+            yield self._db.execute("SELECT row FROM results WHERE rowid = ?", (number,)).fetchone()[0]
 
     def outlines(self) -> Iterator[tuple[Any, ...]]:
         """Iterate over the columns that a report needs of the same results, without reasons.
@@ -357,12 +389,12 @@ class Store(CloseOnExit):
         """
         return [CountedPlan(*row) for row in self._db.execute(query)]
 
-    def _select(self, columns: str, metric: str | None = None) -> Iterator[Any]:
-        """Select columns of the newest counted results, all of them or those of one metric."""
+    def _select(self, columns: str, result_filter: ResultFilter = ANY_RESULT) -> Iterator[Any]:
+        """Select columns of the newest counted results that meet a filter, as far as SQLite can compare."""
         self._write_kept_rows()
-        conditions = [NEWEST, self._build_condition(COUNTED), *(["metric = ?"] if metric is not None else [])]
-        query = f"SELECT {columns} FROM results WHERE {' AND '.join(conditions)} ORDER BY rowid"  # noqa: S608 - constants
-        return self._db.execute(query, () if metric is None else (metric,))
+        conditions, values = result_filter.build_conditions()
+        where = " AND ".join([NEWEST, self._build_condition(COUNTED), *conditions])
+        return self._db.execute(f"SELECT {columns} FROM results WHERE {where} ORDER BY rowid", values)  # noqa: S608 - constants
 
     def _build_condition(self, counted: str) -> str:
         return "1" if self._all_rows else counted
@@ -409,13 +441,7 @@ class Store(CloseOnExit):
         Raises:
             MissingExtraError: If pandas is not installed.
         """
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise MissingExtraError("stats", "pandas") from error
-        layout = self.layout()
-        rows = [row for result in self.results() for row in flatten_result(result, layout)]
-        return pd.DataFrame(rows, columns=[*layout.columns])
+        return build_frame(self.lines(), self.layout())
 
     def layout(self) -> TableLayout:
         """Return the layout of the run's table: the common columns, and one or more for each note of its metrics."""

@@ -16,20 +16,11 @@ from greval.errors import StoreError
 from greval.records.case import Case
 from greval.records.record import Record
 from greval.runs.store.disk import FILE, prepare_tables, translate_errors
+from greval.runs.store.filters import ANY_RESULT, NUL, ResultFilter
 from greval.runs.store.plans import COUNTED, COUNTED_CASE
 
 NEWEST = f"NOT EXISTS (SELECT 1 FROM results AS newer WHERE newer.replaces = results.rowid) AND {COUNTED}"  # noqa: S608 - constant
 """Unlike the condition in the log, this one does not list all replaced rows to read a small page."""
-FILTER_CONDITIONS = {
-    "sample_id": "sample_id = ?",
-    "method": "method = ?",
-    "metric": "metric = ?",
-    "status": "json_extract(outline, '$[0]') = ?",
-    "value": "EXISTS (SELECT 1 FROM json_each(outline, '$[1]') AS one WHERE json_extract(one.value, '$[0]') = ?)",
-    "tag": "EXISTS (SELECT 1 FROM json_each(tags) AS tag WHERE tag.key = ? AND tag.value = ?)",
-}
-NUL = r"\u0000"
-"""A NUL as JSON escapes it. SQLite truncates a text extracted from JSON there, but not one in a JSON array."""
 SELECT_CASES = f"""
 SELECT rowid, key, json_extract(row, '$.id', '$.method'),
        CASE WHEN instr(row, '{NUL}') THEN json_extract(row, '$.question', '$.id')
@@ -44,20 +35,6 @@ MAX_QUESTION_CHARACTERS = 1000
 MAX_PAGE_CHARACTERS = 8_000_000
 """The number of characters at which a page ends early."""
 _TEXT_ADAPTER: TypeAdapter[str] = TypeAdapter(str)
-
-
-class ResultFilter(NamedTuple):
-    """A filter for results. None matches any; `value` is a judgement value as text, `tag` a name and a value."""
-
-    sample_id: str | None = None
-    method: str | None = None
-    metric: str | None = None
-    status: str | None = None
-    value: str | None = None
-    tag: tuple[str, str] | None = None
-
-
-ANY_RESULT = ResultFilter()
 
 
 class CaseLine(Record):
@@ -129,16 +106,14 @@ class PageReader(CloseOnExit):
             after: The row after which the page begins.
             limit: The maximum number of results. Long results end a page earlier, to limit memory use.
         """
-        given = {name: value for name, value in result_filter._asdict().items() if value is not None}
-        where = " AND ".join([NEWEST, "rowid > ?", *(FILTER_CONDITIONS[name] for name in given)])
-        values = [part for name, value in given.items() for part in _cut_at_nul(name, value)]
+        conditions, values = result_filter.build_conditions()
+        where = " AND ".join([NEWEST, "rowid > ?", *conditions])
         query = f"SELECT rowid, row FROM results WHERE {where} ORDER BY rowid"  # noqa: S608 - constants
-        cut = "\0" in "".join((result_filter.value or "", *(result_filter.tag or ())))
         lines: list[str] = []
         last, length = after, 0
         with translate_errors(self.folder), closing(self._db.execute(query, (after, *values))) as rows:
             for at, row in rows:
-                if (cut or NUL in row) and not _matches_filter(row, result_filter):
+                if result_filter.needs_check(row) and not result_filter.matches(row):
                     continue
                 if len(lines) == limit or length > MAX_PAGE_CHARACTERS:
                     return ResultSlice(lines, last)
@@ -217,21 +192,6 @@ class PageReader(CloseOnExit):
     def _fetch_all(self, query: str, *values: object) -> list[Any]:
         with translate_errors(self.folder):
             return self._db.execute(query, values).fetchall()
-
-
-def _cut_at_nul(name: str, value: str | tuple[str, str]) -> tuple[str, ...]:
-    """Return the values to compare in SQLite, which truncates text extracted from JSON before a NUL."""
-    parts = value if isinstance(value, tuple) else (value,)
-    return tuple(part.partition("\0")[0] for part in parts) if name in {"value", "tag"} else parts
-
-
-def _matches_filter(row: str, result_filter: ResultFilter) -> bool:
-    """Return whether a row that contains a NUL matches the filter. SQLite compared only the text before the NUL."""
-    fields = json.loads(row)
-    if result_filter.tag is not None and fields["tags"].get(result_filter.tag[0]) != result_filter.tag[1]:
-        return False
-    judgements = fields["outcome"].get("judgements", ())
-    return result_filter.value is None or any(str(one["value"]) == result_filter.value for one in judgements)
 
 
 def _parse_texts(array: str) -> list[str]:

@@ -12,7 +12,8 @@ from fastapi import APIRouter, Query, Response
 from greval.records.case import Case
 from greval.records.record import Record
 from greval.records.result import Result
-from greval.runs.store.pages import CaseLine, PageReader, ResultFilter
+from greval.runs.store.filters import ResultFilter
+from greval.runs.store.pages import CaseLine, PageReader
 from greval.serve.ids import Id
 from greval.serve.jobs.info import find_judged_folder
 from greval.serve.problems import ServeError, describe_errors
@@ -71,7 +72,13 @@ def list_results(  # noqa: PLR0913 - what one may ask for
     A result that is judged again meanwhile appears once more on a later page and replaces the older one.
     """
     name, _, of_tag = (tag or "").partition(":")
-    wanted = ResultFilter(metric=metric, method=method, status=status, value=value, tag=(name, of_tag) if tag else None)
+    wanted = ResultFilter(
+        method=method,
+        metrics=(metric,) if metric else (),
+        status=status,
+        value=value,
+        tags=((name, of_tag),) if tag else (),
+    )
     with _open_pages(tenant, id) as pages:
         page = pages.results(wanted, after=decode_row_cursor(cursor), limit=limit)
     return _build_json_response(f'{{"results":[{",".join(page.lines)}],"next":{json.dumps(encode_cursor(page.next))}}}')

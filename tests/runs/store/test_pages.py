@@ -14,7 +14,8 @@ from greval.records.case import Case
 from greval.records.result import Failed, Failure, Judgement, Result, Scored, Skipped
 from greval.runs.store import Store
 from greval.runs.store import pages as module
-from greval.runs.store.pages import PageReader, ResultFilter
+from greval.runs.store.filters import ResultFilter
+from greval.runs.store.pages import PageReader
 
 NAMES = st.sampled_from(["a", "b", 'q"1', "ü\n", "", "a\0b", "\0"])
 OUTCOMES = {
@@ -75,10 +76,10 @@ def test_filters_give_what_fits(rows, name, status, value):
     fits = {
         "sample_id": (name, lambda one: one.sample_id == name),
         "method": (name, lambda one: one.method == name),
-        "metric": ("tone", lambda one: one.metric == "tone"),
+        "metrics": (("tone",), lambda one: one.metric == "tone"),
         "status": (status, lambda one: one.outcome.status == status),
         "value": (value, lambda one: value in {judgement.value for judgement in one.judgements}),
-        "tag": (('a"b', name), lambda one: one.tags['a"b'] == name),
+        "tags": ((('a"b', name),), lambda one: one.tags['a"b'] == name),
     }
     with Store.open(folder) as store, PageReader.open(folder) as pages:
         results = [*store.results()]
@@ -86,6 +87,7 @@ def test_filters_give_what_fits(rows, name, status, value):
             expected = [one for one in results if all(fits[name][1](one) for name in chosen)]
             found = read(pages, 3, **{name: fits[name][0] for name in chosen})
             assert [Result.model_validate_json(line) for line in found] == expected
+            assert [*store.filter_lines(ResultFilter(**{name: fits[name][0] for name in chosen}))] == found
 
 
 @given(ROWS, st.integers(1, 5))

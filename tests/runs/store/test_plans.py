@@ -172,7 +172,7 @@ def test_two_files_of_one_name_have_two_default_folders(greval, judge):
         ("b/x.jsonl", "x-2"),
     ) * 2:
         greval("evaluate", file, "-m", "correctness", *by(judge))
-        assert f"run: runs/{folder} " in greval.out
+        assert f"run: runs/{folder}\n" in greval.out
         assert ("so this one goes to" in greval.err) == folder.endswith("-2")
     assert [figures(greval.report(f"runs/{name}"))[0][1] for name in ("ragas", "ragas-2", "x", "x-2")] == [1, 0, 1, 0]
 

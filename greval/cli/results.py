@@ -1,0 +1,107 @@
+"""`greval results`: print the rows of a run, filtered, with the texts of their cases."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+from pydantic_core import from_json
+
+from greval.cli.collect import parse_tag_filters
+from greval.cli.options import AllRows, RunFolder, create_console
+from greval.errors import StoreError
+from greval.report.results import print_rows
+from greval.runs.run_reader import add_texts, check_metric_names
+from greval.runs.store import Store
+from greval.runs.store.exports import write_csv, write_parquet
+from greval.runs.store.filters import ResultFilter
+from greval.runs.worst_cases import find_worst_rows
+
+Form = Literal["jsonl", "csv", "parquet", "table"]
+
+
+def results(  # noqa: PLR0913 - the options of a command
+    run: RunFolder,
+    *,
+    metric: Annotated[
+        list[str] | None, typer.Option("--metric", "-m", metavar="METRIC", help="only of these metrics; repeatable")
+    ] = None,
+    method: Annotated[str | None, typer.Option(metavar="METHOD", help="only of this method")] = None,
+    status: Annotated[
+        Literal["scored", "skipped", "failed"] | None, typer.Option(help="only results with this status")
+    ] = None,
+    value: Annotated[str | None, typer.Option(metavar="VALUE", help="only with this value or category")] = None,
+    tag: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--tag", metavar="TAG=VALUE", help="only of cases with this tag; repeatable, several values of a tag are or"
+        ),
+    ] = None,
+    worst: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="only the N worst results of each metric, worst first")
+    ] = None,
+    texts: Annotated[
+        bool, typer.Option("--texts", help="with question, answer, expected answer and the text of the judged item")
+    ] = False,
+    form: Annotated[
+        Form,
+        typer.Option(
+            "--format", help="jsonl has one result a line, the others have one judgement a row; table is for people"
+        ),
+    ] = "jsonl",
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FILE", help="write to this file instead of stdout")
+    ] = None,
+    all_rows: AllRows = False,
+) -> None:
+    """Print the rows of a run, the newest of each sample, method and metric."""
+    if form == "parquet" and out is None:
+        raise typer.BadParameter("parquet needs a file: add -o FILE")
+    if form == "table" and out is not None:
+        raise typer.BadParameter("table is for the terminal: leave -o out, or name another --format")
+    tags = parse_tag_filters(tag or (), "--tag")
+    wanted = ResultFilter(
+        method=method,
+        metrics=tuple(metric or ()),
+        status=status,
+        value=value,
+        tags=tuple((name, text) for name, values in tags.items() for text in sorted(values)),
+    )
+    with Store.open(run, all_rows=all_rows) as store, _translate_write_errors(out), ExitStack() as opened:
+        check_metric_names(store, wanted.metrics)
+        layout = store.layout().model_copy(update={"texts": texts, "status": status, "value": value})
+        lines = _select_lines(store, wanted, worst)
+        lines = add_texts(store, lines) if texts else lines
+        if form == "parquet" and out:
+            write_parquet(lines, out, layout)
+        elif form == "table":
+            rows = (row for line in lines for row in layout.flatten(from_json(line)))
+            print_rows(rows, create_console(), texts=texts)
+        else:
+            file = opened.enter_context(out.open("w", encoding="utf-8", newline="")) if out else sys.stdout
+            if form == "csv":
+                write_csv(lines, file, layout)
+            else:
+                file.writelines(f"{line}\n" for line in lines)
+
+
+def _select_lines(store: Store, wanted: ResultFilter, worst: int | None) -> Iterator[str]:
+    """Yield the results that meet a filter, all of them or the worst of each metric."""
+    if worst is None:
+        return store.filter_lines(wanted)
+    return store.read_lines(number for found in find_worst_rows(store, worst, wanted) for number in found.rows)
+
+
+@contextmanager
+def _translate_write_errors(out: Path | None) -> Iterator[None]:
+    """Turn write errors of the output file into a `StoreError`."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise StoreError(f"{out or 'stdout'}: cannot be written: {error.strerror or error}") from error

@@ -1,0 +1,44 @@
+"""The rows of a run for the terminal: a table, or one block for each row if it has texts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from rich.console import Console
+
+from greval.report.tables import Column, build_fields, build_table, print_line, shorten
+
+FIELDS = {"question": "question", "answer": "answer", "expected_answer": "expected", "item_text": "judged"}
+"""The columns of texts, and their names in a block."""
+
+
+def print_rows(rows: Iterable[Mapping[str, object]], console: Console, *, texts: bool) -> None:
+    """Print the rows of a run's table. With texts, each row is printed as it is read."""
+    if not texts:
+        columns = ("case", "metric", "value", "reason")
+        cells = ((_format_case(row), str(row["metric"]), _format_value(row), _format_reason(row)) for row in rows)
+        console.print(build_table([Column(name, left=True) for name in columns], cells))
+        return
+    for row in rows:
+        print_line(console, f"{_format_case(row)}  {row['metric']}", "bold")
+        console.print(build_fields(_list_fields(row)))
+
+
+def _list_fields(row: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+    yield from ((name, str(row[column])) for column, name in FIELDS.items() if row.get(column) is not None)
+    yield "value", _format_value(row)
+    yield "reason", _format_reason(row)
+
+
+def _format_case(row: Mapping[str, object]) -> str:
+    return " ".join(shorten(str(part)) for part in (row["sample_id"], row["method"], row["item"]) if part)
+
+
+def _format_value(row: Mapping[str, object]) -> str:
+    if row["status"] == "scored":
+        return str(row["value"])
+    return f"failed: {row['failure']}" if row["status"] == "failed" else str(row["status"])
+
+
+def _format_reason(row: Mapping[str, object]) -> str:
+    return str(row.get("reason") or row.get("message") or "")

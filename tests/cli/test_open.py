@@ -1,0 +1,39 @@
+"""`greval open`: a server for one run, at the address that it prints."""
+
+from __future__ import annotations
+
+import re
+import signal
+from pathlib import Path
+
+import httpx
+import pytest
+from command_line import case, started, write
+
+pytestmark = pytest.mark.usefixtures("empty_folder")
+
+
+def test_a_run_is_served_at_the_printed_address(greval_says):
+    """The page shows this run and no other, also if its name is no id; the folder of runs stays as it is."""
+    for name in ("my first run", "other"):
+        write("cases.jsonl", [case(1, usage={"latency": 1.0})])
+        assert greval_says("evaluate", "cases.jsonl", "-m", "latency", "-o", f"runs/{name}", "--quiet")[0] == 0
+    before = sorted(Path("runs").iterdir())
+    with started("open", "runs/my first run") as process:
+        found = re.match(r"(http://127\.0\.0\.1:\d+)/#/runs/(\S+) ", process.stdout.readline())
+        address, name = found.groups()
+        assert "<html" in httpx.get(address, follow_redirects=True).text
+        (listed,) = httpx.get(f"{address}/v1/runs").json()["runs"]
+        results = httpx.get(f"{address}/v1/runs/{name}/results").json()["results"]
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=30)
+    assert (listed["id"], name) == ("my-first-run", "my-first-run")
+    assert [row["sample_id"] for row in results] == ["q1"]
+    assert sorted(Path("runs").iterdir()) == before
+
+
+def test_what_is_no_run_is_told(greval_says):
+    """A folder without a run ends with 2 and the command that makes one."""
+    code, _, err = greval_says("open", "nothing")
+    assert code == 2
+    assert "greval evaluate CASES" in err

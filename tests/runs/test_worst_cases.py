@@ -1,0 +1,135 @@
+"""The worst results of a run: those that a plain sort gives, however many are asked for and whatever is filtered."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from greval.records.result import Failed, Failure, Judgement, Result, Scored, Skipped
+from greval.runs.store import Store
+from greval.runs.store.filters import ResultFilter
+from greval.runs.worst_cases import find_worst_rows
+
+CATEGORIES = {"Good": "g", "Fair": "f", "Bad": "b"}
+PLACES = {name: place for place, name in enumerate(CATEGORIES)}
+SCORED = {name: {"means": text, "score": PLACES[name]} for name, text in CATEGORIES.items()}
+SCALES = {
+    "depth": {"range": [1, 5], "levels": {1: "Shallow.", 5: "Deep."}},
+    "noise": {"range": [1, 5], "levels": {1: "None.", 5: "Much."}, "better": "lower"},
+    "ordered": {"categories": CATEGORIES},
+    "scored": {"categories": SCORED, "ordered": False},
+    "topics": {"categories": CATEGORIES, "ordered": False},
+    "seconds": {"low": 0.0, "unit": "s", "better": "lower"},
+}
+NUMBERS = {"depth", "noise", "seconds"}
+
+
+@st.composite
+def results(draw):
+    """Draw a result of any metric and status."""
+    metric = draw(st.sampled_from([*SCALES]))
+
+    def judge(value):
+        number = float(value) if metric in NUMBERS else float(PLACES[value]) if metric == "scored" else None
+        return Judgement(value=value, number=number, reason="r")
+
+    values = st.integers(1, 5) if metric in NUMBERS else st.sampled_from([*CATEGORIES])
+    scored = st.lists(values.map(judge), min_size=1, max_size=3).map(lambda found: Scored(judgements=tuple(found)))
+    failed = st.just(Failed(error=Failure(kind="timeout", message="late")))
+    outcome = draw(st.one_of(scored, scored, failed, st.just(Skipped(reason="no answer"))))
+    return Result(
+        sample_id=f"q{draw(st.integers(0, 20))}",
+        metric=metric,
+        fingerprint="f",
+        judge="j",
+        tier="schema",
+        outcome=outcome,
+        tags=draw(st.sampled_from([{"kind": "a"}, {"kind": "b"}, {"kind": "a\0b"}, {}])),
+    )
+
+
+FILTERS = st.builds(
+    ResultFilter,
+    metrics=st.sampled_from([(), ("depth",), ("noise", "ordered")]),
+    status=st.sampled_from([None, "scored", "failed"]),
+    value=st.sampled_from([None, "3", "Good"]),
+    tags=st.sampled_from([(), (("kind", "a"),), (("kind", "a"), ("kind", "b")), (("kind", "a\0b"),)]),
+)
+
+
+def write(folder, rows):
+    """Write results into a new run."""
+    with Store.create(folder) as store:
+        store.put_fact("metrics", [{"name": name, "scale": scale} for name, scale in SCALES.items()])
+        for number, result in enumerate(rows):
+            store.append(str(number), result)
+
+
+def rank(result):
+    """Return how good a result is by its definition; None if its values have no order."""
+    values = [judgement.value for judgement in result.judgements]
+    if not values or result.metric == "topics":
+        return None
+    if result.metric in {"noise", "seconds"}:
+        values = [-value for value in values]
+    elif result.metric == "ordered":
+        values = [-PLACES[value] for value in values]
+    elif result.metric == "scored":
+        values = [PLACES[value] for value in values]
+    return sum(values) / len(values)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(results(), max_size=25), FILTERS, st.integers(1, 6))
+def test_the_worst_are_the_first_of_all_in_order(rows, wanted, count):
+    """The worst are the first of a stable sort of what a filter leaves, and fewer are the begin of more."""
+    with tempfile.TemporaryDirectory() as folder:
+        write(Path(folder), rows)
+        with Store.open(folder) as store:
+            left = [Result.model_validate_json(line) for line in store.filter_lines(wanted)]
+            for found in find_worst_rows(store, count, wanted):
+                ranked = [result for result in left if result.metric == found.metric and rank(result) is not None]
+                read = [Result.model_validate_json(line) for line in store.read_lines(found.rows)]
+                assert read == sorted(ranked, key=rank)[:count]
+                assert found.ordered == len(ranked)
+                assert sum(found.statuses.values()) == sum(result.metric == found.metric for result in left)
+            more = {found.metric: found.rows for found in find_worst_rows(store, count + 1, wanted)}
+            fewer = {found.metric: found.rows for found in find_worst_rows(store, count, wanted)}
+    assert fewer == {metric: rows[:count] for metric, rows in more.items()}
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(results(), max_size=25), FILTERS, FILTERS)
+def test_a_filter_never_adds(rows, one, other):
+    """What two filters leave together is what each of them leaves, in the order of the run."""
+    with tempfile.TemporaryDirectory() as folder:
+        write(Path(folder), rows)
+        with Store.open(folder) as store:
+            whole = [*store.lines()]
+            first, second = [*store.filter_lines(one)], [*store.filter_lines(other)]
+            both = ResultFilter(*(mine or theirs for mine, theirs in zip(one, other, strict=True)))
+            together = [*store.filter_lines(both)]
+    assert [line for line in whole if line in first] == first
+    if all(mine == theirs or not mine or not theirs for mine, theirs in zip(one, other, strict=True)):
+        assert together == [line for line in first if line in second]
+
+
+@pytest.mark.parametrize(("metric", "worst"), [("depth", 1), ("noise", 5), ("ordered", "Bad"), ("scored", "Good")])
+def test_the_direction_of_the_scale_decides(tmp_path, metric, worst):
+    """The worst value is at the worse end of each kind of scale."""
+    values = [3, 1, 5] if metric in NUMBERS else [*CATEGORIES]
+    numbers = [float(PLACES[value] if isinstance(value, str) else value) for value in values]
+    shared = {"metric": metric, "fingerprint": "f", "judge": "j", "tier": "schema"}
+    outcomes = [
+        Scored(judgements=(Judgement(value=value, number=number, reason="r"),))
+        for value, number in zip(values, numbers, strict=True)
+    ]
+    write(tmp_path, [Result(sample_id=str(n), outcome=outcome, **shared) for n, outcome in enumerate(outcomes)])
+    with Store.open(tmp_path) as store:
+        (found,) = find_worst_rows(store, 1, ResultFilter())
+        (line,) = store.read_lines(found.rows)
+    assert Result.model_validate_json(line).value == worst
