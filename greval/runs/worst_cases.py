@@ -76,7 +76,7 @@ def _list_rows(heap: list[tuple[float, int]]) -> tuple[int, ...]:
 
 
 def build_rank(scale: Scale) -> Rank:
-    """Return the function that tells how good values on a scale are: the higher, the better.
+    """Return the function that computes how good values on a scale are: the higher, the better.
 
     Example:
         >>> from greval.records.scale import MeasureScale

@@ -57,7 +57,7 @@ class ResultFilter(NamedTuple):
 
     @property
     def reads_texts(self) -> bool:
-        """Whether the filter compares texts inside the JSON of a result."""
+        """True if the filter compares texts inside the JSON of a result."""
         return self.value is not None or bool(self.tags)
 
     def needs_check(self, row: str) -> bool:
