@@ -16,7 +16,7 @@ from greval.cli import exit_on_interrupt
 COMMANDS = {
     "collect": "Run methods on samples.",
     "index": "Index documents for the reference pipeline: chunks, vectors, words and a graph, in one folder.",
-    "ask": "Ask an index a question.",
+    "ask": "Ask an index a question: the answer, the chunks and triples that it is built from, and the walk.",
     "tune": "Tune the search settings of an index on labelled questions.",
     "evaluate": "Judge cases by metrics.",
     "report": "Print the report of a run, grouped by any tag.",
