@@ -13,6 +13,7 @@ from command_line import case, started, write
 pytestmark = pytest.mark.usefixtures("empty_folder")
 
 
+@pytest.mark.server
 def test_a_run_is_served_at_the_printed_address(greval_says):
     """The page shows this run and no other, also if its name is no id; the folder of runs stays as it is."""
     for name in ("my first run", "other"):
