@@ -6,12 +6,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import cast, get_args
 
-import typer
-
 from greval.analysis.summary import Report
-from greval.cli.console import escape_control_characters
+from greval.cli.console import ReportConsole
 from greval.judging.model.failures import format_failure_hint
 from greval.records.result import Failure, FailureKind, Result
+from greval.report.tables import print_line
 from greval.runs.store.filters import ResultFilter
 from greval.runs.store.pages import PageReader
 
@@ -33,7 +32,7 @@ def print_failure_hints(folder: Path, kinds: Iterable[str], judge: str, printed:
     for kind in sorted(wanted):
         parts = [part for part in (first.get(kind), format_failure_hint(kind, judge)) if part]
         if not all(part in printed for part in parts):
-            typer.echo(escape_control_characters(f"{kind}: {'; '.join(parts)}"), err=True)
+            print_line(ReportConsole(stderr=True), f"{kind}: {'; '.join(parts)}")
 
 
 def list_failure_kinds(found: Report) -> list[str]:

@@ -66,3 +66,11 @@ def test_without_words_the_help_is_shown(greval_says):
     assert [name for name in COMMANDS if name not in err] == []
     assert greval_says("--version")[:2] == (0, f"greval {greval.__version__}\n")
     assert greval_says("evaluate", "--help")[0] == 0
+
+
+@pytest.mark.parametrize("width", [80, 140])
+def test_the_help_is_as_wide_as_the_terminal(greval_says, monkeypatch, width):
+    """Lines of the help use the width of the terminal and are no longer."""
+    monkeypatch.setenv("COLUMNS", str(width))
+    lines = greval_says("evaluate", "--help")[1].splitlines()
+    assert width - 20 < max(map(len, lines)) <= width

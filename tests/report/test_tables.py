@@ -13,6 +13,7 @@ from greval.report.tables import (
     NO_INTERVAL,
     Column,
     build_table,
+    fit_table,
     format_by_question,
     format_cost,
     format_interval,
@@ -20,6 +21,7 @@ from greval.report.tables import (
     format_name,
     format_number,
     format_place,
+    print_line,
     print_report,
     shorten,
     split_warnings,
@@ -163,3 +165,20 @@ def test_a_report_has_one_order():
         "legend",
         "few labels",
     ]
+
+
+def test_the_first_table_that_fits_is_taken():
+    """A table fits if no word is broken; if none fits, the last one is taken."""
+    wide, narrow = (build_table(["name", *numbers], [["metric", *numbers]]) for numbers in (["12345678"] * 3, ["1"]))
+    for width, taken in ((36, wide), (35, narrow), (5, narrow)):
+        assert fit_table(Console(width=width), wide, narrow) is taken
+
+
+@pytest.mark.parametrize(
+    ("terminal", "lines"), [(True, ["several", "[words] here"]), (False, ["several [words] here"])]
+)
+def test_lines_are_folded_between_words_for_a_terminal_only(terminal, lines):
+    """A file gets each line in one piece, so that it can be searched."""
+    out = io.StringIO()
+    print_line(Console(width=12, file=out, force_terminal=terminal, color_system=None), "several [words] here")
+    assert [line.strip() for line in out.getvalue().splitlines()] == lines
