@@ -24,6 +24,19 @@ FIELD_ALIASES: Mapping[str, Mapping[str, str]] = {
         "expected_output": "expected_answer",
         "retrieval_context": "chunks",
     },
+    "openevals and LangSmith": {
+        "inputs": "question",
+        "outputs": "answer",
+        "reference_outputs": "expected_answer",
+    },
+    "MLflow": {
+        "request": "question",
+        "expectations": "expected_answer",
+        "expected_response": "expected_answer",
+    },
+    "autoevals": {"expected": "expected_answer"},
+    "promptfoo": {"vars": "question"},
+    "BenchmarkQED": {"question_text": "question"},
     "others": {
         "query_id": "id",
         "question_id": "id",
@@ -31,8 +44,12 @@ FIELD_ALIASES: Mapping[str, Mapping[str, str]] = {
         "prediction": "answer",
         "output": "answer",
         "generated_answer": "answer",
+        "predicted_answer": "answer",
+        "model_answer": "answer",
         "reference_answer": "expected_answer",
+        "gold_answer": "expected_answer",
         "gold_answers": "expected_answer",
+        "golden_answers": "expected_answer",
         "gt_answer": "expected_answer",
         "retrieved_context": "chunks",
         "context": "chunks",
@@ -71,6 +88,7 @@ DOTTED_NAMES = tuple(f"{own}.{part}" for own in ("gold", "usage", "traversal") f
 
 TRAVERSAL_NAMES = frozenset({"traversed_edges", "final_nodes"})
 """Names that occur without a prefix only in a traversal log."""
+EXPECTED = "expected_answer"
 START_NODES = "start_nodes"
 """In a traversal log the actual start nodes; elsewhere the expected ones."""
 BARE_NAMES: Mapping[str, str] = {
@@ -79,6 +97,22 @@ BARE_NAMES: Mapping[str, str] = {
     **dict.fromkeys(TRAVERSAL_NAMES, "traversal"),
 }
 """Subfields of gold and of a traversal that may occur without a prefix, and the field of each."""
+
+WRAPPERS: Mapping[str, frozenset[str]] = {
+    "inputs": frozenset({"question"}),
+    "vars": frozenset({"question"}),
+    "outputs": frozenset({"answer"}),
+    "response": frozenset({"answer"}),
+    "reference_outputs": frozenset({"expected_answer", "answer"}),
+    "expectations": frozenset({"expected_answer", "answer"}),
+}
+"""Names whose value may be an object with several fields, and the fields of its main text."""
+MESSAGE_MARKS = frozenset({"role", "type", "lc"})
+"""Names that mark an object as a message, which is one text."""
+DATASET_MARKS = frozenset({"dataset_id", "source_run_id"})
+"""Names that mark a row as an example of a LangSmith data set, in which `outputs` is what is expected."""
+GENERATED = ("generated_answer", "predicted_answer", "model_answer", "prediction")
+"""Names of what a system answered, beside which `answer` is what is expected if nothing else is."""
 
 DEEPEVAL_MARKS = frozenset({"actual_output", "expected_output", "retrieval_context"})
 """Names that mark a `context` as deepeval's, which holds the ideal context and not the retrieved one."""
@@ -170,13 +204,51 @@ def _unify_spelling(row: Mapping[str, object]) -> tuple[Mapping[str, object], Ma
     """
     given: dict[str, object] = {}
     spelt: dict[str, str] = {}
-    for name, value in row.items():
+    for name, value in _lift_wrapped(row, spelt).items():
         known = find_known_name(name)
         if known is None or known == name or row.get(known) is not None or given.get(known) is not None:
             given[name] = value
         else:
-            given[known], spelt[known] = value, name
+            given[known], spelt[known] = value, spelt.get(name, name)
+    has_expected = any(given.get(name) is not None for name in list_names(EXPECTED))
+    if given.get("answer") is not None and not has_expected and any(given.get(name) is not None for name in GENERATED):
+        given[EXPECTED], spelt[EXPECTED] = given.pop("answer"), spelt.get("answer", "answer")
     return given, spelt
+
+
+def _lift_wrapped(row: Mapping[str, object], spelt: dict[str, str]) -> Mapping[str, object]:
+    """Return a row with the fields that are inside objects such as `inputs`; record their original places."""
+    wrapped = [
+        name
+        for name, value in row.items()
+        if fold_name(name) in WRAPPERS and isinstance(value, Mapping) and MESSAGE_MARKS.isdisjoint(value)
+    ]
+    if not wrapped:
+        return row
+    is_example = not DATASET_MARKS.isdisjoint(row) and row.get("reference_outputs") is None
+    found = {name: value for name, value in row.items() if name not in wrapped}
+    for name in wrapped:
+        folded, inner = fold_name(name), row[name]
+        assert isinstance(inner, Mapping)  # noqa: S101 - selected above
+        own = FIELD_BY_NAME[folded] if folded != "outputs" or not is_example else EXPECTED
+        main = _find_main(inner, WRAPPERS[folded])
+        for part, value in inner.items():
+            known = own if part == main else find_known_name(str(part)) if own != EXPECTED else None
+            place = f"{name}.{part}"
+            target = known or (str(part) if own != EXPECTED else place)
+            if found.get(target) is not None:
+                target = place
+            found[target] = value
+            if target != place:
+                spelt[target] = place
+    return found
+
+
+def _find_main(inner: Mapping[str, object], fields: frozenset[str]) -> object:
+    """Return the name of the main text in an object: that of a field, or of the only text; None if there is no such."""
+    named = (part for part in inner if FIELD_BY_NAME.get(find_known_name(str(part)) or "") in fields)
+    texts = [part for part, value in inner.items() if isinstance(value, str)]
+    return next(named, texts[0] if len(texts) == 1 else None)
 
 
 @lru_cache(maxsize=CACHED_NAMES)

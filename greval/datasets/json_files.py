@@ -200,8 +200,12 @@ def _read_object(content: bytes) -> dict[str, object] | None:
 
 
 def _iterate_lists(content: Mapping[str, object]) -> Iterator[list[object]]:
-    """Yield the lists under the names of `LIST_KEYS`."""
-    yield from (rows for key in LIST_KEYS if isinstance(rows := content.get(key), list))
+    """Yield the lists under the names of `LIST_KEYS`; promptfoo has `results` in `results`."""
+    for key in LIST_KEYS:
+        rows = content.get(key)
+        inner = rows.get(key) if isinstance(rows, dict) else rows
+        if isinstance(inner, list):
+            yield inner
 
 
 def _parse_lines(lines: Iterable[bytes]) -> Iterator[RawRow]:

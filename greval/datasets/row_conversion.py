@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 METHODS = "methods"
 RENAMED: Mapping[str, str] = {"response": "answer", "efficiency": "usage"}
 IDS = ("id", "chunk_id", "_id")
-DOC_IDS = ("doc_id", "document_id", "source", "file_path", "url")
+DOC_IDS = ("doc_id", "document_id", "doc_uri", "source", "file_path", "url")
 SCORES = ("score", "relevance_score", "similarity", "_score")
 TEXTS = ("page_content", "content")
 """Names of the text of a chunk other than `text`."""
@@ -110,8 +110,12 @@ def read_chunk(given: Mapping[str, object]) -> Mapping[str, object]:
     if text is None:
         return given
     metadata = given.get("metadata")
-    found = read_document(text, metadata if isinstance(metadata, Mapping) else {})
-    return {**found, **{name: value for name, value in given.items() if name not in _READ and value is not None}}
+    found = read_document(text, {**given, **metadata} if isinstance(metadata, Mapping) else given)
+    kept = {name: value for name, value in given.items() if name not in _READ and value is not None}
+    return {
+        **found,
+        **{name: value for name, value in kept.items() if name not in {*IDS, *DOC_IDS, *SCORES} - {*found}},
+    }
 
 
 def read_message(value: object) -> object:

@@ -10,7 +10,15 @@ from io import StringIO
 from typing import TYPE_CHECKING, Any, TextIO
 
 from greval._util.wording import find_typo
-from greval.datasets.field_names import FIELD_BY_NAME, find_known_name, format_printable, list_names, split_dotted
+from greval.datasets.field_names import (
+    FIELD_BY_NAME,
+    WRAPPERS,
+    find_known_name,
+    fold_name,
+    format_printable,
+    list_names,
+    split_dotted,
+)
 from greval.datasets.json_files import (
     LIST_UNIT,
     InvalidJsonError,
@@ -258,7 +266,7 @@ def parse_json_cells(row: RawRow) -> RawRow:
                 if _is_broken(name, cell):
                     faults[name] = f"begins like a list or an object but {error}; write JSON, with double quotes"
                 continue
-            if _find_field(name) != "expected_answer" or _is_list_of_texts(found):
+            if _is_meant(name, found):
                 values[name] = found
                 faults |= find_faults({name: found}) if doubtful else {}
     return replace(row, values=values, faults=faults)
@@ -275,6 +283,13 @@ def parse_cell(cell: str) -> tuple[object, bool]:
             raise InvalidJsonError(f"{error}, nor a list of Python: it {other}", error.line, error.column) from error
 
 
+def _is_meant(name: str, value: object) -> bool:
+    """Return whether a cell was meant as a list or an object, and not as a text that looks like one."""
+    if fold_name(name) in WRAPPERS:
+        return isinstance(value, dict)
+    return _find_field(name) != "expected_answer" or _is_list_of_texts(value)
+
+
 def _is_list_of_texts(value: object) -> bool:
     """Return whether a value is several accepted answers; any other list or object may be the answer itself."""
     return isinstance(value, list) and bool(value) and all(isinstance(item, str) for item in value)
@@ -288,6 +303,8 @@ def _find_field(name: str) -> str | None:
 
 
 def _is_json_column(name: str) -> bool:
+    if fold_name(name) in WRAPPERS:
+        return True
     is_one_tag = FIELD_BY_NAME.get(find_known_name(name) or "") is None and _find_field(name) == "tags"
     return not is_one_tag and _find_field(name) in STRUCTURED
 
@@ -295,7 +312,7 @@ def _is_json_column(name: str) -> bool:
 def _is_broken(name: str, cell: str) -> bool:
     """Return whether a cell that cannot be parsed was meant as a list; chunks and answers can be plain text."""
     own = _find_field(name)
-    return own != "expected_answer" and (own != "chunks" or cell.lstrip().startswith(JSON_STARTS))
+    return own in STRUCTURED - {"expected_answer"} and (own != "chunks" or cell.lstrip().startswith(JSON_STARTS))
 
 
 def read_parquet(

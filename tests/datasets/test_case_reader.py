@@ -297,8 +297,11 @@ def test_the_faults_of_a_row_without_end_are_cut(tmp_path):
         ('{"question": ' + "[" * 100_000, "is nested too deeply"),
         ("[1]", "must be an object with a question, got a list; a file that is one JSON list is named .json"),
         ("null", "must be an object with a question, got null"),
-        ('{"inputs": "q"}', "question: is missing, nearest: inputs"),
-        ('{"x": "q"}', "question: is missing; it may be called question, user_input, input, query"),
+        ('{"inputz": "q"}', "question: is missing, nearest: inputz"),
+        (
+            '{"x": "q"}',
+            "question: is missing; it may be called question, user_input, input, inputs, request, vars, ",
+        ),
         ('{"question": ["q"], "id": [1]}', "question: must be a text, got a list"),
         ('{"question": "q", "chunks": {}, "traversal": 3}', "chunks: must be a list, got an object"),
     ],

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from greval.datasets import RowFault
 from greval.datasets.case_records import read_records
-from greval.datasets.field_names import FIELD_BY_NAME, OWN_FIELDS, map_fields
+from greval.datasets.field_names import FIELD_BY_NAME, OWN_FIELDS, find_known_name, map_fields
 from greval.datasets.row_faults import build_unreadable_error
 from greval.records.case import Case
 from greval.serve.problems import ServeError
@@ -152,10 +152,21 @@ def _format_faults(place: str, error: ValidationError) -> Iterator[str]:
         yield f"{path}: {fault['msg']}"
 
 
+def _iterate_values(case: object) -> Iterator[tuple[str, object]]:
+    """Yield the values of a case by name, and those inside objects such as `inputs`."""
+    for name, value in case.items() if isinstance(case, dict) else ():
+        yield name, value
+        yield from value.items() if isinstance(value, dict) else ()
+
+
 def _find_excess(case: object, limits: ServerLimits) -> Iterator[str]:
     """Find the texts and lists of a case that exceed the limits."""
-    for name, items in case.items() if isinstance(case, dict) else ():
-        if FIELD_BY_NAME.get(name) in ITEM_FIELDS and isinstance(items, list) and len(items) > limits.items:
+    for name, items in _iterate_values(case):
+        if (
+            FIELD_BY_NAME.get(find_known_name(name) or "") in ITEM_FIELDS
+            and isinstance(items, list)
+            and len(items) > limits.items
+        ):
             yield f"{name}: holds {len(items):,}, at most {limits.items:,} are allowed (items)"
     stack: list[tuple[str, object]] = [("", case)]
     while stack:

@@ -40,6 +40,8 @@ def test_too_many_cases_name_the_limit():
         ({"question": "a" * 11}, "cases.0.question: holds 11 characters, at most 10 are allowed (text)"),
         ({"chunks": ["a"] * 3}, "cases.0.chunks: holds 3, at most 2 are allowed (items)"),
         ({"retrieved_contexts": ["a"] * 3}, "cases.0.retrieved_contexts: holds 3, at most 2 are allowed (items)"),
+        ({"Retrieved Contexts": ["a"] * 3}, "cases.0.Retrieved Contexts: holds 3, at most 2 are allowed (items)"),
+        ({"inputs": {"context": ["a"] * 3}}, "cases.0.context: holds 3, at most 2 are allowed (items)"),
         ({"chunks": [{"text": "a" * 11}]}, "cases.0.chunks.0.text: holds 11 characters, at most 10 are allowed (text)"),
         ("a" * 11, "cases.0.: holds 11 characters, at most 10 are allowed (text)"),
     ],
