@@ -16,7 +16,14 @@ from greval.judging.model.prices import Price
 from greval.records.record import Record
 from greval.records.result import Result, Usage
 from greval.records.scale import MAX_ENUM_LEVELS, CategoricalScale, MeasureScale, Scale, ValueScale
-from greval.runs.run_summary import ShareSummary, find_missing_tag, summarise_run, summarise_shares
+from greval.runs.run_summary import (
+    PassSummary,
+    ShareSummary,
+    find_missing_tag,
+    summarise_passes,
+    summarise_run,
+    summarise_shares,
+)
 from greval.runs.store import Store
 from greval.stats.summary import Summary
 
@@ -40,8 +47,8 @@ class Report(Record):
     this run were stopped. `others` is the number of results in the folder that are not counted, because they are of
     other cases, answers, judges or definitions. `unread` are the first thousand rows of the input that were not
     cases, and `unread_count` is the number of all such rows. `spending` is the cost of the judge, and `shares` are
-    the counts over the judge's notes. `worst` are the worst cases of each metric, and `gate` are the failure
-    conditions that were checked.
+    the counts over the judge's notes, `passes` those of cases that pass. `worst` are the worst cases of each metric,
+    and `gate` are the failure conditions that were checked.
     """
 
     folder: str
@@ -56,6 +63,7 @@ class Report(Record):
     unread_count: int = 0
     spending: tuple[MetricSpending, ...] = ()
     shares: tuple[ShareSummary, ...] = ()
+    passes: tuple[PassSummary, ...] = ()
     verdicts: tuple[ReportVerdict, ...] = ()
     gate: tuple[GateCheck, ...] = ()
     worst: tuple[WorstCases, ...] = ()
@@ -104,6 +112,7 @@ def _build_from_snapshot(store: Store, by: Sequence[str], show: int) -> Report:
         unread_count=max(len(unread), count if isinstance(count, int) else 0),
         spending=compute_spending(found.summaries, store.fact("price")),
         shares=summarise_shares(store, found.by),
+        passes=summarise_passes(store, found.by),
         verdicts=tuple(_sample_verdicts(store, [*dict.fromkeys(summary.metric for summary in found.summaries)], show)),
     )
 

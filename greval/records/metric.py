@@ -22,6 +22,7 @@ from pydantic import (
 
 from greval.errors import DefinitionError
 from greval.records.case import PROMPT_FIELDS, TAG, Case, Need, Over, read_need
+from greval.records.limit import parse_limit
 from greval.records.note import RESERVED, Notes, ShareNote, find_share_faults
 from greval.records.record import Label, Name, Record, Text
 from greval.records.result import Judgement, Skipped
@@ -140,15 +141,19 @@ class JudgedMetric(Metric):
     """A metric that a model judges by steps; the base class of the four public classes.
 
     `reason_depth` sets the length of the reason for a verdict: `brief`, one sentence; `detailed`, several sentences;
-    `steps`, a finding for each step, then one sentence.
+    `steps`, a finding for each step, then one sentence. `pass_if`, `pass` in files, is what the number of a case, or
+    the mean of its items, must meet for the case to pass, such as `>= 0.7`; it changes no verdict.
     """
 
     kind = "judged"
+
+    model_config = ConfigDict(validate_by_name=True, validate_by_alias=True, serialize_by_alias=True)
 
     scale: JudgedScale
     steps: Annotated[tuple[Text, ...], Field(min_length=1)]
     instructions: str = ""
     reason_depth: ReasonDepth = "brief"
+    pass_if: Annotated[str, Field(alias="pass")] = ""
     notes: Notes = Field(default_factory=dict)
     uses: dict[Over, Use] = Field(default_factory=dict)
     examples: tuple[Example, ...] = ()
@@ -205,6 +210,7 @@ class _CategoricalBase(JudgedMetric):
             over: Over | None = ...,
             instructions: str = ...,
             reason_depth: ReasonDepth = ...,
+            pass_if: str = ...,
             notes: Mapping[str, object] = ...,
             uses: Mapping[Over, Use | Mapping[str, object]] = ...,
             examples: Sequence[Example | Mapping[str, object]] = ...,
@@ -238,6 +244,7 @@ class _ValueBase(JudgedMetric):
             over: Over | None = ...,
             instructions: str = ...,
             reason_depth: ReasonDepth = ...,
+            pass_if: str = ...,
             notes: Mapping[str, object] = ...,
             uses: Mapping[Over, Use | Mapping[str, object]] = ...,
             examples: Sequence[Example | Mapping[str, object]] = ...,
@@ -368,8 +375,21 @@ def _find_misfits(metric: JudgedMetric) -> Iterator[str]:
         if field not in metric.needs and "context" not in metric.needs:
             yield f"uses.{field}: the metric does not need {field!r}; add it (or context) to needs"
     yield from _find_note_misfits(metric)
+    yield from _find_pass_misfits(metric)
     for number, example in enumerate(metric.examples):
         yield from (f"examples.{number}: {fault}" for fault in _find_example_misfits(metric, example))
+
+
+def _find_pass_misfits(metric: JudgedMetric) -> Iterator[str]:
+    """Find why no case could pass: a limit that cannot be read, or a scale without numbers."""
+    if not metric.pass_if:
+        return
+    try:
+        parse_limit(metric.pass_if)
+    except ValueError as error:
+        yield f"pass: {error}, got {metric.pass_if!r}"
+    if isinstance(metric.scale, CategoricalScale) and all(one.score is None for one in metric.scale.categories):
+        yield "pass: the categories have no numbers; give them scores, or leave it out"
 
 
 def _find_note_misfits(metric: JudgedMetric) -> Iterator[str]:

@@ -122,13 +122,14 @@ def compute_fingerprint(
 
     `judge` holds the settings that determine the verdicts, including the prompt version; none for a computed metric.
     """
-    decisive = _drop_note_directions(metric.model_dump(mode="json"))
+    decisive = _drop_reading(metric.model_dump(mode="json"))
     definition = json.dumps(decisive)  # as text, because the order of categories and notes matters
     return hash_json({"metric": definition, "judge": {**judge}, "built_on": {**(built_on or {})}})
 
 
-def _drop_note_directions(definition: dict[str, Any]) -> dict[str, Any]:
-    """Return a definition without `better` of its notes, which only affects how verdicts are read afterwards."""
+def _drop_reading(definition: dict[str, Any]) -> dict[str, Any]:
+    """Return a definition without `pass` and `better` of its notes, which only affect how verdicts are read."""
+    definition = {key: part for key, part in definition.items() if key != "pass"}
     if notes := definition.get("notes"):
         read = {name: {key: part for key, part in note.items() if key != "better"} for name, note in notes.items()}
         return {**definition, "notes": read}

@@ -31,7 +31,7 @@ from greval.report.tables import (
     shorten,
 )
 from greval.runs.run_summary import ShareSummary
-from greval.stats.measured import MeasuredValue
+from greval.stats.measured import MeasuredValue, build_measured
 from greval.stats.summary import Summary
 
 MAX_OTHER_VALUES = 5
@@ -69,6 +69,9 @@ def render(report: Report, console: Console) -> None:
     if report.shares:
         console.print()
         console.print(fit_table(console, *(_build_shares_table(report, wide=wide) for wide in (True, False))))
+    if report.passes:
+        console.print()
+        console.print(_build_passes_table(report))
     if cost := format_spending(report.spending):
         print_line(console, cost)
     print_lines(console, describe_troubles(report), "yellow")
@@ -218,6 +221,24 @@ def _build_shares_table(report: Report, *, wide: bool) -> Table:
         counts = [str(share.empty), "-" if share.contradictions is None else str(share.contradictions)]
         rows.append([*cells, *(counts if wide else [])])
     return build_table(columns, rows, title="Shares counted over the judge's notes")
+
+
+def _build_passes_table(report: Report) -> Table:
+    """Build the table of the cases that pass."""
+    columns = (
+        *_name_rows(report),
+        *(Column("passes if", left=True, wrap=False), Column("passed"), Column("share [95 % interval]", left=True)),
+    )
+    rows = (
+        (
+            *(one.metric, *([one.group] if report.by else []), one.condition, f"{one.passed} of {one.counted}"),
+            format_measured(
+                build_measured(one.share, one.counted, "-", interval=one.interval), "{:.2f}".format, without=NO_INTERVAL
+            ),
+        )
+        for one in report.passes
+    )
+    return build_table(columns, rows, title="Cases that pass")
 
 
 def _format_figure_or_dash(number: float | None) -> str:

@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from math import fsum
 from typing import NamedTuple
 
 from pydantic import JsonValue
@@ -13,14 +14,15 @@ from pydantic import JsonValue
 from greval._util.arguments import build_unknown_name_error
 from greval.errors import DataError
 from greval.records.consistency import find_contradictions, read_share
+from greval.records.limit import parse_limit
 from greval.records.metric import JudgedMetric
 from greval.records.note import ShareNote
 from greval.records.record import Record
-from greval.records.result import Result
+from greval.records.result import Result, read_outline
 from greval.records.scale import MeasureScale, Scale
 from greval.runs.run_reader import read_metrics
 from greval.runs.store import Store
-from greval.stats.interval import Interval
+from greval.stats.interval import Interval, wilson_interval
 from greval.stats.summary import METHOD, NO_VALUE, Grouping, ResultTallies, Summary
 
 MAX_CACHED_GROUPS = 1_024
@@ -114,6 +116,72 @@ def summarise_shares(store: Store, by: Sequence[str] = ()) -> tuple[ShareSummary
         for metric in store.layout().metrics.values()
         if (names := [name for name, note in metric.notes.items() if isinstance(note, ShareNote)])
         for summary in _summarise_metric(store, metric, names, by)
+    )
+
+
+class PassSummary(Record):
+    """How many cases of one metric and group pass, by `pass` of its definition.
+
+    `counted` is the number of cases with a number, `passed` the number of those that meet `condition`, `share` their
+    share, and `interval` its 95 % interval. Both are None if `counted` is 0. Failed and skipped cases do not count.
+    """
+
+    metric: str
+    condition: str
+    group: str = ""
+    counted: int
+    passed: int
+    share: float | None
+    interval: Interval | None
+
+
+def summarise_passes(store: Store, by: Sequence[str] = ()) -> tuple[PassSummary, ...]:
+    """Summarise how many cases pass, for each metric with `pass` and each group.
+
+    A case passes if the mean of its numbers, one for each judged item, meets the condition.
+
+    Args:
+        store: The run, opened for reading.
+        by: `method` or names of tags. If it is empty, there is one group.
+    """
+    conditions = {name: metric.pass_if for name, metric in store.layout().metrics.items() if metric.pass_if}
+    grouping = Grouping(by)
+    found: dict[tuple[str, str], list[bool]] = {}
+    for metric, method, tags, outline, *_ in store.outlines() if conditions else ():
+        if metric in conditions:
+            group = grouping.name_group(method, json.loads(tags)) if by else ""
+            passes = found.setdefault((metric, group), [])
+            passed = is_passed(outline, conditions[metric])
+            passes += [] if passed is None else [passed]
+    order = {name: place for place, name in enumerate(conditions)}
+    return tuple(
+        build_pass_summary(metric, group, conditions[metric], found[metric, group])
+        for metric, group in sorted(found, key=lambda key: (order[key[0]], key[1]))
+    )
+
+
+def is_passed(outline: str, condition: str) -> bool | None:
+    """Return whether a case passes, by the outline of its result; None if it has no number.
+
+    Example:
+        >>> is_passed('["scored",[["Yes",1.0],["No",0.0]],[],null]', ">= 0.7")
+        False
+    """
+    numbers = read_outline(outline).numbers
+    return parse_limit(condition).is_met(fsum(numbers) / len(numbers)) if numbers else None
+
+
+def build_pass_summary(metric: str, group: str, condition: str, passes: Sequence[bool]) -> PassSummary:
+    """Build the summary of cases of which each passes or does not."""
+    counted, passed = len(passes), sum(passes)
+    return PassSummary(
+        metric=metric,
+        condition=condition,
+        group=group,
+        counted=counted,
+        passed=passed,
+        share=passed / counted if counted else None,
+        interval=wilson_interval(passed / counted, counted) if counted else None,
     )
 
 

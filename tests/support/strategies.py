@@ -167,6 +167,11 @@ def _with_share(drawn: dict[str, Any]) -> dict[str, Any]:
     return drawn
 
 
+def _has_numbers(scale):
+    """Return whether the values of a scale read as numbers."""
+    return isinstance(scale, ValueScale) or any(one.score is not None for one in scale.categories)
+
+
 @st.composite
 def metrics(draw: st.DrawFn) -> JudgedMetric:
     """Judged metrics of all four classes, with notes, uses and examples."""
@@ -189,6 +194,7 @@ def metrics(draw: st.DrawFn) -> JudgedMetric:
         "scale": scale.model_dump(exclude_unset=True) if isinstance(scale, ValueScale) else scale.model_dump(),
         "steps": steps,
         "reason_depth": depth,
+        "pass": draw(st.sampled_from(["", ">= 0.7", "< -1", ">1e3"])) if _has_numbers(scale) else "",
         "instructions": draw(st.just("") | texts()),
         "notes": asked,
         "uses": {field: draw(use) for field in narrowed if draw(st.booleans())},

@@ -98,7 +98,7 @@ def _check_figure(figures: GateFigures, condition: GateCondition, method: str) -
         return _MethodCheck(None, figure.measured.reason)
     value = figure.measured.value
     met = limit.is_met(value, 0.0)
-    number = f"{value:.4g}" if condition.figure in {"mean", "low", "high"} else f"{value:.0f}"
+    number = f"{value:.4g}" if condition.figure not in {"n", "failed"} else f"{value:.0f}"
     note = f" ({figure.note})" if figure.note else ""
     return _MethodCheck(met, f"{number} {limit.format_relation(met=met)} {limit.compute_limit(0.0):.4g}{note}")
 

@@ -10,29 +10,22 @@ from typing import NamedTuple, get_args
 from greval._util.arguments import build_unknown_name_error
 from greval.analysis.gate.figures import FigureName, GateFigures, GatePlace
 from greval.errors import DataError
+from greval.records.limit import NUMBER, SIGN, SIGNS
 
-TOLERANCE = 1e-9
-"""The tolerance for equal figures: in floating point 0.7 - 0.02 is not exactly 0.68."""
 CONDITION_PATTERN = re.compile(
-    r"""
-    \s* (?P<left>.+?) \s* (?P<sign><=|>=|<|>) \s*
-    (?: (?P<number>[-+]?\d*\.?\d+(?:[eE][-+]?\d+)?)
+    rf"""
+    \s* (?P<left>.+?) \s* (?P<sign>{SIGN}) \s*
+    (?: (?P<number>{NUMBER})
       | baseline (?: \s* (?P<change>[-+*]) \s* (?P<by>\d*\.?\d+(?:[eE][-+]?\d+)?) )?
     ) \s*
     """,
     re.VERBOSE,
 )
 GRAMMAR = (
-    "write [METHOD:]METRIC[@GROUP][.FIGURE] < LIMIT, with .low .high .n or .failed for another figure than the mean, "
-    "with < <= > or >=, and a limit such as 0.7, baseline, baseline - 0.02 or baseline * 1.2"
+    "write [METHOD:]METRIC[@GROUP][.FIGURE] < LIMIT, with .low .high .n .failed or .passed for another figure than the "
+    "mean, with < <= > or >=, and a limit such as 0.7, baseline, baseline - 0.02 or baseline * 1.2"
 )
 FIGURES: tuple[FigureName, ...] = get_args(FigureName)
-SIGNS: dict[str, Callable[[float, float], bool]] = {
-    "<": lambda left, right: left < right - TOLERANCE,
-    "<=": lambda left, right: left <= right + TOLERANCE,
-    ">": lambda left, right: left > right + TOLERANCE,
-    ">=": lambda left, right: left >= right - TOLERANCE,
-}
 CHANGES: dict[str, Callable[[float, float], float]] = {"+": operator.add, "-": operator.sub, "*": operator.mul}
 
 

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple, Protocol
 from greval.analysis.comparison.records import Contrast
 from greval.stats.measured import Measured
 
-FigureName = Literal["mean", "low", "high", "n", "failed"]
+FigureName = Literal["mean", "low", "high", "n", "failed", "passed"]
 
 
 class GatePlace(NamedTuple):

@@ -11,6 +11,7 @@ from greval.analysis.comparison.records import Contrast
 from greval.analysis.gate.conditions import FIGURES
 from greval.analysis.gate.figures import FigureName, GateFigure, GatePlace
 from greval.runs.run_reader import read_metrics
+from greval.runs.run_summary import is_passed
 from greval.runs.store import Store
 from greval.stats.measured import MeasuredValue, build_measured
 from greval.stats.summary import NO_VALUE, ResultTallies, Summary
@@ -29,7 +30,9 @@ class RunFigures:
         self._store = store
         self._scales = {name: metric.scale for name, metric in read_metrics(store).items()}
         self._methods: dict[GatePlace, dict[str, None]] = {GatePlace(metric): {} for metric in self._scales}
+        self._conditions = {name: metric.pass_if for name, metric in store.layout().metrics.items()}
         self._summaries: dict[tuple[GatePlace, str], Summary] = {}
+        self._passes: dict[tuple[GatePlace, str], list[bool]] = {}
         judged: Counter[str] = Counter()
         for metric, method, tags in self._read_rows():
             judged[metric] += 1
@@ -54,6 +57,9 @@ class RunFigures:
             for place in wanted.get(metric, ()):
                 if not place.tag or _parse_tags(tags).get(place.tag) == place.value:
                     tallies[place].add(metric, method, outline, costs)
+                    passed = is_passed(outline, condition) if (condition := self._conditions.get(metric)) else None
+                    if passed is not None:
+                        self._passes.setdefault((place, method), []).append(passed)
         self._summaries = {
             (place, summary.group): summary for place, found in tallies.items() for summary in found.build_summaries()
         }
@@ -77,6 +83,12 @@ class RunFigures:
                 return GateFigure(build_measured(end, n, why), f"mean {found.mean or 0:.4g}, n = {n}")
             case "n":
                 return GateFigure(MeasuredValue(value=n, n=n))
+            case "passed":
+                passes = self._passes.get((place, method), [])
+                share = sum(passes) / len(passes) if passes else None
+                condition = self._conditions.get(place.metric)
+                why = _explain_no_mean(found) if condition else "its metric does not define pass; add pass: '>= 0.7'"
+                return GateFigure(build_measured(share, len(passes), why), f"{sum(passes)} of {len(passes)} pass")
             case "failed":
                 return GateFigure(MeasuredValue(value=found.failed, n=found.planned), f"of {found.planned}")
 

@@ -22,6 +22,7 @@ _FIELD_DESCRIPTIONS = {
     "steps": "How a careful expert would judge, step by step.",
     "instructions": "Rules for the doubtful cases.",
     "reason_depth": "How much the judge writes for a verdict: one sentence, some, or a finding for each step first.",
+    "pass": "What the number of a case, or the mean of its items, must meet to pass, such as '>= 0.7'.",
     "notes": "Further fields asked of the judge, by name: a text, a list, or a share counted over a list.",
     "examples": "Judged cases that the judge is shown first.",
     "uses": "Narrow the chunks or triples to those to which another metric gave certain values.",

@@ -74,7 +74,7 @@ def convert_errors(errors: Sequence[ErrorDetails], data: object, lines: Mapping[
 def list_known_keys(path: Path, data: Mapping[str, object]) -> tuple[str, ...]:
     """Return the known keys at the level of the last part of a path."""
     if len(path) == 1:
-        return tuple(JudgedMetric.model_fields)
+        return tuple(field.alias or name for name, field in JudgedMetric.model_fields.items())
     if path[0] == "scale" and len(path) == 2:  # noqa: PLR2004 - a key of the scale itself
         categorical = has_field(data.get("scale"), "categories")
         return tuple((CategoricalScale if categorical else ValueScale).model_fields)

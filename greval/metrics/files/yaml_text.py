@@ -231,6 +231,7 @@ def write_yaml(metric: JudgedMetric) -> str:
         "steps": [_style_text(step) for step in metric.steps],
         "instructions": _style_text(metric.instructions),
         "reason_depth": None if metric.reason_depth == "brief" else metric.reason_depth,
+        "pass": metric.pass_if,
         "notes": {name: _dump_note(note) for name, note in metric.notes.items()},
         "examples": [
             _style_texts(example.model_dump(mode="json", exclude_defaults=True)) for example in metric.examples

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from greval.analysis.comparison.api import compare
 from greval.analysis.gate.api import check_gate
 from greval.analysis.gate.comparison_figures import ComparisonFigures
-from greval.analysis.gate.conditions import CONDITION_PATTERN, SIGNS, TOLERANCE, GateLimit, parse_condition
+from greval.analysis.gate.conditions import CONDITION_PATTERN, GateLimit, parse_condition
 from greval.errors import DataError
+from greval.records.limit import SIGNS, TOLERANCE
 
 KINDS = [{"kind": "multi hop"}] * 5 + [{"kind": "10"}] * 5
 

@@ -1,0 +1,114 @@
+"""Cases that pass: read from the metric, counted in the report and by the gate, without judging again."""
+
+import json
+
+import pytest
+from judged_runs import CHUNK, DEPTH, TONE, cases, judge
+from statsmodels.stats.proportion import proportion_confint
+
+from greval import evaluate, load_metric
+from greval.analysis.gate.api import check_gate
+from greval.analysis.summary import build_report
+from greval.errors import DataError, DefinitionError
+from greval.metrics.files import parse_metric, write_metric
+from greval.records.metric import build_metric
+from greval.records.metric_input import compute_fingerprint
+from greval.runs.store import Store
+
+
+def with_pass(metric, condition):
+    """Return a metric with a condition on cases that pass."""
+    return type(metric).model_validate({**dict(metric), "pass_if": condition})
+
+
+def report(folder, **options):
+    """Return the report of a run."""
+    with Store.open(folder) as store:
+        return build_report(store, **options)
+
+
+def test_the_share_is_that_of_the_numbers(tmp_path):
+    """The report counts the cases whose number meets the condition, by group, with Wilson's interval."""
+    metric = with_pass(DEPTH, ">= 4")
+    run = evaluate(cases(40), [metric], judge(metric), out=tmp_path)
+    values = {result.sample_id: (result.outcome.judgements[0].number, result.method) for result in run.results()}
+    for group, one in {one.group: one for one in report(tmp_path).passes}.items():
+        numbers = [number for number, method in values.values() if method == group]
+        passed = sum(number >= 4 for number in numbers)
+        assert (one.metric, one.condition, one.counted, one.passed) == ("depth", ">= 4", 20, passed)
+        assert one.share == pytest.approx(passed / 20)
+        low, high = proportion_confint(passed, 20, method="wilson")
+        assert (one.interval.low, one.interval.high) == pytest.approx((low, high))
+    assert [one.group for one in report(tmp_path, by=["topic"]).passes] == [f"topic {n}" for n in range(4)]
+
+
+def test_a_case_with_items_passes_by_their_mean(tmp_path):
+    """A case counts once, whatever the number of its items."""
+    metric = build_metric(
+        {
+            **CHUNK.model_dump(mode="json"),
+            "pass": "> 0.5",
+            "scale": {"categories": {"Helps": {"means": "It does.", "score": 1}, "Does not": {"score": 0}}},
+        }
+    )
+    run = evaluate(cases(10), [metric], judge(metric), out=tmp_path)
+    numbers = [[one.number for one in result.outcome.judgements] for result in run.results()]
+    found = report(tmp_path, by=["method"]).passes
+    assert sum(one.counted for one in found) == 10
+    assert sum(one.passed for one in found) == sum(sum(each) / len(each) > 0.5 for each in numbers)
+
+
+def test_an_edit_is_reported_without_judging_again(tmp_path):
+    """The fingerprint is the same with and without it, and the same command reports the new share."""
+    prints = {compute_fingerprint(with_pass(DEPTH, text), {}) for text in ("", ">= 4", "< 2")}
+    assert prints == {compute_fingerprint(DEPTH, {})}
+    assert report(evaluate(cases(6), [DEPTH], judge(DEPTH), out=tmp_path).folder).passes == ()
+    asked = judge(DEPTH)
+    evaluate(cases(6), [with_pass(DEPTH, ">= 1")], asked, out=tmp_path)
+    assert [one.share for one in report(tmp_path).passes] == [1.0, 1.0]
+    assert not asked.calls
+
+
+def test_the_gate_can_name_the_share(tmp_path):
+    """`.passed` is the share of cases that pass; without `pass` it is undecided and says what to add."""
+    metric = with_pass(DEPTH, ">= 1")
+    folder = evaluate(cases(6), [metric, TONE], judge(metric), out=tmp_path).folder
+    passed, failed, undefined = check_gate(folder, ["depth.passed < 1", "depth@topic 1.passed >= 1", "tone.passed < 1"])
+    assert (passed.status, failed.status, undefined.status) == ("passed", "failed", "undecided")
+    assert passed.told[0] == "local: 1 not < 1 (3 of 3 pass)"
+    assert "add pass: '>= 0.7'" in undefined.told[0]
+    with pytest.raises(DataError, match="did you mean depth"):
+        check_gate(folder, ["depth.pass < 1"])
+
+
+def test_a_file_says_it_as_pass():
+    """A metric file has the field `pass`, and is written with it."""
+    metric = with_pass(DEPTH, ">= 4")
+    text = write_metric(metric)
+    assert "\npass: '>= 4'\n" in text
+    assert parse_metric(text) == metric
+    assert json.loads(metric.model_dump_json())["pass"] == ">= 4"
+    assert "pass" not in json.loads(DEPTH.model_dump_json())
+    assert load_metric("correctness").pass_if == ""
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("pass: high", "pass: write < <= > or >= and a number, such as '>= 0.7', got 'high'"),
+        ("pass: 0.7", "pass: must be text, got 0.7; put it in quotes"),
+        ("pas: '>= 1'", "pas: unknown; did you mean pass"),
+    ],
+)
+def test_a_wrong_condition_is_an_error_with_its_line(line, message):
+    """What cannot be read is reported as a fault of the file."""
+    text = write_metric(DEPTH)
+    with pytest.raises(DefinitionError) as error:
+        parse_metric(f"{text}{line}\n", "depth.yaml")
+    assert f"depth.yaml:{len(text.splitlines()) + 1}: {message}" in str(error.value)
+
+
+def test_categories_without_numbers_cannot_pass():
+    """A scale without numbers has nothing to hold against the condition."""
+    with pytest.raises(DefinitionError, match="pass: the categories have no numbers; give them scores"):
+        parse_metric(f"{write_metric(TONE)}pass: '>= 1'\n")
