@@ -4,6 +4,7 @@ import json
 
 import pytest
 from judged_runs import CHUNK, DEPTH, TONE, cases, judge
+from report_page import print_page
 from statsmodels.stats.proportion import proportion_confint
 
 from greval import evaluate, load_metric
@@ -13,6 +14,7 @@ from greval.errors import DataError, DefinitionError
 from greval.metrics.files import parse_metric, write_metric
 from greval.records.metric import build_metric
 from greval.records.metric_input import compute_fingerprint
+from greval.report.console import render
 from greval.runs.store import Store
 
 
@@ -79,6 +81,19 @@ def test_the_gate_can_name_the_share(tmp_path):
     assert "add pass: '>= 0.7'" in undefined.told[0]
     with pytest.raises(DataError, match="did you mean depth"):
         check_gate(folder, ["depth.pass < 1"])
+
+
+def test_the_table_has_number_share_and_interval(tmp_path):
+    """The report prints the condition, how many pass, and the share with its interval, for each method."""
+    metric = with_pass(DEPTH, ">= 1")
+    evaluate(cases(6), [metric], judge(metric), out=tmp_path)
+    page = print_page(render, report(tmp_path))
+    assert "Cases that pass" in page
+    rows = [line.split() for line in page.splitlines() if ">= 1" in line]
+    assert [row[:7] for row in rows] == [["depth", name, ">=", "1", "3", "of", "3"] for name in ("local", "walk")]
+    assert rows[0][7:] == ["1.00", "[0.44,", "1.00]"]
+    evaluate(cases(6), [DEPTH], judge(DEPTH), out=tmp_path)
+    assert "Cases that pass" not in print_page(render, report(tmp_path))
 
 
 def test_a_file_says_it_as_pass():
