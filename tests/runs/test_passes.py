@@ -15,6 +15,7 @@ from greval.metrics.files import parse_metric, write_metric
 from greval.records.metric import build_metric
 from greval.records.metric_input import compute_fingerprint
 from greval.report.console import render
+from greval.runs.run_summary import is_passed
 from greval.runs.store import Store
 
 
@@ -58,6 +59,16 @@ def test_a_case_with_items_passes_by_their_mean(tmp_path):
     found = report(tmp_path, by=["method"]).passes
     assert sum(one.counted for one in found) == 10
     assert sum(one.passed for one in found) == sum(sum(each) / len(each) > 0.5 for each in numbers)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "condition", "passed"),
+    [([1, 0], ">= 0.7", False), ([1, 0], "<= 0.5", True), ([1, 1, 0], "> 0.6", True), ([], ">= 0", None)],
+)
+def test_the_mean_of_a_case_decides(numbers, condition, passed):
+    """A case passes by the mean of its items, not by the best or the worst; without a number there is no answer."""
+    outline = json.dumps(["scored", [[str(number), number] for number in numbers], [], None])
+    assert is_passed(outline, condition) is passed
 
 
 def test_an_edit_is_reported_without_judging_again(tmp_path):
