@@ -267,14 +267,16 @@ def _add_tags(others: Mapping[str, object], settled: MappedRow) -> None:
     for name, value in others.items():
         if value is None:
             continue
-        if not is_tag_value(value):
+        if len(settled.tagged) == MAX_TAGS:
+            settled.ignored[name] = f"more than {MAX_TAGS} tags"
+        elif not is_tag_value(value):
             settled.ignored[name] = f"longer than {MAX_TAG} characters" if isinstance(value, str) else ""
         elif find_known_name(name):
             settled.ignored[name] = f"{find_known_name(name)} is there"
         elif near := suggest_name(name):
             settled.ignored[name] = f"{TYPO_PREFIX}{near}?"
-        elif len(settled.tagged) == MAX_TAGS or not _add_part(settled, "tags", name, value):
-            settled.ignored[name] = "tags is there" if len(settled.tagged) < MAX_TAGS else f"more than {MAX_TAGS} tags"
+        elif not _add_part(settled, "tags", name, value):
+            settled.ignored[name] = "tags is there"
         else:
             settled.tagged.append(name)
 

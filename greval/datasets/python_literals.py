@@ -10,6 +10,8 @@ import re
 
 MAX_LITERAL = 2**20
 """The maximum length of such a text; the syntax tree of a longer one would take too much memory."""
+MAX_TOKENS = 100_000
+"""The maximum number of values, brackets and marks; more would take seconds."""
 LARGEST = 10**19
 """Numbers from here on are refused, as in JSON."""
 
@@ -81,6 +83,8 @@ def _translate(text: str) -> str:
     position, tokens = 0, list[str]()
     while position < len(text):
         found = _TOKEN.match(text, position)
+        if len(tokens) == MAX_TOKENS:
+            raise InvalidLiteralError(f"has more than {MAX_TOKENS:,} values and marks")
         if not found or (position and not translation.opened):
             raise InvalidLiteralError(f"cannot be parsed at character {position + 1:,}")
         position = found.end()

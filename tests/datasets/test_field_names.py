@@ -40,6 +40,12 @@ def test_the_first_of_several_names_is_used():
     assert map_fields({"answer": None, "response": "b"}).values == {"answer": "b"}
 
 
+def test_the_tags_of_a_row_have_a_limit():
+    """A row of very many columns keeps the first hundred as tags and reports the others."""
+    found = map_fields({f"note {n}": n for n in range(150)})
+    assert (len(found.tagged), len(found.ignored)) == (100, 50)
+
+
 def test_dotted_names_are_nested():
     """Dotted and bare subfields are put into their field; a part that is given twice is ignored."""
     found = map_fields({"question": "?", "gold.answers": ["a"], "essential_docs": ["d"], "tag:kind": "x"})

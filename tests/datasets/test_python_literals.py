@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from greval.datasets.python_literals import MAX_LITERAL, InvalidLiteralError, parse_literal
+from greval.datasets.python_literals import MAX_LITERAL, MAX_TOKENS, InvalidLiteralError, parse_literal
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-(10**18), 10**18) | st.floats(-1e9, 1e9) | st.text(max_size=8),
@@ -61,6 +61,7 @@ def test_how_numpy_and_langchain_print(text, value):
         "[" * 5000 + "]" * 5000,
         "[" + "-" * 5000 + "1]",
         f"['{'a' * MAX_LITERAL}']",
+        f"[{'1,' * MAX_TOKENS}]",
     ],
 )
 def test_anything_else_is_refused(text):
