@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import textwrap
+import time
 
 import pytest
 from hypothesis import given
@@ -76,6 +77,29 @@ def test_the_newest_reply_counts_and_can_be_forgotten(tmp_path):
 def test_no_two_questions_share_a_key(one, other):
     """Keys are the same for the same parts only, however these are cut."""
     assert (compute_reply_key(one) == compute_reply_key(other)) == (one == other)
+
+
+@pytest.mark.long
+def test_processes_that_create_the_file_at_one_moment_all_open_it(tmp_path):
+    """Changing the journal mode of a new file, for which SQLite does not wait, is tried again."""
+    code = """
+    import sys, time
+    from pathlib import Path
+    from greval.judging.model.reply_cache import ReplyCache
+    while time.time() < float(sys.argv[2]):
+        pass
+    ReplyCache(Path(sys.argv[1])).close()
+    """
+    for number in range(6):
+        words = [
+            sys.executable,
+            "-c",
+            textwrap.dedent(code),
+            str(tmp_path / f"{number}.sqlite"),
+            str(time.time() + 1.5),
+        ]
+        running = [subprocess.Popen(words, stderr=subprocess.PIPE, text=True) for _ in range(6)]
+        assert [process.communicate(timeout=60)[1] for process in running] == [""] * 6
 
 
 def test_several_processes_remember_at_once(tmp_path):
