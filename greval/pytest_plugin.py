@@ -46,7 +46,7 @@ CAP_REACHED_UNCACHED = "the cap of {most:,} calls is reached (--greval-max-calls
 
 
 @dataclass(frozen=True)
-class UnreadRow:
+class InvalidCaseRow:
     """A row of a file that is no case; `message` holds its place and what is wrong."""
 
     message: str
@@ -57,7 +57,7 @@ class PluginState:
     """What the plugin keeps for one pytest process: files read, judge sessions, and what workers reported."""
 
     config: pytest.Config
-    rows: dict[Path, list[Case | UnreadRow]] = field(default_factory=dict)
+    rows: dict[Path, list[Case | InvalidCaseRow]] = field(default_factory=dict)
     names: dict[tuple[str, ...], Metric] = field(default_factory=dict)
     sessions: list[tuple[object, JudgeSession]] = field(default_factory=list)
     stopped: Counter[str] = field(default_factory=Counter)
@@ -284,7 +284,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     """Fail the test of a row that is no case before its fixtures are set up."""
     callspec = getattr(item, "callspec", None)
     for value in callspec.params.values() if callspec else ():
-        if isinstance(value, UnreadRow):
+        if isinstance(value, InvalidCaseRow):
             pytest.fail(value.message, pytrace=False)
 
 
@@ -371,7 +371,7 @@ def _format_reports(reports: list[dict[str, Any]]) -> list[str]:
     )
 
 
-def _read_rows(state: PluginState, file: str | Path, folder: Path) -> Iterator[tuple[str, Case | UnreadRow]]:
+def _read_rows(state: PluginState, file: str | Path, folder: Path) -> Iterator[tuple[str, Case | InvalidCaseRow]]:
     """Yield the rows of a file of cases with the ids of their tests; the file is read once in a process."""
     from greval.datasets.case_reader import read_cases
     from greval.datasets.row_faults import RowFault
@@ -382,12 +382,12 @@ def _read_rows(state: PluginState, file: str | Path, folder: Path) -> Iterator[t
         if path not in state.rows:
             rows = read_cases(path)
             state.rows[path] = [
-                UnreadRow(f"{row.place}: {row.message}") if isinstance(row, RowFault) else row for row in rows
+                InvalidCaseRow(f"{row.place}: {row.message}") if isinstance(row, RowFault) else row for row in rows
             ]
     except GrevalError as error:
         raise pytest.Collector.CollectError(str(error)) from None
     for number, row in enumerate(state.rows[path], 1):
-        if isinstance(row, UnreadRow):
+        if isinstance(row, InvalidCaseRow):
             yield f"no-case-{number}", row
         else:
             yield f"{row.id}-{row.method}" if row.method else row.id, row

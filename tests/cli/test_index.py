@@ -10,7 +10,7 @@ from greval.cli.index import _SlowEmbeddingWarning, parse_pairs
 from greval.cli.progress_bar import ProgressBar
 from greval.methods.reference.building import BuildProgress
 from greval.methods.reference.index import ReferenceIndex
-from greval.methods.reference.ledger import Ledger
+from greval.methods.reference.ledger import IndexLedger
 
 
 @pytest.fixture
@@ -119,7 +119,7 @@ def test_a_model_that_refuses_leaves_an_index_without_entities(
     assert code == 3
     assert "not extracted from: " in err
     assert "chunks failed and are without any" in out
-    with ReferenceIndex.open(tmp_path / "index") as index, Ledger(tmp_path / "index") as ledger:
+    with ReferenceIndex.open(tmp_path / "index") as index, IndexLedger(tmp_path / "index") as ledger:
         assert len(index.chunk_ids) > 3
         assert not index.entities
         assert ledger.sum_usage().calls == 0

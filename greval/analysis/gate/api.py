@@ -12,7 +12,7 @@ from greval.analysis.gate.comparison_figures import ComparisonFigures
 from greval.analysis.gate.conditions import GateCondition, GateLimit, parse_condition
 from greval.analysis.gate.figures import GateFigures
 from greval.analysis.gate.records import GateCheck
-from greval.analysis.gate.run_figures import RunFigures
+from greval.analysis.gate.run_figures import GateRunFigures
 from greval.runs.store import Store
 from greval.stats.measured import Undefined
 
@@ -51,9 +51,9 @@ def check_gate(of: Comparison | Run | Store | str | Path, conditions: Iterable[s
         return _check_conditions(ComparisonFigures(of), listed)
     if isinstance(of, Store):
         with of.snapshot():
-            return _check_conditions(RunFigures(of), listed)
+            return _check_conditions(GateRunFigures(of), listed)
     with Store.open(resolve_run_folder(of)) as store, store.snapshot():
-        return _check_conditions(RunFigures(store), listed)
+        return _check_conditions(GateRunFigures(store), listed)
 
 
 def _check_conditions(figures: GateFigures, conditions: Iterable[str]) -> tuple[GateCheck, ...]:

@@ -19,7 +19,7 @@ from greval.stats.summary import NO_VALUE, ResultTallies, Summary
 MAX_CACHED_TAGS = 1_024
 
 
-class RunFigures:
+class GateRunFigures:
     """The figures of one run, each read once: names first, then the figures of the places that conditions name."""
 
     names = FIGURES

@@ -37,7 +37,7 @@ from greval.methods.reference.documents import read_documents
 from greval.methods.reference.extraction.rules import RULES_VERSION, extract_with_rules
 from greval.methods.reference.graph_arrays import EdgeTable, MentionTable, dump_arrays
 from greval.methods.reference.index import COLUMNS, INDEX_FILE, TAG_PREFIX, IndexFile, Manifest, read_index_file
-from greval.methods.reference.ledger import LEDGER_FILE, ExtractionKey, Ledger, StoredChunk, hash_text
+from greval.methods.reference.ledger import LEDGER_FILE, ExtractionKey, IndexLedger, StoredChunk, hash_text
 from greval.methods.reference.names import ResolvedGraph, normalise_name, resolve_entities
 from greval.methods.reference.records import Document, Entity, IndexedChunk
 from greval.methods.reference.schema import GraphSchema, read_schema
@@ -198,7 +198,7 @@ def build_index(
     with lock_index(place):
         old = read_index_file(place)
         _delete_leftovers(place, old)
-        with Ledger(place, write=True) as ledger:
+        with IndexLedger(place, write=True) as ledger:
             return _Build(place, settings, schema, client, embedder, ledger, old, on_progress).run(sources)
 
 
@@ -255,7 +255,7 @@ class _Build:
     schema: GraphSchema | None
     client: JudgeClient | None
     embedder: Embedder
-    ledger: Ledger
+    ledger: IndexLedger
     old: IndexFile | None
     on_progress: OnProgress | None
     faults: list[RowFault] = field(default_factory=list)

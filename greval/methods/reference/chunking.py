@@ -49,7 +49,7 @@ PART = 800
 """The most characters of a part of a sentence that is cut."""
 
 
-class Span(NamedTuple):
+class TextSpan(NamedTuple):
     """A sentence in a text: its start and end, and whether it is a heading, which starts a section."""
 
     start: int
@@ -82,7 +82,7 @@ def chunk_document(document: Document, settings: IndexSettings) -> list[IndexedC
     ]
 
 
-def _group_sentences(spans: list[Span], settings: IndexSettings) -> Iterator[tuple[int, int]]:
+def _group_sentences(spans: list[TextSpan], settings: IndexSettings) -> Iterator[tuple[int, int]]:
     """Yield the start and the end of each chunk."""
     first = 0
     while first < len(spans):
@@ -91,7 +91,7 @@ def _group_sentences(spans: list[Span], settings: IndexSettings) -> Iterator[tup
         first = _find_next_first(spans, first, last, settings)
 
 
-def _find_last(spans: list[Span], first: int, most: int) -> int:
+def _find_last(spans: list[TextSpan], first: int, most: int) -> int:
     """Return the last sentence of the chunk that starts with a sentence; headings in a row stay together."""
     last = first
     while (
@@ -103,7 +103,7 @@ def _find_last(spans: list[Span], first: int, most: int) -> int:
     return last
 
 
-def _find_next_first(spans: list[Span], first: int, last: int, settings: IndexSettings) -> int:
+def _find_next_first(spans: list[TextSpan], first: int, last: int, settings: IndexSettings) -> int:
     """Return the first sentence of the next chunk: as many repeated sentences as fit together with a new one."""
     new = last + 1
     if new >= len(spans) or spans[new].heading:
@@ -114,7 +114,7 @@ def _find_next_first(spans: list[Span], first: int, last: int, settings: IndexSe
     return repeated
 
 
-def find_sentences(text: str) -> list[Span]:
+def find_sentences(text: str) -> list[TextSpan]:
     """Find the sentences of a text, in order and without white space around them; nothing else is left out.
 
     What is longer than any sentence is cut: after a line, else after a word, else anywhere.
@@ -122,7 +122,7 @@ def find_sentences(text: str) -> list[Span]:
     return [
         trimmed
         for start, end, kind in _find_blocks(text)
-        for found in (_find_ends(text, start, end) if kind == "prose" else [Span(start, end, kind == "heading")])
+        for found in (_find_ends(text, start, end) if kind == "prose" else [TextSpan(start, end, kind == "heading")])
         for span in _cut_span(text, found)
         if (trimmed := _trim_span(text, span)) is not None
     ]
@@ -149,16 +149,16 @@ def _find_blocks(text: str) -> Iterator[tuple[int, int, str]]:
     yield start, position, "prose"
 
 
-def _find_ends(text: str, start: int, end: int) -> Iterator[Span]:
+def _find_ends(text: str, start: int, end: int) -> Iterator[TextSpan]:
     """Yield the sentences of a block of prose."""
     for mark in _END.finditer(text, start, end):
         if _ends_sentence(text, start, mark):
-            yield Span(start, mark.end())
+            yield TextSpan(start, mark.end())
             start = mark.end()
-    yield Span(start, end)
+    yield TextSpan(start, end)
 
 
-def _cut_span(text: str, span: Span) -> Iterator[Span]:
+def _cut_span(text: str, span: TextSpan) -> Iterator[TextSpan]:
     """Yield the parts of a span that is too long to be a sentence, or the span itself."""
     start, end, heading = span
     if end - start > LONGEST_SENTENCE:
@@ -166,9 +166,9 @@ def _cut_span(text: str, span: Span) -> Iterator[Span]:
             cut = next(
                 (at for mark in ("\n", " ") if (at := text.rfind(mark, start, start + PART) + 1) > start), start + PART
             )
-            yield Span(start, cut, heading)
+            yield TextSpan(start, cut, heading)
             start, heading = cut, False
-    yield Span(start, end, heading)
+    yield TextSpan(start, end, heading)
 
 
 def _ends_sentence(text: str, start: int, mark: re.Match[str]) -> bool:
@@ -188,9 +188,9 @@ def _ends_sentence(text: str, start: int, mark: re.Match[str]) -> bool:
     return not all(len(part) == 1 and part.isalpha() for part in parts)  # J., U.S., p.m.
 
 
-def _trim_span(text: str, span: Span) -> Span | None:
+def _trim_span(text: str, span: TextSpan) -> TextSpan | None:
     """Return a span without the white space around it; None if nothing is left."""
     part = text[span.start : span.end]
     start = span.start + len(part) - len(part.lstrip())
     end = span.start + len(part.rstrip())
-    return Span(start, end, span.heading) if start < end else None
+    return TextSpan(start, end, span.heading) if start < end else None

@@ -31,7 +31,7 @@ class FoldChoice(NamedTuple):
     gain: float
 
 
-class CrossValidation(NamedTuple):
+class TuningValidation(NamedTuple):
     """The gain of each question over the current candidate, and what each fold chose."""
 
     gains: Scores
@@ -65,7 +65,7 @@ def choose_candidate(scores: Scores) -> int:
     return int(np.flatnonzero(means >= means.max() - TIE)[0])
 
 
-def cross_validate(scores: Scores, folds: Integers) -> CrossValidation:
+def cross_validate(scores: Scores, folds: Integers) -> TuningValidation:
     """Choose a candidate for each fold from the others, and measure its gain on the fold.
 
     Args:
@@ -87,4 +87,4 @@ def cross_validate(scores: Scores, folds: Integers) -> CrossValidation:
         gains[held] = differences[held]
         learned, tested = (float(differences[rows].mean()) for rows in (~held, held))
         choices.append(FoldChoice(int(fold), int(held.sum()), chosen, learned, tested))
-    return CrossValidation(gains, tuple(choices))
+    return TuningValidation(gains, tuple(choices))

@@ -19,7 +19,7 @@ IntArray = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True)
-class Grouping:
+class GroupedPositions:
     """Items by group in compressed form: those of group `n` are `items[offsets[n]:offsets[n + 1]]`."""
 
     offsets: IntArray
@@ -30,11 +30,11 @@ class Grouping:
         return self.items[self.offsets[group] : self.offsets[group + 1]]
 
     @classmethod
-    def build(cls, groups: IntArray, items: IntArray, count: int) -> Grouping:
+    def build(cls, groups: IntArray, items: IntArray, count: int) -> GroupedPositions:
         """Group items by the number of their group, in the order given.
 
         Example:
-            >>> grouped = Grouping.build(np.array([1, 0, 1], np.int32), np.array([7, 8, 9], np.int32), 2)
+            >>> grouped = GroupedPositions.build(np.array([1, 0, 1], np.int32), np.array([7, 8, 9], np.int32), 2)
             >>> grouped.get_items(1).tolist()
             [7, 9]
         """
@@ -64,9 +64,9 @@ class EdgeTable:
     label_codes: IntArray
     label_names: tuple[str, ...]
     weight: IntArray
-    leaving: Grouping
-    entering: Grouping
-    evidence: Grouping
+    leaving: GroupedPositions
+    entering: GroupedPositions
+    evidence: GroupedPositions
 
     def __len__(self) -> int:
         return len(self.source)
@@ -88,7 +88,7 @@ class EdgeTable:
         source = _to_array(entities[relation.source] for relation in relations)
         target = _to_array(entities[relation.target] for relation in relations)
         weight = _to_array(len(relation.chunks) for relation in relations)
-        evidence = Grouping.build(
+        evidence = GroupedPositions.build(
             np.repeat(np.arange(len(relations), dtype=np.int32), weight),
             _to_array(chunks[chunk] for relation in relations for chunk in relation.chunks),
             len(relations),
@@ -100,8 +100,8 @@ class EdgeTable:
             label_codes=_to_array(names[relation.label] for relation in relations),
             label_names=tuple(names),
             weight=weight,
-            leaving=Grouping.build(source[by_weight], by_weight, len(entities)),
-            entering=Grouping.build(target[by_weight], by_weight, len(entities)),
+            leaving=GroupedPositions.build(source[by_weight], by_weight, len(entities)),
+            entering=GroupedPositions.build(target[by_weight], by_weight, len(entities)),
             evidence=evidence,
         )
 
@@ -115,8 +115,8 @@ class MentionTable:
         entities: The positions of the entities that each chunk mentions.
     """
 
-    chunks: Grouping
-    entities: Grouping
+    chunks: GroupedPositions
+    entities: GroupedPositions
 
     @classmethod
     def build(cls, entities: Sequence[Entity], chunks: Mapping[str, int]) -> MentionTable:
@@ -125,8 +125,8 @@ class MentionTable:
         owners = np.repeat(np.arange(len(entities), dtype=np.int32), counts)
         positions = _to_array(chunks[chunk] for entity in entities for chunk in entity.chunks)
         return cls(
-            chunks=Grouping.build(owners, positions, len(entities)),
-            entities=Grouping.build(positions, owners, len(chunks)),
+            chunks=GroupedPositions.build(owners, positions, len(entities)),
+            entities=GroupedPositions.build(positions, owners, len(chunks)),
         )
 
 
@@ -171,8 +171,8 @@ def restore_arrays(stored: Mapping[str, npt.NDArray[np.generic]]) -> tuple[EdgeT
     def get(name: str) -> IntArray:
         return stored[name].astype(np.int32, copy=False)
 
-    def group(name: str) -> Grouping:
-        return Grouping(get(f"{name}_offsets"), get(f"{name}_items"))
+    def group(name: str) -> GroupedPositions:
+        return GroupedPositions(get(f"{name}_offsets"), get(f"{name}_items"))
 
     edges = EdgeTable(
         source=get("source"),

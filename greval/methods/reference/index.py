@@ -19,7 +19,7 @@ from greval._util.files import CloseOnExit, write_atomically
 from greval._util.groups import take_groups
 from greval.errors import DataError
 from greval.methods.reference.graph_arrays import EdgeTable, MentionTable, restore_arrays
-from greval.methods.reference.ledger import Ledger
+from greval.methods.reference.ledger import IndexLedger
 from greval.methods.reference.names import normalise_name
 from greval.methods.reference.records import Entity, IndexedChunk, Relation
 from greval.methods.reference.schema import GraphSchema
@@ -134,7 +134,7 @@ class ReferenceIndex(CloseOnExit):
         self.settings = file.settings
         self.search_settings = file.search_settings
         self._build = folder / file.build
-        self._ledger = Ledger(folder)
+        self._ledger = IndexLedger(folder)
         try:
             self.manifest = Manifest.model_validate_json((self._build / "manifest.json").read_bytes())
             self._chunks: dict[str, Any] = json.loads((self._build / "chunks.json").read_bytes())

@@ -68,7 +68,7 @@ class StoredChunk(NamedTuple):
     chunk: IndexedChunk
 
 
-class Ledger(CloseOnExit):
+class IndexLedger(CloseOnExit):
     """The ledger of the index in a folder.
 
     Args:

@@ -14,7 +14,7 @@ from greval.methods.reference.pagerank import RankGraph
 from greval.methods.reference.traversal import Mask, Neighbours, Scores, sort_neighbours
 
 if TYPE_CHECKING:
-    from greval.methods.reference.graph_arrays import Grouping
+    from greval.methods.reference.graph_arrays import GroupedPositions
     from greval.methods.reference.index import ReferenceIndex
 
 _LOCK = RLock()
@@ -43,13 +43,13 @@ class SearchTables:
         return [*self.names], [*self.names.values()]
 
     @cached_property
-    def stated_edges(self) -> Grouping:
+    def stated_edges(self) -> GroupedPositions:
         """The edges that each chunk states."""
-        from greval.methods.reference.graph_arrays import Grouping
+        from greval.methods.reference.graph_arrays import GroupedPositions
 
         evidence = self.edges.evidence
         edges = np.repeat(np.arange(len(self.edges), dtype=np.int32), np.diff(evidence.offsets))
-        return Grouping.build(evidence.items, edges, self.chunks)
+        return GroupedPositions.build(evidence.items, edges, self.chunks)
 
     @cached_property
     def rarity(self) -> Scores:
@@ -103,21 +103,21 @@ def get_tables(index: ReferenceIndex) -> SearchTables:
 _TABLES: WeakKeyDictionary[ReferenceIndex, SearchTables] = WeakKeyDictionary()
 
 
-def find_allowed(grouping: Grouping, allowed: Mask) -> Mask:
+def find_allowed(grouping: GroupedPositions, allowed: Mask) -> Mask:
     """Return whether each group has an item that a mask over items allows."""
     before = np.concatenate(([0], np.cumsum(allowed[grouping.items])))
     return np.asarray(before[grouping.offsets[1:]] > before[grouping.offsets[:-1]])
 
 
 def gather_items(
-    grouping: Grouping, groups: npt.NDArray[np.integer]
+    grouping: GroupedPositions, groups: npt.NDArray[np.integer]
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Return the items of several groups one after the other, and for each item the place of its group in `groups`.
 
     Example:
         >>> import numpy as np
-        >>> from greval.methods.reference.graph_arrays import Grouping
-        >>> grouped = Grouping.build(np.array([0, 0, 1], np.int32), np.array([7, 8, 9], np.int32), 2)
+        >>> from greval.methods.reference.graph_arrays import GroupedPositions
+        >>> grouped = GroupedPositions.build(np.array([0, 0, 1], np.int32), np.array([7, 8, 9], np.int32), 2)
         >>> items, places = gather_items(grouped, np.array([1, 0]))
         >>> items.tolist(), places.tolist()
         ([9, 7, 8], [0, 1, 1])

@@ -14,8 +14,8 @@ from greval._util.wording import did_you_mean, format_count, format_names
 from greval.errors import DataError
 from greval.methods.reference.cross_validation import (
     CURRENT,
-    CrossValidation,
     Scores,
+    TuningValidation,
     assign_folds,
     choose_candidate,
     cross_validate,
@@ -378,7 +378,7 @@ def _list_expected(gold: Gold | None) -> set[str]:
 
 
 def _build_tuning(
-    index: ReferenceIndex, plan: _TuningPlan, found: _LabelledQuestions, validation: CrossValidation
+    index: ReferenceIndex, plan: _TuningPlan, found: _LabelledQuestions, validation: TuningValidation
 ) -> Tuning:
     """Build the result: the gain with its interval, the decision and its reason."""
     current, best = plan.candidates[CURRENT], choose_candidate(found.scores)

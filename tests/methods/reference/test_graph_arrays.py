@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from greval.methods.reference.graph_arrays import EdgeTable, Grouping, MentionTable, dump_arrays, restore_arrays
+from greval.methods.reference.graph_arrays import EdgeTable, GroupedPositions, MentionTable, dump_arrays, restore_arrays
 from greval.methods.reference.records import Entity, Relation
 
 NODES = "abcde"
@@ -62,7 +62,7 @@ def test_tables_hold_what_they_were_built_from(entities, relations):
 def test_a_grouping_keeps_the_items_of_each_group_in_order(pairs):
     """Every item is in its group, in the order given; a group without items is empty."""
     groups, items = (np.array([pair[n] for pair in pairs], np.int32) for n in (0, 1))
-    grouping = Grouping.build(groups, items, 5)
+    grouping = GroupedPositions.build(groups, items, 5)
     assert [grouping.get_items(group).tolist() for group in range(5)] == [
         [item for of, item in pairs if of == group] for group in range(5)
     ]

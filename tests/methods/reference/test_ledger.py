@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from greval.errors import DataError, StoreError
-from greval.methods.reference.ledger import LEDGER_FILE, Ledger, hash_text
+from greval.methods.reference.ledger import LEDGER_FILE, IndexLedger, hash_text
 from greval.methods.reference.records import Document, Extraction, IndexedChunk, Mention
 from greval.records.result import Usage
 
@@ -26,7 +26,7 @@ def put(ledger, name, *texts):
 
 @pytest.fixture
 def ledger(tmp_path):
-    with Ledger(tmp_path, write=True) as opened:
+    with IndexLedger(tmp_path, write=True) as opened:
         yield opened
 
 
@@ -100,20 +100,20 @@ def test_a_transaction_that_fails_leaves_nothing(ledger):
 
 def test_a_ledger_of_another_layout_is_refused(tmp_path):
     """A folder of another version is neither read nor changed, and the message says what to do."""
-    with Ledger(tmp_path, write=True):
+    with IndexLedger(tmp_path, write=True):
         pass
     with sqlite3.connect(tmp_path / LEDGER_FILE) as database:
         database.execute("PRAGMA user_version=7")
     for write in (True, False):
         with pytest.raises(StoreError, match=r"another version of greval .* index the documents again into another"):
-            Ledger(tmp_path, write=write)
+            IndexLedger(tmp_path, write=write)
 
 
 def test_a_folder_without_a_ledger_is_refused(tmp_path):
     """A ledger is only created by a writer; a file that is none is named."""
     with pytest.raises(DataError, match="holds no index; make one with greval index"):
-        Ledger(tmp_path)
+        IndexLedger(tmp_path)
     assert not [*tmp_path.iterdir()]
     (tmp_path / LEDGER_FILE).write_text("no database, but long enough to be read as one")
     with pytest.raises(StoreError, match="is it the folder of an index"):
-        Ledger(tmp_path)
+        IndexLedger(tmp_path)

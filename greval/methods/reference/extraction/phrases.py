@@ -59,7 +59,7 @@ _KEBAB = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)+\Z")
 _FILE = re.compile(r"(?:/|\.{1,2}/|[\w@-]+/).*(?:\.\w{1,5}|/.*/.*|/)\Z")
 
 
-class Token(NamedTuple):
+class TextToken(NamedTuple):
     """A word, number, mark or quoted phrase of a sentence."""
 
     kind: str
@@ -69,7 +69,7 @@ class Token(NamedTuple):
 
 
 @dataclass
-class Span:
+class NameSpan:
     """A name in a sentence. `single` is set if it is one capitalised word at a place that asks for a capital."""
 
     start: int
@@ -79,14 +79,14 @@ class Span:
     quoted: bool = False
 
 
-def split_tokens(sentence: str) -> list[Token]:
+def split_tokens(sentence: str) -> list[TextToken]:
     """Split a sentence into tokens."""
-    return [Token(found.lastgroup or "mark", found[0], *found.span()) for found in _TOKEN.finditer(sentence)]
+    return [TextToken(found.lastgroup or "mark", found[0], *found.span()) for found in _TOKEN.finditer(sentence)]
 
 
 def find_names(
-    sentence: str, tokens: Sequence[Token], known: Collection[str] = (), *, code: bool = False
-) -> list[Span]:
+    sentence: str, tokens: Sequence[TextToken], known: Collection[str] = (), *, code: bool = False
+) -> list[NameSpan]:
     """Find the names of a sentence by their form, in order.
 
     Args:
@@ -120,7 +120,7 @@ def is_roman(word: str) -> bool:
     return bool(_ROMAN.match(word))
 
 
-def _is_capitalised(token: Token) -> bool:
+def _is_capitalised(token: TextToken) -> bool:
     """Return whether a token may be a word of a name."""
     if token.kind == "word":
         return token.text[0].isupper() and not token.text.startswith(("I'", "I\u2019"))
@@ -132,13 +132,13 @@ def _is_capitalised(token: Token) -> bool:
 class _Scanner:
     """The search for names in one sentence."""
 
-    def __init__(self, sentence: str, tokens: Sequence[Token], known: Collection[str], *, code: bool) -> None:
+    def __init__(self, sentence: str, tokens: Sequence[TextToken], known: Collection[str], *, code: bool) -> None:
         self.sentence = sentence
         self.tokens = tokens
         self.known = known
         self.code = code
 
-    def scan(self) -> Iterator[Span]:
+    def scan(self) -> Iterator[NameSpan]:
         """Find the names from the first token to the last."""
         place = 0
         while place < len(self.tokens):
@@ -150,16 +150,16 @@ class _Scanner:
                 offset = token.start + 1
                 inner = token.text[1:-1]
                 for span in find_names(inner, split_tokens(inner), self.known, code=self.code):
-                    yield Span(span.start + offset, span.end + offset, span.name, span.single)
+                    yield NameSpan(span.start + offset, span.end + offset, span.name, span.single)
                 place += 1
             elif token.kind == "code":
                 name = token.text.strip("` ").removesuffix("()")
                 if any(letter.isalpha() for letter in name) and len(name.split()) <= 3:  # noqa: PLR2004
                     start = token.start + token.text.find(name)
-                    yield Span(start, start + len(name), name)
+                    yield NameSpan(start, start + len(name), name)
                 place += 1
             elif self._is_identifier(place):
-                yield Span(token.start, token.end, token.text)
+                yield NameSpan(token.start, token.end, token.text)
                 place += 1
             elif self._begins_name(place):
                 last = self._find_last(place)
@@ -292,7 +292,7 @@ class _Scanner:
             place += 1
         return None
 
-    def _clean_run(self, first: int, last: int) -> Iterator[Span]:
+    def _clean_run(self, first: int, last: int) -> Iterator[NameSpan]:
         """Remove what is no part of the name from the ends of a run, and yield what is left if it is a name."""
         tokens = self.tokens
         start = self._is_start(first)
@@ -310,9 +310,9 @@ class _Scanner:
         if not run or len(run) > MAX_NAME_WORDS or _is_no_name(run):
             return
         if name := self._read_name(run):
-            yield Span(run[0].start, run[0].start + len(name), name, single=len(run) == 1 and self._is_start(first))
+            yield NameSpan(run[0].start, run[0].start + len(name), name, single=len(run) == 1 and self._is_start(first))
 
-    def _read_name(self, run: Sequence[Token]) -> str:
+    def _read_name(self, run: Sequence[TextToken]) -> str:
         """Return the name of a run of tokens without what its last token adds to it; empty if nothing is left."""
         end, name = run[-1].end, self.sentence[run[0].start : run[-1].end]
         if run[-1].kind == "initials" and len(run[-1].text) == 2 and end == len(self.sentence.rstrip()):  # noqa: PLR2004
@@ -374,7 +374,7 @@ def _is_excluded(lower: str) -> bool:
     )
 
 
-def _is_person(run: Sequence[Token]) -> bool:
+def _is_person(run: Sequence[TextToken]) -> bool:
     """Return whether the words behind a role such as President may be the name of a person."""
     if (
         run[0].text.lower() in CONNECTORS
@@ -385,7 +385,7 @@ def _is_person(run: Sequence[Token]) -> bool:
     return all(_is_capitalised(token) for token in run[:2]) and len(run) <= 4  # noqa: PLR2004
 
 
-def _is_no_name(run: Sequence[Token]) -> bool:
+def _is_no_name(run: Sequence[TextToken]) -> bool:
     """Return whether a run has nothing but nationalities, months, numbers and generic words."""
     for token in run:
         if token.kind == "number" or (token.kind == "word" and len(run) == 1 and is_roman(token.text)):
@@ -399,7 +399,7 @@ def _is_no_name(run: Sequence[Token]) -> bool:
     return True
 
 
-def _read_quoted(token: Token) -> Span | None:
+def _read_quoted(token: TextToken) -> NameSpan | None:
     """Return the span of a quoted title or term; None if the quotation is a sentence or a phrase in lower case."""
     width = 2 if token.text.startswith("``") else 1
     inner = token.text[width:-width]
@@ -414,4 +414,4 @@ def _read_quoted(token: Token) -> Span | None:
     if len(words) > 3 and capitals * 2 < len(words):  # noqa: PLR2004
         return None
     start = token.start + width + inner.find(name)
-    return Span(start, start + len(name), name, quoted=True)
+    return NameSpan(start, start + len(name), name, quoted=True)

@@ -16,8 +16,8 @@ from itertools import pairwise
 
 from greval.methods.reference.chunking import split_sentences
 from greval.methods.reference.extraction.phrases import (
-    Span,
-    Token,
+    NameSpan,
+    TextToken,
     find_names,
     is_common_word,
     is_roman,
@@ -176,7 +176,7 @@ def extract_with_rules(chunk: IndexedChunk, schema: GraphSchema | None = None) -
     )
 
 
-def _find_inner_name(span: Span) -> str:
+def _find_inner_name(span: NameSpan) -> str:
     """Return the name behind the last "of" of a name: the place of a museum, the country of a president."""
     part = "" if span.quoted else span.name.rpartition(" of ")[2].removeprefix("the ")
     if not part or part == span.name or not part[0].isupper():
@@ -200,7 +200,7 @@ def _list_title_names(title: str) -> Iterator[str]:
         yield title.rstrip("/").rpartition("/")[2].partition("@")[0]
 
 
-def _read_topic(chunk: IndexedChunk, tokens: Sequence[Sequence[Token]]) -> _Topic:
+def _read_topic(chunk: IndexedChunk, tokens: Sequence[Sequence[TextToken]]) -> _Topic:
     """Read what a chunk is about from its title and from whether the text names it."""
     title = chunk.title.strip()
     if not title:
@@ -240,7 +240,7 @@ def _find_type(sentences: Sequence[str]) -> str:
     return head
 
 
-def _find_compounds(sentences: Sequence[str], tokens: Sequence[Sequence[Token]]) -> list[str]:
+def _find_compounds(sentences: Sequence[str], tokens: Sequence[Sequence[TextToken]]) -> list[str]:
     """Find compounds in lower case: those that are defined, and pairs of words that recur."""
     found: dict[str, None] = {}
     for sentence in sentences:
@@ -275,7 +275,7 @@ def _is_plain(word: str) -> bool:
     )
 
 
-def _find_spans(sentence: str, tokens: Sequence[Token], topic: _Topic, compounds: Sequence[str]) -> list[Span]:
+def _find_spans(sentence: str, tokens: Sequence[TextToken], topic: _Topic, compounds: Sequence[str]) -> list[NameSpan]:
     """Find the names of a sentence: those of the title, those by their form, and the compounds of the chunk."""
     known = frozenset(topic.variants) if topic.is_code else frozenset[str]()
     spans = find_names(sentence, tokens, known, code=topic.is_code or not topic.name)
@@ -286,7 +286,9 @@ def _find_spans(sentence: str, tokens: Sequence[Token], topic: _Topic, compounds
     return spans
 
 
-def _put_phrase(sentence: str, phrase: str, name: str, spans: list[Span], *, any_case: bool = False) -> list[Span]:
+def _put_phrase(
+    sentence: str, phrase: str, name: str, spans: list[NameSpan], *, any_case: bool = False
+) -> list[NameSpan]:
     """Put a phrase into the names of a sentence; it replaces names within it, and is left out within a longer name."""
     text, part = (sentence.lower(), phrase.lower()) if any_case and " " in phrase else (sentence, phrase)
     start = text.find(part)
@@ -296,7 +298,7 @@ def _put_phrase(sentence: str, phrase: str, name: str, spans: list[Span], *, any
             overlapping = [span for span in spans if span.start < end and span.end > start]
             if all(start <= span.start and span.end <= end for span in overlapping):
                 spans = [span for span in spans if span not in overlapping]
-                spans.append(Span(start, end, name))
+                spans.append(NameSpan(start, end, name))
         start = text.find(part, end)
     return sorted(spans, key=lambda span: span.start)
 
@@ -308,14 +310,14 @@ def _is_bounded(text: str, start: int, end: int) -> bool:
 
 
 def _drop_common_words(
-    spans: Sequence[list[Span]], tokens: Sequence[Sequence[Token]], topic: _Topic
-) -> list[list[Span]]:
+    spans: Sequence[list[NameSpan]], tokens: Sequence[Sequence[TextToken]], topic: _Topic
+) -> list[list[NameSpan]]:
     """Drop single words that have their capital from the start of a sentence only."""
     certain = {span.name for names in spans for span in names if not span.single}
     lower = {token.text for words in tokens for token in words if token.kind == "word" and token.text[0].islower()}
     certain |= {word for name in certain for word in name.split() if word.lower() not in lower}
 
-    def is_name(span: Span) -> bool:
+    def is_name(span: NameSpan) -> bool:
         if not span.single or span.name in certain or span.name == topic.name:
             return True
         return not is_common_word(span.name) and span.name.lower() not in lower
@@ -336,7 +338,7 @@ def _is_person_name(words: Sequence[str]) -> bool:
     )
 
 
-def _rename_last_names(spans: Sequence[list[Span]], topic: _Topic, found: _Found) -> None:
+def _rename_last_names(spans: Sequence[list[NameSpan]], topic: _Topic, found: _Found) -> None:
     """Replace a last name by the full name of its chunk, if there is exactly one, and state that it is another name.
 
     Other chunks have the last name only; what is stated here resolves it there.
@@ -356,7 +358,7 @@ def _rename_last_names(spans: Sequence[list[Span]], topic: _Topic, found: _Found
                 span.name, span.single = name, False
 
 
-def _rename_full_name(names: Sequence[Span], topic: _Topic, found: _Found) -> None:
+def _rename_full_name(names: Sequence[NameSpan], topic: _Topic, found: _Found) -> None:
     """Rename the first name of a text to the title, if it is the full name of the person of the title."""
     if not names or not topic.name or names[0].name == topic.name or names[0].start > 8:  # noqa: PLR2004
         return
@@ -370,7 +372,7 @@ def _rename_full_name(names: Sequence[Span], topic: _Topic, found: _Found) -> No
 
 
 def _state_sentence(
-    sentence: str, tokens: Sequence[Token], names: Sequence[Span], topic: _Topic, found: _Found
+    sentence: str, tokens: Sequence[TextToken], names: Sequence[NameSpan], topic: _Topic, found: _Found
 ) -> None:
     """Add what one sentence states of neighbouring names, and of the title."""
     if not names:
@@ -395,7 +397,7 @@ def _state_sentence(
         before, end = span.name, span.end
 
 
-def _find_subject(tokens: Sequence[Token], names: Sequence[Span], topic: _Topic) -> str:
+def _find_subject(tokens: Sequence[TextToken], names: Sequence[NameSpan], topic: _Topic) -> str:
     """Return the name that a sentence is about: its first, or the title for "He ...", "The film ..." and the like."""
     if names[0].start <= 2 or not topic.is_named:  # noqa: PLR2004
         return names[0].name
@@ -406,7 +408,7 @@ def _find_subject(tokens: Sequence[Token], names: Sequence[Span], topic: _Topic)
     return topic.name if refers or named else names[0].name
 
 
-def _state_pair(sentence: str, gap: str, before: str, span: Span, predicate: str, found: _Found) -> bool:
+def _state_pair(sentence: str, gap: str, before: str, span: NameSpan, predicate: str, found: _Found) -> bool:
     """Add what a sentence states of two neighbouring names: another name, an acronym, or a relation."""
     if _ALIAS_PHRASE.match(gap) or (
         gap.strip() == "(" and sentence[span.end : span.end + 1] in {")", ";", ","} and _is_acronym(span.name, before)
