@@ -1,0 +1,145 @@
+"""Which metrics fit the fields that cases have, and which would fit with one more."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import cache
+from typing import TYPE_CHECKING
+
+from greval.metrics.computed import find_computed_metric, ranking
+from greval.metrics.computed.outcomes import compute_outcome
+from greval.metrics.library import predefined
+from greval.records.case import TAG, Case
+from greval.records.metric import ComputedMetric, Metric
+from greval.records.metric_input import explain_missing_needs
+from greval.records.record import Record
+from greval.records.recorded_fields import CHUNK_PARTS, PARTED, list_recorded_fields
+from greval.records.result import Skipped
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
+
+DOCUMENTS = "chunks.doc_id"
+"""The field by which rankings name documents. Without it a ranking is computed, but none of its documents is known."""
+_RANKING_FAMILIES = frozenset(family.name for family in ranking.FAMILIES)
+_SOURCE = {"doc_id": "d1", "repo": "core", "version": "v1"}
+_SPECIMEN: dict[str, JsonValue] = {
+    "question": "Who owns booking?",
+    "expected_answer": "The harbour team.",
+    "answer": "The harbour team.",
+    "chunks": [{"id": "c1", "text": "The harbour team owns booking.", **_SOURCE, "score": 0.9}],
+    "triples": [["booking", "owned by", "harbour team"]],
+    "aggregates": ["1 owner"],
+    "traversal": {
+        "start_nodes": ["booking"],
+        "traversed_edges": [["booking", "owned by", "harbour team"], ["harbour team", "part of", "port"]],
+        "final_nodes": ["port"],
+        "nodes": {"booking": {**_SOURCE}},
+    },
+    "gold": {
+        "essential_docs": ["d1"],
+        "helpful_docs": ["d1"],
+        "grades": {"d1": 2},
+        "essential_repos": ["core"],
+        "expected_edges": [["booking", "owned by", "harbour team"], ["harbour team", "part of", "port"]],
+        "expected_nodes": ["port"],
+        "start_nodes": ["booking"],
+        "answers": ["The harbour team."],
+    },
+    "usage": {"latency": 1.0, "llm_calls": 1, "prompt_tokens": 1, "output_tokens": 1, "cost": 0.01},
+}
+"""A case with every field. A computed metric fits some fields if it is defined for this case with only them."""
+
+
+class NearlyFittingMetric(Record):
+    """A metric that would fit with one more field; any one of `missing` is enough."""
+
+    metric: str
+    missing: tuple[str, ...]
+
+
+class FittingMetrics(Record):
+    """The names of the metrics that fit some fields: those that a model judges, those that are computed.
+
+    `nearly` are the metrics that would fit with one more field.
+    """
+
+    judged: tuple[str, ...] = ()
+    computed: tuple[str, ...] = ()
+    nearly: tuple[NearlyFittingMetric, ...] = ()
+
+
+def find_fitting_metrics(fields: Collection[str], metrics: Iterable[Metric] | None = None) -> FittingMetrics:
+    """Find the metrics for which all input is there.
+
+    Args:
+        fields: The fields that the cases have, as `list_recorded_fields` names them.
+        metrics: The metrics to choose from, the predefined ones by default. Of a computed metric that is not predefined
+            only the `needs` are known.
+
+    Example:
+        >>> found = find_fitting_metrics(["question", "answer", "usage.latency"])
+        >>> found.judged, found.computed
+        (('answer_quality', 'completeness'), ('latency',))
+        >>> next(one for one in found.nearly if one.metric == "faithfulness").missing
+        ('chunks', 'triples', 'aggregates')
+    """
+    given = frozenset(fields)
+    chosen = tuple(predefined().values() if metrics is None else metrics)
+    fitting = [metric for metric in chosen if _fits(metric, given)]
+    others = {metric.name: _list_missing(metric, given) for metric in chosen if metric not in fitting}
+    return FittingMetrics(
+        judged=tuple(metric.name for metric in fitting if metric.kind == "judged"),
+        computed=tuple(metric.name for metric in fitting if metric.kind == "computed"),
+        nearly=tuple(NearlyFittingMetric(metric=name, missing=missing) for name, missing in others.items() if missing),
+    )
+
+
+def _fits(metric: Metric, fields: frozenset[str]) -> bool:
+    case = _select_fields(fields)
+    if explain_missing_needs(metric, case):
+        return False
+    if not isinstance(metric, ComputedMetric) or find_computed_metric(metric.name) is None:
+        return True
+    if metric.name.partition("@")[0] in _RANKING_FAMILIES and DOCUMENTS not in fields:
+        return False
+    return not isinstance(compute_outcome(metric, case), Skipped)
+
+
+def _list_missing(metric: Metric, fields: frozenset[str]) -> tuple[str, ...]:
+    """List the fields of which any one would make a metric fit; empty if it lacks more than one."""
+    tags = [need for need in metric.inputs if need.startswith(TAG)]
+    candidates = [name for name in (*_list_specimen_fields(), *tags) if name not in fields]
+    found = [name for name in candidates if _fits(metric, fields | {name})]
+    return tuple(name for name in found if name.partition(".")[0] not in found or "." not in name)
+
+
+@cache
+def _list_specimen_fields() -> tuple[str, ...]:
+    return list_recorded_fields(Case.model_validate({**_SPECIMEN, "id": ""}))
+
+
+def _select_fields(fields: Collection[str]) -> Case:
+    """Return the specimen with only some of its fields; a part of the chunks includes the chunks."""
+    tags = {name.removeprefix(TAG): "any" for name in fields if name.startswith(TAG)}
+    values = {own: part for own, whole in _SPECIMEN.items() if (part := _select_parts(own, whole, fields)) is not None}
+    return Case.model_validate({"question": "", **values, "tags": tags})
+
+
+def _select_parts(own: str, whole: JsonValue, fields: Collection[str]) -> JsonValue:
+    """Return a field of the specimen with only those parts that are among the fields, None if none of them is."""
+    parts = {name.removeprefix(f"{own}.") for name in fields if name.startswith(f"{own}.")}
+    if own in PARTED and isinstance(whole, Mapping):
+        return {name: value for name, value in whole.items() if name in parts} or None
+    if own == "chunks" and isinstance(whole, list) and parts:
+        return [*_drop_chunk_parts(whole, parts)]
+    if own not in fields:
+        return None
+    return [*_drop_chunk_parts(whole, parts)] if own == "chunks" and isinstance(whole, list) else whole
+
+
+def _drop_chunk_parts(chunks: Iterable[JsonValue], kept: Collection[str]) -> Iterator[JsonValue]:
+    """Yield chunks without the optional parts that are not kept."""
+    for chunk in chunks:
+        if isinstance(chunk, Mapping):
+            yield {name: value for name, value in chunk.items() if name in kept or name not in CHUNK_PARTS}

@@ -1,0 +1,58 @@
+"""The fields of a case that hold content, by their dotted names, such as `answer` and `gold.essential_docs`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from greval.records.case import TAG, Case
+
+_ORDER = (
+    *("id", "method", "question", "expected_answer", "answer", "chunks", "triples", "aggregates"),
+    *("traversal", "gold", "usage", "error", "tags"),
+)
+PARTED = ("gold", "traversal", "usage")
+"""The fields whose parts are listed in place of the field."""
+CHUNK_PARTS = ("doc_id", "repo", "version", "score")
+"""The optional parts of a chunk, listed in addition to `chunks`."""
+
+
+def list_recorded_fields(case: Case) -> tuple[str, ...]:
+    """List the fields of a case that hold content: texts, what was retrieved, gold, effort, tags.
+
+    A field that is empty is not listed, except for the answer: an empty answer is judged. `chunks.doc_id` is listed if
+    a chunk has a document or an id of its own, because rankings name documents by either.
+
+    Example:
+        >>> case = Case(question="Who?", answer="", chunks=["Ada wrote it."], gold={"essential_docs": ["d1"]})
+        >>> list_recorded_fields(case)
+        ('question', 'answer', 'chunks', 'gold.essential_docs')
+    """
+    return tuple(name for own in _ORDER for name in _iterate_names(case, own))
+
+
+def _iterate_names(case: Case, own: str) -> Iterator[str]:
+    """Yield the names that a field of a case has in the list."""
+    content = getattr(case, own)
+    if own == "tags":
+        yield from (f"{TAG}{name}" for name in case.tags)
+    elif own in PARTED and content is not None:
+        yield from (f"{own}.{part}" for part in type(content).model_fields if _has_content(getattr(content, part)))
+    elif _has_content(content) or (own == "answer" and content is not None):
+        yield own
+        if own == "chunks":
+            yield from (f"chunks.{part}" for part in CHUNK_PARTS if _has_chunk_part(case, part))
+
+
+def _has_content(value: object) -> bool:
+    """Return whether a value is recorded and not empty; 0 is content."""
+    if isinstance(value, str):
+        return bool(value.strip())
+    return value is not None and (isinstance(value, int | float) or bool(value))
+
+
+def _has_chunk_part(case: Case, part: str) -> bool:
+    chunks = case.chunks or ()
+    if any(getattr(chunk, part) is not None for chunk in chunks):
+        return True
+    made = (f"c{n}" for n in range(1, len(chunks) + 1))
+    return part == "doc_id" and any(chunk.id != own for chunk, own in zip(chunks, made, strict=True))
