@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from greval.cli import FAILED, STOPPED
+from greval.cli.help_layout import input_option, judge_option, output_option
 from greval.cli.options import (
     AnnotationFiles,
     CapOptions,
@@ -42,27 +43,27 @@ SETTINGS = Only(field for field in JudgeOptions._fields if field not in {"seed",
 def align(  # noqa: PLR0913 - the options of a command
     metric: Annotated[str, typer.Argument(help="a metric, by name or file")],
     *,
-    run: Annotated[Path, typer.Option("--run", metavar="RUN", help="the run folder that people annotated")],
+    run: Annotated[Path, input_option("--run", metavar="RUN", help="the run folder that people annotated")],
     annotations: AnnotationFiles = None,
     judge: JudgeName = None,
     writer: Annotated[
-        str | None, typer.Option(metavar="MODEL", help="the model that writes texts and reasons; the judge by default")
+        str | None, judge_option(metavar="MODEL", help="the model that writes texts and reasons; the judge by default")
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", metavar="NEW.yaml", help="the new file; RUN/align/NAME.yaml by default"),
+        output_option("--out", "-o", metavar="NEW.yaml", help="the new file; RUN/align/NAME.yaml by default"),
     ] = None,
-    ways: Annotated[str, typer.Option(metavar="WAY,WAY", help="what to try")] = "examples,rewrite",
-    folds: Annotated[int, typer.Option(min=2, help="the number of folds for the labels")] = 5,
+    ways: Annotated[str, input_option(metavar="WAY,WAY", help="what to try")] = "examples,rewrite",
+    folds: Annotated[int, input_option(min=2, metavar="N", help="the number of folds for the labels")] = 5,
     choosing: Annotated[
         int,
-        typer.Option(min=1, metavar="N", help="the maximum number of labels that choose between the ways in each fold"),
+        input_option(min=1, metavar="N", help="the maximum number of labels that choose between the ways in each fold"),
     ] = 60,
-    limit: Annotated[int | None, typer.Option(min=1, help="use only N labelled items")] = None,
-    seed: Annotated[int, typer.Option(help="the random seed for folds and samples of labels")] = 0,
+    limit: Annotated[int | None, input_option(min=1, metavar="N", help="use only N labelled items")] = None,
+    seed: Annotated[int, input_option(metavar="N", help="the random seed for folds and samples of labels")] = 0,
     level: Level = 0.95,
     work: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="the folder of the judgements; RUN/align by default")
+        Path | None, output_option(metavar="DIR", help="the folder of the judgements; RUN/align by default")
     ] = None,
     library: Folders = None,
     concurrency: Concurrency = None,

@@ -7,46 +7,66 @@ from importlib import import_module
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperGroup
 from typer.main import get_group
 
 import greval
 from greval.cli import exit_on_interrupt
+from greval.cli.help_layout import GroupedCommand, write_sections
 
-COMMANDS = {
-    "collect": "Run methods on samples.",
-    "index": "Index documents for the reference pipeline: chunks, vectors, words and a graph, in one folder.",
-    "ask": "Ask an index a question: the answer, the chunks and triples that it is built from, and the walk.",
-    "tune": "Tune the search settings of an index on labelled questions.",
-    "evaluate": "Judge cases by metrics.",
-    "report": "Print the report of a run, grouped by any tag.",
-    "results": "Print the rows of a run, the newest of each sample, method and metric.",
-    "open": "Show a run in the web page: start a server for this machine and print the address.",
-    "compare": "Compare methods: which one is better, on which questions, and with what certainty.",
-    "agreement": "Measure how far the judge of a run agrees with people.",
-    "estimate": "Estimate what people would say about all judged items.",
-    "align": "Improve a metric from its disagreements with people.",
-    "probe": "Measure which planted faults a judge detects.",
-    "panel": "Compare several judges on the same cases, and identify outliers.",
-    "diagnose": "Find the cause of each wrong answer: the first step at which needed evidence was lost.",
-    "audit": "Compare what the methods were given: documents, tokens and aggregates, with the differences.",
-    "eval": "Run the evaluation of a config file: methods answer, the judge judges.",
-    "merge": "Merge the logs of several runs into one.",
-    "demo": "Judge the example cases shipped with greval, and compare two searches of their documents.",
-    "serve": "Serve metrics over HTTP: REST, LangServe and a web page.",
-    "metrics": "List, show, check and draft metrics.",
-    "judge": "Check the capabilities of a judge.",
-    "local": "Fetch and list the embedded judge models.",
-    "batch": "Judge through the provider's batch endpoint.",
-    "cache": "Show or clear the replies that --cache stores.",
-    "argilla": "Exchange judged items and annotations with Argilla; ARGILLA_API_KEY holds the key.",
-    "gold": "Check gold data: what should have been retrieved, traversed and answered.",
-    "keys": "Create, list and remove API keys of a server.",
+COMMAND_GROUPS = {
+    "Start": {
+        "demo": "Judge example cases, and compare two searches.",
+    },
+    "Judge cases": {
+        "evaluate": "Judge cases by metrics.",
+        "report": "Print the report of a run, grouped by any tag.",
+        "results": "Print the rows of a run, the newest of each judgement.",
+        "open": "Show a run in the web page.",
+        "compare": "Compare methods: which is better, and with what certainty.",
+        "merge": "Merge the logs of several runs into one.",
+        "batch": "Judge through the provider's batch endpoint.",
+    },
+    "Write metrics": {
+        "metrics": "List, show, check and draft metrics.",
+        "align": "Improve a metric from its disagreements with people.",
+    },
+    "Trust the judge": {
+        "probe": "Measure which planted faults a judge detects.",
+        "agreement": "Measure how far the judge of a run agrees with people.",
+        "estimate": "Estimate what people would say about all judged items.",
+        "panel": "Compare several judges on the same cases.",
+        "argilla": "Exchange judged items and annotations with Argilla.",
+    },
+    "Test systems, build indexes": {
+        "collect": "Run methods on samples.",
+        "index": "Index documents: chunks, vectors, words and a graph.",
+        "ask": "Ask an index a question.",
+        "tune": "Tune the search settings of an index on labelled questions.",
+        "diagnose": "Find the cause of each wrong answer.",
+        "audit": "Compare what the methods were given.",
+        "gold": "Check gold data.",
+        "eval": "Run the evaluation of a config file.",
+    },
+    "Choose judges, save calls": {
+        "judge": "Check the capabilities of a judge.",
+        "local": "Fetch and list the embedded judge models.",
+        "cache": "Show or clear the replies that --cache stores.",
+    },
+    "Serve": {
+        "serve": "Serve metrics over HTTP: REST, LangServe and a web page.",
+        "keys": "Create, list and remove API keys of a server.",
+    },
+    "More": {
+        "help": "Show the help of a command.",
+    },
 }
-"""The commands in the order of the help, each with its summary."""
+"""The commands by what they are for, in the order of the help, each with its summary."""
+COMMANDS = {name: summary for group in COMMAND_GROUPS.values() for name, summary in group.items()}
+"""The summaries of all commands."""
 PLACES = {"merge": "report"}
 """The modules of the commands that are not in a module of their name."""
-FUNCTIONS = {"eval": "evaluation", "open": "open_run"}
+FUNCTIONS = {"eval": "evaluation", "help": "show_help", "open": "open_run"}
 """The functions of the commands that do not have the command's name."""
 
 MAX_HELP_WIDTH = 160
@@ -65,9 +85,11 @@ class _ImportedCommands(Mapping[str, Any]):
                 module = import_module(f"greval.cli.{PLACES.get(name, name)}")
             parent = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
             if group := getattr(module, "app", None):
+                for command in group.registered_commands:
+                    command.cls = GroupedCommand
                 parent.add_typer(group, name=name)
             else:
-                parent.command(name)(getattr(module, FUNCTIONS.get(name, name)))
+                parent.command(name, cls=GroupedCommand)(getattr(module, FUNCTIONS.get(name, name)))
             self._known[name] = get_group(parent).commands[name]
         return self._known[name]
 
@@ -86,23 +108,17 @@ class _LazyGroup(TyperGroup):
         self.commands = _ImportedCommands()  # type: ignore[assignment]  # read only
 
     def format_commands(self, _: Any, formatter: Any) -> None:  # noqa: ANN401 - as in typer
-        """Write the names of the commands with their summaries, shortened as typer does."""
-        limit = formatter.width - 6 - max(map(len, COMMANDS))
-        with formatter.section("Commands"):
-            formatter.write_dl(
-                [
-                    (name, TyperCommand(name, help=summary).get_short_help_str(limit))
-                    for name, summary in COMMANDS.items()
-                ]
-            )
+        """Write the commands with their summaries, below the titles of their groups."""
+        write_sections(formatter, {title: group.items() for title, group in COMMAND_GROUPS.items()})
 
 
 app = typer.Typer(
     name="greval",
     cls=_LazyGroup,
     help="Write down what good means for RAG and GraphRAG, have it judged, and know how sure each figure is.",
+    epilog="greval help COMMAND describes a command.",
     no_args_is_help=True,
-    context_settings={"max_content_width": MAX_HELP_WIDTH},
+    context_settings={"max_content_width": MAX_HELP_WIDTH, "help_option_names": ["--help", "-h"]},
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from greval.trust.argilla.push import PushResult
 
 app = typer.Typer(
-    help="Exchange judged items and annotations with Argilla; ARGILLA_API_KEY holds the key.", no_args_is_help=True
+    help="Exchange judged items and annotations with Argilla. ARGILLA_API_KEY holds the key.", no_args_is_help=True
 )
 
 Run = Annotated[Path, typer.Argument(help="a run folder")]
@@ -46,7 +46,7 @@ def push(  # noqa: PLR0913 - the options of a command
     min_submitted: Annotated[
         int, typer.Option(min=1, metavar="N", help="the number of people who judge each item")
     ] = 2,
-    seed: Annotated[int, typer.Option(help="the random seed of the sample")] = 0,
+    seed: Annotated[int, typer.Option(metavar="N", help="the random seed of the sample")] = 0,
     url: Url = None,
 ) -> None:
     """Push judged items to Argilla for annotation. Pushing again adds new items and changes nothing else."""

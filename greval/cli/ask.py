@@ -41,9 +41,12 @@ def ask(  # noqa: PLR0913 - the options of a command
         str | None,
         typer.Option("--answer", metavar="MODEL", help="this model answers; by default sentences of the chunks do"),
     ] = None,
-    k: Annotated[int | None, typer.Option("-k", min=1, help="the number of chunks")] = None,
+    k: Annotated[int | None, typer.Option("-k", min=1, metavar="N", help="the number of chunks")] = None,
     alpha: Annotated[
-        float | None, typer.Option(min=0, max=1, help="the weight of vectors against the graph in the hybrid search")
+        float | None,
+        typer.Option(
+            min=0, max=1, metavar="SHARE", help="the weight of vectors against the graph in the hybrid search"
+        ),
     ] = None,
     changes: Annotated[
         list[str] | None,
@@ -62,7 +65,7 @@ def ask(  # noqa: PLR0913 - the options of a command
     svg: Annotated[Path | None, typer.Option(metavar="FILE", help="draw the walk through the graph as SVG")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="print everything as JSON")] = False,
 ) -> None:
-    """Ask an index a question: the answer, the chunks and triples that it is built from, and the walk."""
+    """Ask an index a question. It prints the answer, the chunks and triples that it is built from, and the walk."""
     from greval.methods.reference.method import ReferenceMethod, change_settings, create_answer_model, open_shared_index
     from greval.runs.from_config.config import add_provider
 

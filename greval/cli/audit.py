@@ -22,7 +22,7 @@ def audit(
     column: Columns = None,
     form: ReportFormat = "table",
 ) -> None:
-    """Compare what the methods were given: documents, tokens and aggregates, with the differences."""
+    """Compare what the methods were given. It shows documents, tokens and aggregates, with the differences."""
     unread: list[RowFault] = []
     reading = read_cases(cases, columns=parse_columns(column))
     found = audited(_filter_cases(reading, unread))

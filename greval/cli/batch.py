@@ -11,6 +11,7 @@ import typer
 
 from greval.cli import FAILED
 from greval.cli.evaluate import report_and_exit
+from greval.cli.help_layout import output_option
 from greval.cli.options import (
     By,
     Cases,
@@ -43,7 +44,7 @@ def submit(  # noqa: PLR0913 - the options of a command
     cases: Cases,
     *,
     metric: MetricNames,
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="RUN", help="the run folder")],
+    out: Annotated[Path, output_option("--out", "-o", metavar="RUN", help="the run folder")],
     judge: JudgeName = None,
     limit: Limit = None,
     repeats: Repeats = 1,

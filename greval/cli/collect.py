@@ -49,7 +49,9 @@ def collect(  # noqa: PLR0913 - the options of a command
         ),
     ],
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="the file of responses, .jsonl")],
-    concurrency: Annotated[int, typer.Option(min=1, help="the maximum number of concurrent calls of methods")] = 8,
+    concurrency: Annotated[
+        int, typer.Option(min=1, metavar="N", help="the maximum number of concurrent calls of methods")
+    ] = 8,
     timeout: Annotated[
         float | None, typer.Option(min=0, metavar="SECONDS", help="the timeout of a method for one sample")
     ] = None,
@@ -63,7 +65,7 @@ def collect(  # noqa: PLR0913 - the options of a command
         Path | None, typer.Option(metavar="FILE", help="facts by document, counted for fair context")
     ] = None,
     column: Columns = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="take only the first N samples")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, metavar="N", help="take only the first N samples")] = None,
     where: Annotated[
         list[str] | None,
         typer.Option("--where", metavar="TAG=VALUE", help="take only samples with this tag; repeatable"),

@@ -41,7 +41,7 @@ def compare(  # noqa: PLR0913 - the options of a command
     form: CheckedFormat = "table",
     fail_if: FailIf = None,
 ) -> None:
-    """Compare methods: which one is better, on which questions, and with what certainty."""
+    """Compare methods: which is better, and with what certainty. It names the questions won and lost."""
     from greval.analysis.comparison.api import compare as compared
     from greval.analysis.gate.api import check_gate
     from greval.report.check_list import list_comparison_checks

@@ -47,13 +47,13 @@ def demo(
     *,
     out: Annotated[Path, typer.Option("--out", "-o", metavar="RUN", help="the run folder")] = Path("runs/demo"),
     judge: JudgeName = "local",
-    limit: Annotated[int, typer.Option(min=1, help="judge only the first N cases")] = 6,
+    limit: Annotated[int, typer.Option(min=1, metavar="N", help="judge only the first N cases")] = 6,
     write: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="only write the example documents and questions to DIR, to try greval with"),
     ] = None,
 ) -> None:
-    """Judge the example cases shipped with greval, and compare two searches of their documents."""
+    """Judge example cases, and compare two searches. The cases and their documents are shipped with greval."""
     if write:
         _write_examples(write)
         return

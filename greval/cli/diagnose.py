@@ -43,7 +43,12 @@ def diagnose(  # noqa: PLR0913 - the options of a command
     by: By = None,
     metric: Annotated[
         str | None,
-        typer.Option("--metric", "-m", help="the metric that decides which answers are right; correctness by default"),
+        typer.Option(
+            "--metric",
+            "-m",
+            metavar="METRIC",
+            help="the metric that decides which answers are right; correctness by default",
+        ),
     ] = None,
     show: Annotated[
         list[str] | None,
@@ -55,7 +60,7 @@ def diagnose(  # noqa: PLR0913 - the options of a command
     ] = None,
     form: ReportFormat = "table",
 ) -> None:
-    """Find the cause of each wrong answer: the first step at which needed evidence was lost."""
+    """Find the cause of each wrong answer. It is the first step at which needed evidence was lost."""
     from greval.analysis.diagnosis.api import diagnose_run
     from greval.analysis.diagnosis.records import tabulate
     from greval.report.diagnosis import print_notes, render

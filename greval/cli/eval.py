@@ -14,6 +14,7 @@ import typer
 from greval.cli import FAILED
 from greval.cli.collect import convert_progress, parse_tag_filters, print_method_errors
 from greval.cli.evaluate import report_and_exit
+from greval.cli.help_layout import input_option, limit_option, resuming_option
 from greval.cli.options import CapOptions, Concurrency, Depth, JudgeName, Quiet, create_console, expand_groups
 from greval.cli.progress_bar import ProgressBar, stop_on_signals
 from greval.datasets.row_faults import describe_row_faults
@@ -34,35 +35,35 @@ def evaluation(  # noqa: PLR0913 - the options of a command
     context: typer.Context,
     *,
     root: Annotated[
-        Path, typer.Option(metavar="DIR", help="the folder that the config's paths are relative to")
+        Path, input_option(metavar="DIR", help="the folder that the config's paths are relative to")
     ] = Path(),
-    config: Annotated[Path, typer.Option(metavar="FILE", help="the config, in that folder")] = Path(CONFIG_FILE),
-    methods: Annotated[str | None, typer.Option(metavar="NAME,...", help="only these methods of the config")] = None,
+    config: Annotated[Path, input_option(metavar="FILE", help="the config, in that folder")] = Path(CONFIG_FILE),
+    methods: Annotated[str | None, input_option(metavar="NAME,...", help="only these methods of the config")] = None,
     imdb_key: Annotated[
-        list[str] | None, typer.Option(metavar="KEY", help="short for --where imdb_key=KEY; repeatable")
+        list[str] | None, input_option(metavar="KEY", help="short for --where imdb_key=KEY; repeatable")
     ] = None,
     where: Annotated[
         list[str] | None,
-        typer.Option("--where", metavar="TAG=VALUE", help="only questions with this tag; repeatable"),
+        input_option("--where", metavar="TAG=VALUE", help="only questions with this tag; repeatable"),
     ] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="only the first N questions")] = None,
+    limit: Annotated[int | None, input_option(min=1, metavar="N", help="only the first N questions")] = None,
     judge: JudgeName = None,
     resume: Annotated[
-        bool, typer.Option(help="resume the run; --no-resume begins a new one and moves the existing files aside")
+        bool, resuming_option(help="resume the run; --no-resume begins a new one and moves the existing files aside")
     ] = True,
-    retry_failed: Annotated[bool, typer.Option(help="retry what failed")] = True,
+    retry_failed: Annotated[bool, resuming_option(help="retry what failed")] = True,
     concurrency: Concurrency = None,
     reason_depth: Depth = None,
     timeout: Annotated[
-        float | None, typer.Option(min=0, metavar="SECONDS", help="the timeout of a method for one question")
+        float | None, limit_option(min=0, metavar="SECONDS", help="the timeout of a method for one question")
     ] = None,
     caps: CapOptions,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="forecast the calls and their cost without any call")
+        bool, limit_option("--dry-run", help="forecast the calls and their cost without any call")
     ] = False,
     quiet: Quiet = False,
 ) -> None:
-    """Run the evaluation of a config file: methods answer, the judge judges. The same command again resumes it."""
+    """Run the evaluation of a config file. Methods answer, the judge judges. The same command again resumes it."""
     from greval.runs.from_config.api import evaluate_config_async
     from greval.runs.from_config.plan import ConfigSelection
 

@@ -18,6 +18,7 @@ from greval.analysis.summary import build_report
 from greval.cli import FAILED, MISSED, STOPPED
 from greval.cli.failures import list_failure_kinds, print_failure_hints
 from greval.cli.gate import FailIf, get_gate_code, print_missed
+from greval.cli.help_layout import input_option, limit_option, output_option, resuming_option
 from greval.cli.input import CaseInput, Rows, open_input
 from greval.cli.options import (
     By,
@@ -74,7 +75,7 @@ def evaluate(  # noqa: PLR0913 - the options of a command
     metric: MetricNames,
     judge: JudgeName = None,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="RUN", help="the run folder; runs/NAME by default")
+        Path | None, output_option("--out", "-o", metavar="RUN", help="the run folder; runs/NAME by default")
     ] = None,
     concurrency: Concurrency = None,
     limit: Limit = None,
@@ -82,14 +83,14 @@ def evaluate(  # noqa: PLR0913 - the options of a command
     method: MethodName = None,
     column: Columns = None,
     gold: Annotated[
-        list[Path] | None, typer.Option(metavar="FILE", help="gold, joined to the cases by id; repeatable")
+        list[Path] | None, input_option(metavar="FILE", help="gold, joined to the cases by id; repeatable")
     ] = None,
     traversal: Annotated[
-        list[Path] | None, typer.Option(metavar="FILE", help="logs of traversals, joined by id; repeatable")
+        list[Path] | None, input_option(metavar="FILE", help="logs of traversals, joined by id; repeatable")
     ] = None,
     doc_id_pattern: Annotated[
         str | None,
-        typer.Option(
+        input_option(
             metavar="REGEX",
             help="take repo and version of chunks and nodes from their document ids, by groups (?P<repo>...) and "
             "(?P<version>...)",
@@ -97,23 +98,25 @@ def evaluate(  # noqa: PLR0913 - the options of a command
     ] = None,
     library: Folders = None,
     settings: JudgeOptions,
-    retry_failed: Annotated[bool, typer.Option(help="retry what failed")] = True,
-    resume: Annotated[bool, typer.Option(help="resume the run in the folder; --no-resume begins a new one")] = True,
-    cache: Annotated[bool, typer.Option("--cache", help="cache replies, and use those cached by other runs")] = False,
+    retry_failed: Annotated[bool, resuming_option(help="retry what failed")] = True,
+    resume: Annotated[bool, resuming_option(help="resume the run in the folder; --no-resume begins a new one")] = True,
+    cache: Annotated[
+        bool, resuming_option("--cache", help="cache replies, and use those cached by other runs")
+    ] = False,
     caps: CapOptions,
-    deadline: Annotated[float | None, typer.Option(min=0, metavar="SECONDS", help="stop after this time")] = None,
-    shard: Annotated[str | None, typer.Option(metavar="K/N", help="judge the K-th of N shards of the cases")] = None,
+    deadline: Annotated[float | None, limit_option(min=0, metavar="SECONDS", help="stop after this time")] = None,
+    shard: Annotated[str | None, input_option(metavar="K/N", help="judge the K-th of N shards of the cases")] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="forecast the calls and their cost without any call")
+        bool, limit_option("--dry-run", help="forecast the calls and their cost without any call")
     ] = False,
     by: By = None,
     show: Show = 0,
     fail_if: FailIf = None,
     quiet: Quiet = False,
     otel: Annotated[
-        bool, typer.Option("--otel", help="emit OpenTelemetry events to the provider that the process is set up with")
+        bool, output_option("--otel", help="emit OpenTelemetry events to the provider that the process is set up with")
     ] = False,
-    json: Annotated[bool, typer.Option("--json", help="events as JSON lines instead of the report")] = False,
+    json: Annotated[bool, output_option("--json", help="events as JSON lines instead of the report")] = False,
 ) -> None:
     """Judge cases by metrics. The same command again judges only what is missing or failed."""
     folders = library or []

@@ -12,6 +12,7 @@ from greval.analysis.gate.records import GateCheck
 from greval.analysis.summary import Report
 from greval.cli import MISSED, USAGE_ERROR
 from greval.cli.console import escape_control_characters
+from greval.cli.help_layout import output_option
 from greval.cli.options import print_report
 from greval.report.check_list import CheckList
 from greval.report.gate import format_check
@@ -21,7 +22,7 @@ from greval.report.markdown import format_markdown
 
 FailIf = Annotated[
     list[str] | None,
-    typer.Option(
+    output_option(
         "--fail-if",
         metavar="CONDITION",
         help="exit with 1 if it is met, such as 'correctness < 0.8'; repeatable (docs/gates.md)",
@@ -29,7 +30,7 @@ FailIf = Annotated[
 ]
 CheckedFormat = Annotated[
     Literal["table", "json", "junit", "markdown", "github"],
-    typer.Option(
+    output_option(
         "--format",
         help="a table for people, JSON for programs, JUnit XML for CI, Markdown for a pull request, or annotations of "
         "GitHub Actions",

@@ -11,7 +11,7 @@ from greval.cli.console import escape_control_characters
 from greval.cli.diagnose import IndexFolder, read_index
 
 app = typer.Typer(
-    help="Check gold data: what should have been retrieved, traversed and answered.", no_args_is_help=True
+    help="Check gold data. Gold is what should have been retrieved, traversed and answered.", no_args_is_help=True
 )
 FAULTS_FOUND = 2
 

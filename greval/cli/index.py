@@ -76,7 +76,7 @@ def index(  # noqa: PLR0913 - the options of a command
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="no progress, no summary")] = False,
 ) -> None:
-    """Index documents for the reference pipeline: chunks, vectors, words and a graph, in one folder.
+    """Index documents: chunks, vectors, words and a graph. The reference pipeline searches them.
 
     The same command again does only what is new or changed, and removes documents that are gone.
     """

@@ -78,7 +78,8 @@ def draft(
     description: Annotated[str, typer.Argument(help="what it judges, in a sentence")],
     *,
     scale: Annotated[
-        str, typer.Option(help="categorical, value (1 to 5), a range LOW..HIGH, or names: Good,Fair,Poor")
+        str,
+        typer.Option(metavar="SCALE", help="categorical, value (1 to 5), a range LOW..HIGH, or names: Good,Fair,Poor"),
     ] = "categorical",
     over: Annotated[Over | None, typer.Option(help="judge each of these by itself")] = None,
     judge: JudgeName = None,

@@ -19,9 +19,11 @@ HOST = "127.0.0.1"
 def open_run(
     run: RunFolder,
     *,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="the port to listen on; 0 takes a free one")] = 0,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, metavar="PORT", help="the port to listen on; 0 takes a free one")
+    ] = 0,
 ) -> None:
-    """Show a run in the web page: start a server for this machine and print the address."""
+    """Show a run in the web page. It starts a server for this machine and prints the address."""
     from greval.serve.settings import ServerSettings
     from greval.serve.start import check_packages, run_server
 

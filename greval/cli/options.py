@@ -16,6 +16,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from greval.cli.console import ReportConsole
+from greval.cli.help_layout import input_option, judge_option, limit_option, output_option
 from greval.errors import JudgeError
 from greval.judging.answer_schema import ReasonPosition
 from greval.judging.model.failures import parse_judge_name
@@ -29,63 +30,69 @@ if TYPE_CHECKING:
 Cases = Annotated[str, typer.Argument(help="cases as .jsonl, .json, .csv, .tsv or .parquet, or - for stdin")]
 Columns = Annotated[
     list[str] | None,
-    typer.Option(
+    input_option(
         "--column",
         metavar="FIELD=NAME",
         help="the column, or the path in JSON, of a field that is called otherwise; repeatable",
     ),
 ]
 MetricNames = Annotated[
-    list[str], typer.Option("--metric", "-m", metavar="METRIC", help="a name or a file; repeatable")
+    list[str], input_option("--metric", "-m", metavar="METRIC", help="a name or a file; repeatable")
 ]
 Limit = Annotated[
     int | None,
-    typer.Option(
-        min=1, callback=lambda wanted: wanted and min(wanted, sys.maxsize), help="judge only the first N cases"
+    input_option(
+        min=1,
+        callback=lambda wanted: wanted and min(wanted, sys.maxsize),
+        metavar="N",
+        help="judge only the first N cases",
     ),
 ]
 AllRows = Annotated[
     bool,
-    typer.Option("--all", help="also count rows that do not belong to the last plan, such as those of old answers"),
+    output_option("--all", help="also count rows that do not belong to the last plan, such as those of old answers"),
 ]
 Repeats = Annotated[
-    int, typer.Option(min=1, help="the number of times that each case is judged; the majority or the mean counts")
+    int,
+    input_option(
+        min=1, metavar="N", help="the number of times that each case is judged; the majority or the mean counts"
+    ),
 ]
-MethodName = Annotated[str | None, typer.Option(help="the method of the cases that do not name one")]
+MethodName = Annotated[str | None, input_option(metavar="METHOD", help="the method of the cases that do not name one")]
 JudgeName = Annotated[
     str | None,
-    typer.Option(
+    judge_option(
         "--judge", envvar="GREVAL_JUDGE", metavar="MODEL", help="openai:MODEL, local, local:NAME or PROVIDER:MODEL"
     ),
 ]
-By = Annotated[list[str] | None, typer.Option("--by", metavar="TAG", help="group by a tag or by method; repeatable")]
-Show = Annotated[int, typer.Option(min=0, metavar="N", help="show N verdicts with their reasons")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="no progress, no report")]
+By = Annotated[list[str] | None, output_option("--by", metavar="TAG", help="group by a tag or by method; repeatable")]
+Show = Annotated[int, output_option(min=0, metavar="N", help="show N verdicts with their reasons")]
+Quiet = Annotated[bool, output_option("--quiet", "-q", help="no progress, no report")]
 Folders = Annotated[
     list[Path] | None,
-    typer.Option("--library", metavar="DIR", help="a folder with metric files of your own; repeatable"),
+    input_option("--library", metavar="DIR", help="a folder with metric files of your own; repeatable"),
 ]
 AnnotationFiles = Annotated[
     list[Path] | None,
-    typer.Option(
+    input_option(
         metavar="FILE", help="a CSV or JSON lines file of annotations, repeatable; by default those in the run folder"
     ),
 ]
-Concurrency = Annotated[int | None, typer.Option(min=1, help="the maximum number of concurrent calls")]
-Level = Annotated[float, typer.Option(metavar="SHARE", help="the confidence level of the intervals")]
+Concurrency = Annotated[int | None, limit_option(min=1, metavar="N", help="the maximum number of concurrent calls")]
+Level = Annotated[float, output_option(metavar="SHARE", help="the confidence level of the intervals")]
 ReportFormat = Annotated[
-    Literal["table", "json"], typer.Option("--format", help="a table for people, or JSON for programs")
+    Literal["table", "json"], output_option("--format", help="a table for people, or JSON for programs")
 ]
 RunFolder = Annotated[Path, typer.Argument(help="a run folder")]
 OtherTags = Annotated[
     list[str] | None,
-    typer.Option("--by", metavar="TAG", help="also by each value of a tag; repeatable, for each combination"),
+    output_option("--by", metavar="TAG", help="also by each value of a tag; repeatable, for each combination"),
 ]
 
-DryRun = Annotated[bool, typer.Option("--dry-run", help="forecast the maximum number of calls without any call")]
+DryRun = Annotated[bool, limit_option("--dry-run", help="forecast the maximum number of calls without any call")]
 Depth = Annotated[
     ReasonDepth | None,
-    typer.Option(
+    judge_option(
         "--reason-depth", help="how much the judge writes for each verdict; by default as each metric defines"
     ),
 ]
@@ -109,28 +116,32 @@ class JudgeOptions(NamedTuple):
     """Settings of the judge, with the defaults of `Judge`."""
 
     base_url: Annotated[
-        str | None, typer.Option("--base-url", metavar="URL", help="an OpenAI-compatible server, with openai:MODEL")
+        str | None, judge_option("--base-url", metavar="URL", help="an OpenAI-compatible server, with openai:MODEL")
     ] = None
-    temperature: Annotated[float, typer.Option(help="the judge's sampling temperature")] = 0.0
-    seed: Annotated[int | None, typer.Option(help="the judge's random seed")] = None
-    timeout: Annotated[float, typer.Option(metavar="SECONDS", help="the timeout of one call")] = 60.0
-    max_tokens: Annotated[int | None, typer.Option(help="the maximum length of a reply of the judge, in tokens")] = None
+    temperature: Annotated[float, judge_option(metavar="T", help="the judge's sampling temperature")] = 0.0
+    seed: Annotated[int | None, judge_option(metavar="N", help="the judge's random seed")] = None
+    timeout: Annotated[float, limit_option(metavar="SECONDS", help="the timeout of one call")] = 60.0
+    max_tokens: Annotated[
+        int | None, judge_option(metavar="N", help="the maximum length of a reply of the judge, in tokens")
+    ] = None
     max_items: Annotated[
-        int | None, typer.Option(help="the maximum number of chunks or triples judged in one call")
+        int | None, judge_option(metavar="N", help="the maximum number of chunks or triples judged in one call")
     ] = None
-    structured: Annotated[Structured, typer.Option("--structured", help="how answers are structured")] = "auto"
+    structured: Annotated[Structured, judge_option("--structured", help="how answers are structured")] = "auto"
     reason: Annotated[
         ReasonPosition,
-        typer.Option("--reason", help="the place of the reason in the judge's answer, before or after the value"),
+        judge_option("--reason", help="the place of the reason in the judge's answer, before or after the value"),
     ] = "before"
     reason_depth: Depth = None
-    confidence: Annotated[bool, typer.Option("--confidence", help="ask for the probability of each verdict")] = False
-    max_retries: Annotated[int, typer.Option(min=0, help="the maximum number of retries of a transient failure")] = 6
+    confidence: Annotated[bool, judge_option("--confidence", help="ask for the probability of each verdict")] = False
+    max_retries: Annotated[
+        int, limit_option(min=0, metavar="N", help="the maximum number of retries of a transient failure")
+    ] = 6
     requests_per_minute: Annotated[
-        float | None, typer.Option(metavar="N", help="the provider's rate limit in calls")
+        float | None, limit_option(metavar="N", help="the provider's rate limit in calls")
     ] = None
     tokens_per_minute: Annotated[
-        float | None, typer.Option(metavar="N", help="the provider's rate limit in tokens")
+        float | None, limit_option(metavar="N", help="the provider's rate limit in tokens")
     ] = None
 
     def create_judge(self, name: str | None) -> Judge:
@@ -155,13 +166,13 @@ class CapOptions(NamedTuple):
     """What ends a run early, and the prices that its cost is computed with."""
 
     max_calls: Annotated[
-        int | None, typer.Option(min=1, help="stop after N calls of the run, counted over all commands")
+        int | None, limit_option(min=1, metavar="N", help="stop after N calls of the run, counted over all commands")
     ] = None
     max_cost: Annotated[
         float | None,
-        typer.Option(min=0, metavar="USD", help="stop before the run costs more, counted over all commands"),
+        limit_option(min=0, metavar="USD", help="stop before the run costs more, counted over all commands"),
     ] = None
-    prices: Annotated[Path | None, typer.Option(metavar="FILE", help="your own price table (docs/money.md)")] = None
+    prices: Annotated[Path | None, limit_option(metavar="FILE", help="your own price table (docs/money.md)")] = None
 
     def read_prices(self) -> Prices | None:
         """Read the price table, or the one that greval finds by itself."""

@@ -37,7 +37,7 @@ def panel(  # noqa: PLR0913 - the options of a command
     ] = None,
     form: ReportFormat = "table",
 ) -> None:
-    """Compare several judges on the same cases, and identify outliers."""
+    """Compare several judges on the same cases. An outlier is named."""
     from greval.report.panel import render
     from greval.trust.annotations.files import write_annotations
     from greval.trust.panels.api import panel as compare_judges

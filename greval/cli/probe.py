@@ -10,6 +10,7 @@ import typer
 
 from greval.cli import FAILED, MISSED, STOPPED
 from greval.cli.failures import print_failure_hints
+from greval.cli.help_layout import input_option, output_option
 from greval.cli.options import (
     CapOptions,
     Columns,
@@ -46,19 +47,23 @@ def probe(  # noqa: PLR0913 - the options of a command
     metric: Annotated[str, typer.Argument(help="a judged metric, by its name or its file")],
     *,
     cases: Annotated[
-        str | None, typer.Option("--cases", metavar="FILE", help="cases with good answers; shipped ones by default")
+        str | None, input_option("--cases", metavar="FILE", help="cases with good answers; shipped ones by default")
     ] = None,
     column: Columns = None,
     judge: JudgeName = None,
     checks: Annotated[
         str | None,
-        typer.Option(metavar="NAMES", help="names such as repeats,padded,injected; by default all that fit the metric"),
+        input_option(metavar="NAMES", help="names such as repeats,padded,injected; by default all that fit the metric"),
     ] = None,
-    limit: Annotated[int, typer.Option(min=1, help="probe only the first N cases that fit")] = 20,
-    mutants: Annotated[int, typer.Option(min=1, help="the number of variants of each case for each check")] = 1,
-    repeats: Annotated[int, typer.Option(min=1, help="the number of times that the unchanged cases are judged")] = 3,
+    limit: Annotated[int, input_option(min=1, metavar="N", help="probe only the first N cases that fit")] = 20,
+    mutants: Annotated[
+        int, input_option(min=1, metavar="N", help="the number of variants of each case for each check")
+    ] = 1,
+    repeats: Annotated[
+        int, input_option(min=1, metavar="N", help="the number of times that the unchanged cases are judged")
+    ] = 3,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="RUN", help="the run folder; runs/probe-METRIC by default")
+        Path | None, output_option("--out", "-o", metavar="RUN", help="the run folder; runs/probe-METRIC by default")
     ] = None,
     library: Folders = None,
     settings: Annotated[JudgeOptions, SETTINGS],
@@ -67,9 +72,9 @@ def probe(  # noqa: PLR0913 - the options of a command
     dry_run: DryRun = False,
     fail_under: Annotated[
         float | None,
-        typer.Option(min=0, max=1, metavar="RATE", help="exit with 1 if the kill rate of a check is lower"),
+        output_option(min=0, max=1, metavar="RATE", help="exit with 1 if the kill rate of a check is lower"),
     ] = None,
-    show: Annotated[int, typer.Option(min=0, metavar="N", help="show N mutants that were not caught")] = 5,
+    show: Annotated[int, output_option(min=0, metavar="N", help="show N mutants that were not caught")] = 5,
     quiet: Quiet = False,
     form: ReportFormat = "table",
 ) -> None:

@@ -58,7 +58,7 @@ def results(  # noqa: PLR0913 - the options of a command
     ] = None,
     all_rows: AllRows = False,
 ) -> None:
-    """Print the rows of a run, the newest of each sample, method and metric."""
+    """Print the rows of a run, the newest of each judgement. A judgement is of one sample, method and metric."""
     if form == "parquet" and out is None:
         raise typer.BadParameter("parquet needs a file: add -o FILE")
     if form == "table" and out is not None:

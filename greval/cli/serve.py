@@ -7,6 +7,7 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
+from greval.cli.help_layout import judge_option, limit_option, server_option
 from greval.cli.options import JudgeOptions, Only, expand_groups
 from greval.errors import GrevalError
 from greval.judging.model.judge import Judge
@@ -19,7 +20,7 @@ SETTINGS = Only(["base_url", "temperature", "timeout", "structured", "reason", "
 def _limit(name: str, help: str, metavar: str = "N", unit: int = 1) -> Any:  # noqa: A002, ANN401 - typer's word and type
     """Create the option of a limit, which an environment variable sets too."""
     flag, variable = f"--{name.replace('_', '-')}", f"GREVAL_{name.upper()}"
-    return typer.Option(flag, envvar=variable, metavar=metavar, min=1, help=help, callback=lambda count: count * unit)
+    return limit_option(flag, envvar=variable, metavar=metavar, min=1, help=help, callback=lambda count: count * unit)
 
 
 def _megabytes(name: str, help: str) -> Any:  # noqa: A002, ANN401 - as above
@@ -48,13 +49,18 @@ class LimitOptions(NamedTuple):
 @expand_groups
 def serve(  # noqa: PLR0913 - the options of a command
     *,
-    host: Annotated[str, typer.Option(envvar="GREVAL_HOST", help="the address to listen on")] = "127.0.0.1",
+    host: Annotated[
+        str, server_option(envvar="GREVAL_HOST", metavar="HOST", help="the address to listen on")
+    ] = "127.0.0.1",
     port: Annotated[
-        int, typer.Option(envvar="GREVAL_PORT", min=0, max=65535, help="the port to listen on; 0 takes a free one")
+        int,
+        server_option(
+            envvar="GREVAL_PORT", min=0, max=65535, metavar="PORT", help="the port to listen on; 0 takes a free one"
+        ),
     ] = 8000,
     judge: Annotated[
         list[str] | None,
-        typer.Option(
+        judge_option(
             envvar="GREVAL_JUDGE",
             metavar="[NAME=]MODEL",
             help="a judge that clients may choose, repeatable; the first is the default",
@@ -63,14 +69,14 @@ def serve(  # noqa: PLR0913 - the options of a command
     settings: Annotated[JudgeOptions, SETTINGS],
     library: Annotated[
         list[Path] | None,
-        typer.Option(envvar="GREVAL_LIBRARY", metavar="DIR", help="a folder of metric files; repeatable"),
+        server_option(envvar="GREVAL_LIBRARY", metavar="DIR", help="a folder of metric files; repeatable"),
     ] = None,
     runs: Annotated[
-        Path, typer.Option(envvar="GREVAL_RUNS", metavar="DIR", help="the folder of runs and data sets")
+        Path, server_option(envvar="GREVAL_RUNS", metavar="DIR", help="the folder of runs and data sets")
     ] = Path("runs"),
     keys: Annotated[
         Path | None,
-        typer.Option(envvar="GREVAL_KEYS", metavar="FILE", help="the file of API keys, made by greval keys add"),
+        server_option(envvar="GREVAL_KEYS", metavar="FILE", help="the file of API keys, made by greval keys add"),
     ] = None,
     workers: Annotated[int, _limit("workers", "the number of server processes")] = 1,
     limits: LimitOptions,

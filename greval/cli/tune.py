@@ -23,7 +23,7 @@ def tune(  # noqa: PLR0913 - the options of a command
         list[str] | None,
         typer.Option(metavar="NAME=V,V", help="the values of a setting to try, such as alpha=0.2,0.4; repeatable"),
     ] = None,
-    folds: Annotated[int, typer.Option(min=2, help="the number of folds of the questions")] = 5,
+    folds: Annotated[int, typer.Option(min=2, metavar="N", help="the number of folds of the questions")] = 5,
     search: Annotated[
         Literal["basic", "bm25", "local", "graph", "hybrid"], typer.Option(help="the search to tune")
     ] = "hybrid",

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+from importlib import import_module
+from pathlib import Path
 
 import pytest
+import typer
 from typer.main import get_command
 
 import greval
-from greval.cli.app import COMMANDS, app
+from greval.cli.app import COMMAND_GROUPS, COMMANDS, FUNCTIONS, PLACES, app
+from greval.cli.help_layout import GROUPS, MAX_UNGROUPED
 
 HEAVY = ("greval.serve", "greval.cli.options", "greval.records", "pydantic", "numpy", "langchain_core", "scipy")
 LOADED = """
@@ -36,6 +41,30 @@ def test_a_summary_begins_the_help_of_its_command(name):
     command = get_command(app).commands[name]
     assert command.name == name
     assert " ".join(command.help.split()).startswith(COMMANDS[name])
+
+
+def test_each_command_is_in_one_group(greval_says, monkeypatch):
+    """At 80 columns each command has one line with its whole summary, below the title of its group."""
+    monkeypatch.setenv("COLUMNS", "80")
+    code, out, _ = greval_says("--help")
+    assert code == 0
+    assert max(map(len, out.splitlines())) <= 80
+    sections = {block.partition(":\n")[0]: block for block in out.split("\n\n")}
+    for title, group in COMMAND_GROUPS.items():
+        lines = sections[title].splitlines()[1:]
+        assert [line.split(maxsplit=1) for line in lines] == [[*pair] for pair in group.items()]
+    assert sum(map(len, COMMAND_GROUPS.values())) == len(COMMANDS)
+
+
+def test_each_module_of_a_command_is_in_the_table():
+    """A module that defines a command, by its name or as `app`, is in a group, so that none is forgotten."""
+    folder = Path(greval.__file__).parent / "cli"
+    modules = {PLACES.get(name, name) for name in COMMANDS}
+    for name in {file.stem for file in folder.glob("[!_]*.py")} - {"app"}:
+        module = import_module(f"greval.cli.{name}")
+        is_command = isinstance(getattr(module, "app", None), typer.Typer) or callable(getattr(module, name, None))
+        assert not is_command or name in modules, name
+    assert {*PLACES, *FUNCTIONS} <= {*COMMANDS}
 
 
 @pytest.mark.parametrize("words", [["--help"], ["--version"]])
@@ -66,6 +95,49 @@ def test_without_words_the_help_is_shown(greval_says):
     assert [name for name in COMMANDS if name not in err] == []
     assert greval_says("--version")[:2] == (0, f"greval {greval.__version__}\n")
     assert greval_says("evaluate", "--help")[0] == 0
+
+
+@pytest.mark.parametrize(
+    "words", [("-h",), ("help",), ("evaluate", "-h"), ("metrics", "-h"), ("help", "metrics", "draft")]
+)
+def test_ways_to_ask_for_help(greval_says, words):
+    """-h and `greval help COMMAND` print what --help prints."""
+    names = [word for word in words if word not in {"-h", "help"}]
+    assert greval_says(*words) == greval_says(*names, "--help")
+
+
+def test_help_of_an_unknown_command(greval_says):
+    """`greval help` of no command is an error of use that suggests the nearest."""
+    code, out, err = greval_says("help", "evaluat")
+    assert (code, out) == (2, "")
+    assert "Did you mean 'evaluate'" in err
+
+
+def walk_commands(command, names=()):
+    """Yield all commands that are not groups, with their names."""
+    for name, sub in getattr(command, "commands", {}).items():
+        yield from walk_commands(sub, (*names, name))
+    if not hasattr(command, "commands"):
+        yield names, command
+
+
+@pytest.mark.parametrize(
+    ("names", "command"), [pytest.param(*found, id=" ".join(found[0])) for found in walk_commands(get_command(app))]
+)
+def test_the_help_of_a_command(greval_says, monkeypatch, names, command):
+    """Help fits 80 columns, names values in capitals and no type of Python, and groups each of many options."""
+    monkeypatch.setenv("COLUMNS", "80")
+    code, out, _ = greval_says(*names, "--help")
+    assert code == 0
+    assert max(map(len, out.splitlines())) <= 80
+    assert re.findall(r"<(?:int|float|str|path|list).*?>|\{\w+\}", out) == []
+    options = [param for param in command.params if param.param_type_name == "option"]
+    if len(options) > MAX_UNGROUPED:
+        sections = {block.partition(":\n")[0]: block for block in out.split("\n\n")}
+        assert [option.name for option in options if option.rich_help_panel not in GROUPS] == []
+        assert all(min(option.opts, key=len) in sections[option.rich_help_panel] for option in options)
+    else:
+        assert not any(f"\n{group}:\n" in out for group in GROUPS)
 
 
 @pytest.mark.parametrize("width", [80, 140])
