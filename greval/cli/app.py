@@ -17,6 +17,7 @@ from greval.cli.help_layout import GroupedCommand, write_sections
 COMMAND_GROUPS = {
     "Start": {
         "demo": "Judge example cases, and compare two searches.",
+        "data": "Show what a file of cases holds, and which metrics fit.",
     },
     "Judge cases": {
         "evaluate": "Judge cases by metrics.",

@@ -87,6 +87,7 @@ class CaseReader:
         self._needed = needed
         self._columns = columns
         self._mapping: dict[str, str] = {}
+        self._own_names: dict[str, str] = {}
         self._ignored: dict[str, str] = {}
         self._notes: dict[str, None] = {}
         self._made = 0
@@ -183,6 +184,22 @@ class CaseReader:
         return MappingProxyType({**named, **self._mapping})
 
     @property
+    def columns(self) -> Mapping[str, str]:
+        """All columns that were read so far, each with its field, the part of a field or the tag."""
+        named = {name: own for name, own in self._own_names.items() if not (self._columns and own in self._columns)}
+        return MappingProxyType({**named, **self.mapping})
+
+    @property
+    def ignored_reasons(self) -> Mapping[str, str]:
+        """The ignored columns so far, each with the reason; it is empty for names that are not known."""
+        return MappingProxyType(self._ignored)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Remarks on how the file was read so far, such as its encoding."""
+        return tuple(self._notes)
+
+    @property
     def ignored_columns(self) -> tuple[str, ...]:
         """The columns so far that match no field of a case, or whose field was read from another column."""
         return tuple(self._ignored)
@@ -226,6 +243,8 @@ class CaseReader:
             self._notes[row.note] = None
         settled = map_fields(row.valid_values if row.faults else row.values)
         self._mapping.update({name: own for own, name in settled.names.items() if name != own})
+        self._own_names.update({name: own for own, name in settled.names.items() if name == own and name in row.values})
+        self._own_names.update(settled.parts)
         self._mapping.update({name: f"{TAG}{name}" for name in settled.tagged})
         for name, why in settled.ignored.items():
             self._record_ignored(name, why)

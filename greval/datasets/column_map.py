@@ -64,6 +64,9 @@ class ColumnMap:
     def __str__(self) -> str:
         return " ".join(f"{name}={source}" for name, source in self._columns.items())
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._columns
+
     @property
     def mapping(self) -> dict[str, str]:
         """The field of each column so far that is not called like its field."""

@@ -129,10 +129,14 @@ TYPO_PREFIX = "did you mean "
 
 @dataclass
 class MappedRow:
-    """The fields of one row: their values, their original names, and the names that were ignored or became tags."""
+    """The fields of one row: their values and original names, and the names that were ignored or became tags.
+
+    `parts` holds the names that are parts of fields, such as `essential_docs`, with their dotted names.
+    """
 
     values: dict[str, object] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
+    parts: dict[str, str] = field(default_factory=dict)
     ignored: dict[str, str] = field(default_factory=dict)
     tagged: list[str] = field(default_factory=list)
 
@@ -165,7 +169,7 @@ def map_fields(row: Mapping[str, object]) -> MappedRow:
             settled.ignored[shown] = f"{settled.names[own]} is there"
         else:
             settled.values[own], settled.names[own] = given[name], shown
-    others = _nest_dotted(given, settled)
+    others = _nest_dotted(given, spelt, settled)
     _add_tags(others, settled)
     return settled
 
@@ -342,7 +346,7 @@ def format_printable(text: str, limit: int = MAX_SHOWN) -> str:
     return cut if cut.isprintable() else ascii(cut)[1:-1]
 
 
-def _nest_dotted(row: Mapping[str, object], settled: MappedRow) -> dict[str, object]:
+def _nest_dotted(row: Mapping[str, object], spelt: Mapping[str, str], settled: MappedRow) -> dict[str, object]:
     """Put dotted columns into their fields, and return the columns that are no fields."""
     others: dict[str, object] = {}
     walked = not TRAVERSAL_NAMES.isdisjoint(row)
@@ -352,7 +356,9 @@ def _nest_dotted(row: Mapping[str, object], settled: MappedRow) -> dict[str, obj
         place = ("traversal", START_NODES) if walked and name == START_NODES else split_dotted(name)
         if not place:
             others[name] = value
-        elif value is not None and not _add_part(settled, *place, value):
+        elif value is not None and _add_part(settled, *place, value):
+            settled.parts[spelt.get(name, name)] = ".".join(place)
+        elif value is not None:
             settled.ignored[name] = f"{place[0]} is there"
     return others
 

@@ -332,7 +332,7 @@ def _explain_missing(detail: ErrorDetails, settled: MappedRow) -> str:
         return (
             f"is missing, nearest: {format_printable(near)}"
             if near
-            else f"is missing; it may be called {', '.join(names)}"
+            else f"is missing; it may be called {', '.join(names)}, or named with --column question=NAME"
         )
     given, name = detail["input"], str(detail["loc"][-1])
     near = next((key for key in given if find_typo(str(key), [name])), None) if isinstance(given, Mapping) else None

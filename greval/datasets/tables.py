@@ -56,6 +56,7 @@ NO_NAME = "column "
 """The beginning of the name that a column without one gets, before its number."""
 INDEX_NAMES = frozenset({f"{NO_NAME}1", "Unnamed: 0", "__index_level_0__"})
 """The names of the column that pandas writes for an index without a name."""
+NAME_COLUMN = "name it with --column question=NAME"
 _DELIMITER_LINE = re.compile(r'"?sep=(.)"?\r?\n?')
 """The first line in which Excel names the delimiter."""
 
@@ -221,7 +222,7 @@ def _check_question(names: Sequence[str], place: str) -> None:
             else f"; it may be called {', '.join(list_names('question'))}"
         )
         found = format_printable(", ".join(names), 200)
-        raise DataError(f"{place}: no column for the question{hint} (columns: {found})")
+        raise DataError(f"{place}: no column for the question{hint} (columns: {found}); {NAME_COLUMN}")
 
 
 def _build_row(

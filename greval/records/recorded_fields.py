@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 from greval.records.case import TAG, Case
 
-_ORDER = (
+FIELD_ORDER = (
     *("id", "method", "question", "expected_answer", "answer", "chunks", "triples", "aggregates"),
     *("traversal", "gold", "usage", "error", "tags"),
 )
+"""The fields of a case in the order in which they are listed."""
 PARTED = ("gold", "traversal", "usage")
 """The fields whose parts are listed in place of the field."""
 CHUNK_PARTS = ("doc_id", "repo", "version", "score")
@@ -27,7 +28,7 @@ def list_recorded_fields(case: Case) -> tuple[str, ...]:
         >>> list_recorded_fields(case)
         ('question', 'answer', 'chunks', 'gold.essential_docs')
     """
-    return tuple(name for own in _ORDER for name in _iterate_names(case, own))
+    return tuple(name for own in FIELD_ORDER for name in _iterate_names(case, own))
 
 
 def _iterate_names(case: Case, own: str) -> Iterator[str]:

@@ -307,7 +307,8 @@ SHAPES = {
     "no question": Shape(
         [{"id": "q1", "answer": "x"}] * 20,
         "none of the 20 rows is a case:\nPLACE 1: question: is missing; it may be called question, "
-        "user_input, input, inputs, request, vars, question_text, query (and so in 19 more rows, the last at PLACE 20)",
+        "user_input, input, inputs, request, vars, question_text, query, or named with --column question=NAME "
+        "(and so in 19 more rows, the last at PLACE 20)",
     ),
     "a wrong part of a chunk": Shape(
         [{**BASE, "chunks": [{"text": "A.", "score": "high"}]}],

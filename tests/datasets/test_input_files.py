@@ -126,7 +126,7 @@ def test_bad_rows_are_told_once_for_each_fault_on_stderr():
     code, out, _ = says("evaluate", "cases.json", "-m", "recall@5", "-o", "run")
     assert code == 3
     known = "question, user_input, input, inputs, request, vars, question_text, query"
-    missing = f"question: is missing; it may be called {known}"
+    missing = f"question: is missing; it may be called {known}, or named with --column question=NAME"
     lines = [line for line in out.splitlines() if line.startswith("not a case: ")]
     assert lines == [
         f"not a case: cases.json, row 2: {missing} (and so in 19 more rows, the last at cases.json, row 21)",

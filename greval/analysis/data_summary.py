@@ -1,0 +1,172 @@
+"""What a file of cases holds: the columns and fields that were read, the faulty rows, and the metrics that fit."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Literal
+
+from pydantic import Field
+
+from greval._util.wording import format_names
+from greval.datasets import CaseReader, RowFault
+from greval.datasets.field_names import format_printable
+from greval.metrics.fitting import FittingMetrics, NearlyFittingMetric, find_fitting_metrics
+from greval.records.case import TAG, Case
+from greval.records.record import Record
+from greval.records.recorded_fields import FIELD_ORDER, list_recorded_fields
+
+MAX_EXAMPLES = 3
+MAX_LISTED_FAULTS = 1_000
+MAX_LISTED_COLUMNS = 30
+ID = "id"
+
+
+class FieldCount(Record):
+    """A field of the cases, the columns that it was read from, and the number of cases that have it."""
+
+    field: str
+    columns: tuple[str, ...] = ()
+    cases: int
+
+
+class IgnoredColumn(Record):
+    """A column that was not read, and why; the reason is empty if its name is not known."""
+
+    column: str
+    reason: str = ""
+
+
+class MetricFit(Record):
+    """A metric, and the number of cases that have all its input."""
+
+    metric: str
+    kind: Literal["judged", "computed"]
+    cases: int
+
+
+class DataSummary(Record):
+    """What a file of cases holds.
+
+    Args:
+        source: The name of the file.
+        cases: The number of cases.
+        fault_count: The number of rows that are not valid cases; the first 1,000 are in `faults`.
+        own_ids: Whether each case has an id of its own; otherwise ids are made from the positions of the rows.
+        methods: The number of cases of each method.
+        fields: The fields that at least one case has.
+        ignored: The columns that were not read.
+        remarks: Remarks on how the file was read.
+        fitting: The predefined metrics that fit at least one case, those that fit most cases first.
+        nearly: The metrics that would fit with one more field.
+        examples: The first cases.
+    """
+
+    source: str
+    cases: int = 0
+    fault_count: int = 0
+    faults: tuple[RowFault, ...] = ()
+    own_ids: bool = True
+    methods: dict[str, int] = Field(default_factory=dict)
+    fields: tuple[FieldCount, ...] = ()
+    ignored: tuple[IgnoredColumn, ...] = ()
+    remarks: tuple[str, ...] = ()
+    fitting: tuple[MetricFit, ...] = ()
+    nearly: tuple[NearlyFittingMetric, ...] = ()
+    examples: tuple[Case, ...] = ()
+
+
+def summarise_data(reading: CaseReader) -> DataSummary:
+    """Read all cases of a file and summarise what they hold.
+
+    Raises:
+        DataError: If the file as a whole cannot be read or is empty.
+
+    Example:
+        >>> import greval
+        >>> from pathlib import Path
+        >>> from greval.datasets import read_cases
+        >>> found = summarise_data(read_cases(Path(greval.__file__).parent / "demo" / "cases.jsonl"))
+        >>> found.fault_count, found.fields[0].field, found.fitting[0].kind
+        (0, 'id', 'judged')
+    """
+    counted = _DataCounts()
+    for row in reading:
+        counted.add_row(row)
+    fitting, nearly = counted.find_metrics()
+    return DataSummary(
+        source=reading.name,
+        cases=counted.cases,
+        fault_count=counted.fault_count,
+        faults=tuple(counted.faults),
+        own_ids=reading.has_own_ids,
+        methods=dict(counted.methods),
+        fields=tuple(_list_fields(counted.fields, reading)),
+        ignored=tuple(IgnoredColumn(column=name, reason=why) for name, why in reading.ignored_reasons.items()),
+        remarks=(*reading.remarks, *(() if counted.cases else _describe_columns(reading))),
+        fitting=fitting,
+        nearly=nearly,
+        examples=tuple(counted.examples),
+    )
+
+
+class _DataCounts:
+    """Counts of what the rows so far hold."""
+
+    def __init__(self) -> None:
+        self.cases = self.fault_count = 0
+        self.faults: list[RowFault] = []
+        self.examples: list[Case] = []
+        self.fields: Counter[str] = Counter()
+        self.methods: Counter[str] = Counter()
+        self._patterns: Counter[frozenset[str]] = Counter()
+
+    def add_row(self, row: Case | RowFault) -> None:
+        """Count a row."""
+        if isinstance(row, RowFault):
+            self.fault_count += 1
+            if len(self.faults) < MAX_LISTED_FAULTS:
+                self.faults.append(row)
+            return
+        self.cases += 1
+        if len(self.examples) < MAX_EXAMPLES:
+            self.examples.append(row)
+        fields = list_recorded_fields(row)
+        self.fields.update(fields)
+        if row.method:
+            self.methods[row.method] += 1
+        # No predefined metric reads a tag, and tags would make a pattern of nearly every case.
+        self._patterns[frozenset(name for name in fields if not name.startswith(TAG))] += 1
+
+    def find_metrics(self) -> tuple[tuple[MetricFit, ...], tuple[NearlyFittingMetric, ...]]:
+        """Find the metrics that fit some cases, and those that would fit if the cases had one more field."""
+        find = cache(find_fitting_metrics)
+        counts: Counter[tuple[Literal["judged", "computed"], str]] = Counter()
+        for pattern, cases in self._patterns.items():
+            found: FittingMetrics = find(pattern)
+            counts.update({("judged", name): cases for name in found.judged})
+            counts.update({("computed", name): cases for name in found.computed})
+        ordered = sorted(counts.items(), key=lambda one: (one[0][0] == "computed", -one[1], one[0][1]))
+        fitting = tuple(MetricFit(metric=name, kind=kind, cases=cases) for (kind, name), cases in ordered)
+        known = {one.metric for one in fitting}
+        nearly = find(frozenset(self.fields)).nearly if self.cases else ()
+        return fitting, tuple(one for one in nearly if one.metric not in known)
+
+
+def _describe_columns(reading: CaseReader) -> Iterator[str]:
+    """Yield a remark with the names of the columns, for a file without a case."""
+    names = format_names(map(format_printable, (*reading.columns, *reading.ignored_reasons)), MAX_LISTED_COLUMNS)
+    if names:
+        yield f"its columns are {names}"
+
+
+def _list_fields(counts: Mapping[str, int], reading: CaseReader) -> Iterator[FieldCount]:
+    """Yield the fields with their columns, in the order of a case."""
+    columns: dict[str, list[str]] = {}
+    for name, own in reading.columns.items():
+        columns.setdefault(own, []).append(name)
+    for name in sorted(counts, key=lambda name: FIELD_ORDER.index(name.partition(".")[0])):
+        if name != ID or ID in columns:
+            found = columns.get(name) or columns.get(name.partition(".")[0]) or []
+            yield FieldCount(field=name, columns=tuple(found), cases=counts[name])

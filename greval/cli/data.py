@@ -1,0 +1,28 @@
+"""`greval data`: what a file of cases holds, and which metrics fit it."""
+
+from __future__ import annotations
+
+from shlex import quote
+
+import typer
+
+from greval.analysis.data_summary import summarise_data
+from greval.cli import USAGE_ERROR
+from greval.cli.options import Cases, Columns, ReportFormat, parse_columns, print_report
+from greval.datasets import read_cases
+from greval.report.data_summary import render
+
+
+def data(cases: Cases, *, column: Columns = None, form: ReportFormat = "table") -> None:
+    """Show what a file of cases holds, and which metrics fit.
+
+    The columns with their fields, the rows that are no cases, and three cases are shown too. Exit code 2 if no row is a
+    case.
+    """
+    found = summarise_data(read_cases(cases, columns=parse_columns(column)))
+    print_report(found, form, render)
+    if form == "table" and found.fitting:
+        named = "".join(f" --column {quote(one)}" for one in column or ())
+        typer.echo(f"\nnext: greval evaluate {quote(cases)} -m {found.fitting[0].metric}{named}")
+    if not found.cases:
+        raise typer.Exit(USAGE_ERROR)

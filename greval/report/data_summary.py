@@ -1,0 +1,125 @@
+"""What a file of cases holds, for the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from rich.console import Console
+
+from greval._util.wording import format_count, shorten_text
+from greval.analysis.data_summary import DataSummary, FieldCount
+from greval.datasets.row_faults import describe_row_faults
+from greval.records.case import Case, Chunk
+from greval.records.metric_input import format_item, list_items
+from greval.records.recorded_fields import list_recorded_fields
+from greval.report.tables import Column, build_fields, build_table, print_line, print_lines
+
+MAX_TEXT = 150
+"""The maximum length of a text of an example."""
+MAX_METHODS = 10
+NARROW = 24
+NOT_KNOWN = "no field has this name"
+
+
+def render(found: DataSummary, console: Console) -> None:
+    """Print the number of cases, the fields with their columns, what was not read, the metrics and the examples."""
+    faulty = f", {format_count(found.fault_count, 'row')} not a case" if found.fault_count else ""
+    print_line(console, f"{found.source}: {format_count(found.cases, 'case')}{faulty}", "bold")
+    print_lines(console, _list_remarks(found))
+    if found.fields:
+        console.print()
+        rows = (_build_row(one, found.cases) for one in found.fields)
+        console.print(
+            build_table([Column("field", left=True), Column("read from", left=True), Column("cases", wrap=False)], rows)
+        )
+    if found.ignored:
+        console.print()
+        rows = ((one.column, one.reason or NOT_KNOWN) for one in found.ignored)
+        console.print(build_table([Column("not read", left=True), Column("because", left=True)], rows))
+    faults = describe_row_faults((f"{one.place}: {one.message}" for one in found.faults), found.fault_count)
+    if faults:
+        console.print()
+        print_lines(console, [f"not a case: {line}" for line in faults], "yellow")
+    if found.cases:
+        _print_metrics(found, console)
+        _print_examples(found.examples, console)
+
+
+def _list_remarks(found: DataSummary) -> Iterator[str]:
+    yield from found.remarks
+    if found.cases and not found.own_ids:
+        yield "rows without an id are named by their position: row-1, row-2 and so on"
+    if found.methods:
+        listed = [f"{name} ({count:,})" for name, count in [*found.methods.items()][:MAX_METHODS]]
+        more = len(found.methods) - len(listed)
+        yield f"methods: {', '.join(listed)}{f' and {more:,} more' if more else ''}"
+
+
+def _build_row(one: FieldCount, cases: int) -> tuple[str, ...]:
+    some = f"{one.cases:,}" if one.cases == cases else f"{one.cases:,} of {cases:,}"
+    return one.field, ", ".join(one.columns) or "-", some
+
+
+def _print_metrics(found: DataSummary, console: Console) -> None:
+    """Print the metrics that fit, grouped by the number of cases, and those that lack one field, grouped by it."""
+    fitting: dict[tuple[str, int], list[str]] = {}
+    for one in found.fitting:
+        fitting.setdefault((one.kind, one.cases), []).append(one.metric)
+    columns = (Column("", left=True, wrap=False), Column("cases", wrap=False), Column("metrics that fit", left=True))
+    rows = ((kind, f"{cases:,}", ", ".join(names)) for (kind, cases), names in fitting.items())
+    console.print()
+    console.print(build_table(columns, rows))
+    nearly: dict[str, list[str]] = {}
+    for lacking in found.nearly:
+        nearly.setdefault(" or ".join(lacking.missing), []).append(lacking.metric)
+    if nearly:
+        console.print()
+        heads = (Column("with one more field", left=True, min_width=NARROW), Column("also", left=True))
+        console.print(build_table(heads, ((name, ", ".join(names)) for name, names in nearly.items())))
+
+
+def _print_examples(examples: Iterable[Case], console: Console) -> None:
+    for case in examples:
+        console.print()
+        print_line(
+            console, f"{shorten_text(case.id)}{f' ({shorten_text(case.method)})' if case.method else ''}", "bold"
+        )
+        console.print(build_fields(_list_texts(case)))
+
+
+def _list_texts(case: Case) -> Iterator[tuple[str, str]]:
+    """Yield the fields of a case, each with its content in one shortened line."""
+    for name in list_recorded_fields(case):
+        own, _, part = name.partition(".")
+        if own in {"chunks", "triples"} and not part:
+            items = list_items(own, case)
+            yield name, _format_items([_name_document(item) + format_item(item) for item in items], own[:-1])
+        elif own in {"gold", "traversal"}:
+            yield name, _format_value(getattr(getattr(case, own), part))
+        elif not part and own not in {"id", "method"}:
+            yield name, _format_value(getattr(case, own))
+    if case.usage:
+        yield "usage", _format_value(case.usage.model_dump(exclude_none=True))
+    if case.tags:
+        yield "tags", _format_value(case.tags)
+
+
+def _name_document(item: object) -> str:
+    return f"[{item.doc_id}] " if isinstance(item, Chunk) and item.doc_id else ""
+
+
+def _format_items(texts: Sequence[str], what: str) -> str:
+    count = f"{format_count(len(texts), what)}, the first: " if len(texts) > 1 else ""
+    return f"{count}{shorten_text(texts[0], MAX_TEXT)}"
+
+
+def _format_value(value: object) -> str:
+    """Format a text, a number, a list of names or edges, or a mapping."""
+    if isinstance(value, str):
+        return shorten_text(value, MAX_TEXT)
+    if isinstance(value, dict):
+        value = [f"{name}: {part}" for name, part in value.items()]
+    if isinstance(value, list | tuple):
+        parts = (" - ".join(filter(None, part)) if isinstance(part, tuple) else str(part) for part in value)
+        return shorten_text(", ".join(parts), MAX_TEXT)
+    return str(value)
