@@ -34,8 +34,8 @@ INTRO = """\
 
 Everything that the SDK does with metrics, judges and runs, from a terminal. What a run found goes to stdout, progress
 and errors go to stderr. The exit codes are told in [Runs and results](results.md#exit-codes). `GREVAL_JUDGE` names a
-judge for all commands. `greval help evaluate` and `greval evaluate -h` print what this page has on `evaluate`. The page
-is made by `make golden`.
+judge for all commands. `greval help evaluate` and `greval evaluate -h` print what this page has on `evaluate`, and
+`greval completion -h` says how a shell completes commands on TAB. The page is made by `make golden`.
 """
 CASE = Case(
     id="q1",

@@ -17,10 +17,16 @@ from greval.errors import GrevalError
 
 MISSED, USAGE_ERROR, FAILED, STOPPED = 1, 2, 3, 130
 """Exit codes; STOPPED is that of a process ended by Ctrl-C."""
+COMPLETION_VARIABLE = "_GREVAL_COMPLETE"
+"""The environment variable by which the script of a shell requests completions."""
 
 
 def main() -> None:
     """Run the command line. Errors are printed in one or two lines; tracebacks only with --debug."""
+    if COMPLETION_VARIABLE in os.environ:  # a shell asks for completions
+        from greval.cli.completion import print_completions
+
+        print_completions()
     try:
         code = _run_app("--debug" in sys.argv)
     except KeyboardInterrupt:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from greval.cli import FAILED, STOPPED
+from greval.cli.completion import complete_metric
 from greval.cli.help_layout import input_option, judge_option, output_option
 from greval.cli.options import (
     AnnotationFiles,
@@ -41,7 +42,7 @@ SETTINGS = Only(field for field in JudgeOptions._fields if field not in {"seed",
 
 @expand_groups
 def align(  # noqa: PLR0913 - the options of a command
-    metric: Annotated[str, typer.Argument(help="a metric, by name or file")],
+    metric: Annotated[str, typer.Argument(autocompletion=complete_metric, help="a metric, by name or file")],
     *,
     run: Annotated[Path, input_option("--run", metavar="RUN", help="the run folder that people annotated")],
     annotations: AnnotationFiles = None,

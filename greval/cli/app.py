@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 from typer.main import get_group
 
 import greval
@@ -60,6 +60,7 @@ COMMAND_GROUPS = {
     },
     "More": {
         "help": "Show the help of a command.",
+        "completion": "Print the completion script of a shell.",
     },
 }
 """The commands by what they are for, in the order of the help, each with its summary."""
@@ -107,6 +108,15 @@ class _LazyGroup(TyperGroup):
     def __init__(self, **how: Any) -> None:  # noqa: ANN401 - as in typer
         super().__init__(**how)
         self.commands = _ImportedCommands()  # type: ignore[assignment]  # read only
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> Any:  # noqa: ANN401 - as in typer
+        """Complete the name of a command by the table, without importing any command."""
+        imported = self.commands
+        self.commands = {name: TyperCommand(name, help=summary) for name, summary in COMMANDS.items()}
+        try:
+            return super().shell_complete(ctx, incomplete)
+        finally:
+            self.commands = imported
 
     def format_commands(self, _: Any, formatter: Any) -> None:  # noqa: ANN401 - as in typer
         """Write the commands with their summaries, below the titles of their groups."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from greval.cli.completion import complete_metric
 from greval.cli.options import Folders, JudgeName, JudgeOptions, Only, expand_groups, print_table
 from greval.errors import DefinitionError
 from greval.metrics.files import read_metric, write_metric
@@ -38,7 +39,10 @@ def list_metrics(library: Folders = None) -> None:
 
 
 @app.command("show")
-def show(name: Annotated[str, typer.Argument(help="a name or a file")], library: Folders = None) -> None:
+def show(
+    name: Annotated[str, typer.Argument(autocompletion=complete_metric, help="a name or a file")],
+    library: Folders = None,
+) -> None:
     """Print the definition of a metric as a file."""
     metric = load_metric(name, *(library or ()))
     if isinstance(metric, JudgedMetric):

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ValidationError
 from rich.markup import escape
 from rich.table import Table
 
+from greval.cli.completion import complete_judge, complete_metric
 from greval.cli.console import ReportConsole
 from greval.cli.help_layout import input_option, judge_option, limit_option, output_option
 from greval.errors import JudgeError
@@ -37,7 +38,10 @@ Columns = Annotated[
     ),
 ]
 MetricNames = Annotated[
-    list[str], input_option("--metric", "-m", metavar="METRIC", help="a name or a file; repeatable")
+    list[str],
+    input_option(
+        "--metric", "-m", metavar="METRIC", autocompletion=complete_metric, help="a name or a file; repeatable"
+    ),
 ]
 Limit = Annotated[
     int | None,
@@ -62,7 +66,11 @@ MethodName = Annotated[str | None, input_option(metavar="METHOD", help="the meth
 JudgeName = Annotated[
     str | None,
     judge_option(
-        "--judge", envvar="GREVAL_JUDGE", metavar="MODEL", help="openai:MODEL, local, local:NAME or PROVIDER:MODEL"
+        "--judge",
+        autocompletion=complete_judge,
+        envvar="GREVAL_JUDGE",
+        metavar="MODEL",
+        help="openai:MODEL, local, local:NAME or PROVIDER:MODEL",
     ),
 ]
 By = Annotated[list[str] | None, output_option("--by", metavar="TAG", help="group by a tag or by method; repeatable")]

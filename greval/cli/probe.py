@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from greval.cli import FAILED, MISSED, STOPPED
+from greval.cli.completion import complete_metric
 from greval.cli.failures import print_failure_hints
 from greval.cli.help_layout import input_option, output_option
 from greval.cli.options import (
@@ -44,7 +45,9 @@ SETTINGS = Only(["base_url", "temperature", "seed", "timeout", "max_items", "rea
 @expand_groups
 def probe(  # noqa: PLR0913 - the options of a command
     context: typer.Context,
-    metric: Annotated[str, typer.Argument(help="a judged metric, by its name or its file")],
+    metric: Annotated[
+        str, typer.Argument(autocompletion=complete_metric, help="a judged metric, by its name or its file")
+    ],
     *,
     cases: Annotated[
         str | None, input_option("--cases", metavar="FILE", help="cases with good answers; shipped ones by default")

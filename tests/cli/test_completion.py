@@ -1,0 +1,92 @@
+"""Completion in shells: what the scripts ask for, and a real bash that runs its script."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from greval import predefined
+from greval.cli import COMPLETION_VARIABLE
+from greval.cli.app import COMMANDS
+from greval.cli.completion import complete_judge, complete_metric
+from greval.judging.model.prices import Prices
+
+pytestmark = pytest.mark.usefixtures("empty_folder")
+BASH = """
+source <(greval completion bash)
+for line in "$@"; do
+    COMP_LINE="$line" COMP_POINT=${#line}
+    _greval_completion greval
+    echo "${COMPREPLY[@]}"
+done
+"""
+
+
+def test_bash_completes():
+    """The script offers commands, choices, metrics, judges after their colon, and leaves other words to bash."""
+    expected = {
+        "greval ev": "evaluate eval",
+        "greval evaluate --structured ": "auto schema tools text",
+        "greval evaluate x -m correctn": "correctness",
+        "greval evaluate --judge openai:gpt-4.1-n": "gpt-4.1-nano",  # bash replaces what follows the colon
+        "greval evaluate nosuch": "",
+    }
+    surroundings = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    command = ["bash", "--norc", "-c", BASH, "bash", *expected]
+    done = subprocess.run(command, env=surroundings, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == [*expected.values()]
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_script_of_a_shell_asks_greval(greval_says, shell):
+    """Each script sets the variable that greval answers to."""
+    code, out, _ = greval_says("completion", shell)
+    assert code == 0
+    assert f"{COMPLETION_VARIABLE}=complete_{shell}" in out
+
+
+def test_an_unknown_shell(greval_says):
+    """Another shell is refused with the names of those that have a script."""
+    code, _, err = greval_says("completion", "tcsh")
+    assert code == 2
+    assert "'bash', 'zsh', 'fish'" in err
+
+
+@pytest.mark.parametrize(("line", "code"), [("greval eva", 0), ("greval evaluate cas", 1)])
+def test_fish_asks_whether_files_may_follow(greval_says, monkeypatch, line, code):
+    """Fish offers files itself where greval has nothing to offer, which it learns from the exit code."""
+    monkeypatch.setenv(COMPLETION_VARIABLE, "complete_fish")
+    monkeypatch.setenv("_TYPER_COMPLETE_FISH_ACTION", "is-args")
+    monkeypatch.setenv("_TYPER_COMPLETE_ARGS", line)
+    assert greval_says()[0] == code
+
+
+def test_a_command_is_completed_without_importing_any():
+    """The names of commands come from their table, so that TAB is quick."""
+    code = "import sys; from greval.cli import main\ntry: main()\nfinally: print(*sys.modules, file=sys.stderr)"
+    surroundings = {**os.environ, COMPLETION_VARIABLE: "complete_bash", "COMP_WORDS": "greval ", "COMP_CWORD": "1"}
+    done = subprocess.run([sys.executable, "-c", code], env=surroundings, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == [*COMMANDS]
+    loaded = {name for name in done.stderr.split() if name.startswith("greval.cli.")}
+    assert loaded == {f"greval.cli.{name}" for name in ("app", "completion", "help_layout")}
+
+
+def test_metrics_and_their_files_are_offered(empty_folder):
+    """Predefined metrics, files of metrics and folders are offered, but no name that a shell would interpret."""
+    folder = empty_folder / "mine"
+    folder.mkdir()
+    for name in ("tone.yaml", "tone.py", "tone.txt", ".tone.yaml", "tone $(ls).yaml", "tone\\$(ls).yaml"):
+        (folder / name).touch()
+    assert {*complete_metric("")} == {*predefined(), "mine/"}
+    assert [*complete_metric("mine/t")] == ["mine/tone.py", "mine/tone.yaml"]
+    assert [*complete_metric("nosuch/t")] == []
+
+
+def test_judges_with_a_price_and_embedded_ones_are_offered():
+    """Each model of the price table can be completed."""
+    assert {*complete_judge("openai:")} == {name for name in Prices.load().models if name.startswith("openai:")}
+    assert "local" in complete_judge("lo")
