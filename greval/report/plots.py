@@ -1,0 +1,168 @@
+"""Plots of figures with their intervals, as matplotlib figures and as SVG for a page.
+
+A plot is data first: `IntervalPlot` has the points, and `draw_intervals` draws them. Names from the data are drawn
+verbatim: they are neither formulas of matplotlib nor markup.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from greval.errors import MissingExtraError
+from greval.report.tables import shorten
+from greval.report.walk_graph import clean_name
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+PointTone = Literal["neutral", "better", "worse", "muted"]
+COLOURS: dict[PointTone, str] = {"neutral": "#2563a8", "better": "#1a7f43", "worse": "#c0392b", "muted": "#8a8f98"}
+"""The colours of points, readable on a white and on a dark page."""
+INK = "#30343b"
+"""The colour of texts and axes."""
+MAX_POINTS = 60
+"""The maximum number of points of one plot."""
+MAX_LABEL = 44
+WIDTH = 7.2
+"""The width of a figure in inches."""
+POINT_HEIGHT = 0.3
+PLOT_HEIGHT = 0.75
+"""The height in inches of one plot without its points: its title and its axis."""
+UNWANTED_SVG = re.compile(r"\s*<metadata>.*?</metadata>|\s*<style .*?</style>| id=\"[a-z.\d]+_\d+\"", re.DOTALL)
+"""What several drawings on one page would share: rules for the whole page, and ids that count from 1 in each."""
+STYLE = {
+    "svg.fonttype": "none",  # text stays text: it can be selected, searched and read aloud
+    "svg.hashsalt": "greval",  # the same figures give the same bytes
+    "font.family": "sans-serif",
+    "font.size": 9.0,
+    "text.parse_math": False,  # `$` in a name begins no formula
+    **dict.fromkeys(("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"), INK),
+}
+
+
+class PlotPoint(NamedTuple):
+    """A figure with the ends of its interval, None if it has none; `value` is None if the figure is undefined."""
+
+    label: str
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    tone: PointTone = "neutral"
+
+
+class IntervalPlot(NamedTuple):
+    """One plot: points below each other on a common axis.
+
+    Args:
+        title: What the axis shows, such as the name of a metric.
+        points: The figures, from top to bottom.
+        reference: The position of a vertical line, such as 0 for differences.
+        limits: The lowest and the highest possible figure, None for an end that is not known.
+    """
+
+    title: str
+    points: Sequence[PlotPoint]
+    reference: float | None = None
+    limits: tuple[float | None, float | None] = (None, None)
+
+
+def draw_intervals(plots: Sequence[IntervalPlot]) -> Figure:
+    """Draw plots below each other, each with its own axis.
+
+    Raises:
+        MissingExtraError: If matplotlib is not installed.
+
+    Example:
+        >>> figure = draw_intervals([IntervalPlot("tone", [PlotPoint("walk", 0.7, 0.6, 0.8)], limits=(0, 1))])
+        >>> [axes.get_title(loc="left") for axes in figure.axes]
+        ['tone']
+    """
+    with _use_style():
+        from greval.report.svg_figure import SvgFigure
+
+        shown = [plot._replace(points=plot.points[:MAX_POINTS]) for plot in plots]
+        heights = [PLOT_HEIGHT + POINT_HEIGHT * max(1, len(plot.points)) for plot in shown]
+        figure = SvgFigure(figsize=(WIDTH, sum(heights) or PLOT_HEIGHT), layout="constrained")
+        if shown:
+            grid = figure.subplots(len(shown), 1, squeeze=False, gridspec_kw={"height_ratios": heights})
+            for axes, plot, whole in zip(grid[:, 0], shown, plots, strict=True):
+                _draw_plot(axes, plot, left_out=len(whole.points) - len(plot.points))
+    return figure
+
+
+def format_svg(figure: Figure, *, inherit_colour: bool = False) -> str:
+    """Format a figure as an SVG element, without XML declaration and without any address.
+
+    Args:
+        figure: The figure.
+        inherit_colour: Whether texts and axes have the text colour of the page around them and the background is
+            transparent, so that the figure suits light and dark pages.
+    """
+    file = io.StringIO()
+    with _use_style():
+        figure.savefig(
+            file, format="svg", transparent=inherit_colour, metadata={"Date": None, "Creator": None, "Format": None}
+        )
+    text = file.getvalue()
+    text = UNWANTED_SVG.sub("", text[text.index("<svg") :])
+    return text.replace(INK, "currentColor") if inherit_colour else text
+
+
+@contextmanager
+def _use_style() -> Iterator[None]:
+    """Apply the style within a block, without warnings about characters that the font of the layout lacks."""
+    try:
+        import matplotlib as mpl
+    except ImportError as error:
+        raise MissingExtraError("plots", "matplotlib") from error
+    with mpl.rc_context(STYLE), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from", category=UserWarning)
+        yield
+
+
+def _draw_plot(axes: Axes, plot: IntervalPlot, *, left_out: int) -> None:
+    """Draw one plot on its axes."""
+    more = f" ({len(plot.points)} of {len(plot.points) + left_out} shown)" if left_out else ""
+    axes.set_title(_format_label(plot.title) + more, loc="left", fontsize=10, fontweight="bold")
+    for place, point in enumerate(plot.points):
+        _draw_point(axes, place, point)
+    if plot.reference is not None:
+        axes.axvline(plot.reference, color=INK, linewidth=0.8, linestyle=(0, (4, 3)), zorder=0)
+    axes.set_yticks(range(len(plot.points)), [_format_label(point.label) for point in plot.points])
+    axes.set_ylim(len(plot.points) - 0.4, -0.6)
+    _limit_axis(axes, plot.limits)
+    axes.grid(axis="x", color=COLOURS["muted"], alpha=0.25, linewidth=0.6)
+    axes.tick_params(length=0)
+    for side in ("left", "right", "top"):
+        axes.spines[side].set_visible(False)
+
+
+def _draw_point(axes: Axes, place: int, point: PlotPoint) -> None:
+    colour = COLOURS[point.tone]
+    if point.low is not None and point.high is not None:
+        axes.plot((point.low, point.high), (place, place), color=colour, linewidth=2, solid_capstyle="butt")
+    if point.value is not None:
+        axes.plot(point.value, place, "o", color=colour, markersize=5)
+    else:
+        axes.annotate(
+            "undefined", (0, place), xycoords=("axes fraction", "data"), va="center", color=COLOURS["muted"], fontsize=8
+        )
+
+
+def _limit_axis(axes: Axes, limits: tuple[float | None, float | None]) -> None:
+    """Extend the axis to the ends of the scale, with a margin so that points at an end are drawn whole."""
+    low, high = axes.get_xlim()
+    low, high = (limits[0] if limits[0] is not None else low), (limits[1] if limits[1] is not None else high)
+    margin = (high - low) * 0.02
+    axes.set_xlim(low - margin, high + margin)
+
+
+def _format_label(name: str) -> str:
+    """Return a name as a label: on one line, shortened, and without characters that XML does not allow."""
+    return shorten(clean_name(name), MAX_LABEL)
