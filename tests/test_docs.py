@@ -6,6 +6,7 @@ import os
 import re
 import shlex
 import sys
+import tomllib
 from contextlib import redirect_stderr, redirect_stdout
 from io import StringIO
 from itertools import islice
@@ -81,6 +82,8 @@ def test_python_blocks_run_in_order(page, surroundings):
     namespace = {"__name__": "__main__"}
     for number, block in enumerate(blocks(page, "python"), 1):
         exec(compile(block, f"{page}, Python block {number}", "exec"), namespace)  # noqa: S102 - our own pages
+    if not draws(page):
+        check_pictures(page, surroundings)
 
 
 @pytest.mark.parametrize("page", pages_with("console"))
@@ -97,11 +100,17 @@ def test_command_lines_run_in_order(page, surroundings, monkeypatch):
             PAGES[page].write_text(text.replace(f"$ {line}\n{shown}", f"$ {line}\n{new}", 1), encoding="utf-8")
         elif shown:
             assert hide_times(printed).split("\n") == hide_times(shown).split("\n"), line
-    check_pictures(page, surroundings)
+    if draws(page):
+        check_pictures(page, surroundings)
+
+
+def draws(page):
+    """Return whether the commands of a page draw its pictures, rather than its Python blocks."""
+    return any(".svg" in block for block in blocks(page, "console"))
 
 
 def check_pictures(page, folder):
-    """Compare each picture of a page that its commands draw with the one that they drew."""
+    """Compare each picture of a page with the one that its commands or blocks drew."""
     text = PAGES[page].read_text(encoding="utf-8")
     for name in re.findall(r"\]\(images/([\w.]+)\)", text):
         drawn, shown = (folder / name).read_text(encoding="utf-8"), PAGES[page].parent / "images" / name
@@ -127,12 +136,15 @@ def hide_times(text):
 
 
 def run(words, folder):
-    """Run a line and return what it prints: greval as it is, folders by hand; make's targets are looked up only."""
+    """Run a line and return what it prints: greval as it is, folders by hand; targets and extras are looked up only."""
     command, *rest = words
     printed = ""
     if command == "make":
         makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
         assert all(re.search(rf"^{target}:", makefile, re.MULTILINE) for target in rest), words
+    elif command == "pip":
+        names = {name for extras in re.findall(r"greval\[([\w,]+)\]", " ".join(rest)) for name in extras.split(",")}
+        assert names <= read_extras(), words
     elif command == "mkdir":
         (folder / rest[-1]).mkdir(parents=True)
     else:
@@ -145,6 +157,12 @@ def run(words, folder):
         if out:
             out.write_text(printed, encoding="utf-8")
     return printed
+
+
+def read_extras():
+    """Return the names of the extras of the package."""
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        return {*tomllib.load(file)["project"]["optional-dependencies"]}
 
 
 def greval_says(words):

@@ -12,7 +12,7 @@ import pytest
 import greval
 
 ROOT = Path(greval.__file__).parents[1]
-HEAVY = ("pandas", "sklearn", "argilla", "fastapi", "openai", "langserve", "langchain_openai")
+HEAVY = ("pandas", "sklearn", "argilla", "fastapi", "openai", "langserve", "langchain_openai", "matplotlib")
 EXTRA = (*HEAVY, "starlette", "uvicorn", "prometheus_client", "xllamacpp", "pyarrow", "ray", "opentelemetry", "scipy")
 MOST_MODULES = 100
 """It loads about thirty; pydantic alone would be more than a hundred."""

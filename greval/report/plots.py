@@ -1,7 +1,7 @@
 """Plots of figures with their intervals, as matplotlib figures and as SVG for a page.
 
-A plot is data first: `IntervalPlot` has the points, and `draw_intervals` draws them. Names from the data are drawn
-verbatim: they are neither formulas of matplotlib nor markup.
+A plot is data first: each `PlotAxis` has its points, and `draw_intervals` draws them below each other. Names from
+the data are drawn verbatim: they are neither formulas of matplotlib nor markup.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from greval.errors import MissingExtraError
 from greval.report.tables import shorten
@@ -27,16 +27,17 @@ COLOURS: dict[PointTone, str] = {"neutral": "#2563a8", "better": "#1a7f43", "wor
 INK = "#30343b"
 """The colour of texts and axes."""
 MAX_POINTS = 60
-"""The maximum number of points of one plot."""
+"""The maximum number of points of one axis."""
 MAX_LABEL = 44
+MAX_TITLE = 90
 WIDTH = 7.2
 """The width of a figure in inches."""
 POINT_HEIGHT = 0.3
-PLOT_HEIGHT = 0.75
-"""The height in inches of one plot without its points: its title and its axis."""
+AXIS_HEIGHT = 0.75
+"""The height in inches of an axis without its points: its title and its scale."""
 UNWANTED_SVG = re.compile(r"\s*<metadata>.*?</metadata>|\s*<style .*?</style>| id=\"[a-z.\d]+_\d+\"", re.DOTALL)
 """What several drawings on one page would share: rules for the whole page, and ids that count from 1 in each."""
-STYLE = {
+STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",  # text stays text: it can be selected, searched and read aloud
     "svg.hashsalt": "greval",  # the same figures give the same bytes
     "font.family": "sans-serif",
@@ -56,8 +57,8 @@ class PlotPoint(NamedTuple):
     tone: PointTone = "neutral"
 
 
-class IntervalPlot(NamedTuple):
-    """One plot: points below each other on a common axis.
+class PlotAxis(NamedTuple):
+    """An axis and the points below each other on it.
 
     Args:
         title: What the axis shows, such as the name of a metric.
@@ -72,27 +73,27 @@ class IntervalPlot(NamedTuple):
     limits: tuple[float | None, float | None] = (None, None)
 
 
-def draw_intervals(plots: Sequence[IntervalPlot]) -> Figure:
-    """Draw plots below each other, each with its own axis.
+def draw_intervals(axes: Sequence[PlotAxis]) -> Figure:
+    """Draw axes with their points below each other.
 
     Raises:
         MissingExtraError: If matplotlib is not installed.
 
     Example:
-        >>> figure = draw_intervals([IntervalPlot("tone", [PlotPoint("walk", 0.7, 0.6, 0.8)], limits=(0, 1))])
+        >>> figure = draw_intervals([PlotAxis("tone", [PlotPoint("walk", 0.7, 0.6, 0.8)], limits=(0, 1))])
         >>> [axes.get_title(loc="left") for axes in figure.axes]
         ['tone']
     """
-    with _use_style():
+    with use_style():
         from greval.report.svg_figure import SvgFigure
 
-        shown = [plot._replace(points=plot.points[:MAX_POINTS]) for plot in plots]
-        heights = [PLOT_HEIGHT + POINT_HEIGHT * max(1, len(plot.points)) for plot in shown]
-        figure = SvgFigure(figsize=(WIDTH, sum(heights) or PLOT_HEIGHT), layout="constrained")
+        shown = [axis._replace(points=axis.points[:MAX_POINTS]) for axis in axes]
+        heights = [AXIS_HEIGHT + POINT_HEIGHT * max(1, len(axis.points)) for axis in shown]
+        figure = SvgFigure(figsize=(WIDTH, sum(heights) or AXIS_HEIGHT), layout="constrained")
         if shown:
             grid = figure.subplots(len(shown), 1, squeeze=False, gridspec_kw={"height_ratios": heights})
-            for axes, plot, whole in zip(grid[:, 0], shown, plots, strict=True):
-                _draw_plot(axes, plot, left_out=len(whole.points) - len(plot.points))
+            for place, axis, whole in zip(grid[:, 0], shown, axes, strict=True):
+                _draw_axis(place, axis, left_out=len(whole.points) - len(axis.points))
     return figure
 
 
@@ -105,17 +106,14 @@ def format_svg(figure: Figure, *, inherit_colour: bool = False) -> str:
             transparent, so that the figure suits light and dark pages.
     """
     file = io.StringIO()
-    with _use_style():
-        figure.savefig(
-            file, format="svg", transparent=inherit_colour, metadata={"Date": None, "Creator": None, "Format": None}
-        )
+    figure.savefig(file, format="svg", transparent=inherit_colour)
     text = file.getvalue()
     text = UNWANTED_SVG.sub("", text[text.index("<svg") :])
     return text.replace(INK, "currentColor") if inherit_colour else text
 
 
 @contextmanager
-def _use_style() -> Iterator[None]:
+def use_style() -> Iterator[None]:
     """Apply the style within a block, without warnings about characters that the font of the layout lacks."""
     try:
         import matplotlib as mpl
@@ -126,10 +124,10 @@ def _use_style() -> Iterator[None]:
         yield
 
 
-def _draw_plot(axes: Axes, plot: IntervalPlot, *, left_out: int) -> None:
-    """Draw one plot on its axes."""
+def _draw_axis(axes: Axes, plot: PlotAxis, *, left_out: int) -> None:
+    """Draw one axis with its points."""
     more = f" ({len(plot.points)} of {len(plot.points) + left_out} shown)" if left_out else ""
-    axes.set_title(_format_label(plot.title) + more, loc="left", fontsize=10, fontweight="bold")
+    axes.set_title(_format_label(plot.title, MAX_TITLE) + more, loc="left", fontsize=10, fontweight="bold")
     for place, point in enumerate(plot.points):
         _draw_point(axes, place, point)
     if plot.reference is not None:
@@ -163,6 +161,6 @@ def _limit_axis(axes: Axes, limits: tuple[float | None, float | None]) -> None:
     axes.set_xlim(low - margin, high + margin)
 
 
-def _format_label(name: str) -> str:
+def _format_label(name: str, most: int = MAX_LABEL) -> str:
     """Return a name as a label: on one line, shortened, and without characters that XML does not allow."""
-    return shorten(clean_name(name), MAX_LABEL)
+    return shorten(clean_name(name), most)

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from matplotlib.figure import Figure
 
-from greval.report.plots import format_svg
+from greval.report.plots import format_svg, use_style
 
 
 class SvgFigure(Figure):
     """A figure that is shown as SVG when it is the last expression of a notebook cell."""
+
+    def savefig(self, fname: Any, **how: Any) -> None:  # noqa: ANN401 - as in matplotlib
+        """Save the figure. The text of an SVG file stays text, and the same figures give the same bytes."""
+        if how.get("format", str(fname).rpartition(".")[2]) == "svg":
+            how = {"metadata": {"Date": None}, **how}
+        with use_style():
+            super().savefig(fname, **how)
 
     def _repr_svg_(self) -> str:
         """Return the figure as SVG on a white background."""

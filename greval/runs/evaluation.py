@@ -19,6 +19,7 @@ from langchain_core.language_models import BaseChatModel
 
 from greval._util.arguments import check_options
 from greval._util.concurrency import reduce_collections, run_in_background, run_sync
+from greval._util.notebook_display import NotebookDisplay, load_display_module
 from greval.datasets import RowFault
 from greval.datasets.case_reader import CaseReader
 from greval.datasets.case_records import CaseRecords, read_records
@@ -48,6 +49,7 @@ from greval.stats.summary import Summary
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
 
 CALLS_PER_SPARE_WORKER = 4
 """The number of concurrent calls for each spare worker, which makes calls while others write or wait for a retry."""
@@ -59,7 +61,7 @@ MAX_FOLDERS = 10_000
 
 
 @dataclass(frozen=True)
-class Run:
+class Run(NotebookDisplay):
     """A finished or stopped run: its folder, its progress, and why it was stopped.
 
     `fatal` is true if the judge cannot work with its settings, for example because its API key is wrong.
@@ -101,6 +103,18 @@ class Run:
         with Store.open(self.folder) as store, store.snapshot():
             lines = add_texts(store, store.lines()) if texts else store.lines()
             return build_frame(lines, store.layout().model_copy(update={"texts": texts}))
+
+    def plot(self, by: str | Sequence[str] = ()) -> Figure:
+        """Return a matplotlib figure of the mean of each metric with its interval, which notebooks show as SVG.
+
+        Args:
+            by: As in `summary`.
+
+        Raises:
+            DataError: If no case has such a tag.
+            MissingExtraError: If matplotlib is not installed.
+        """
+        return load_display_module().draw(self, by)
 
     def summary(self, by: str | Sequence[str] = ()) -> tuple[Summary, ...]:
         """Return a summary of each metric, with the same numbers as `greval report`.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from greval._util.notebook_display import NotebookDisplay
 from greval.analysis.gate.records import GateCheck
 from greval.records.record import Record
 from greval.records.scale import Better
@@ -162,7 +163,7 @@ class CorrectionFamily(Record):
     alpha: float
 
 
-class Comparison(Record):
+class Comparison(NotebookDisplay, Record):
     """Methods of a run compared with one of them, with each other, or with an earlier run.
 
     `baseline` is None if all pairs of methods are compared. `without_numbers` are the metrics that cannot be compared

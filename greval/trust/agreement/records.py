@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from greval._util.notebook_display import NotebookDisplay
 from greval.records.record import Record
 from greval.stats.measured import Measured, NumberSpread
 
@@ -103,7 +104,7 @@ class AgreementGroup(Record):
     baselines: tuple[Baseline, ...]
 
 
-class Agreement(Record):
+class Agreement(NotebookDisplay, Record):
     """How far the judge of a run agrees with people on one metric.
 
     `judges` are the models whose verdicts were compared, and the first of `groups` is all items. `unread` are rows of

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from greval._util.notebook_display import NotebookDisplay
 from greval.records.record import Record
 from greval.records.scale import Better
 from greval.stats.interval import Interval
@@ -69,7 +70,7 @@ class UnusedAnnotations(Record):
     tied: int = 0
 
 
-class Estimate(Record):
+class Estimate(NotebookDisplay, Record):
     """What people would say of all judged items of a metric, estimated from those that they labelled.
 
     `enriched` is true if items were sampled with different probabilities: labels then count with their weights, and

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
+from greval._util.notebook_display import NotebookDisplay
 from greval.records.record import Record
 from greval.records.result import Usage
 from greval.records.scale import Value
@@ -68,7 +69,7 @@ class SkippedCheck(Record):
     reason: str
 
 
-class Probe(Record):
+class Probe(NotebookDisplay, Record):
     """The planted faults that a judge caught, on one metric.
 
     `cases` counts the unchanged cases, and `left_out` those that the metric is not defined for, by reason.

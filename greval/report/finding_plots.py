@@ -1,0 +1,121 @@
+"""Findings as plots: which figures are drawn on which axis; `greval.report.plots` draws them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from greval.analysis.comparison.records import Comparison, Contrast
+from greval.records.scale_direction import ScaleDirection
+from greval.report.agreement import GROUP_FIGURES
+from greval.report.estimates import BEST
+from greval.report.estimates import NAMES as ESTIMATES
+from greval.report.finding_rows import JUDGE_AND_PEOPLE, list_compared_figures
+from greval.report.plots import PlotAxis, PlotPoint, PointTone
+from greval.report.tables import format_name, format_place
+from greval.stats.interval import Interval
+from greval.stats.measured import Measured, MeasuredValue, Undefined
+from greval.stats.summary import Summary
+from greval.trust.agreement.records import Agreement
+from greval.trust.estimates.records import Estimate, EstimateFigure, EstimateRow
+from greval.trust.probing.records import Probe
+
+ERRORS = {"mae", "bias"}
+"""The figures of agreement that have no highest value; that of the others is 1."""
+ALL = "all"
+"""The label of a point that is of all cases."""
+TONES: dict[str, PointTone] = {"better": "better", "worse": "worse"}
+"""The tones of verdicts of a comparison; other verdicts are neutral."""
+
+
+def plot_summaries(summaries: Sequence[Summary], directions: Mapping[str, ScaleDirection]) -> Iterator[PlotAxis]:
+    """Yield an axis for each metric with numbers: the mean of each group, on an axis as long as the scale."""
+    by_metric: dict[str, list[Summary]] = {}
+    for one in summaries:
+        by_metric.setdefault(one.metric, []).append(one)
+    for metric, groups in by_metric.items():
+        if any(one.mean is not None for one in groups):
+            direction = directions.get(metric, ScaleDirection())
+            points = [_build_point(one.group or ALL, one.mean, one.interval) for one in groups]
+            yield PlotAxis(f"{metric}: mean", points, limits=(direction.low, direction.high))
+
+
+def plot_comparison(comparison: Comparison) -> Iterator[PlotAxis]:
+    """Yield an axis for each metric: the difference of each pair of methods and each group, with a line at 0."""
+    by_metric: dict[str, list[Contrast]] = {}
+    for one in comparison.contrasts:
+        by_metric.setdefault(one.metric, []).append(one)
+    several = len({(one.method, one.baseline) for one in comparison.contrasts}) > 1
+    for metric, contrasts in by_metric.items():
+        points = [
+            _build_point(_name_contrast(one, several=several), one.difference, one.interval, _choose_tone(one))
+            for one in contrasts
+        ]
+        pair = "" if several else f", {_name_pair(contrasts[0])}"
+        yield PlotAxis(f"{metric}: difference{pair} ({contrasts[0].better} is better)", points, reference=0.0)
+
+
+def _choose_tone(one: Contrast) -> PointTone:
+    return TONES.get(one.verdict, "neutral")
+
+
+def _name_contrast(one: Contrast, *, several: bool) -> str:
+    return format_place(_name_pair(one), one.group) if several else one.group or ALL
+
+
+def _name_pair(one: Contrast) -> str:
+    return f"{one.method} less {one.baseline}"
+
+
+def plot_agreement(agreement: Agreement) -> Iterator[PlotAxis]:
+    """Yield an axis for each main figure over all items: judge and people, people among themselves, and the floors."""
+    whole = agreement.groups[0]
+    compared = list_compared_figures(whole)
+    for name in (*GROUP_FIGURES[whole.judge.kind], "alpha"):
+        points = [
+            _build_measured_point(label, figure, "neutral" if label == JUDGE_AND_PEOPLE else "muted")
+            for label, figures in compared.items()
+            if (figure := figures.get(name))
+        ]
+        if points:
+            high = None if name in ERRORS else 1.0
+            yield PlotAxis(f"{agreement.metric}: {format_name(name)}", points, limits=(None, high))
+
+
+def plot_estimate(estimate: Estimate) -> Iterator[PlotAxis]:
+    """Yield an axis for each mean, share or difference: each way to estimate it."""
+    for row in estimate.rows:
+        figures: dict[str, EstimateFigure | None] = {name: getattr(row, name) for name in ESTIMATES}
+        points = [
+            _build_point(ESTIMATES[name], figure.value, figure.interval, "neutral" if name == BEST else "muted")
+            for name, figure in figures.items()
+            if figure is not None
+        ]
+        yield PlotAxis(_name_estimate(estimate, row), points, reference=None if row.baseline is None else 0.0)
+
+
+def _name_estimate(estimate: Estimate, row: EstimateRow) -> str:
+    """Return the title of an estimate: the metric, and of what the figure is."""
+    method = row.method if row.baseline is None else f"{row.method} less {row.baseline}"
+    share = f"share of {row.category}" if row.category else ""
+    what = ", ".join(part for part in (method, row.group, share) if part)
+    return f"{estimate.metric}: {what or 'mean'}"
+
+
+def plot_probe(probe: Probe) -> Iterator[PlotAxis]:
+    """Yield one axis: the share of planted faults that the judge caught, for each check."""
+    points = [_build_measured_point(check.name, check.rate) for check in probe.checks]
+    if points:
+        yield PlotAxis(f"{probe.metric}: planted faults caught", points, limits=(0.0, 1.0))
+
+
+def _build_measured_point(label: str, figure: Measured, tone: PointTone = "neutral") -> PlotPoint:
+    match figure:
+        case MeasuredValue(value=value, interval=interval):
+            return _build_point(label, value, interval, tone)
+        case Undefined():
+            return PlotPoint(label, None, tone=tone)
+
+
+def _build_point(label: str, value: float | None, interval: Interval | None, tone: PointTone = "neutral") -> PlotPoint:
+    low, high = (interval.low, interval.high) if interval else (None, None)
+    return PlotPoint(label, value, low, high, tone)

@@ -1,0 +1,108 @@
+"""Findings as rows for a frame: one row for each figure, with the ends of its interval as numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from greval.analysis.comparison.records import Comparison, Contrast
+from greval.report.estimates import NAMES as ESTIMATES
+from greval.stats.interval import Interval
+from greval.stats.measured import Measured, MeasuredValue, Undefined
+from greval.trust.agreement.records import Agreement, AgreementGroup
+from greval.trust.estimates.records import Estimate, EstimateFigure, EstimateRow
+from greval.trust.probing.records import Probe
+
+Row = dict[str, object]
+JUDGE_AND_PEOPLE = "judge and people"
+CONTRAST_FIELDS = ("metric", "group", "method", "baseline", "better", "questions", "n", "clusters")
+CONTRAST_FIGURES = ("method_mean", "baseline_mean", "difference")
+CHECK_COUNTS = ("killed", "mutants", "questions", "better", "worse", "failed", "missing")
+
+
+def list_comparison_rows(comparison: Comparison) -> Iterator[Row]:
+    """Yield a row for each pair of methods, metric and group."""
+    yield from map(_build_contrast_row, comparison.contrasts)
+
+
+def _build_contrast_row(one: Contrast) -> Row:
+    return {
+        **{name: getattr(one, name) for name in (*CONTRAST_FIELDS, *CONTRAST_FIGURES)},
+        **_list_ends(one.interval),
+        **{name: getattr(one, name) for name in ("won", "tied", "lost")},
+        "test": one.test and one.test.name,
+        "p": one.test and one.test.p,
+        "corrected_p": one.test and one.test.corrected,
+        **{name: getattr(one, name) for name in ("detectable", "judged_alike", "verdict")},
+    }
+
+
+def list_agreement_rows(agreement: Agreement) -> Iterator[Row]:
+    """Yield a row for each group and figure of judge and people, of people among themselves, and of each floor."""
+    for group in agreement.groups:
+        for compared, figures in list_compared_figures(group).items():
+            for name, figure in figures.items():
+                yield {"group": group.name, "compared": compared, "figure": name, **_list_measured(figure)}
+
+
+def list_compared_figures(group: AgreementGroup) -> dict[str, Mapping[str, Measured]]:
+    """Return the figures of judge and people, and what they are compared with, by name; without those that are empty.
+
+    Example:
+        >>> from greval.trust.agreement.records import CategoricalAgreement, PeopleAgreement
+        >>> judge = CategoricalAgreement(figures={"accuracy": MeasuredValue(value=0.9, n=10)}, classes=(), confusion=())
+        >>> group = AgreementGroup(name="", things=10, questions=10, enriched=False, judge=judge,
+        ...                        people=PeopleAgreement(annotators=("ana",)), baselines=())
+        >>> [*list_compared_figures(group)]
+        ['judge and people']
+    """
+    found = {
+        JUDGE_AND_PEOPLE: group.judge.figures,
+        "judge and people, weighted": group.weighted,
+        "people among themselves": group.people.figures,
+        **{f"floor: {floor.name}": floor.figures for floor in group.baselines},
+    }
+    return {name: figures for name, figures in found.items() if figures}
+
+
+def list_estimate_rows(estimate: Estimate) -> Iterator[Row]:
+    """Yield a row for each mean, share or difference and each way to estimate it."""
+    for row in estimate.rows:
+        for name in ESTIMATES:
+            figure: EstimateFigure | None = getattr(row, name)
+            if figure is not None:
+                yield _build_estimate_row(row, name, figure)
+
+
+def _build_estimate_row(row: EstimateRow, name: str, figure: EstimateFigure) -> Row:
+    return {
+        **{field: getattr(row, field) for field in ("method", "baseline", "group", "category", "judged", "labels")},
+        "estimate": name,
+        "value": figure.value,
+        **_list_ends(figure.interval),
+        "labels_to_halve": figure.labels_to_halve,
+        "reason": figure.reason,
+    }
+
+
+def list_probe_rows(probe: Probe) -> Iterator[Row]:
+    """Yield a row for each check."""
+    for check in probe.checks:
+        counts = {name: getattr(check, name) for name in CHECK_COUNTS}
+        yield {"check": check.name, **_list_measured(check.rate), **counts, "unused": sum(check.unused.values())}
+
+
+def _list_measured(figure: Measured) -> Row:
+    """Return the value, the ends of both intervals, the number of observations, and the reason if it is undefined."""
+    known = figure if isinstance(figure, MeasuredValue) else None
+    return {
+        "value": known.value if known else None,
+        **_list_ends(known.interval if known else None),
+        **_list_ends(known.clustered if known else None, "by_question_"),
+        "n": figure.n,
+        "reason": figure.reason if isinstance(figure, Undefined) else None,
+    }
+
+
+def _list_ends(interval: Interval | None, prefix: str = "") -> Row:
+    low, high = (interval.low, interval.high) if interval else (None, None)
+    return {f"{prefix}low": low, f"{prefix}high": high}
