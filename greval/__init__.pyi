@@ -53,6 +53,7 @@ from .metrics.columns.trec_measures import trec_eval
 from .metrics.computed import COMPUTED_METRICS, formulas
 from .metrics.files import parse_metric, read_metric, write_metric
 from .metrics.library import load, load_folder, load_metric, predefined
+from .metrics.sources import load_metrics
 from .records.annotation import Annotation
 from .records.case import Case, Chunk, Effort, Gold, Node, Response, Sample, Traversal, Triple
 from .records.inventory import Inventory
@@ -223,6 +224,7 @@ __all__ = [
     "load_folder",
     "load_method",
     "load_metric",
+    "load_metrics",
     "measure_rankings",
     "merge",
     "panel",

@@ -58,7 +58,7 @@ class PluginState:
 
     config: pytest.Config
     rows: dict[Path, list[Case | InvalidCaseRow]] = field(default_factory=dict)
-    names: dict[tuple[str, ...], Metric] = field(default_factory=dict)
+    names: dict[str, tuple[Metric, tuple[Metric, ...]]] = field(default_factory=dict)
     sessions: list[tuple[object, JudgeSession]] = field(default_factory=list)
     stopped: Counter[str] = field(default_factory=Counter)
     reports: list[dict[str, Any]] = field(default_factory=list)
@@ -204,29 +204,35 @@ class CaseAssertions:
         from greval.report.assertions import format_missed_bounds
 
         case = as_case(given)
-        definition, folders = self._load_metric(metric)
+        definition, built_on = self._load_metric(metric)
         bounds = Bounds.model_validate(expected)
         bounds.check(definition)
         try:
             session = self._state.get_session(self._judge)
-            result = session.judge_case(case, definition, repeats=repeats, folders=folders)
+            result = session.judge_case(case, definition, repeats=repeats, built_on=built_on)
         except JudgeError as error:
             self._state.stopped[str(error)] += 1
             raise
         check = check_bounds(result, definition, bounds)
         return result, "" if check.holds else format_missed_bounds(case, result, bounds, check)
 
-    def _load_metric(self, metric: Metric | str | Path) -> tuple[Metric, tuple[Path, ...]]:
-        """Return the definition of a metric, and the folder of its file, in which metrics that it builds on may be."""
-        from greval.metrics.library import FILE_SUFFIX, load_metric, require_metric
+    def _load_metric(self, metric: Metric | str | Path) -> tuple[Metric, tuple[Metric, ...]]:
+        """Return the definition of a metric, and the metrics that it builds on, which may be beside its file."""
+        from greval._util.object_loading import PYTHON_SUFFIX
+        from greval.metrics.library import FILE_SUFFIX, require_metric
+        from greval.metrics.sources import load_one_metric
 
         if not isinstance(metric, str | Path):
             return require_metric(metric), ()
-        path = _find_file(metric, self._folders) if str(metric).endswith(FILE_SUFFIX) else None
-        key = (str(path or metric),)
-        if key not in self._state.names:
-            self._state.names[key] = load_metric(path or metric)
-        return self._state.names[key], (path.parent,) if path else ()
+        file, colon, name = str(metric).partition(":")
+        spec = (
+            f"{_find_file(file, self._folders)}{colon}{name}"
+            if file.endswith((FILE_SUFFIX, PYTHON_SUFFIX))
+            else str(metric)
+        )
+        if spec not in self._state.names:
+            self._state.names[spec] = load_one_metric(spec)
+        return self._state.names[spec]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -12,6 +12,7 @@ import typer
 from greval.cli import FAILED, STOPPED
 from greval.cli.completion import complete_metric
 from greval.cli.help_layout import input_option, judge_option, output_option
+from greval.cli.metric_specs import load_named_metric
 from greval.cli.options import (
     AnnotationFiles,
     CapOptions,
@@ -28,7 +29,6 @@ from greval.cli.options import (
 )
 from greval.cli.progress_bar import describe_stop, stop_on_signals
 from greval.errors import StoppedError
-from greval.metrics.library import load_metric
 
 if TYPE_CHECKING:
     from greval.judging.model.judge import Judge
@@ -96,7 +96,7 @@ def align(  # noqa: PLR0913 - the options of a command
     }
     if out and out.is_dir():
         raise typer.BadParameter(f"-o {out}: is a folder; name the file of the new metric in it")
-    defined = load_metric(metric, *(library or []))
+    defined, _ = load_named_metric(metric, library)
     if dry_run:
         print_report(forecast_align(run, defined, model, annotations or None, **options), form, render_forecast)
     else:

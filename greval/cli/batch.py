@@ -12,6 +12,7 @@ import typer
 from greval.cli import FAILED
 from greval.cli.evaluate import report_and_exit
 from greval.cli.help_layout import output_option
+from greval.cli.metric_specs import load_named_metrics
 from greval.cli.options import (
     By,
     Cases,
@@ -31,7 +32,6 @@ from greval.cli.options import (
 from greval.cli.progress_bar import ProgressBar
 from greval.datasets import read_cases
 from greval.datasets.row_faults import describe_row_faults
-from greval.metrics.library import add_dependencies, load_metric
 
 app = typer.Typer(help="Judge through the provider's batch endpoint.", no_args_is_help=True)
 SETTINGS = Only(["base_url", "temperature", "seed", "max_tokens", "max_items", "structured", "reason", "reason_depth"])
@@ -56,8 +56,7 @@ def submit(  # noqa: PLR0913 - the options of a command
     """Submit the requests of a run as a batch. After `collect`, the same command submits those that are still open."""
     from greval.runs.batch import submit as send
 
-    folders = library or []
-    metrics = add_dependencies([load_metric(name, *folders) for name in metric], *folders)
+    metrics = load_named_metrics(metric, library)
     model = settings.create_judge(judge)
     reading = read_cases(cases, method=method, columns=parse_columns(column))
     rows = islice(reading, limit)

@@ -20,6 +20,7 @@ from greval.cli.failures import list_failure_kinds, print_failure_hints
 from greval.cli.gate import FailIf, get_gate_code, print_missed
 from greval.cli.help_layout import input_option, limit_option, output_option, resuming_option
 from greval.cli.input import CaseInput, Rows, open_input
+from greval.cli.metric_specs import load_named_metrics
 from greval.cli.options import (
     By,
     CapOptions,
@@ -45,7 +46,6 @@ from greval.datasets.chunk_sources import read_pattern
 from greval.datasets.row_faults import describe_row_faults
 from greval.errors import GrevalError
 from greval.judging.model.judge import Judge
-from greval.metrics.library import add_dependencies, load_metric
 from greval.records.metric import Metric, needs_judge
 from greval.records.result import Result
 from greval.report.console import render
@@ -119,8 +119,7 @@ def evaluate(  # noqa: PLR0913 - the options of a command
     json: Annotated[bool, output_option("--json", help="events as JSON lines instead of the report")] = False,
 ) -> None:
     """Judge cases by metrics. The same command again judges only what is missing or failed."""
-    folders = library or []
-    metrics = add_dependencies([load_metric(name, *folders) for name in metric], *folders)
+    metrics = load_named_metrics(metric, library)
     check_conditions(fail_if or (), [one.name for one in metrics])  # before any call is paid for
     model = settings.create_judge(judge) if needs_judge(metrics) else None
     if doc_id_pattern is not None:

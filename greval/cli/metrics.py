@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from greval._util.files import write_atomically
 from greval.cli.completion import complete_metric
+from greval.cli.metric_specs import load_named_metric
 from greval.cli.options import Folders, JudgeName, JudgeOptions, Only, expand_groups, print_table
-from greval.errors import DefinitionError
-from greval.metrics.files import read_metric, write_metric
-from greval.metrics.library import load_folder, load_metric, predefined
+from greval.errors import DefinitionError, GrevalError
+from greval.metrics.file_check import CheckedMetric, check_metrics
+from greval.metrics.files import write_metric
+from greval.metrics.files.json_schema import write_file_schema
+from greval.metrics.files.yaml_text import SCHEMA_FILE
+from greval.metrics.library import FILE_SUFFIX, get_expected_name, predefined
 from greval.metrics.lint import lint_metric
 from greval.records.case import Over
 from greval.records.metric import JudgedMetric, Metric
@@ -25,26 +31,25 @@ app = typer.Typer(help="List, show, check and draft metrics.", no_args_is_help=T
 
 @app.command("list")
 def list_metrics(library: Folders = None) -> None:
-    """List the predefined metrics and those of the given folders."""
-    known = dict(predefined())
-    for folder in library or ():
-        known.update(load_folder(folder))
-    print_table(
-        ("metric", "judges", "needs", "scale", "description"),
-        (
-            (name, _name_judged_part(metric), _format_needs(metric), _format_scale(metric), metric.description)
-            for name, metric in known.items()
-        ),
-    )
+    """List the predefined metrics and those of the given folders. A faulty file is a row too."""
+    rows = {name: _build_row(metric) for name, metric in predefined().items()}
+    faults: list[str] = []
+    for folder in reversed(library or ()):  # the first folder goes before the others, as when a metric is used
+        for found in check_metrics(folder, *(library or ())):
+            rows[found.name] = _build_row(found.metric) if found.metric else _build_faulty_row(found)
+            faults.extend(found.faults)
+    print_table(("metric", "judges", "needs", "scale", "description"), rows.values())
+    if faults:
+        raise DefinitionError(*faults)
 
 
 @app.command("show")
 def show(
-    name: Annotated[str, typer.Argument(autocompletion=complete_metric, help="a name or a file")],
+    name: Annotated[str, typer.Argument(autocompletion=complete_metric, help="a name, a file, or FILE.py:NAME")],
     library: Folders = None,
 ) -> None:
     """Print the definition of a metric as a file."""
-    metric = load_metric(name, *(library or ()))
+    metric, _ = load_named_metric(name, library)
     if isinstance(metric, JudgedMetric):
         typer.echo(write_metric(metric), nl=False)
     else:
@@ -54,30 +59,47 @@ def show(
 
 @app.command("check")
 def check(
-    paths: Annotated[list[Path], typer.Argument(metavar="FILE_OR_DIR...", help="metric files or folders")],
+    paths: Annotated[
+        list[str], typer.Argument(metavar="FILE_OR_DIR...", help="metric files, folders, or FILE.py:NAME")
+    ],
+    library: Folders = None,
 ) -> None:
     """Check metric files: report all faults, and remarks on what makes judging unreliable."""
-    files = [file for path in paths for file in (sorted(path.glob("*.yaml")) if path.is_dir() else [path])]
-    if not files:
-        raise DefinitionError(f"{', '.join(map(str, paths))}: no metric file (*.yaml) found")
     faults: list[str] = []
-    for file in files:
-        try:
-            metric = read_metric(file)
-        except DefinitionError as error:
-            faults.extend(error.faults)
-            continue
-        remarks_on = lint_metric(metric)
-        typer.echo(f"{file}: {'good' if not remarks_on else 'good, with remarks'}")
-        for remark in remarks_on:
-            typer.echo(f"  {remark}")
+    for path in paths:
+        for found in check_metrics(path, *(library or ())):
+            faults.extend(found.faults)
+            if found.metric:
+                _print_remarks(found.place, [*lint_metric(found.metric), *_find_own_name(Path(path), found.metric)])
     if faults:
         raise DefinitionError(*faults)
 
 
+def _print_remarks(place: str, remarks: Sequence[str]) -> None:
+    typer.echo(f"{place}: {'good, with remarks' if remarks else 'good'}")
+    for remark in remarks:
+        typer.echo(f"  {remark}")
+
+
+def _find_own_name(file: Path, metric: Metric) -> Iterator[str]:
+    """Find that a single file has another name than its metric, so that it is found by its path only."""
+    if file.is_file() and file.suffix == FILE_SUFFIX and get_expected_name(file) != metric.name:
+        yield f"name: is {metric.name!r}; in a folder, the file must be called {metric.name}{FILE_SUFFIX}"
+
+
+def _build_row(metric: Metric) -> tuple[str, ...]:
+    scale = _format_scale(metric)
+    return metric.name, _name_judged_part(metric), _format_needs(metric), scale, metric.description
+
+
+def _build_faulty_row(found: CheckedMetric) -> tuple[str, ...]:
+    more = f" (and {len(found.faults) - 1} more)" if len(found.faults) > 1 else ""
+    return found.name, "faulty", "", "", f"{found.faults[0]}{more}"
+
+
 @app.command("draft")
 @expand_groups
-def draft(
+def draft(  # noqa: PLR0913 - the options of a command
     name: Annotated[str, typer.Argument(help="the metric's name")],
     description: Annotated[str, typer.Argument(help="what it judges, in a sentence")],
     *,
@@ -87,17 +109,55 @@ def draft(
     ] = "categorical",
     over: Annotated[Over | None, typer.Option(help="judge each of these by itself")] = None,
     judge: JudgeName = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="write it to this file or folder, with its JSON schema beside"
+        ),
+    ] = None,
     options: Annotated[JudgeOptions, Only(["base_url", "temperature"])],
 ) -> None:
-    """Draft a complete metric with a model and print it. Review it before saving it as a file."""
+    """Draft a complete metric with a model, and print it or write it to a file. Review it before use."""
+    file = _choose_draft_file(name, out) if out else None
     model = options.create_judge(judge)
     from greval.judging.metric_draft import draft as draft_metric
 
     metric = draft_metric(name, description, scale=_parse_scale(scale), over=over, judge=model)
-    typer.echo(write_metric(metric), nl=False)
+    if file:
+        _write_draft(file, metric)
+    else:
+        typer.echo(write_metric(metric), nl=False)
     typer.echo(f"# drafted with {model.label}: review it before use", err=True)
     for remark in lint_metric(metric):
         typer.echo(f"# {remark}", err=True)
+
+
+def _choose_draft_file(name: str, out: Path) -> Path:
+    """Return the file of a new metric, before a model is called for it.
+
+    Raises:
+        typer.BadParameter: If it is there already, is no metric file, or its folder is missing.
+    """
+    file = out / f"{name}{FILE_SUFFIX}" if out.is_dir() else out
+    if file.suffix != FILE_SUFFIX:
+        raise typer.BadParameter(f"-o {out}: a metric file ends in {FILE_SUFFIX}; write -o {name}{FILE_SUFFIX}")
+    if not file.parent.is_dir():
+        raise typer.BadParameter(f"-o {out}: there is no folder {file.parent}; create it first")
+    if file.exists():
+        raise typer.BadParameter(f"-o {out}: {file} exists; choose another name, or remove it first")
+    return file
+
+
+def _write_draft(file: Path, metric: JudgedMetric) -> None:
+    """Write a metric file, and beside it the JSON schema that its first line names for editors."""
+    schema = file.with_name(SCHEMA_FILE)
+    try:
+        if not schema.exists():
+            write_atomically(schema, write_file_schema())
+        write_atomically(file, write_metric(metric))
+    except OSError as error:
+        raise GrevalError(f"{file}: cannot be written: {error.strerror or error}") from error
+    typer.echo(f"{file}: written, with {schema.name} beside it for editors")
 
 
 def _parse_scale(scale: str) -> DraftScale:

@@ -40,7 +40,11 @@ Columns = Annotated[
 MetricNames = Annotated[
     list[str],
     input_option(
-        "--metric", "-m", metavar="METRIC", autocompletion=complete_metric, help="a name or a file; repeatable"
+        "--metric",
+        "-m",
+        metavar="METRIC",
+        autocompletion=complete_metric,
+        help="a name, a file, a folder, FILE.py:NAME, or several with commas; repeatable",
     ),
 ]
 Limit = Annotated[

@@ -12,6 +12,7 @@ from greval.cli import FAILED, MISSED, STOPPED
 from greval.cli.completion import complete_metric
 from greval.cli.failures import print_failure_hints
 from greval.cli.help_layout import input_option, output_option
+from greval.cli.metric_specs import load_named_metric
 from greval.cli.options import (
     CapOptions,
     Columns,
@@ -31,7 +32,6 @@ from greval.cli.options import (
 from greval.cli.progress_bar import ProgressBar, describe_stop, stop_on_signals
 from greval.datasets import CaseReader, read_cases
 from greval.judging.model.judge import Judge
-from greval.metrics.library import add_dependencies, load_metric
 from greval.records.metric import Metric, set_reason_depth
 
 if TYPE_CHECKING:
@@ -82,8 +82,8 @@ def probe(  # noqa: PLR0913 - the options of a command
     form: ReportFormat = "table",
 ) -> None:
     """Measure which planted faults a judge detects. The same command again judges only what is missing."""
-    folders = library or []
-    (definition,) = set_reason_depth([load_metric(metric, *folders)], settings.reason_depth)
+    named, built_on = load_named_metric(metric, library)
+    (definition,) = set_reason_depth([named], settings.reason_depth)
     model = settings.create_judge(judge)
     options: ProbeOptions = {
         "checks": [name.strip() for name in checks.split(",") if name.strip()] if checks else None,
@@ -91,7 +91,7 @@ def probe(  # noqa: PLR0913 - the options of a command
         "mutants": mutants,
         "repeats": repeats,
         "out": out,
-        "built_on": add_dependencies([definition], *folders),
+        "built_on": built_on,
         "concurrency": concurrency,
         "debug": bool(context.obj),
         "max_calls": caps.max_calls,

@@ -71,6 +71,15 @@ def serve(  # noqa: PLR0913 - the options of a command
         list[Path] | None,
         server_option(envvar="GREVAL_LIBRARY", metavar="DIR", help="a folder of metric files; repeatable"),
     ] = None,
+    metric: Annotated[
+        list[str] | None,
+        server_option(
+            "--metric",
+            "-m",
+            metavar="METRIC",
+            help="a file, a folder or FILE.py:NAME with metrics of your own, also in Python; repeatable",
+        ),
+    ] = None,
     runs: Annotated[
         Path, server_option(envvar="GREVAL_RUNS", metavar="DIR", help="the folder of runs and data sets")
     ] = Path("runs"),
@@ -90,6 +99,7 @@ def serve(  # noqa: PLR0913 - the options of a command
             port=port,
             judges=_parse_judges(judge or (), settings),
             library=tuple(library or ()),
+            metrics=tuple(metric or ()),
             runs=runs,
             keys=keys,
             workers=workers,

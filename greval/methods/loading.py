@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib
-import importlib.util
 import inspect
 import re
-import sys
 from collections.abc import Iterable
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 from urllib.parse import parse_qs, parse_qsl, urlsplit
 
+from greval._util.object_loading import load_python_object, parse_object_spec
 from greval.errors import DataError, MethodError
 from greval.methods import Method
 
@@ -26,7 +23,6 @@ HOW_TO_NAME = (
     "like"
 )
 _NAMED = re.compile(r"([^=:/?()\x00-\x1f]+)=(.+)", re.DOTALL)
-_OBJECT = re.compile(r"(?P<module>[^:()]+):(?P<name>[A-Za-z_][\w.]*)(?P<call>\((?P<text>.*)\))?", re.DOTALL)
 
 
 def load_methods(specs: Iterable[str]) -> dict[str, Method]:
@@ -65,8 +61,8 @@ def default_name(spec: str) -> str:
     if kind in ADAPTERS:
         options = parse_qs(rest.partition("?")[2])
         return next((options[key][0] for key in ("method", "mode", "search") if key in options), kind)
-    found = _OBJECT.fullmatch(spec)
-    return found["name"].rpartition(".")[2] if found else Path(spec).stem
+    found = parse_object_spec(spec)
+    return found.name.rpartition(".")[2] if found else Path(spec).stem
 
 
 def load_method(spec: str) -> Method:
@@ -141,79 +137,10 @@ def load_object(spec: str, *, from_here: bool = True) -> Any:  # noqa: ANN401 - 
         >>> load_object("math:floor")
         <built-in function floor>
     """
-    found = _OBJECT.fullmatch(spec.strip())
-    if not found:
+    parsed = parse_object_spec(spec)
+    if parsed is None:
         raise MethodError(f"{spec}: {HOW_TO_NAME}")
-    where = found["module"].strip()
-    module = (
-        _import_file(Path(where), spec) if where.endswith(".py") else _import_module(where, spec, from_here=from_here)
-    )
-    value = _find_attribute(module, found["name"], spec)
-    if found["call"] is None:
-        return value
-    if not callable(value):
-        raise MethodError(f"{spec}: {found['name']} cannot be called; leave the brackets out")
-    try:
-        return value(*([found["text"]] if found["text"] else []))
-    except Exception as error:
-        raise MethodError(f"{spec}: {found['name']} raised {type(error).__name__}: {error}") from error
-
-
-def _find_attribute(module: ModuleType, name: str, spec: str) -> Any:  # noqa: ANN401 - any object of a user's module
-    value: Any = module
-    for part in name.split("."):
-        if not hasattr(value, part):
-            from greval._util.wording import did_you_mean
-
-            near = did_you_mean(part, [known for known in vars(value) if not known.startswith("_")])
-            raise MethodError(f"{spec}: there is no {part!r} in it{near}")
-        value = getattr(value, part)
-    return value
-
-
-def _import_module(name: str, spec: str, *, from_here: bool) -> ModuleType:
-    """Import a module, if wanted also from the current folder."""
-    if from_here:
-        _add_to_import_path(Path.cwd())
-    try:
-        return importlib.import_module(name)
-    except Exception as error:
-        missing = isinstance(error, ModuleNotFoundError) and error.name and f"{name}.".startswith(f"{error.name}.")
-        from greval._util.wording import did_you_mean
-
-        why = (
-            f"there is no module {error.name!r}, neither installed nor in {Path.cwd() if from_here else 'PYTHONPATH'}"  # type: ignore[attr-defined]
-            f"{did_you_mean(name, ADAPTERS)}"
-            if missing
-            else f"it cannot be imported: {type(error).__name__}: {error}"
-        )
-        raise MethodError(f"{spec}: {why}") from error
-
-
-def _import_file(path: Path, spec: str) -> ModuleType:
-    """Import a Python file once, under any file name; its folder is added to the import path."""
-    if not path.is_file():
-        raise MethodError(f"{spec}: there is no file {path}")
-    path = path.resolve()
-    name = f"_greval_{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
-    if name in sys.modules:
-        return sys.modules[name]
-    _add_to_import_path(path.parent)
-    made = importlib.util.spec_from_file_location(name, path)
-    assert made is not None  # noqa: S101 - always set for names that end in .py
-    assert made.loader is not None  # noqa: S101 - the same
-    module = sys.modules[name] = importlib.util.module_from_spec(made)
-    try:
-        made.loader.exec_module(module)
-    except Exception as error:
-        del sys.modules[name]
-        raise MethodError(f"{spec}: it cannot be imported: {type(error).__name__}: {error}") from error
-    return module
-
-
-def _add_to_import_path(folder: Path) -> None:
-    if str(folder) not in sys.path:
-        sys.path.insert(0, str(folder))
+    return load_python_object(spec, parsed, MethodError, from_here=from_here, near=ADAPTERS)
 
 
 def _load_adapter(kind: str, rest: str) -> Method:

@@ -13,9 +13,16 @@ from greval.errors import DefinitionError
 from greval.metrics.computed import COMPUTED_METRICS, explain_bad_name, find_computed_metric, list_name_variants
 from greval.metrics.dependencies import list_dependency_names, list_missing_dependencies, order_metrics
 from greval.metrics.files import read_metric
+from greval.metrics.python_metrics import is_python_spec, load_python_metric
 from greval.records.metric import JudgedMetric, Metric
 
 FILE_SUFFIX = ".yaml"
+WRONG_SUFFIX = ".yml"
+"""An ending of YAML files that metric files do not have, so that each has one name only."""
+OWN_METRIC_HINT = (
+    "A metric of your own is named by its file (FILE.yaml, FILE.py:NAME) or its folder, "
+    "or found by its name with --library FOLDER"
+)
 
 
 def predefined() -> dict[str, Metric]:
@@ -41,14 +48,15 @@ def find_predefined_folder() -> Path:
 
 
 def load_metric(name_or_path: str | Path, *folders: str | Path) -> Metric:
-    """Load a metric by name or from a file.
+    """Load a metric by name, from a file, or from Python code.
 
     Args:
-        name_or_path: A metric's name, a computed one with any setting (`ndcg@5`), or a path that ends in `.yaml`.
+        name_or_path: A metric's name, a computed one with any setting (`ndcg@5`), a path that ends in `.yaml`, or
+            `file.py:name` or `module:name` for a metric or a function in Python. The Python code is run.
         folders: Folders in which a name is looked up first, in this order, before the predefined metrics.
 
     Returns:
-        The definition.
+        The definition. `load_metrics` also returns the metrics that it builds on.
 
     Raises:
         DefinitionError: If there is no such metric (the message suggests the nearest name), or its file is invalid.
@@ -60,6 +68,28 @@ def load_metric(name_or_path: str | Path, *folders: str | Path) -> Metric:
     text = unicodedata.normalize("NFC", str(name_or_path))
     if isinstance(name_or_path, Path) or text.endswith(FILE_SUFFIX):
         return read_metric(name_or_path)
+    if is_python_spec(text):
+        return load_python_metric(text)
+    return find_metric(text, *folders)
+
+
+load = load_metric  # the earlier name
+
+
+def find_metric(name: str, *folders: str | Path) -> Metric:
+    """Find a metric by its name in the folders, in this order, and then among the predefined metrics.
+
+    Unlike `load_metric`, it runs no Python code and opens no file outside the folders, so that the name may come from
+    anywhere, such as a request.
+
+    Raises:
+        DefinitionError: If there is no such metric (the message suggests the nearest name), or its file is invalid.
+
+    Example:
+        >>> find_metric("ndcg@5").name
+        'ndcg@5'
+    """
+    text = unicodedata.normalize("NFC", name)
     files = [_map_files_by_name(folder) for folder in folders]
     for found in (*files, _map_files_by_name(find_predefined_folder())):
         if text in found:
@@ -71,12 +101,32 @@ def load_metric(name_or_path: str | Path, *folders: str | Path) -> Metric:
     names = {*COMPUTED_METRICS, *list_name_variants(text), *_map_files_by_name(find_predefined_folder())}
     known = sorted(names.union(*files))
     looked = " and ".join((*map(str, folders), "the predefined metrics"))
-    pathlike = f"; a metric file ends in {FILE_SUFFIX}" if {"/", "."} & {*text} else ""
-    hint = f"{did_you_mean(text, known)}{pathlike}"
-    raise DefinitionError(f"{text or repr(text)}: no such metric in {looked}{hint}")
+    near = did_you_mean(text, known)
+    end = "" if near.endswith(("?", "...")) else "."
+    raise DefinitionError(f"{text or repr(text)}: no such metric in {looked}{near}{end} {OWN_METRIC_HINT}")
 
 
 load = load_metric  # the earlier name
+
+
+def find_file(name: str, folder: str | Path) -> Path | None:
+    """Return the metric file of a name in a folder, or None if it is missing.
+
+    Raises:
+        DefinitionError: If there is no such folder.
+    """
+    return _map_files_by_name(folder).get(unicodedata.normalize("NFC", name))
+
+
+def find_predefined_metric(name: str) -> Metric | None:
+    """Return the predefined metric of a name, a computed one with any setting, or None if it is missing.
+
+    Example:
+        >>> find_predefined_metric("tone") is None
+        True
+    """
+    file = find_file(name, find_predefined_folder())
+    return _read_named(file) if file else find_computed_metric(name)
 
 
 def load_folder(path: str | Path) -> dict[str, Metric]:
@@ -97,7 +147,7 @@ def load_folder(path: str | Path) -> dict[str, Metric]:
     """
     metrics: dict[str, Metric] = {}
     faults: list[str] = []
-    for file in _list_metric_files(path):
+    for file in list_metric_files(path):
         try:
             metric = _read_named(file)
         except DefinitionError as error:
@@ -170,12 +220,12 @@ def _load_dependencies(
     faults: list[str] = []
     for name in names:
         try:
-            yield load_metric(name, *folders)
+            yield find_metric(name, *folders)
         except DefinitionError as error:
             users = " and ".join(metric.name for metric in above if name in list_dependency_names(metric))
-            faults.extend(
-                f"{users}: builds on {name}, whose definition is not given: {fault}" for fault in error.faults
-            )
+            own = " Add it to the metrics, or load both with load_metrics(FILE), which finds it beside the file"
+            found = (fault.replace(f" {OWN_METRIC_HINT}", own) for fault in error.faults)
+            faults.extend(f"{users}: builds on {name}, whose definition is not given: {fault}" for fault in found)
     if faults:
         raise DefinitionError(*faults)
 
@@ -185,27 +235,54 @@ def _load_predefined() -> dict[str, Metric]:
     return dict(sorted({**load_folder(find_predefined_folder()), **COMPUTED_METRICS}.items()))
 
 
-def _list_metric_files(folder: str | Path) -> list[Path]:
-    """List a folder's metric files; raise `DefinitionError` for `.yml` files, which would be silently ignored."""
+def list_metric_files(folder: str | Path) -> list[Path]:
+    """List a folder's metric files, and `.yml` files, which are mistaken for them; hidden files are left out.
+
+    Raises:
+        DefinitionError: If there is no such folder.
+    """
     if not Path(folder).is_dir():
         raise DefinitionError(f"{folder}: is no folder; give the folder that holds your metric files")
     files = sorted(file for file in Path(folder).iterdir() if not file.name.startswith("."))
-    if other := [file for file in files if file.suffix == ".yml"]:
-        raise DefinitionError(*(f"{file}: metric files end in {FILE_SUFFIX}; rename it" for file in other))
-    return [file for file in files if file.suffix == FILE_SUFFIX]
+    return [file for file in files if file.suffix in {FILE_SUFFIX, WRONG_SUFFIX}]
+
+
+def get_expected_name(file: Path) -> str:
+    """Return the metric name that a file of a folder must define, in NFC as some file systems decompose letters.
+
+    Example:
+        >>> get_expected_name(Path("metrics/tone.yaml"))
+        'tone'
+    """
+    return unicodedata.normalize("NFC", file.name.removesuffix(FILE_SUFFIX).removesuffix(WRONG_SUFFIX))
+
+
+def describe_wrong_suffix(file: Path) -> str:
+    """Return the fault of a file that is mistaken for a metric file."""
+    return f"{file}: metric files end in {FILE_SUFFIX}; rename it"
+
+
+def describe_other_name(file: Path, metric: Metric) -> str | None:
+    """Return the fault that a metric has another name than its file, by which it is found; None if it has the same."""
+    name = get_expected_name(file)
+    return (
+        None
+        if metric.name == name
+        else (f"{file}: name: is {metric.name!r}, but the file's is {name!r}; make them equal")
+    )
 
 
 def _map_files_by_name(folder: str | Path) -> dict[str, Path]:
     """Return the metric files of a folder by name in NFC form, as some file systems store decomposed letters."""
-    return {
-        unicodedata.normalize("NFC", file.name.removesuffix(FILE_SUFFIX)): file for file in _list_metric_files(folder)
-    }
+    files = list_metric_files(folder)
+    return {get_expected_name(file): file for file in sorted(files, key=lambda file: file.suffix == FILE_SUFFIX)}
 
 
 def _read_named(file: Path) -> JudgedMetric:
     """Read a metric file; raise an error if its metric, which is found by the file's name, has another name."""
+    if file.suffix == WRONG_SUFFIX:
+        raise DefinitionError(describe_wrong_suffix(file))
     metric = read_metric(file)
-    name = unicodedata.normalize("NFC", file.name.removesuffix(FILE_SUFFIX))
-    if metric.name != name:
-        raise DefinitionError(f"{file}: name: is {metric.name!r}, but the file's is {name!r}; make them equal")
+    if fault := describe_other_name(file, metric):
+        raise DefinitionError(fault)
     return metric

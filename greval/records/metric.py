@@ -114,7 +114,8 @@ class ComputedMetric(Metric):
     `compute` returns a number, a bool, a category, `(value, reason)`, judgements, or `Skipped` with a reason.
     Values must be on the scale; anything else is a failed outcome that names the function.
     `optional` lists further fields that the function reads; it handles them itself if they are missing or empty.
-    At least one of `needs` and `optional` must not be empty.
+    At least one of `needs` and `optional` must not be empty. `version` stands for the code of the function: results are
+    computed again if it changes.
     """
 
     kind = "computed"
@@ -123,6 +124,13 @@ class ComputedMetric(Metric):
     optional: tuple[Need, ...] = ()
     scale: CategoricalScale | ValueScale | MeasureScale
     compute: Annotated[Callable[[Case], ComputeReturn], Field(exclude=True, repr=False)]
+    version: str = ""
+
+    @model_serializer(mode="wrap")
+    def _dump_without_default(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out an empty version, so that definitions without one keep their fingerprints."""
+        content: dict[str, Any] = dump(self)
+        return content if self.version else {key: part for key, part in content.items() if key != "version"}
 
     @model_validator(mode="after")
     def _check_inputs(self) -> Self:

@@ -28,7 +28,7 @@ from greval.judging.model.judge import Judge
 from greval.judging.model.openai_batch import BatchFiles, BatchState, format_batch_request, parse_batch_answer
 from greval.judging.model.prices import FREE, Prices
 from greval.judging.model.reply_cache import Reply, ReplyCache
-from greval.metrics.library import add_dependencies, load_metric
+from greval.metrics.library import add_dependencies, find_metric
 from greval.records.case import Case
 from greval.records.metric import Metric, ReasonDepth, build_metric, set_reason_depth
 from greval.records.record import Record
@@ -203,7 +203,7 @@ async def _evaluate(
 ) -> Run:
     """Run the normal evaluation, with a source of stored replies instead of the judge's model."""
     own = {definition["name"]: build_metric(definition) for definition in plan.definitions}
-    metrics: list[Metric] = [own.get(name) or load_metric(name) for name in plan.metrics]
+    metrics: list[Metric] = [own.get(name) or find_metric(name) for name in plan.metrics]
     price = get_prices(options).of(plan.judge.label)
     table = {plan.judge.label: price.multiply_by(DISCOUNT)} if price else {}
     prices = Prices(models=table or {LOCAL: FREE}, as_of="the batch", source="half of the listed price")

@@ -24,7 +24,7 @@ from greval.judging.model.client import JudgeClient
 from greval.judging.model.failures import format_key_hint
 from greval.judging.model.judge import Judge
 from greval.judging.model.reply_cache import LOCK_TIMEOUT_SECONDS, ReplyCache
-from greval.metrics.library import add_dependencies
+from greval.metrics.library import find_dependencies
 from greval.records.case import Case
 from greval.records.metric import Metric, needs_judge
 from greval.records.metric_input import hash_json
@@ -136,21 +136,21 @@ class JudgeSession:
         self._log = MemoryLog()
         self._compiled: dict[str, Mapping[str, MetricRunnable]] = {}
 
-    def judge_case(self, case: Case, metric: Metric, *, repeats: int = 1, folders: Sequence[str | Path] = ()) -> Result:
+    def judge_case(self, case: Case, metric: Metric, *, repeats: int = 1, built_on: Sequence[Metric] = ()) -> Result:
         """Judge a case. What this session has already judged is not judged again, unless it failed.
 
         Args:
             case: The case.
             metric: The definition.
             repeats: How often the case is judged, see `compile_metric`.
-            folders: Folders of the metrics that the metric builds on, before the predefined ones.
+            built_on: Definitions of the metrics that it builds on; missing ones are looked up among the predefined.
 
         Raises:
             DefinitionError: If a metric that it builds on is not found.
             JudgeError: If the judge cannot be used at all, or is missing although the metric is judged.
             StoppedError: If no further call may be made.
         """
-        runnables = self._compile(metric, repeats, folders)
+        runnables = self._compile(metric, repeats, built_on)
         loop = JudgingLoop(self._log, runnables, self.guard, Progress(), retries_at_end=False)
         (found,) = run_sync(loop.judge_cases([case]))
         text = case.model_dump(mode="json", exclude_defaults=True)
@@ -160,10 +160,10 @@ class JudgeSession:
             raise StoppedError(self.guard.why or "no further call is made")
         return result.replace(built_on=tuple(found.values()))
 
-    def _compile(self, metric: Metric, repeats: int, folders: Sequence[str | Path]) -> Mapping[str, MetricRunnable]:
+    def _compile(self, metric: Metric, repeats: int, built_on: Sequence[Metric]) -> Mapping[str, MetricRunnable]:
         key = f"{repeats} {id(metric)}"
         if key not in self._compiled:
-            metrics = add_dependencies([metric], *folders)
+            metrics = find_dependencies(metric, built_on)
             if self._client is None and needs_judge(metrics):
                 raise JudgeError(f"{metric.name}: is judged by a model; {self._hint}")
             self._compiled[key] = compile_metrics(metrics, self._client, repeats=repeats)

@@ -24,7 +24,7 @@ from greval.errors import DataError, GrevalError, MissingExtraError, StoreError
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.judge import Judge
 from greval.metrics.computed import find_computed_metric
-from greval.metrics.library import add_dependencies, load_metric
+from greval.metrics.library import add_dependencies, find_metric
 from greval.records.metric import Metric
 from greval.records.result import Usage
 from greval.runs.evaluation import Run, evaluate_async
@@ -243,7 +243,7 @@ async def _judge_shard(job: RayJob, number: int, pause: float) -> Run:
     }
     run = await evaluate_async(
         islice(reading, job.limit),
-        [load_metric(metric) if isinstance(metric, str) else metric for metric in job.metrics],
+        [find_metric(metric) if isinstance(metric, str) else metric for metric in job.metrics],
         job.judge,
         out=job.shard_folder(number),
         stop=stop,

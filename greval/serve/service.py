@@ -19,6 +19,7 @@ from greval.serve.call_limit import FairCallLimit
 from greval.serve.problems import ServeError
 from greval.serve.prometheus import ServerCounters
 from greval.serve.settings import ServerSettings
+from greval.serve.state.metric_library import MetricLibrary
 
 METRICS_FOLDER = ".metrics"
 DATASETS_FOLDER = ".datasets"
@@ -60,6 +61,11 @@ class Service:
     starting: list[Callable[[], Awaitable[None]]] = field(default_factory=list)
     closing: list[Callable[[], Awaitable[None]]] = field(default_factory=list)
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
+    library: MetricLibrary = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Create the library of metrics, which loads those that the operator named."""
+        self.library = MetricLibrary(*self.settings.library, metrics=self.settings.metrics)
 
     def get_call_slot(self, tenant: Tenant) -> AbstractAsyncContextManager[object]:
         """Return the context manager to enter for each call of the judge; tenants take turns."""

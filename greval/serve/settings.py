@@ -44,8 +44,9 @@ class ServerSettings(Record):
     """Settings of the server.
 
     `judges` are those that clients may name, the first is the default; `library` holds folders of metric files in
-    addition to the predefined metrics; `runs` is the folder of run folders, the same as on the command line; `keys` is
-    the file of hashed API keys, without which only this machine is served.
+    addition to the predefined metrics, and `metrics` names further ones as after `-m`, also in Python; `runs` is the
+    folder of run folders, the same as on the command line; `keys` is the file of
+    hashed API keys, without which only this machine is served.
 
     Example:
         >>> ServerSettings(judges={"fast": Judge("openai:gpt-5.1-mini")}).host
@@ -56,6 +57,7 @@ class ServerSettings(Record):
     port: Annotated[int, Field(ge=0, le=65535)] = 8000
     judges: dict[str, Judge] = Field(default_factory=dict)
     library: tuple[Path, ...] = ()
+    metrics: tuple[str, ...] = ()
     runs: Path = Path("runs")
     keys: Path | None = None
     workers: Positive = 1

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from greval.errors import GrevalError, MissingExtraError
 from greval.judging.model.judge import check_judge
+from greval.metrics.sources import load_metrics
 from greval.serve.logs import ERRORS, LOGGING
 from greval.serve.settings import ServerSettings
 
@@ -93,7 +94,7 @@ def check_exposure(settings: ServerSettings) -> None:
 
 
 def _check_settings(settings: ServerSettings) -> None:
-    """Check that the files, folders and judges of the settings can be used.
+    """Check that the files, folders, metrics and judges of the settings can be used.
 
     Without this check only the clients would see the errors, never the operator.
     """
@@ -107,6 +108,7 @@ def _check_settings(settings: ServerSettings) -> None:
     for folder in settings.library:
         if not folder.is_dir():
             raise GrevalError(f"{folder}: not a folder; name one that holds metric files with --library")
+    load_metrics(settings.metrics, *settings.library)
     for judge in settings.judges.values():
         check_judge(judge)
 

@@ -49,3 +49,69 @@ def test_metrics_draft_prints_a_file(greval_says, fault_server):
     assert code == 0
     assert greval.parse_metric(out).scale.range == (1, 5)
     assert "# drafted with openai:m: review it before use" in err
+
+
+def test_check_and_list_agree_about_a_folder(greval_says):
+    """A file of another name and a broken one are faulty for both, and the rest is good for both."""
+    Path("m").mkdir()
+    Path("m/tone.yaml").write_text(TONE, encoding="utf-8")
+    Path("m/other.yaml").write_text(TONE, encoding="utf-8")
+    Path("m/broken.yaml").write_text(TONE.replace("steps:", "stepps:"), encoding="utf-8")
+    checked, listed = greval_says("metrics", "check", "m"), greval_says("metrics", "list", "--library", "m")
+    assert checked[0] == listed[0] == 2
+    assert checked[2] == listed[2]
+    assert "m/other.yaml: name: is 'tone', but the file's is 'other'" in checked[2]
+    rows = {line.split()[0]: line for line in listed[1].splitlines() if line.strip()}
+    assert "faulty" in rows["other"]
+    assert "faulty" in rows["broken"]
+    assert "Polite, Rude" in rows["tone"]
+    assert rows.keys() >= set(greval.predefined())
+    assert "m/tone.yaml: good" in checked[1]
+
+
+def test_a_single_file_of_another_name_is_good_with_a_remark(greval_says):
+    """It can be named by its path, but would not be found by its name in a folder."""
+    Path("draft.yaml").write_text(TONE, encoding="utf-8")
+    code, out, _ = greval_says("metrics", "check", "draft.yaml")
+    assert code == 0
+    assert "name: is 'tone'; in a folder, the file must be called tone.yaml" in out
+
+
+WRITTEN = {
+    "needs": ["answer"],
+    "steps": ["Read the answer."],
+    "instructions": "",
+    "levels": [{"level": n, "means": f"Level {n} of it, apart from its neighbours."} for n in range(1, 6)],
+}
+
+
+def test_a_draft_is_written_to_a_file_with_its_schema(greval_says, fault_server):
+    """`-o` writes the file and the schema that its first line names; both are used as they are."""
+    fault_server.plan = lambda _: gives(WRITTEN)
+    words = ["metrics", "draft", "depth", "How deep it goes.", "--scale", "value", *judged_by(fault_server)]
+    Path("m").mkdir()
+    code, out, err = greval_says(*words, "-o", "m")
+    assert code == 0
+    assert out == "m/depth.yaml: written, with metric.schema.json beside it for editors\n"
+    assert "review it before use" in err
+    text = Path("m/depth.yaml").read_text(encoding="utf-8")
+    assert text.startswith("# yaml-language-server: $schema=metric.schema.json\n")
+    shipped = Path(greval.__file__).parents[1] / "metric_library/metric.schema.json"
+    assert Path("m/metric.schema.json").read_text(encoding="utf-8") == shipped.read_text(encoding="utf-8")
+    assert greval.load_metric("depth", "m").scale.range == (1, 5)
+    calls = fault_server.calls
+    code, _, err = greval_says(*words, "-o", "m/depth.yaml")
+    assert (code, fault_server.calls) == (2, calls)
+    assert "exists; choose another name" in err
+
+
+@pytest.mark.parametrize("out", ["depth.yml", "none/depth.yaml", "m/depth.yaml"])
+def test_a_draft_that_fails_leaves_no_file(greval_says, fault_server, out):
+    """A wrong place is refused before the first call, and an unusable draft writes nothing."""
+    Path("m").mkdir()
+    fault_server.plan = lambda _: gives({"nothing": 1})
+    words = ["metrics", "draft", "depth", "How deep it goes.", *judged_by(fault_server), "-o", out]
+    code, _, _ = greval_says(*words)
+    assert code != 0
+    assert (fault_server.calls > 0) == (out == "m/depth.yaml")
+    assert [*Path("m").iterdir()] == []

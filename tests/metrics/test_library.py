@@ -10,7 +10,14 @@ import pytest
 from greval.errors import DefinitionError
 from greval.metrics.computed import COMPUTED_METRICS
 from greval.metrics.files import write_metric
-from greval.metrics.library import add_dependencies, find_predefined_folder, load_folder, load_metric, predefined
+from greval.metrics.library import (
+    OWN_METRIC_HINT,
+    add_dependencies,
+    find_predefined_folder,
+    load_folder,
+    load_metric,
+    predefined,
+)
 from greval.records.metric import ComputedMetric, JudgedMetric, build_metric
 
 JUDGED = (
@@ -96,11 +103,10 @@ class TestLoad:
     def test_unknown(self, tmp_path):
         """An unknown name is told with where was looked and the nearest name there."""
         keep(tmp_path, metric("politeness"))
-        assert faults_of(load_metric, "politness", tmp_path) == (
-            f"politness: no such metric in {tmp_path} and the predefined metrics; did you mean politeness?",
-        )
+        told = f"politness: no such metric in {tmp_path} and the predefined metrics; did you mean politeness?"
+        assert faults_of(load_metric, "politness", tmp_path) == (f"{told} {OWN_METRIC_HINT}",)
         assert faults_of(load_metric, "corectness") == (
-            "corectness: no such metric in the predefined metrics; did you mean correctness?",
+            f"corectness: no such metric in the predefined metrics; did you mean correctness? {OWN_METRIC_HINT}",
         )
         assert "; known: answer_alignment, " in faults_of(load_metric, "x")[0]
 
@@ -183,7 +189,7 @@ class TestDependencies:
         both = {"chunks": {"judged_by": "chunk_eval", "as": ["a"]}, "triples": {"judged_by": "nothing", "as": ["a"]}}
         user = metric("user", needs=["chunks", "triples"], uses=both)
         faults = faults_of(add_dependencies, [user])
-        assert faults[0].endswith("did you mean chunk_evaluation?")
+        assert "did you mean chunk_evaluation? Add it to the metrics, or load both with load_metrics(FILE)" in faults[0]
         assert len(faults) == 2
 
 

@@ -7,7 +7,7 @@ from greval.metrics.computed.graph_walk import normalise_name
 from greval.metrics.computed.metric_names import find_computed_metric
 from greval.metrics.computed.outcomes import compute_outcome
 from greval.metrics.computed.text import list_expected_answers
-from greval.metrics.library import load_metric
+from greval.metrics.library import find_metric
 from greval.records.case import Case
 from greval.records.metric import ComputedMetric
 from greval.records.record import Record
@@ -119,7 +119,7 @@ class AnswerVerdicts:
 def _load_computed_metric(name: str, folder: str, held: list[str]) -> ComputedMetric:
     """Load a metric that the run does not contain, so that it can be computed."""
     try:
-        metric = load_metric(name)
+        metric = find_metric(name)
     except DefinitionError as error:
         raise DataError(f"{folder}: {name} is not in the run, which holds {', '.join(held)}; {error}") from error
     if not isinstance(metric, ComputedMetric):

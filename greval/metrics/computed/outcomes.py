@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterator
 from decimal import Decimal
 from functools import partial
+from inspect import unwrap
 from math import isclose, isfinite
 from numbers import Integral, Real
 from pathlib import Path
@@ -84,7 +85,8 @@ def describe_function(function: Callable[..., object]) -> str:
 def _unwrap_partial(function: Callable[..., object]) -> Callable[..., object]:
     while isinstance(function, partial):
         function = function.func
-    return function
+    inner: Callable[..., object] = unwrap(function)
+    return inner
 
 
 def _get_function_name(function: Callable[..., object]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any, get_args
 
 from greval.records.case import PROMPT_FIELDS, TAG, Over
@@ -82,6 +83,11 @@ def build_file_schema() -> Schema:
         "description": _FIELD_DESCRIPTIONS[""],
     }
     return {**head, **schema, "$defs": parts}
+
+
+def write_file_schema() -> str:
+    """Write the JSON schema of metric files as text, for the file that metric files name in their first line."""
+    return json.dumps(build_file_schema(), indent=2, ensure_ascii=False) + "\n"
 
 
 def _drop_prose(schema: Any) -> Any:  # noqa: ANN401 - any part of a schema

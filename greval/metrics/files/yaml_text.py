@@ -40,7 +40,8 @@ MAX_DEPTH = 12
 _CONSTANTS = {"true": True, "false": False, "null": None, "~": None, "": None}
 _INT = re.compile(r"[-+]?[0-9]+")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
-SCHEMA_LINE = "# yaml-language-server: $schema=metric.schema.json\n"
+SCHEMA_FILE = "metric.schema.json"
+SCHEMA_LINE = f"# yaml-language-server: $schema={SCHEMA_FILE}\n"
 MAX_LINE = 100
 """Maximum line length. Longer text is folded into several lines."""
 UNBROKEN_WIDTH = 2**20

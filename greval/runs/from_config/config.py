@@ -17,7 +17,7 @@ from greval.methods.reference.settings import Search
 from greval.metrics.dependencies import list_dependency_names
 from greval.metrics.files.validation import convert_errors
 from greval.metrics.files.yaml_text import MetricFileFault, YamlSource, find_line, read_source_file
-from greval.metrics.library import FILE_SUFFIX, load_metric
+from greval.metrics.sources import load_metrics
 from greval.records.metric import Metric
 from greval.records.record import Record, Text
 
@@ -105,7 +105,7 @@ class EvaluationConfig(Record):
 
     Paths are relative to the root folder. `methods` maps the name of a method to its spec, or to None if it is a search
     of the group's index. `indexes` maps each group to the folder of its index. `answering` is the model that answers
-    for searches of the reference pipeline, by default the judge. `metrics` are further metrics, by name or file.
+    for searches of the reference pipeline, by default the judge. `metrics` are further metrics, as after `-m`.
     """
 
     dataset: DatasetConfig
@@ -179,7 +179,7 @@ def _check_references(config: EvaluationConfig, root: Path, source: YamlSource) 
     yield from _check_methods(config, source)
     for place, name in enumerate(config.metrics):
         try:
-            load_further_metric(name, root)
+            load_further_metrics(name, root)
         except DefinitionError as error:
             yield build_fault(str(error), "metrics", place)
     if config.generation and config.generation.context == "fair" and config.generation.facts is None:
@@ -213,20 +213,21 @@ def _describe_unknown_method(name: str) -> str:
     )
 
 
-def load_further_metric(name: str, root: Path) -> Metric:
-    """Load a metric of the config's `metrics`, by its name or from a file relative to the root.
+def load_further_metrics(spec: str, root: Path) -> tuple[Metric, ...]:
+    """Load what an entry of the config's `metrics` names, as `load_metrics` does; paths are relative to the root.
 
     Raises:
         DefinitionError: If there is no such metric, its file is wrong, or it builds on other metrics.
 
     Example:
-        >>> load_further_metric("recall@5", Path()).name
-        'recall@5'
+        >>> [metric.name for metric in load_further_metrics("recall@5,mrr", Path())]
+        ['recall@5', 'mrr']
     """
-    metric = load_metric(root / name if name.endswith(FILE_SUFFIX) else name)
-    if others := list_dependency_names(metric):
-        raise DefinitionError(
-            f"{metric.name} builds on {', '.join(others)}, which a config cannot have; "
-            f"run `greval evaluate responses.jsonl -m {name}` on the responses of this evaluation"
-        )
-    return metric
+    metrics = load_metrics([spec], root=root)
+    for metric in metrics:
+        if others := list_dependency_names(metric):
+            raise DefinitionError(
+                f"{metric.name} builds on {', '.join(others)}, which a config cannot have; "
+                f"run `greval evaluate responses.jsonl -m {spec}` on the responses of this evaluation"
+            )
+    return metrics

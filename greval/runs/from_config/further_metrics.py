@@ -11,7 +11,7 @@ from pathlib import Path
 from greval.metrics.library import load_metric
 from greval.records.case import Gold, Sample
 from greval.records.metric import Metric
-from greval.runs.from_config.config import EvaluationConfig, load_further_metric
+from greval.runs.from_config.config import EvaluationConfig, load_further_metrics
 
 JUDGED_METRICS = ("correctness", "faithfulness", "relevance", "completeness")
 USAGE_METRICS = ("latency", "llm_calls", "prompt_tokens", "output_tokens")
@@ -47,7 +47,7 @@ def select_further_metrics(config: EvaluationConfig, samples: Iterable[Sample], 
         for section, parts in GOLD_METRICS.items()
     }
     taken = {*JUDGED_METRICS, *USAGE_METRICS, *(metric.name for metrics in found.values() for metric in metrics)}
-    own = {metric.name: metric for metric in (load_further_metric(name, root) for name in config.metrics)}
+    own = {metric.name: metric for spec in config.metrics for metric in load_further_metrics(spec, root)}
     found[OWN_SECTION] = [metric for name, metric in own.items() if name not in taken]
     return {section: metrics for section, metrics in found.items() if metrics}
 

@@ -13,8 +13,6 @@ from greval._util.concurrency import run_in_background
 from greval.datasets.file_identity import CaseSource
 from greval.errors import GrevalError, StoreError
 from greval.judging.model.failures import redact_secrets
-from greval.metrics.library import load_metric
-from greval.records.metric import Metric, build_metric
 from greval.runs.evaluation import Run, evaluate_async
 from greval.runs.options import EvaluateOptions, get_concurrency
 from greval.runs.progress import Progress
@@ -136,7 +134,7 @@ class RunJob:
         options["gate"] = ThreadSlot(
             self._service.get_call_slot(self._tenant), self._server_loop, get_concurrency(judge, options)
         )
-        metrics = [restore_metric(one) for one in self.spec.definitions]
+        metrics = [self._service.library.restore(one) for one in self.spec.definitions]
         rows = islice(uploads.open_cases(request.dataset), request.limit)
         async with run_in_background(self._sync_progress()):
             return await evaluate_async(
@@ -161,11 +159,6 @@ class RunJob:
                     log.warning("run %s: stopped, as its progress cannot be written: %s", self.spec.id, error)
                     self.stop(cancel=False)
                     return
-
-
-def restore_metric(definition: object) -> Metric:
-    """Build a metric from a job specification: from its definition, or from the name of a computed metric."""
-    return build_metric(definition) if isinstance(definition, dict) else load_metric(str(definition))
 
 
 class _StopRequest:

@@ -17,9 +17,18 @@ from greval._util.wording import did_you_mean
 from greval.errors import DefinitionError
 from greval.metrics.computed import explain_bad_name, find_computed_metric
 from greval.metrics.dependencies import list_missing_dependencies, order_metrics
-from greval.metrics.files import parse_metric, read_metric
-from greval.metrics.library import FILE_SUFFIX, find_predefined_folder, predefined
-from greval.records.metric import Metric
+from greval.metrics.files import parse_metric, read_metric, write_metric
+from greval.metrics.library import (
+    FILE_SUFFIX,
+    describe_other_name,
+    find_metric,
+    find_predefined_folder,
+    find_predefined_metric,
+    get_expected_name,
+    predefined,
+)
+from greval.metrics.sources import load_metrics
+from greval.records.metric import JudgedMetric, Metric, build_metric
 from greval.serve.logs import ERRORS
 from greval.serve.problems import ServeError
 from greval.serve.state.file_receiver import report_full_disk
@@ -46,7 +55,7 @@ class LibraryMetric:
 
 
 class MetricLibrary:
-    """Finds metrics by name: first in the operator's folders, then the client's own, then the predefined ones.
+    """Finds metrics by name: first the operator's, named ones and in folders, then the client's own, then predefined.
 
     Example:
         >>> import tempfile
@@ -55,9 +64,17 @@ class MetricLibrary:
         'predefined'
     """
 
-    def __init__(self, *folders: Path) -> None:
-        """Store the folders; files are read when they are needed."""
+    def __init__(self, *folders: Path, metrics: Iterable[str] = ()) -> None:
+        """Store the folders, whose files are read when they are needed, and load further metrics of the operator.
+
+        `metrics` names them as after `-m`. Their Python code is run, so that they must never come from a client.
+        """
         self._folders = folders
+        self._named = {
+            metric.name: _wrap_named_metric(metric)
+            for metric in load_metrics(metrics, *folders)
+            if metric != find_predefined_metric(metric.name)
+        }
         self._writing = Lock()
 
     def find(self, own: Path, name: str) -> LibraryMetric:
@@ -70,8 +87,18 @@ class MetricLibrary:
             return found
         if fault := explain_bad_name(name):
             raise ServeError(404, f"metric {name!r}: {fault}")
-        known = {*self._index_files(own), *predefined()}
+        known = {*self._named, *self._index_files(own), *predefined()}
         raise ServeError(404, f"metric {name!r}: the server has none of this name{did_you_mean(name, sorted(known))}")
+
+    def restore(self, definition: object) -> Metric:
+        """Return the metric of a stored run: from its definition, or, if it is computed, by its name.
+
+        Raise `DefinitionError` if the server has no computed metric of this name any more.
+        """
+        if isinstance(definition, dict):
+            return build_metric(definition)
+        name = str(definition)
+        return self._named[name].metric if name in self._named else find_metric(name)
 
     def list_metrics(self, own: Path) -> dict[str, LibraryMetric]:
         """Return all metrics by name, sorted; a faulty file is left out and reported in the server's log."""
@@ -81,7 +108,7 @@ class MetricLibrary:
                 found[name] = _read_file(file, origin)
             except ServeError:
                 found.pop(name, None)
-        return dict(sorted(found.items()))
+        return dict(sorted({**found, **self._named}.items()))
 
     def resolve_dependencies(self, own: Path, metrics: Iterable[Metric]) -> tuple[Metric, ...]:
         """Return metrics with those that they build on, dependencies first.
@@ -92,7 +119,7 @@ class MetricLibrary:
         while names := list_missing_dependencies(metrics):
             found = {name: self._find_or_none(own, name) for name in names}
             if lost := [name for name, there in found.items() if there is None]:
-                known = sorted({*self._index_files(own), *predefined()})
+                known = sorted({*self._named, *self._index_files(own), *predefined()})
                 raise DefinitionError(*(f"uses: {name!r} is not a metric{did_you_mean(name, known)}" for name in lost))
             metrics.extend(there.metric for there in found.values() if there)
         return order_metrics(metrics)
@@ -125,7 +152,7 @@ class MetricLibrary:
             return True
         if find_computed_metric(name) or explain_bad_name(name):
             raise ServeError(409, f"metric {name!r}: is the name of a computed metric; choose another name")
-        known = {*self._index_files(own), *predefined()}
+        known = {*self._named, *self._index_files(own), *predefined()}
         if twin := next((other for other in known if other.casefold() == name.casefold()), None):
             raise ServeError(409, f"metric {name!r}: the name is taken by {twin!r}; choose another name")
         if len(mine) >= MAX_OWN_METRICS:
@@ -136,6 +163,8 @@ class MetricLibrary:
 
     def _find_or_none(self, own: Path, name: str) -> LibraryMetric | None:
         name = unicodedata.normalize("NFC", name)
+        if name in self._named:
+            return self._named[name]
         if place := self._index_files(own).get(name):
             return _read_file(*place)
         if name in predefined():
@@ -152,7 +181,7 @@ class MetricLibrary:
 
 def _index_folder(folder: Path) -> dict[str, Path]:
     """Return the metric files of a folder by the names that they should define; empty if there is no folder."""
-    return {_metric_name(file): file for file in _iterate_files(folder)}
+    return {get_expected_name(file): file for file in _iterate_files(folder)}
 
 
 def _iterate_files(folder: Path) -> Iterator[Path]:
@@ -174,23 +203,23 @@ def _read_file(file: Path, origin: Origin) -> LibraryMetric:
         return _load_file(file, origin, (found.st_mtime_ns, found.st_size, found.st_ino))
     except (DefinitionError, OSError) as error:
         ERRORS.exception("a metric file cannot be used")
-        text = f"metric {_metric_name(file)!r}: its file on the server is faulty; the server's log says what is wrong"
+        text = (
+            f"metric {get_expected_name(file)!r}: its file on the server is faulty; the server's log says what is wrong"
+        )
         raise ServeError(500, text) from error
 
 
 @lru_cache(maxsize=2_000)
 def _load_file(file: Path, origin: Origin, _: _FileStamp) -> LibraryMetric:
     metric = read_metric(file)
-    if metric.name != _metric_name(file):
-        raise DefinitionError(
-            f"{file}: name: is {metric.name!r}, but the file's is {_metric_name(file)!r}; make them equal"
-        )
+    if fault := describe_other_name(file, metric):
+        raise DefinitionError(fault)
     return LibraryMetric(metric, origin, file.read_text("utf-8-sig"))
 
 
-def _metric_name(file: Path) -> str:
-    """Return the metric name that a file must define, in NFC because some file systems decompose letters."""
-    return unicodedata.normalize("NFC", file.name.removesuffix(FILE_SUFFIX))
+def _wrap_named_metric(metric: Metric) -> LibraryMetric:
+    """Return a metric that the operator named, with the text of its file if it is judged."""
+    return LibraryMetric(metric, "library", write_metric(metric) if isinstance(metric, JudgedMetric) else None)
 
 
 @cache

@@ -131,7 +131,7 @@ async def get_tenant_metrics(request: Request) -> TenantMetrics:
     state = request.app.state
     if not hasattr(state, "shared"):
         service: Service = get_service(request)
-        state.shared = MetricLibrary(*service.settings.library), MetricRunner(service)
+        state.shared = service.library, MetricRunner(service)
     library, runner = cast("tuple[MetricLibrary, MetricRunner]", state.shared)
     return TenantMetrics(library, runner, get_tenant(request))
 

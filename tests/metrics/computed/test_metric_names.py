@@ -15,7 +15,7 @@ from greval.metrics.computed import (
     list_name_variants,
 )
 from greval.metrics.files import write_metric
-from greval.metrics.library import load_metric, predefined
+from greval.metrics.library import OWN_METRIC_HINT, load_metric, predefined
 from greval.records.metric import ComputedMetric, build_metric
 
 
@@ -103,7 +103,7 @@ def test_near_misses(given, told):
     assert find_computed_metric(given) is None
     with pytest.raises(DefinitionError) as caught:
         load_metric(given)
-    assert caught.value.faults == (f"{given}: {told}",)
+    assert [fault.removesuffix(f" {OWN_METRIC_HINT}") for fault in caught.value.faults] == [f"{given}: {told}"]
 
 
 def test_what_is_written_in_an_error_can_be_loaded():

@@ -1,0 +1,128 @@
+"""Loading objects of a user's Python code by `module:name` or `path/to/file.py:name`."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.util
+import re
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
+
+from greval._util.wording import did_you_mean
+from greval.errors import GrevalError
+
+PYTHON_SUFFIX = ".py"
+FILE_MODULE_PREFIX = "_greval_"
+"""The start of the names of modules that were imported from a file, which no other process can import by name."""
+_OBJECT = re.compile(r"(?P<module>[^:()]+):(?P<name>[A-Za-z_][\w.]*)(?P<call>\((?P<text>.*)\))?", re.DOTALL)
+
+
+class ObjectSpec(NamedTuple):
+    """A parsed spec: module or file, name, and the text of a call, None if the object is not called."""
+
+    module: str
+    name: str
+    call: str | None = None
+
+
+def parse_object_spec(spec: str) -> ObjectSpec | None:
+    """Parse `module:name`, `file.py:name`, `module:name()` or `module:name(TEXT)`; None for any other text.
+
+    Example:
+        >>> parse_object_spec("my_rag.py:make(fast)")
+        ObjectSpec(module='my_rag.py', name='make', call='fast')
+        >>> parse_object_spec("my_rag") is None
+        True
+    """
+    found = _OBJECT.fullmatch(spec.strip())
+    if found is None:
+        return None
+    return ObjectSpec(found["module"].strip(), found["name"], None if found["call"] is None else found["text"])
+
+
+def load_python_object(
+    spec: str, parsed: ObjectSpec, error: type[GrevalError], *, from_here: bool = True, near: Iterable[str] = ()
+) -> Any:  # noqa: ANN401 - any object of a user's module
+    """Load the object that a spec names; with a call, the function is called and its result returned.
+
+    Args:
+        spec: The spec as it was given, for messages.
+        parsed: The parsed spec.
+        error: The class of the errors.
+        from_here: Whether modules of the current folder can be imported.
+        near: Further names that may have been meant instead of a missing module.
+
+    Raises:
+        GrevalError: If the module, file or name does not exist, or importing or calling it fails.
+    """
+    module = import_user_module(spec, parsed.module, error, from_here=from_here, near=near)
+    value = _find_attribute(module, parsed.name, spec, error)
+    if parsed.call is None:
+        return value
+    if not callable(value):
+        raise error(f"{spec}: {parsed.name} cannot be called; leave the brackets out")
+    try:
+        return value(*([parsed.call] if parsed.call else []))
+    except Exception as cause:
+        raise error(f"{spec}: {parsed.name} raised {type(cause).__name__}: {cause}") from cause
+
+
+def import_user_module(
+    spec: str, module: str, error: type[GrevalError], *, from_here: bool = True, near: Iterable[str] = ()
+) -> ModuleType:
+    """Import a module by its name, or a Python file by its path; see `load_python_object`."""
+    if module.endswith(PYTHON_SUFFIX):
+        return _import_file(Path(module), spec, error)
+    if from_here:
+        _add_to_import_path(Path.cwd())
+    try:
+        return importlib.import_module(module)
+    except Exception as cause:
+        missing = isinstance(cause, ModuleNotFoundError) and cause.name and f"{module}.".startswith(f"{cause.name}.")
+        why = (
+            f"there is no module {cause.name!r}, neither installed nor in {Path.cwd() if from_here else 'PYTHONPATH'}"  # type: ignore[attr-defined]
+            f"{did_you_mean(module, near)}"
+            if missing
+            else f"it cannot be imported: {type(cause).__name__}: {cause}"
+        )
+        raise error(f"{spec}: {why}") from cause
+
+
+def _find_attribute(module: ModuleType, name: str, spec: str, error: type[GrevalError]) -> Any:  # noqa: ANN401 - any object of a user's module
+    value: Any = module
+    for part in name.split("."):
+        if not hasattr(value, part):
+            near = did_you_mean(part, [known for known in vars(value) if not known.startswith("_")])
+            raise error(f"{spec}: there is no {part!r} in it{near}")
+        value = getattr(value, part)
+    return value
+
+
+def _import_file(path: Path, spec: str, error: type[GrevalError]) -> ModuleType:
+    """Import a Python file once, under any file name; its folder is added to the import path."""
+    if not path.is_file():
+        raise error(f"{spec}: there is no file {path}")
+    path = path.resolve()
+    name = f"{FILE_MODULE_PREFIX}{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
+    if name in sys.modules:
+        return sys.modules[name]
+    _add_to_import_path(path.parent)
+    made = importlib.util.spec_from_file_location(name, path)
+    assert made is not None  # noqa: S101 - always set for names that end in .py
+    assert made.loader is not None  # noqa: S101 - the same
+    module = sys.modules[name] = importlib.util.module_from_spec(made)
+    try:
+        made.loader.exec_module(module)
+    except Exception as cause:
+        del sys.modules[name]
+        raise error(f"{spec}: it cannot be imported: {type(cause).__name__}: {cause}") from cause
+    return module
+
+
+def _add_to_import_path(folder: Path) -> None:
+    if str(folder) not in sys.path:
+        sys.path.insert(0, str(folder))

@@ -1,0 +1,207 @@
+"""Metrics in Python code, by `file.py:name` or `module:name`: definitions, and functions that become metrics."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import sys
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
+
+from pydantic import ValidationError
+
+from greval._util.object_loading import (
+    PYTHON_SUFFIX,
+    ObjectSpec,
+    import_user_module,
+    load_python_object,
+    parse_object_spec,
+)
+from greval.errors import DefinitionError
+from greval.records.case import FIELDS, Case, read_need
+from greval.records.metric import ComputedMetric, Metric
+from greval.records.scale import CategoricalScale, MeasureScale
+
+HOW_TO_WRITE = "name a metric, or a function of a case such as def length(answer): return len(answer)"
+VERSION_DIGITS = 16
+VERSION_NAME = "__greval_version__"
+
+
+class PythonMetrics(NamedTuple):
+    """The metrics that a spec names, all metrics that its module defines by name, and the folder of the module."""
+
+    metrics: tuple[Metric, ...]
+    defined: dict[str, Metric]
+    folder: Path | None
+
+
+def is_python_spec(text: str) -> bool:
+    """Return whether a text names Python code: `file.py`, `file.py:name` or `module:name`.
+
+    Example:
+        >>> is_python_spec("my.py:length"), is_python_spec("ndcg@10")
+        (True, False)
+    """
+    return text.endswith(PYTHON_SUFFIX) or parse_object_spec(text) is not None
+
+
+def load_python_metric(spec: str) -> Metric:
+    """Load the metric that a spec names; see `load_python_metrics`.
+
+    Raises:
+        DefinitionError: If it cannot be loaded, or the spec names a file with several metrics.
+    """
+    found = load_python_metrics(spec).metrics
+    if len(found) > 1:
+        names = ", ".join(f"{spec}:{metric.name}" for metric in found)
+        raise DefinitionError(f"{spec}: defines {len(found)} metrics; name one: {names}")
+    return found[0]
+
+
+def load_python_metrics(spec: str) -> PythonMetrics:
+    """Load the metric that `file.py:name` or `module:name` names, or all metrics that `file.py` defines.
+
+    A function becomes a computed metric of its name, see `build_function_metric`. A computed metric gets the hash of
+    its file as its version, so that its results are computed again if the file changes.
+
+    Raises:
+        DefinitionError: If the module, file or name does not exist, its import fails, or it is no metric.
+    """
+    parsed = parse_object_spec(spec)
+    if parsed is None:
+        module = import_user_module(spec, spec, DefinitionError)
+        defined = _list_defined_metrics(module)
+        if not defined:
+            raise DefinitionError(f"{spec}: defines no metric; name a function in it, such as {spec}:length")
+        return PythonMetrics(tuple(defined.values()), defined, _find_folder(module))
+    found = load_python_object(spec, parsed, DefinitionError)
+    module = import_user_module(spec, parsed.module, DefinitionError)
+    metric = _add_version(_convert_to_metric(found, parsed, spec), module)
+    return PythonMetrics((metric,), _list_defined_metrics(module), _find_folder(module))
+
+
+def build_function_metric(function: Callable[..., Any], name: str) -> ComputedMetric:
+    """Build a computed metric of a function.
+
+    The function takes the case, or fields of the case by their names. Fields without a default are needed: a case
+    without them is skipped. The first paragraph of its docstring is the description. The annotation of its return
+    value determines the scale: `bool` gives 0 or 1, `Literal["a", "b"]` categories without an order, a scale in
+    `Annotated[float, MeasureScale(low=-1, high=1)]` that scale, and anything else numbers from 0.
+
+    Raises:
+        DefinitionError: If the function takes something else, or its name is no name of a metric.
+
+    Example:
+        >>> def length(answer: str) -> int:
+        ...     '''Count the characters of the answer.'''
+        ...     return len(answer)
+        >>> metric = build_function_metric(length, "length")
+        >>> metric.needs, metric.description
+        (('answer',), 'Count the characters of the answer.')
+    """
+    if inspect.iscoroutinefunction(function):
+        raise DefinitionError(f"{name}: is asynchronous; write it as def, not async def")
+    parameters = [*_read_parameters(function, name).values()]
+    takes_case = len(parameters) == 1 and parameters[0].name not in FIELDS
+    if not takes_case and (unknown := [one.name for one in parameters if one.name not in FIELDS]):
+        taken = ", ".join(unknown)
+        raise DefinitionError(f"{name}: takes {taken}; a function takes the case, or fields of it: {', '.join(FIELDS)}")
+    needs = () if takes_case else tuple(one.name for one in parameters if one.default is one.empty)
+    optional = FIELDS if takes_case else tuple(one.name for one in parameters if one.name not in needs)
+    description = (inspect.getdoc(function) or "").split("\n\n")[0]
+    try:
+        return ComputedMetric(
+            name=name,
+            description=" ".join(description.split()) or f"Computed by {name}().",
+            needs=needs,
+            optional=optional,
+            scale=_find_scale(function),
+            compute=function if takes_case else _pass_fields(function, needs, optional),
+        )
+    except ValidationError as error:
+        raise DefinitionError(*(f"{name}: {fault['msg']}" for fault in error.errors())) from error
+
+
+def _read_parameters(function: Callable[..., Any], name: str) -> dict[str, inspect.Parameter]:
+    """Return the parameters of a function without `*args` and `**options`; raise `DefinitionError` if it has none."""
+    try:
+        found = inspect.signature(function).parameters
+    except (TypeError, ValueError) as error:
+        raise DefinitionError(f"{name}: its parameters cannot be read; {HOW_TO_WRITE}") from error
+    named = {key: one for key, one in found.items() if one.kind not in {one.VAR_POSITIONAL, one.VAR_KEYWORD}}
+    if not named:
+        raise DefinitionError(f"{name}: takes nothing of a case; {HOW_TO_WRITE}")
+    return named
+
+
+def _pass_fields(function: Callable[..., Any], needs: tuple[str, ...], optional: tuple[str, ...]) -> Callable[..., Any]:
+    """Return a function of a case that calls a function of its fields; optional ones are left out if not recorded."""
+
+    @wraps(function)
+    def compute(case: Case) -> Any:  # noqa: ANN401 - what the user's function returns
+        given = {field: read_need(case, field) for field in (*needs, *optional)}
+        return function(**{field: value for field, value in given.items() if field in needs or value is not None})
+
+    return compute
+
+
+def _find_scale(function: Callable[..., Any]) -> CategoricalScale | MeasureScale:
+    try:
+        annotation = get_type_hints(function, include_extras=True).get("return")
+    except (NameError, TypeError, AttributeError):  # an annotation that exists for type checkers only
+        annotation = None
+    if annotation is bool:
+        return MeasureScale(high=1.0)
+    if get_origin(annotation) is Literal:
+        names = [str(name) for name in get_args(annotation)]
+        return CategoricalScale.model_validate({"categories": dict.fromkeys(names, ""), "ordered": False})
+    stated = (mark for mark in get_args(annotation) if isinstance(mark, MeasureScale | CategoricalScale))
+    return next(stated, MeasureScale())
+
+
+def _convert_to_metric(found: object, parsed: ObjectSpec, spec: str) -> Metric:
+    if isinstance(found, Metric):
+        return found
+    if inspect.isclass(found) or not callable(found):
+        raise DefinitionError(f"{spec}: is {_describe_object(found)}, no metric; {HOW_TO_WRITE}")
+    return build_function_metric(found, parsed.name.rpartition(".")[2])
+
+
+def _describe_object(found: object) -> str:
+    return f"the class {found.__name__}" if inspect.isclass(found) else f"a {type(found).__name__}"
+
+
+def _list_defined_metrics(module: ModuleType) -> dict[str, Metric]:
+    """Return the metrics that a module holds under names of its own, by the names of the metrics."""
+    held = [found for name, found in vars(module).items() if not name.startswith("_")]
+    return {found.name: _add_version(found, module) for found in held if isinstance(found, Metric)}
+
+
+def _add_version(metric: Metric, module: ModuleType) -> Metric:
+    """Return the metric with the hash of its module's file as its version, if it is computed and has none."""
+    if not isinstance(metric, ComputedMetric) or metric.version:
+        return metric
+    function = inspect.unwrap(metric.compute)
+    modules = dict.fromkeys([module, sys.modules.get(getattr(function, "__module__", None) or "", module)])
+    return metric.model_copy(update={"version": "-".join(filter(None, map(_hash_module, modules)))})
+
+
+def _hash_module(module: ModuleType) -> str:
+    """Return the hash of the file of a module, which is kept with the module: it belongs to the code that is imported.
+
+    It is empty for a module without a file.
+    """
+    if VERSION_NAME not in vars(module):
+        file = getattr(module, "__file__", None)
+        vars(module)[VERSION_NAME] = (
+            hashlib.sha256(Path(file).read_bytes()).hexdigest()[:VERSION_DIGITS] if file else ""
+        )
+    return str(vars(module)[VERSION_NAME])
+
+
+def _find_folder(module: ModuleType) -> Path | None:
+    file = getattr(module, "__file__", None)
+    return Path(file).parent if file else None

@@ -1,0 +1,195 @@
+"""What a user names as metrics, names, files, folders and Python code, with the metrics that they build on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from greval._util.arguments import require_iterable
+from greval._util.object_loading import PYTHON_SUFFIX
+from greval._util.wording import format_names
+from greval.errors import DefinitionError
+from greval.metrics.dependencies import list_dependency_names, order_metrics
+from greval.metrics.files import read_metric
+from greval.metrics.library import (
+    FILE_SUFFIX,
+    find_file,
+    find_metric,
+    find_predefined_metric,
+    load_folder,
+)
+from greval.metrics.python_metrics import is_python_spec, load_python_metrics
+from greval.records.metric import Metric
+
+_COMMA = re.compile(r",(?![^()]*\))")
+"""A comma outside the brackets of a call."""
+PREDEFINED = "the predefined metrics"
+
+
+@dataclass(frozen=True)
+class MetricSource:
+    """A metric with the place that it comes from, and the places beside it for metrics that it builds on."""
+
+    metric: Metric
+    place: str
+    folder: Path | None = None
+    beside: Mapping[str, Metric] = field(default_factory=dict)
+
+
+def load_metrics(specs: Iterable[str | Path], *folders: str | Path, root: str | Path = ".") -> tuple[Metric, ...]:
+    """Load metrics and the metrics that they build on, dependencies first.
+
+    Args:
+        specs: Each of these: a metric's name, a file `tone.yaml`, a folder with the meaning of all metric files in it,
+            `file.py:name` or `module:name` for a metric or a function in Python, `file.py` for all metrics that it
+            defines, or several of these with commas between them. Python code is run.
+        folders: Folders in which a name is looked up first, in this order, before the predefined metrics.
+        root: The folder that relative paths start from.
+
+    Returns:
+        Each metric once. A metric that another builds on is looked up among `specs`, then beside the metric that builds
+        on it (in its folder or Python file), then in `folders`, then among the predefined metrics.
+
+    Raises:
+        DefinitionError: If there is no such metric, a definition is invalid, or two different metrics have one name.
+
+    Example:
+        >>> [metric.name for metric in load_metrics(["answer_completeness,latency"])]
+        ['chunk_evaluation', 'triple_evaluation', 'latency', 'answer_completeness']
+    """
+    require_iterable(specs, "metrics", "['correctness']")
+    given: dict[str, MetricSource] = {}
+    for spec in specs:
+        for source in _find_sources(spec, folders, Path(root)):
+            _add_source(source, given)
+    waiting = [*given.values()]
+    asked = frozenset(given)
+    while waiting:
+        above = waiting.pop(0)
+        for name in list_dependency_names(above.metric):
+            found = _find_dependency(name, above, given, asked, folders)
+            if found.metric.name not in given:
+                waiting.append(found)
+            _add_source(found, given)
+    return order_metrics(source.metric for source in given.values())
+
+
+def load_one_metric(spec: str | Path, *folders: str | Path) -> tuple[Metric, tuple[Metric, ...]]:
+    """Load a metric, and all metrics that it needs: those that it builds on, and itself as the last.
+
+    Raises:
+        DefinitionError: As `load_metrics`, or if the spec names several metrics.
+
+    Example:
+        >>> metric, needed = load_one_metric("answer_completeness")
+        >>> metric.name, len(needed)
+        ('answer_completeness', 3)
+    """
+    metrics = load_metrics([spec], *folders)
+    below = {name for metric in metrics for name in list_dependency_names(metric)}
+    top = [metric for metric in metrics if metric.name not in below]
+    if len(top) > 1:
+        raise DefinitionError(f"{spec}: are {len(top)} metrics, {format_names(one.name for one in top)}; name one")
+    return top[0], metrics
+
+
+def list_replaced_names(metrics: Iterable[Metric]) -> tuple[str, ...]:
+    """List the names of metrics that differ from the predefined metrics of the same names.
+
+    Example:
+        >>> list_replaced_names(load_metrics(["correctness"]))
+        ()
+    """
+    return tuple(
+        metric.name
+        for metric in metrics
+        if (shipped := find_predefined_metric(metric.name)) is not None and shipped != metric
+    )
+
+
+def _find_sources(spec: str | Path, folders: Sequence[str | Path], root: Path) -> Iterator[MetricSource]:
+    """Find the metrics of a spec."""
+    text, is_path = str(spec).strip(), isinstance(spec, Path)
+    if "," in text and not is_path and not (root / text).exists():
+        for part in filter(None, map(str.strip, _COMMA.split(text))):
+            yield from _find_sources(part, folders, root)
+    elif is_python_spec(text):
+        yield from _find_in_python(str(root / text) if text.partition(":")[0].endswith(PYTHON_SUFFIX) else text)
+    elif is_path or text.endswith(FILE_SUFFIX) or _is_folder(text, folders, root):
+        yield from _find_in_path(root / text)
+    elif text and (root / f"{text}{FILE_SUFFIX}").is_file() and not _is_known(text, folders):
+        raise DefinitionError(f"{text}: no such metric; did you mean the file {text}{FILE_SUFFIX}?")
+    else:
+        yield _find_named(text, folders)
+
+
+def _find_in_path(path: Path) -> Iterator[MetricSource]:
+    """Read a metric file, or all metric files of a folder."""
+    if not path.is_dir():
+        yield MetricSource(read_metric(path), str(path), path.parent)
+        return
+    metrics = load_folder(path)
+    if not metrics:
+        raise DefinitionError(f"{path}: holds no metric file (*{FILE_SUFFIX}); name a folder that holds your metrics")
+    yield from (MetricSource(metric, str(path), path) for metric in metrics.values())
+
+
+def _find_in_python(spec: str) -> Iterator[MetricSource]:
+    found = load_python_metrics(spec)
+    yield from (MetricSource(metric, spec, found.folder, found.defined) for metric in found.metrics)
+
+
+def _is_folder(text: str, folders: Sequence[str | Path], root: Path) -> bool:
+    """Return whether a text names a folder. The name of a metric goes before a folder of this name."""
+    if not text or not (root / text).is_dir():
+        return False
+    return "/" in text or not _is_known(text, folders)
+
+
+def _is_known(name: str, folders: Sequence[str | Path]) -> bool:
+    """Return whether a metric has this name."""
+    return find_predefined_metric(name) is not None or any(find_file(name, folder) for folder in folders)
+
+
+def _find_named(name: str, folders: Sequence[str | Path]) -> MetricSource:
+    """Find a metric by its name in the folders or among the predefined ones."""
+    for folder in folders:
+        if file := find_file(name, folder):
+            return MetricSource(find_metric(name, folder), str(file), Path(folder))
+    return MetricSource(find_metric(name, *folders), PREDEFINED)
+
+
+def _find_dependency(
+    name: str,
+    above: MetricSource,
+    given: Mapping[str, MetricSource],
+    asked: frozenset[str],
+    folders: Sequence[str | Path],
+) -> MetricSource:
+    """Find a metric that another builds on: beside it, among the given ones, in the folders, or predefined."""
+    if name in above.beside:
+        return MetricSource(above.beside[name], above.place, above.folder, above.beside)
+    if above.folder and find_file(name, above.folder):
+        return _find_named(name, [above.folder])
+    if name in asked:
+        return given[name]
+    try:
+        return _find_named(name, [above.folder, *folders] if above.folder else folders)
+    except DefinitionError as error:
+        faults = (f"{above.metric.name} ({above.place}): builds on {fault}" for fault in error.faults)
+        raise DefinitionError(*faults) from error
+
+
+def _add_source(source: MetricSource, given: dict[str, MetricSource]) -> None:
+    """Add a metric unless it is there already.
+
+    Raises:
+        DefinitionError: If another metric has its name.
+    """
+    there = given.setdefault(source.metric.name, source)
+    if there.metric != source.metric:
+        raise DefinitionError(
+            f"{source.metric.name}: {there.place} and {source.place} have different metrics of this name; rename one"
+        )
