@@ -2,12 +2,14 @@
 
 from .analysis.comparison.api import compare
 from .analysis.comparison.records import Comparison, Contrast
+from .analysis.data_summary import DataSummary, summarise_data
 from .analysis.diagnosis.api import diagnose, diagnose_run
 from .analysis.diagnosis.records import Diagnosis
 from .analysis.gate.api import check_gate
 from .analysis.gold.api import check_gold
 from .analysis.gold.rules import Finding
 from .datasets import RowFault, read_cases
+from .datasets.case_records import read_records
 from .datasets.chunk_sources import fill_sources
 from .datasets.gold import read_gold, with_gold
 from .errors import (
@@ -122,6 +124,7 @@ __all__ = [
     "ConfigSelection",
     "Contrast",
     "DataError",
+    "DataSummary",
     "DataWarning",
     "DefinitionError",
     "Diagnosis",
@@ -242,11 +245,13 @@ __all__ = [
     "read_inventory",
     "read_metric",
     "read_qrels",
+    "read_records",
     "read_trec",
     "read_trec_run",
     "run_server",
     "set_reason_depth",
     "summarise",
+    "summarise_data",
     "trec_eval",
     "with_gold",
     "write_annotations",

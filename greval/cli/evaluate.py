@@ -134,7 +134,12 @@ def evaluate(  # noqa: PLR0913 - the options of a command
         by=by or (),
         limit=limit,
     )
-    origin = given.reading.identify_source(*(gold or ()), *(traversal or ()), limit=limit, pattern=doc_id_pattern)
+    named = (
+        " ".join(column) if column and (gold or traversal) else None
+    )  # the reader knows only the columns of the cases
+    origin = given.reading.identify_source(
+        *(gold or ()), *(traversal or ()), limit=limit, pattern=doc_id_pattern, joined_columns=named
+    )
     folder = out or choose_folder(cases, origin)
     options: EvaluateOptions = {
         "concurrency": concurrency,

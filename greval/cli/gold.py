@@ -9,6 +9,7 @@ import typer
 
 from greval.cli.console import escape_control_characters
 from greval.cli.diagnose import IndexFolder, read_index
+from greval.cli.options import Columns, parse_columns
 
 app = typer.Typer(
     help="Check gold data. Gold is what should have been retrieved, traversed and answered.", no_args_is_help=True
@@ -20,6 +21,7 @@ FAULTS_FOUND = 2
 def check(
     path: Annotated[Path, typer.Argument(metavar="CASES_OR_GOLD", help="cases, or rows of an id and gold")],
     *,
+    column: Columns = None,
     index: IndexFolder = None,
 ) -> None:
     """Report all faults in the gold of a file with their places. Exit code 2 if there are faults."""
@@ -29,7 +31,7 @@ def check(
     from greval.records.case import Case
 
     inventory = read_index(index)
-    rows = [*read_gold(path)]
+    rows = [*read_gold(path, columns=parse_columns(column))]
     cases = [(place, row) for place, row in rows if isinstance(row, Case)]
     unread = (
         Finding(place=row.place, sample_id=row.id or "", message=row.message)

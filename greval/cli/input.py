@@ -11,12 +11,14 @@ from greval._util.arguments import build_unknown_name_error, require_any
 from greval.datasets import CaseReader, RowFault, read_cases
 from greval.datasets.chunk_sources import fill_sources
 from greval.datasets.gold import attach_gold, attach_traversal, build_unmatched_error, merge_rows, read_gold
+from greval.datasets.raw_rows import check_file, find_named_fields
 from greval.datasets.row_faults import build_unreadable_error, describe_row_faults
 from greval.errors import DataError
 from greval.records.case import Case, Gold, Traversal
 from greval.stats.summary import METHOD
 
 STDIN = "-"
+ID = "id"
 Rows = Iterator[Case | RowFault]
 
 
@@ -43,7 +45,7 @@ def open_input(  # noqa: PLR0913 - the parts of the input of a run
     Args:
         source: The file, or "-" for standard input.
         method: The method of the rows that do not name one.
-        columns: The column of each field that is called otherwise.
+        columns: The column of each field that is called otherwise. It counts for each file that has the column.
         gold: Gold files, joined by id.
         traversals: Traversal files, joined by id and, if a row names a method, by method.
         pattern: A regular expression that derives repositories and versions from document ids.
@@ -55,9 +57,10 @@ def open_input(  # noqa: PLR0913 - the parts of the input of a run
             rows, or no case has one of the tags. For standard input, missing ids and tags are reported only while the
             rows are read.
     """
-    reading = read_cases(source, method=method, columns=columns)
-    joined = {file: _read_joined(file, "gold") for file in gold}
-    logs = {file: _read_joined(file, "traversal") for file in traversals}
+    joining = {file: find_named_fields(check_file(file), columns) if columns else {} for file in (*gold, *traversals)}
+    reading = read_cases(source, method=method, columns=_select_columns(source, columns or {}, joining.values()))
+    joined = {file: _read_joined(file, "gold", joining[file]) for file in gold}
+    logs = {file: _read_joined(file, "traversal", joining[file]) for file in traversals}
     requirements = _InputRequirements(joined, logs, by)
 
     gold_of = merge_rows(row for found in joined.values() for row in found)
@@ -111,13 +114,22 @@ class _InputRequirements:
         return build_unknown_name_error("tag", missing, {METHOD, *self._tags}, "--by")
 
 
-def _read_joined(file: Path, what: str) -> list[Case]:
+def _select_columns(source: str, columns: Mapping[str, str], joining: Iterable[Mapping[str, str]]) -> Mapping[str, str]:
+    """Return the columns that are those of the cases: all but those that only a joined file has."""
+    elsewhere = {name for found in joining for name in found}
+    if not elsewhere or source == STDIN:
+        return {name: column for name, column in columns.items() if name not in elsewhere or name == ID}
+    own = find_named_fields(check_file(Path(source)), columns)
+    return {name: column for name, column in columns.items() if name in own or name not in elsewhere}
+
+
+def _read_joined(file: Path, what: str, columns: Mapping[str, str]) -> list[Case]:
     """Read a gold or traversal file.
 
     Raises:
         DataError: If a row is invalid. It is not skipped, because the results would then cover other questions.
     """
-    found = [*read_gold(file)]
+    found = [*read_gold(file, columns=columns)]
     if faults := [fault for place, row in found if (fault := _describe_fault(place, row, what))]:
         raise DataError("\n".join(describe_row_faults(faults)))
     return [row for _, row in found if isinstance(row, Case)]

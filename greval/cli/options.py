@@ -18,7 +18,7 @@ from rich.table import Table
 from greval.cli.completion import complete_judge, complete_metric
 from greval.cli.console import ReportConsole
 from greval.cli.help_layout import input_option, judge_option, limit_option, output_option
-from greval.errors import JudgeError
+from greval.errors import DataError, JudgeError
 from greval.judging.answer_schema import ReasonPosition
 from greval.judging.model.failures import parse_judge_name
 from greval.judging.model.judge import NO_JUDGE_MESSAGE, Judge, Structured
@@ -113,15 +113,12 @@ FILE_WIDTH = 160
 
 def parse_columns(lines: Iterable[str] | None) -> dict[str, str]:
     """Parse the columns of fields, each as `FIELD=NAME`; raise `typer.BadParameter` if one is not."""
-    columns: dict[str, str] = {}
-    for line in lines or ():
-        name, mark, source = (part.strip() for part in line.partition("="))
-        if not mark or not name or not source:
-            raise typer.BadParameter(f"--column {line}: write it as FIELD=NAME, such as answer=generated_text")
-        if name in columns:
-            raise typer.BadParameter(f"--column {line}: {name} has the column {columns[name]!r} already")
-        columns[name] = source
-    return columns
+    from greval.datasets import column_map
+
+    try:
+        return column_map.parse_columns(lines or ())
+    except DataError as error:
+        raise typer.BadParameter(f"--{error}") from error
 
 
 class JudgeOptions(NamedTuple):

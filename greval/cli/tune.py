@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from greval.cli.options import Level, ReportFormat, print_report
+from greval.cli.options import Columns, Level, ReportFormat, parse_columns, print_report
 from greval.datasets import RowFault, read_cases
 from greval.datasets.row_faults import describe_row_faults
 from greval.records.case import Case
@@ -18,6 +18,7 @@ def tune(  # noqa: PLR0913 - the options of a command
     index: Annotated[Path, typer.Argument(metavar="INDEX", help="the folder of an index, made by greval index")],
     questions: Annotated[str, typer.Argument(metavar="QUESTIONS", help="questions with gold, or - for stdin")],
     *,
+    column: Columns = None,
     measure: Annotated[str, typer.Option(metavar="METRIC", help="the computed metric of the ranking")] = "recall@5",
     grid: Annotated[
         list[str] | None,
@@ -41,7 +42,7 @@ def tune(  # noqa: PLR0913 - the options of a command
     with ReferenceIndex.open(index) as opened:
         found = tune_index(
             opened,
-            _keep_cases(read_cases(questions), faults),
+            _keep_cases(read_cases(questions, columns=parse_columns(column)), faults),
             search=search,
             measure=measure,
             grid=values,

@@ -11,26 +11,16 @@ from pathlib import Path
 from types import MappingProxyType
 
 from greval._util.row_index import RowIndex, hash_key
-from greval._util.wording import find_typo
 from greval.datasets.column_map import ColumnMap
 from greval.datasets.field_names import MappedRow, format_printable, map_fields
 from greval.datasets.file_identity import UNKNOWN_SOURCE, CaseSource, identify_file
-from greval.datasets.json_files import BOM, LIST_UNIT, RawRow, read_json, read_json_lines, read_stdin
+from greval.datasets.json_files import BOM, LIST_UNIT, RawRow, read_stdin
+from greval.datasets.raw_rows import apply_columns, check_file, read_raw_rows
 from greval.datasets.row_conversion import METHODS, build_case, get_id, split_methods
 from greval.datasets.row_faults import RowFault
-from greval.datasets.tables import read_csv, read_parquet
 from greval.errors import DataError
 from greval.records.case import TAG, Case
 
-READERS: Mapping[str, Callable[..., Iterator[RawRow]]] = {
-    ".jsonl": read_json_lines,
-    ".ndjson": read_json_lines,
-    ".json": read_json,
-    ".csv": partial(read_csv, delimiter=","),
-    ".tsv": partial(read_csv, delimiter="\t"),
-    ".parquet": read_parquet,
-}
-TABLES = frozenset({".csv", ".tsv", ".parquet"})
 LINE_SUFFIXES = frozenset({".jsonl", ".ndjson"})
 STDIN = "-"
 MAX_COLUMNS = 1000
@@ -318,32 +308,14 @@ def read_cases(
     """
     named = ColumnMap(columns) if columns else None
     if source == STDIN:
-        return CaseReader("stdin", lambda: _apply_columns(read_stdin(), named), method, columns=named)
+        return CaseReader("stdin", lambda: apply_columns(read_stdin(), named), method, columns=named)
     path = Path(source)
-    reader = READERS.get(path.suffix.lower())
-    _check_is_file(path)
-    if reader is None:
-        near = find_typo(path.suffix, READERS)
-        hinted = f"; is it {near}?" if near else ""
-        raise DataError(f"{path}: its ending {path.suffix!r} is not known{hinted} (known are {', '.join(READERS)})")
+    check_file(path)
     name = format_printable(str(path), 4096)
-    rows = partial(_read_rows, path, named)
-    reading = CaseReader(name, rows, method, path, columns=named)
+    reading = CaseReader(name, partial(read_raw_rows, path, named), method, path, columns=named)
     if named:
         reading.check_columns(named)
     return reading
-
-
-def _read_rows(path: Path, columns: ColumnMap | None) -> Iterator[RawRow]:
-    """Read the rows of a file, with the values of columns that are named under the names of their fields."""
-    suffix = path.suffix.lower()
-    if columns and suffix in TABLES:  # before cells are parsed, because that depends on the field
-        return READERS[suffix](path, columns=columns)
-    return _apply_columns(READERS[suffix](path), columns)
-
-
-def _apply_columns(rows: Iterator[RawRow], columns: ColumnMap | None) -> Iterator[RawRow]:
-    return map(columns.apply, rows) if columns else rows
 
 
 def _iterate_case_lines(path: Path) -> Iterator[bytes]:
@@ -369,16 +341,3 @@ def _count_parquet_rows(path: Path) -> int | None:
     except ArrowException:
         return None
     return rows
-
-
-def _check_is_file(path: Path) -> None:
-    """Raise `DataError` early if there is no file to read."""
-    try:
-        if path.is_dir():
-            raise DataError(f"{path}: is a folder; name a file in it, one of {', '.join(READERS)}")
-        if not path.exists():
-            near = find_typo(path.name, (other.name for other in path.parent.glob("*")))
-            guess = f"; is it {format_printable(near)}?" if near else ""
-            raise DataError(f"{format_printable(str(path), 4096)}: no such file{guess}")
-    except OSError as error:
-        raise DataError(f"{format_printable(str(path), 200)}: cannot be read: {error.strerror or error}") from error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from math import isnan
 from typing import Any, Protocol, TypeVar
 
@@ -12,6 +12,7 @@ from pydantic import BaseModel
 
 from greval._util.arguments import require_iterable
 from greval.datasets.case_reader import CaseReader
+from greval.datasets.column_map import ColumnMap
 from greval.datasets.json_files import LIST_KEYS, LIST_UNIT, RawRow, build_row, find_list
 from greval.datasets.row_faults import RowFault
 from greval.errors import DataError, DataWarning
@@ -43,29 +44,42 @@ CaseRecords = Iterable[CaseLike | RowFault] | TableLike
 
 
 def read_records(
-    cases: object, name: str = DEFAULT_NAME, method: str | None = None, *, required: bool = True
+    cases: object,
+    name: str = DEFAULT_NAME,
+    method: str | None = None,
+    *,
+    columns: Mapping[str, str] | None = None,
+    required: bool = True,
 ) -> CaseReader:
     """Read cases that a program passes, as `read_cases` reads those of a file.
 
     `cases` is any iterable of cases, samples, mappings, records (pydantic models, dataclasses) or faulty rows, or a
     table of pandas, polars or pyarrow with a case per row. The result of `read_cases` is returned unchanged. NaN as the
     value of a whole field means not recorded, because tables use it so. `name` is that of the cases in messages,
-    `method` that of rows that do not name one. If `required`, it is an error if there are no cases.
+    `method` that of rows that do not name one. `columns` names the column of each field that is not found by its name,
+    as in `read_cases`. If `required`, it is an error if there are no cases.
 
     Raises:
-        DataError: If `cases` is one record or a text instead of several records.
+        DataError: If `cases` is one record or a text instead of several records; if `columns` has an unknown field, or
+            names a column that no row has, or is given for the result of `read_cases`.
 
     Example:
         >>> [case.question for case in read_records([{"user_input": "Who?"}, Case(question="When?")])]
         ['Who?', 'When?']
     """
     if isinstance(cases, CaseReader):
+        if columns:
+            raise DataError(f"columns: {cases.name} is read already; pass them to read_cases")
         return cases
     if isinstance(cases, Mapping) and not cases.keys().isdisjoint(LIST_KEYS):
         cases = find_list(dict(cases), name)
     if not is_table(cases):
         require_iterable(cases, name, EXAMPLES.get(name, EXAMPLES[DEFAULT_NAME]))
-    return CaseReader(name, lambda: _iterate_rows(cases), method, needed=required)
+    named = ColumnMap(columns) if columns else None
+    reading = CaseReader(name, lambda: _iterate_rows(cases, named), method, needed=required, columns=named)
+    if named and not isinstance(cases, Iterator):
+        reading.check_columns(named)
+    return reading
 
 
 def as_case(given: object) -> Case:
@@ -108,9 +122,9 @@ def _has_table_method(given: object, name: str) -> bool:
     return hasattr(given, name) and (hasattr(given, "columns") or hasattr(given, "column_names"))
 
 
-def _iterate_rows(cases: object) -> Iterator[RawRow | Case | RowFault]:
+def _iterate_rows(cases: object, columns: ColumnMap | None) -> Iterator[RawRow | Case | RowFault]:
     for number, given in enumerate(_iterate_records(cases), 1):
-        yield given if isinstance(given, Case | RowFault) else _convert_row(given, number)
+        yield given if isinstance(given, Case | RowFault) else _convert_row(given, number, columns)
 
 
 def _iterate_records(cases: Any) -> Iterable[object]:  # noqa: ANN401 - tables of packages that are not imported
@@ -129,14 +143,16 @@ def _iterate_records(cases: Any) -> Iterable[object]:  # noqa: ANN401 - tables o
     return (dict(zip(cases.columns, row, strict=True)) for row in cases.itertuples(index=False, name=None))
 
 
-def _convert_row(given: object, number: int) -> RawRow:
+def _convert_row(given: object, number: int, columns: ColumnMap | None) -> RawRow:
     try:
         content = to_plain(given)
         if isinstance(content, dict):
-            content = {name: value for name, value in content.items() if value is not None and not _is_nan(value)}
-        return build_row(content, number, LIST_UNIT, doubtful=True)
+            content = {name: None if _is_nan(value) else value for name, value in content.items()}
+        row = build_row(content, number, LIST_UNIT, doubtful=True)
     except RecursionError:
         return RawRow(number, faults={"": "is nested too deeply"}, unit=LIST_UNIT)
+    row = columns.apply(row) if columns else row
+    return replace(row, values={name: value for name, value in row.values.items() if value is not None})
 
 
 def to_plain(value: Any) -> object:  # noqa: ANN401 - whatever a program hands over

@@ -33,6 +33,24 @@ class _Found(NamedTuple):
     fault: str = ""
 
 
+def parse_columns(lines: Iterable[str]) -> dict[str, str]:
+    """Parse the columns of fields, each as `FIELD=NAME`; raise `DataError` if one is not.
+
+    Example:
+        >>> parse_columns(["answer=generated_text"])
+        {'answer': 'generated_text'}
+    """
+    columns: dict[str, str] = {}
+    for line in lines:
+        name, mark, source = (part.strip() for part in line.partition("="))
+        if not mark or not name or not source:
+            raise DataError(f"column {line}: write it as FIELD=NAME, such as answer=generated_text")
+        if name in columns:
+            raise DataError(f"column {line}: {name} has the column {columns[name]!r} already")
+        columns[name] = source
+    return columns
+
+
 class ColumnMap:
     """Names the column, or the place in JSON, of some fields of a case.
 

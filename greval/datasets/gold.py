@@ -9,9 +9,11 @@ from typing import TypeVar
 
 from greval._util.arguments import require_any
 from greval._util.wording import find_typo
-from greval.datasets.case_reader import READERS, CaseReader, read_cases
+from greval.datasets.case_reader import CaseReader
+from greval.datasets.column_map import ColumnMap
 from greval.datasets.field_names import TRAVERSAL_NAMES, format_printable, is_known, list_names
 from greval.datasets.json_files import RawRow
+from greval.datasets.raw_rows import check_file, read_raw_rows
 from greval.datasets.row_faults import RowFault
 from greval.errors import DataError
 from greval.records.case import Case, Gold, Sample, Traversal
@@ -19,7 +21,7 @@ from greval.records.case import Case, Gold, Sample, Traversal
 SHOWN_IDS = 3
 
 
-def read_gold(path: str | Path) -> Iterator[tuple[str, Case | RowFault]]:
+def read_gold(path: str | Path, *, columns: Mapping[str, str] | None = None) -> Iterator[tuple[str, Case | RowFault]]:
     """Read gold, or cases that hold gold; a row needs no question.
 
     The fields of gold may be under `gold`, in dotted columns such as `gold.essential_docs`, or, in rows
@@ -27,6 +29,7 @@ def read_gold(path: str | Path) -> Iterator[tuple[str, Case | RowFault]]:
 
     Args:
         path: A file that `read_cases` can read.
+        columns: The column of each field that is not found by its name, as in `read_cases`.
 
     Returns:
         Each row with its place: the file and the line, or the row number if the file has no lines. A row
@@ -34,7 +37,8 @@ def read_gold(path: str | Path) -> Iterator[tuple[str, Case | RowFault]]:
         a fault at its first row, because its gold would be missing.
 
     Raises:
-        DataError: If the file cannot be read or is empty.
+        DataError: If the file cannot be read or is empty; if `columns` has an unknown field, or names a column that no
+            row has.
 
     Example:
         >>> import tempfile
@@ -44,18 +48,24 @@ def read_gold(path: str | Path) -> Iterator[tuple[str, Case | RowFault]]:
         ...     [case.gold.essential_docs for _, case in read_gold(file)]
         [('d1',)]
     """
-    read_cases(path)  # raises early if there is nothing to read
+    file, named = Path(path), ColumnMap(columns) if columns else None
+    check_file(file)
     name, places = str(path), list[str]()
     slips: dict[str, str] = {}
     seen: set[str] = set()
 
     def iterate_rows() -> Iterator[RawRow]:
-        for row in READERS[Path(path).suffix.lower()](Path(path)):
+        for row in read_raw_rows(file, named, needs_question=False):
             places[:] = [f"{name}{row.unit}{row.number}"]
             slips.update(_find_misspelt(row.values, seen))
             yield replace(row, values=_add_question(_nest_gold_fields(row.values)))
 
-    for found in CaseReader(name, iterate_rows, None, Path(path)):
+    reading = CaseReader(name, iterate_rows, None, file, columns=named)
+    if named:
+        reading.check_columns(named)
+        slips.clear()
+        seen.clear()
+    for found in reading:
         for column, near in slips.items():
             message = (
                 f"{format_printable(column)}: is no field of gold, and its values are not read; did you mean {near}?"

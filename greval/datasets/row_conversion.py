@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import isfinite
@@ -39,6 +40,11 @@ _READ = frozenset({*TEXTS, "metadata", "type"})
 MAX_FAULTS = 50
 MAX_PATH = 200
 LARGEST_EXACT = 2**53
+_NAME_LISTS = frozenset(
+    {"essential_docs", "helpful_docs", "essential_repos", "expected_nodes", "start_nodes", "final_nodes"}
+)
+"""The parts of gold and of a traversal that are lists of names."""
+_SEPARATOR = re.compile(r"[,;|\n]")
 _TEXT_FIELDS = ("id", "doc_id", "repo", "version")
 
 
@@ -239,9 +245,16 @@ def _convert_graph(value: object) -> object:
     if not isinstance(value, Mapping) or is_grade_mapping(value):
         return value
     return {
-        key: _convert_nodes(part) if key == "nodes" else _convert_texts(part)
+        key: _convert_nodes(part)
+        if key == "nodes"
+        else _convert_texts(_wrap_name(part) if key in _NAME_LISTS else part)
         for key, part in _drop_missing(value).items()
     }
+
+
+def _wrap_name(value: object) -> object:
+    """Return a single name as a list; a text that may be several names stays a text, which is a fault."""
+    return [value.strip()] if isinstance(value, str) and value.strip() and not _SEPARATOR.search(value) else value
 
 
 def _convert_nodes(value: object) -> object:

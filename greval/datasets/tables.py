@@ -206,10 +206,16 @@ def _build_check(check_needed: ColumnCheck | None, columns: ColumnMap | None) ->
 
     def check_mapped(names: Sequence[str], place: str) -> None:
         columns.check_names(names, place)
-        if "question" not in columns.list_fields(names):
-            check(names, place)
+        check([*names, *columns.list_fields(names)], place)
 
     return check_mapped
+
+
+def check_known(names: Sequence[str], place: str) -> None:
+    """Raise `DataError` if a table has no column of a known name."""
+    if not any(map(find_known_name, names)):
+        found = format_printable(", ".join(names), 200)
+        raise DataError(f"{place}: no column has a known name (columns: {found}); name one with --column FIELD=NAME")
 
 
 def _check_question(names: Sequence[str], place: str) -> None:

@@ -211,7 +211,8 @@ async def evaluate_async(
             run in seconds. `prices`: the price table, by default the one shipped with greval.
             `cache`: true or a file: cache the replies of all runs there and reuse them.
             `shard`: the part of the cases to judge, such as "3/16". `probe`: whether the cases belong to a probe,
-            which needs a separate folder. `origin`: the source of the cases, if `cases` does not provide it.
+            which needs a separate folder. `columns`: the column of each field that is not found by its name, as in
+            `read_cases`. `origin`: the source of the cases, if `cases` does not provide it.
             `part`: the name of the part of a plan that these cases are; parts of a plan count together.
             `reply_source`: the source of replies, used instead of the judge's model.
             `debug`: store request and reply of each failed call in `debug.jsonl`.
@@ -231,7 +232,7 @@ async def evaluate_async(
         TypeError: If an option does not exist.
     """
     check_options(options, EvaluateOptions, "evaluate")
-    reading = read_records(cases)
+    reading = read_records(cases, columns=options.get("columns"))
     if not metrics:
         raise DefinitionError("no metric is given; give those to judge by, such as [load('correctness')]")
     shard = get_shard(options)

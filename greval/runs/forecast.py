@@ -104,7 +104,9 @@ def forecast(
         StoreError: If the folder holds a probe.
     """
     check_options(options, EvaluateOptions, "forecast")
-    return run_sync(_forecast_async(read_records(cases), metrics, judge, Path(out), options))
+    return run_sync(
+        _forecast_async(read_records(cases, columns=options.get("columns")), metrics, judge, Path(out), options)
+    )
 
 
 async def _forecast_async(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sized
+from collections.abc import Callable, Mapping, Sized
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import TypedDict
@@ -46,6 +46,7 @@ class EvaluateOptions(TypedDict, total=False):
     cache: bool | Path
     shard: Shard | str | None
     probe: bool
+    columns: Mapping[str, str] | None
     origin: CaseSource
     part: str
     reply_source: ReplySource | None

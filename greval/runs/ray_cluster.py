@@ -92,7 +92,7 @@ def evaluate_on_ray(  # noqa: PLR0913 - what a run is made of
         **options: As in `evaluate_async`, without `reply_source`, `on_result`, `resume`, `shard`, `total`.
             `concurrency` applies to each worker. `max_calls` and `max_cost` are divided among the shards, and
             count all calls of this function for the run. `cache` is on the worker's machine. `on_progress` is
-            called after each shard.
+            called after each shard. `columns` names columns of the file, as in `read_cases`.
 
     Returns:
         The merged run: its folder, its progress, and why it was stopped, if it was.
@@ -107,7 +107,7 @@ def evaluate_on_ray(  # noqa: PLR0913 - what a run is made of
     _check_shard_count(folder, shards)
     sent = tuple(m.name if find_computed_metric(m.name) is m else m for m in add_dependencies(metrics))
     job = RayJob(source, sent, judge, folder, shards, method, limit, _divide_budget(options, shards))
-    total = (read_cases(job.source).count(limit) or 0) * len(job.metrics)
+    total = (read_cases(job.source, columns=options.get("columns")).count(limit) or 0) * len(job.metrics)
     with _connect_to_ray(address, workers) as ray:
         width = min(shards, workers or int(ray.cluster_resources().get("CPU", 1)))
         limits = {name: limit / width for name in RATE_LIMITS if (limit := getattr(judge, name))}
@@ -235,9 +235,10 @@ async def _judge_shard(job: RayJob, number: int, pause: float) -> Run:
     asyncio.get_running_loop().add_signal_handler(signal.SIGINT, stop.set)
     with suppress(TimeoutError):
         await asyncio.wait_for(stop.wait(), pause)
-    reading = read_cases(job.source, method=job.method)
+    reading = read_cases(job.source, method=job.method, columns=job.options.get("columns"))
     options: EvaluateOptions = {
         **job.options,
+        "columns": None,  # the reader has them
         "shard": Shard(number=number, count=job.shards),
         "origin": reading.identify_source(limit=job.limit),
     }

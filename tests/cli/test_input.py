@@ -93,3 +93,40 @@ def test_all_faulty_rows_of_gold_are_named(tmp_path, files):
     with pytest.raises(DataError) as wrong:
         open_rows(gold=[faulty])
     assert [line.partition(": ")[0][-2:] for line in str(wrong.value).splitlines()] == [":2", ":3"]
+
+
+def test_columns_count_for_each_file_that_has_them(tmp_path, greval_says):
+    """A named column is read from the cases, from a gold file, or from both; one that no file has is an error."""
+    rows = [{"qid": 7, "frage": "Who?", "titles": ["d1"]}]
+    gold = tmp_path / "gold.csv"
+    gold.write_text("qid;gold_titles;note\n7;\"['d1', 'd2']\";x\n8;d3;y\n", encoding="utf-8")
+    write("cases.jsonl", rows)
+    named = {"id": "qid", "question": "frage", "gold.essential_docs": "gold_titles"}
+    (joined,) = open_rows(columns=named, gold=[gold])
+    assert (joined.id, joined.question, joined.gold.essential_docs) == ("7", "Who?", ("d1", "d2"))
+    with pytest.raises(DataError, match=r"cases.jsonl: 'gold_title', which is to be gold.essential_docs, is not there"):
+        open_rows(columns={**named, "gold.essential_docs": "gold_title"}, gold=[gold])
+    code, out, _ = greval_says(
+        "gold", "check", gold, "--column", "id=qid", "--column", "gold.essential_docs=gold_titles"
+    )
+    assert (code, out) == (0, f"{gold}: 2 samples, 0 faults, 0 remarks\n")
+
+
+def test_the_columns_of_gold_are_a_part_of_the_source(files, greval_says):
+    """A run with other columns of the same gold file has another source, so that it is not taken for the same cases."""
+    gold, _ = files
+    write(gold, [{"id": "q1", "a": ["d1"], "b": ["d2"]}])
+    write("cases.jsonl", [case(1, chunks=[{"text": "t", "doc_id": "d1"}])])
+    for column, mean in (("a", 1.0), ("b", 0.0)):
+        told = greval_says(
+            *("evaluate", "cases.jsonl", "-m", "recall@5", "-o", "run", "--gold", gold),
+            *(
+                "--column",
+                f"gold.essential_docs={column}",
+                "--fail-if",
+                f"recall@5 < {mean}",
+                "--fail-if",
+                f"recall@5 > {mean}",
+            ),
+        )
+        assert told[0] == 0, told

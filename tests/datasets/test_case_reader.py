@@ -352,11 +352,13 @@ def test_bad_rows_of_a_table_are_told_with_the_line_they_begin_at(tmp_path):
 3,"open,,,
 4,caf\xff,"[""a""]",,
 5,"q",,,
-6,q,,,d1
+6,q,,,"d1, d2"
+7,q,,,d1
 """
     rows = [*wrote(tmp_path, "a.csv", table)]
     told = {row.place.rpartition(":")[2]: row.message for row in rows if isinstance(row, RowFault)}
-    assert [row.id for row in rows if isinstance(row, Case)] == ["5"]
+    assert [row.id for row in rows if isinstance(row, Case)] == ["5", "7"]
+    assert rows[-1].gold.essential_docs == ("d1",)
     assert told["2"] == "has 2 cells where the header has 5"
     assert (
         "contexts: begins like a list or an object but is no JSON: Expecting value, nor a list of Python" in told["3"]
@@ -365,7 +367,7 @@ def test_bad_rows_of_a_table_are_told_with_the_line_they_begin_at(tmp_path):
     assert "usage.latency: must be a valid number" in told["3"]
     assert "is no row of a table" in told["4"]
     assert told["5"] == "question: is not UTF-8 (0xff in the cell); save the file as UTF-8"
-    assert told["7"] == "gold.essential_docs: must be a list, got 'd1'"
+    assert told["7"] == "gold.essential_docs: must be a list, got 'd1, d2'"
 
 
 def test_parquet_nests_dotted_columns_and_reports_the_others(tmp_path):

@@ -6,7 +6,9 @@ import json
 
 import pytest
 
+from greval import evaluate, load_metric
 from greval.datasets import RowFault, read_cases
+from greval.datasets.case_records import read_records
 from greval.errors import DataError
 from greval.records.case import Case
 
@@ -106,3 +108,40 @@ def test_a_digest_covers_the_columns(tmp_path):
     path = wrote(tmp_path, "a.jsonl", ROW)
     plain, named = (read_cases(path, columns=columns).identify_source() for columns in (None, COLUMNS))
     assert plain.digest != named.digest
+
+
+def frames():
+    """Return the row as a table of pandas, and as records of a generator and of a list."""
+    pandas = pytest.importorskip("pandas")
+    return {"pandas": pandas.DataFrame([ROW]), "list": [ROW], "generator": (row for row in [ROW])}
+
+
+@pytest.mark.parametrize("form", ["pandas", "list", "generator"])
+def test_named_columns_of_a_program(form):
+    """Tables and records take a column map as files do; a wrong name is an error if the rows can be read twice."""
+    assert [*read_records(frames()[form], columns=COLUMNS)] == [READ]
+    wrong = {**COLUMNS, "answer": "Generierte Antwrot"}
+    if form == "generator":
+        reading = read_records(frames()[form], columns=wrong)
+        assert next(iter(reading)).answer is None
+        assert "no row has Generierte Antwrot, which is to be answer" in reading.notice()
+    else:
+        with pytest.raises(DataError, match="is not there; is it 'generierte antwort'"):
+            read_records(frames()[form], columns=wrong)
+
+
+def test_a_missing_value_of_a_named_column_counts():
+    """NaN in a named column means not recorded, and no other column is read in its place."""
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame([{"question": "q", "answer": "old", "new": "a"}, {"question": "r", "answer": "old"}])
+    assert [case.answer for case in read_records(table, columns={"answer": "new"})] == ["a", None]
+
+
+def test_evaluate_takes_a_column_map(tmp_path):
+    """`evaluate(table, columns=...)` reads the columns that are named; a reader of a file has its own."""
+    rows = [{"q": "Who?", "gen": "Ada", "truth": {"best": "Ada"}}]
+    named = {"question": "q", "answer": "gen", "expected_answer": "truth.best"}
+    run = evaluate(rows, [load_metric("token_f1")], out=tmp_path / "run", columns=named)
+    assert [one.number for result in run.results() for one in result.judgements] == [1.0]
+    with pytest.raises(DataError, match="pass them to read_cases"):
+        read_records(read_cases(wrote(tmp_path, "a.json", rows)), columns=named)

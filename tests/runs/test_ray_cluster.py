@@ -167,6 +167,17 @@ def test_computed_metrics_travel(cluster, tmp_path):
     assert (run.progress.scored, run.progress.skipped) == (10, 10)
 
 
+def test_columns_travel(cluster, tmp_path):
+    """The workers read the columns that the caller names."""
+    path = tmp_path / "cases.csv"
+    path.write_text("frage;gen;reference\nWho?;Ada;Ada\nWhen?;1843;1842\n", encoding="utf-8")
+    judge = Judge("openai:fake", base_url="http://127.0.0.1:9/v1")
+    columns = {"question": "frage", "answer": "gen"}
+    words = [load_metric("token_f1")]
+    run = evaluate_on_ray(path, words, judge, out=tmp_path / "run", shards=2, columns=columns)
+    assert sorted(one.number for result in run.results() for one in result.judgements) == [0.0, 1.0]
+
+
 def test_a_folder_counts_what_the_last_call_planned(cluster, tmp_path):
     """A shorter file in the same folder counts its own cases; those of the longer one stay in the log."""
     judge = Judge("openai:fake", base_url="http://127.0.0.1:9/v1")

@@ -38,6 +38,30 @@ def test_the_four_kinds(client, tmp_path):
         assert (told["cases"], told["fields"]) == (1, {"user_input": "question", "response": "answer"}), kind
 
 
+def test_columns_of_other_names(tmp_path):
+    """A data set is uploaded with its column map, which its runs use; a column that is not there is refused."""
+    sent, kind = "nr;frage;gen\nq1;Who?;Ada\n", {"Content-Type": "text/csv"}
+    with serving(tmp_path / "runs") as client:
+        named = "column=question=frage&column=answer=gen&column=id=nr"
+        told = client.post(f"/v1/datasets?name=a&{named}", content=sent, headers=kind).json()
+        assert (told["cases"], told["columns"]) == (1, {"question": "frage", "answer": "gen", "id": "nr"})
+        assert told["fields"] == {"frage": "question", "gen": "answer", "nr": "id"}
+        run = ended(client, started(client, told["id"]))
+        assert run["status"] == "finished"
+        (row,) = client.get(f"/v1/runs/{run['id']}/results").json()["results"][:1]
+        assert row["sample_id"] == "q1"
+        for wrong, message in (
+            ("answer=gan", "is it 'gen'?"),
+            ("anwser=gen", "did you mean answer?"),
+            ("x", "FIELD=NAME"),
+        ):
+            answer = client.post(
+                f"/v1/datasets?name=a&column=question=frage&column={wrong}", content=sent, headers=kind
+            )
+            assert answer.status_code == 422
+            assert message in answer.json()["detail"], wrong
+
+
 def test_rows_that_are_none_stop_no_other(client):
     """A faulty row is told with the data set's name and its line, never with a path of the server."""
     sent = lines(rows(1)) + "{\n" + lines([{"id": "q9", "answer": "no question"}])

@@ -310,3 +310,15 @@ def test_the_documented_requests_are_answered(client, page):
         answer = client.post(address.removeprefix("localhost:8000"), content=body, headers=headers)
         assert answer.status_code in {200, 201}, answer.text
         assert not answer.json().get("unread")
+
+
+def test_columns_of_other_names(client):
+    """Fields that are called otherwise are named in `columns`; a name that no case has is refused."""
+    cases = [{"q": "Who?", "out": {"text": "Ada"}, "truth": "Ada"}]
+    columns = {"question": "q", "answer": "out.text", "expected_answer": "truth"}
+    answer = ask(client, cases, ["token_f1"], columns=columns).json()
+    assert [row["outcome"]["judgements"][0]["number"] for row in answer["results"]] == [1.0]
+    assert "read q as question, out.text as answer, truth as expected_answer" in answer["notice"]
+    refused = ask(client, cases, ["token_f1"], columns={**columns, "answer": "oot.text"})
+    assert refused.status_code == 422
+    assert "'oot.text', which is to be answer, is not there" in refused.json()["detail"]

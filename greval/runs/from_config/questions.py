@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from greval.datasets import CaseReader, RowFault, read_cases
-from greval.datasets.case_reader import READERS
+from greval.datasets import CaseReader, RowFault
 from greval.datasets.case_records import get_sample_fields
 from greval.datasets.field_names import FIELD_BY_NAME, find_known_name, format_printable, list_names, split_dotted
 from greval.datasets.json_files import RawRow
+from greval.datasets.raw_rows import check_file, read_raw_rows
 from greval.datasets.row_faults import describe_row_faults
 from greval.errors import DataError
 from greval.records.case import Sample
@@ -37,11 +37,11 @@ def read_questions(path: Path, group_by: str) -> Questions:
     Raises:
         DataError: If the file cannot be read, or no row of it is a question.
     """
-    read_cases(path)  # raises early if the file cannot be read
+    check_file(path)
     ignored: dict[str, None] = {}
 
     def read_rows() -> Iterator[RawRow]:
-        return (_rename_columns(row, group_by, ignored) for row in READERS[path.suffix.lower()](path))
+        return (_rename_columns(row, group_by, ignored) for row in read_raw_rows(path))
 
     samples: list[Sample] = []
     faults: list[str] = []

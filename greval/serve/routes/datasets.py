@@ -6,6 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
+from greval.datasets.column_map import parse_columns
 from greval.records.record import Record
 from greval.serve.ids import ID_PATTERN, Id
 from greval.serve.jobs.queue import JobQueue, read_job_spec
@@ -18,6 +19,10 @@ router = APIRouter(prefix="/v1/datasets", tags=["datasets"])
 
 ROWS_SCHEMA = {"type": "array", "minItems": 1, "items": {}}
 """The schema accepts any row: one that is not a case is reported, not refused."""
+ColumnLines = Annotated[
+    list[str] | None,
+    Query(max_length=100, description="the column of a field that is called otherwise, as `FIELD=NAME`; repeatable"),
+]
 DatasetName = Annotated[str, Query(pattern=ID_PATTERN, description="what the data set is called")]
 
 
@@ -34,7 +39,12 @@ class DatasetList(Record):
     responses=describe_errors(408, 413, 415, 422, 507),
 )
 async def upload_dataset(
-    request: Request, response: Response, service: TheService, tenant: TheTenant, name: DatasetName
+    request: Request,
+    response: Response,
+    service: TheService,
+    tenant: TheTenant,
+    name: DatasetName,
+    column: ColumnLines = None,
 ) -> DatasetInfo:
     """Upload cases as a file: the body is the file, the header `Content-Type` its type.
 
@@ -42,7 +52,8 @@ async def upload_dataset(
     case is listed in `unread` and does not stop the others. Field names of other tools are recognised.
     """
     ending = find_extension(request.headers.get("content-type", ""), KINDS)
-    found = await Uploads(tenant.datasets).receive(name, ending, request.stream(), service.settings.limits.upload)
+    uploads, columns = Uploads(tenant.datasets), parse_columns(column or ())
+    found = await uploads.receive(name, ending, request.stream(), service.settings.limits.upload, columns)
     response.headers["Location"] = f"/v1/datasets/{found.id}"
     return found
 

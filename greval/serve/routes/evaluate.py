@@ -25,7 +25,7 @@ async def evaluate_cases(
     """
     check_limits(body.cases, service.settings.limits, "cases")
     metrics = await run_in_threadpool(tenant_metrics.find_all, body.metrics, body.reason_depth)
-    cases, unread, notice = await run_in_threadpool(read_rows, body.cases)
+    cases, unread, notice = await run_in_threadpool(read_rows, body.cases, body.columns)
     results = await tenant_metrics.runner.judge_cases(
         tenant_metrics.tenant, cases, metrics, judge=body.judge, repeats=body.repeats
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pydantic import ValidationError
@@ -87,18 +87,20 @@ def _find_text_numbers(case: object) -> Iterator[str]:
                 yield f"{place}.{str(name)[:60]}: must be a number"
 
 
-def read_rows(given: Sequence[object]) -> tuple[list[Case], list[UnreadCase], str | None]:
+def read_rows(
+    given: Sequence[object], columns: Mapping[str, str] | None = None
+) -> tuple[list[Case], list[UnreadCase], str | None]:
     """Read cases like the rows of a file: an unreadable one is reported, the others are returned.
 
-    The third part of the result is a notice of the names that were mapped. If no case can be read, raise `ServeError`
-    (422).
+    `columns` names the fields that are called otherwise. The third part of the result is a notice of the names that
+    were mapped. If no case can be read, raise `ServeError` (422), and if a named field is in no case, `DataError`.
 
     Example:
         >>> cases, unread, notice = read_rows([{"input": "Who?"}, 7])
         >>> cases[0].question, unread[0].message
         ('Who?', 'must be an object with a question, got a number')
     """
-    reading = read_records([*given])
+    reading = read_records([*given], columns=columns)
     cases: list[Case] = []
     unread: list[UnreadCase] = []
     for one in reading:

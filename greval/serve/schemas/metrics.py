@@ -137,8 +137,9 @@ class MetricDraft(Record):
 class EvaluateRequest(StrictRequest):
     """Cases and the metrics to judge them by; a case is an object with the fields of a case.
 
-    Field names of other tools are recognised. `judge` is the first by default. `reason_depth` is how much the judge
-    writes for each verdict; it overrides the metrics' own setting.
+    Field names of other tools are recognised; `columns` has the name, or the path in JSON, of each field that is called
+    otherwise. `judge` is the first by default. `reason_depth` is how much the judge writes for each verdict; it
+    overrides the metrics' own setting.
     """
 
     cases: Annotated[
@@ -149,6 +150,7 @@ class EvaluateRequest(StrictRequest):
         ),
     ]
     metrics: Annotated[list[MetricName], Field(min_length=1, max_length=MAX_METRICS)]
+    columns: dict[str, str] | None = None
     judge: JudgeName | None = None
     repeats: Annotated[int, Field(ge=1, le=MAX_REPEATS), INTEGRAL] = 1
     reason_depth: ReasonDepth | None = None

@@ -11,12 +11,13 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from greval._util.files import sync_folder, write_atomically
 from greval.datasets import CaseReader
-from greval.datasets.case_reader import READERS
+from greval.datasets.column_map import ColumnMap
 from greval.datasets.json_files import RawRow
+from greval.datasets.raw_rows import read_raw_rows
 from greval.errors import DataError
 from greval.records.case import Case
 from greval.records.record import Record
@@ -50,7 +51,8 @@ class DatasetInfo(Record):
 
     `cases` is the number of cases, 0 if no row could be read, `unread` the first hundred unreadable rows and
     `unread_count` the number of all; `fields` maps columns with another name to the field of a case that each became,
-    `ignored` lists the columns that are no field; `bytes` and `sha256` are of the file as it was sent.
+    `ignored` lists the columns that are no field; `columns` is the column map that it was uploaded with; `bytes` and
+    `sha256` are of the file as it was sent.
     """
 
     id: str
@@ -61,6 +63,7 @@ class DatasetInfo(Record):
     unread_count: int = 0
     fields: dict[str, str]
     ignored: tuple[str, ...] = ()
+    columns: dict[str, str] = Field(default_factory=dict)
     created: datetime
     bytes: int
     sha256: str
@@ -73,8 +76,10 @@ class Uploads:
         """Store the folder; nothing is created yet."""
         self._folder = folder
 
-    async def receive(self, name: str, kind: str, parts: AsyncIterator[bytes], most: int) -> DatasetInfo:
-        """Store the file that a client sends, then read it once; `kind` is its extension.
+    async def receive(
+        self, name: str, kind: str, parts: AsyncIterator[bytes], most: int, columns: Mapping[str, str] | None = None
+    ) -> DatasetInfo:
+        """Store the file that a client sends, then read it once; `kind` is its extension, `columns` its column map.
 
         Raise `ServeError` if it has more than `most` bytes (413) or the disk is full (507), and `DataError` if it
         cannot be read as this kind of file.
@@ -85,7 +90,7 @@ class Uploads:
             with report_full_disk():
                 await asyncio.to_thread(new.mkdir, parents=True)
                 sent = await receive_file(parts, new / f"{FILE_STEM}{kind}", most)
-                found = await asyncio.to_thread(_inspect_file, dataset_id, name, sent)
+                found = await asyncio.to_thread(_inspect_file, dataset_id, name, sent, dict(columns or {}))
                 await run_to_completion(_publish_folder, new, self._folder / dataset_id, found)
         finally:
             shutil.rmtree(new, ignore_errors=True)  # not in a thread: the request may be cancelled here too
@@ -116,7 +121,7 @@ class Uploads:
     def open_cases(self, dataset_id: str) -> CaseReader:
         """Open the cases of a data set; the places of its rows name the data set, not a path of this machine."""
         found = self.find(dataset_id)
-        return _open_reading(self._folder / found.id / f"{FILE_STEM}{found.kind}", found.name)
+        return _open_reading(self._folder / found.id / f"{FILE_STEM}{found.kind}", found.name, found.columns)
 
     def remove(self, dataset_id: str) -> None:
         """Remove a data set, or raise `ServeError` (404)."""
@@ -129,9 +134,9 @@ class Uploads:
         shutil.rmtree(gone, ignore_errors=True)
 
 
-def _inspect_file(dataset_id: str, name: str, sent: ReceivedFile) -> DatasetInfo:
+def _inspect_file(dataset_id: str, name: str, sent: ReceivedFile, columns: dict[str, str]) -> DatasetInfo:
     """Read a file once, counting its cases and collecting the faults of the other rows."""
-    reading = _open_reading(sent.path, name)
+    reading = _open_reading(sent.path, name, columns)
     faults: list[UnreadRow] = []
     cases = count = 0
     with _name_in_errors(sent.path, name):
@@ -151,19 +156,25 @@ def _inspect_file(dataset_id: str, name: str, sent: ReceivedFile) -> DatasetInfo
         unread_count=count,
         fields=dict(reading.mapping),
         ignored=reading.ignored_columns,
+        columns=columns,
         created=utc_now(),
         bytes=sent.bytes,
         sha256=sent.sha256,
     )
 
 
-def _open_reading(path: Path, name: str) -> CaseReader:
-    return CaseReader(name, partial(_iterate_rows, path, name), None, path)
+def _open_reading(path: Path, name: str, columns: Mapping[str, str]) -> CaseReader:
+    """Open the cases of a file; raise `DataError` if a column that is named is not there."""
+    named = ColumnMap(columns) if columns else None
+    reading = CaseReader(name, partial(_iterate_rows, path, name, named), None, path, columns=named)
+    if named:
+        reading.check_columns(named)
+    return reading
 
 
-def _iterate_rows(path: Path, name: str) -> Iterator[RawRow]:
+def _iterate_rows(path: Path, name: str, columns: ColumnMap | None) -> Iterator[RawRow]:
     with _name_in_errors(path, name):
-        yield from READERS[path.suffix](path)
+        yield from read_raw_rows(path, columns)
 
 
 def _publish_folder(new: Path, folder: Path, found: DatasetInfo) -> None:
