@@ -18,6 +18,7 @@ COMMAND_GROUPS = {
     "Start": {
         "demo": "Judge example cases, and compare two searches.",
         "data": "Show what a file of cases holds, and which metrics fit.",
+        "init": "Write greval.yaml, which describes a run, for a file of cases.",
     },
     "Judge cases": {
         "evaluate": "Judge cases by metrics.",
@@ -91,7 +92,8 @@ class _ImportedCommands(Mapping[str, Any]):
                     command.cls = GroupedCommand
                 parent.add_typer(group, name=name)
             else:
-                parent.command(name, cls=GroupedCommand)(getattr(module, FUNCTIONS.get(name, name)))
+                cls = getattr(module, "COMMAND_CLASS", GroupedCommand)
+                parent.command(name, cls=cls)(getattr(module, FUNCTIONS.get(name, name)))
             self._known[name] = get_group(parent).commands[name]
         return self._known[name]
 

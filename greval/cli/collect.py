@@ -89,7 +89,7 @@ def collect(  # noqa: PLR0913 - the options of a command
         "total": None if wanted else reading.count(limit),
         "debug": bool(context.obj),
     }
-    done = asyncio.run(_collect(rows, methods, out, ProgressBar(quiet=quiet), options))
+    done = asyncio.run(collect_responses(rows, methods, out, ProgressBar(quiet=quiet), options))
     if not quiet and (notice := reading.notice()):
         typer.echo(notice, err=True)
     _report_and_exit(done, quiet=quiet)
@@ -110,7 +110,7 @@ def _add_generator(
     return {f"{name}-{mode}": method for name, method in answering.items()}
 
 
-async def _collect(
+async def collect_responses(
     rows: Rows, methods: Mapping[str, Method], out: Path, bar: ProgressBar, options: CollectOptions
 ) -> Collected:
     """Collect with a progress bar. The first Ctrl-C finishes calls in flight, the second stops immediately."""

@@ -16,6 +16,8 @@ from greval.analysis.gate.api import check_gate
 from greval.analysis.gate.conditions import check_conditions
 from greval.analysis.summary import build_report
 from greval.cli import FAILED, MISSED, STOPPED
+from greval.cli.asking import AskedMethods, ask_methods, describe_missing, forecast_asking
+from greval.cli.config_file import NO_CASES, ConfigurableCommand, describe_config
 from greval.cli.failures import list_failure_kinds, print_failure_hints
 from greval.cli.gate import FailIf, get_gate_code, print_missed
 from greval.cli.help_layout import input_option, limit_option, output_option, resuming_option
@@ -24,7 +26,6 @@ from greval.cli.metric_specs import load_named_metrics
 from greval.cli.options import (
     By,
     CapOptions,
-    Cases,
     Columns,
     Concurrency,
     Folders,
@@ -51,14 +52,18 @@ from greval.records.result import Result
 from greval.report.console import render
 from greval.report.gate import print_gate
 from greval.report.tables import print_lines
+from greval.runs.options import DEFAULT_CONCURRENCY
 from greval.runs.shard import Shard
 from greval.runs.store import Store
 
 if TYPE_CHECKING:
+    from greval.methods.collecting.api import CollectOptions
     from greval.runs.evaluation import Run
     from greval.runs.options import EvaluateOptions
     from greval.runs.progress import Progress
 
+COMMAND_CLASS = ConfigurableCommand
+"""The class of the command, which reads its options from `greval.yaml`."""
 OTEL_DISABLED = "OTEL_SDK_DISABLED"
 NO_PROVIDER_MESSAGE = """\
 --otel: this process has no OpenTelemetry provider, so no event could be emitted. Start greval with one:
@@ -70,17 +75,37 @@ or leave --otel out, and emit the events of a finished run with greval.OpenTelem
 @expand_groups
 def evaluate(  # noqa: PLR0913 - the options of a command
     context: typer.Context,
-    cases: Cases,
+    cases: Annotated[
+        str | None,
+        typer.Argument(
+            help="cases as .jsonl, .json, .csv, .tsv or .parquet, or - for stdin; without it greval.yaml describes the "
+            "run"
+        ),
+    ] = None,
     *,
     metric: MetricNames,
     judge: JudgeName = None,
     out: Annotated[
         Path | None, output_option("--out", "-o", metavar="RUN", help="the run folder; runs/NAME by default")
     ] = None,
+    config: Annotated[
+        Path | None,
+        input_option("--config", "-c", metavar="FILE", help="a file with these options as keys (docs/config.md)"),
+    ] = None,
     concurrency: Concurrency = None,
     limit: Limit = None,
     repeats: Repeats = 1,
     method: MethodName = None,
+    ask: Annotated[
+        list[str] | None,
+        input_option(
+            metavar="[NAME=]METHOD",
+            help="ask this method for the responses first, as `greval collect --method` does; repeatable",
+        ),
+    ] = None,
+    ask_timeout: Annotated[
+        float | None, limit_option(min=0, metavar="SECONDS", help="the timeout of a method for one question")
+    ] = None,
     column: Columns = None,
     gold: Annotated[
         list[Path] | None, input_option(metavar="FILE", help="gold, joined to the cases by id; repeatable")
@@ -101,36 +126,52 @@ def evaluate(  # noqa: PLR0913 - the options of a command
     retry_failed: Annotated[bool, resuming_option(help="retry what failed")] = True,
     resume: Annotated[bool, resuming_option(help="resume the run in the folder; --no-resume begins a new one")] = True,
     cache: Annotated[
-        bool, resuming_option("--cache", help="cache replies, and use those cached by other runs")
+        bool,
+        resuming_option(
+            "--cache/--no-cache", show_default=False, help="cache replies, and use those cached by other runs"
+        ),
     ] = False,
     caps: CapOptions,
     deadline: Annotated[float | None, limit_option(min=0, metavar="SECONDS", help="stop after this time")] = None,
     shard: Annotated[str | None, input_option(metavar="K/N", help="judge the K-th of N shards of the cases")] = None,
     dry_run: Annotated[
-        bool, limit_option("--dry-run", help="forecast the calls and their cost without any call")
+        bool,
+        limit_option(
+            "--dry-run/--no-dry-run", show_default=False, help="forecast the calls and their cost without any call"
+        ),
     ] = False,
     by: By = None,
     show: Show = 0,
     fail_if: FailIf = None,
     quiet: Quiet = False,
     otel: Annotated[
-        bool, output_option("--otel", help="emit OpenTelemetry events to the provider that the process is set up with")
+        bool,
+        output_option(
+            "--otel/--no-otel",
+            show_default=False,
+            help="emit OpenTelemetry events to the provider that the process is set up with",
+        ),
     ] = False,
-    json: Annotated[bool, output_option("--json", help="events as JSON lines instead of the report")] = False,
+    json: Annotated[
+        bool, output_option("--json/--no-json", show_default=False, help="events as JSON lines instead of the report")
+    ] = False,
 ) -> None:
     """Judge cases by metrics. The same command again judges only what is missing or failed."""
+    if cases is None:
+        raise typer.BadParameter(NO_CASES)
     metrics = load_named_metrics(metric, library)
     check_conditions(fail_if or (), [one.name for one in metrics])  # before any call is paid for
     model = settings.create_judge(judge) if needs_judge(metrics) else None
     if doc_id_pattern is not None:
         read_pattern(doc_id_pattern)  # report an invalid pattern before anything else
+    asked = _load_methods(ask, out=out, method=method, traversal=traversal, shard=shard) if ask else None
     given = open_input(
         cases,
         method=method,
         columns=parse_columns(column),
         gold=gold or (),
         traversals=traversal or (),
-        pattern=doc_id_pattern,
+        pattern=None if asked else doc_id_pattern,
         by=by or (),
         limit=limit,
     )
@@ -140,7 +181,7 @@ def evaluate(  # noqa: PLR0913 - the options of a command
     origin = given.reading.identify_source(
         *(gold or ()), *(traversal or ()), limit=limit, pattern=doc_id_pattern, joined_columns=named
     )
-    folder = out or choose_folder(cases, origin)
+    folder = out or choose_folder(cases, origin, config.parent if config else Path())
     options: EvaluateOptions = {
         "concurrency": concurrency,
         "repeats": repeats,
@@ -156,17 +197,54 @@ def evaluate(  # noqa: PLR0913 - the options of a command
         "max_cost": caps.max_cost,
         "prices": caps.read_prices(),
     }
+    if config and not quiet and not json:
+        typer.echo(describe_config(context, config), err=True)
     if dry_run:
+        if asked:
+            found = forecast_asking(given, asked, folder, retry_failed=retry_failed)
+            typer.echo(describe_missing(found.missing))
+            given = CaseInput(given.reading, found.open_rows(doc_id_pattern))
         _print_forecast(given.rows, metrics, model, folder, options)
         if notice := given.reading.notice():
             typer.echo(notice, err=True)
         return
-    options["total"] = given.reading.count(limit)
     if resume and not quiet and not json:
         print_continuing(folder)
+    if asked:
+        from greval.runs.evaluation import find_free_folder
+
+        folder = folder if resume else find_free_folder(folder)
+        options["resume"] = True
+        collecting: CollectOptions = {
+            "concurrency": concurrency or DEFAULT_CONCURRENCY,
+            "timeout": ask_timeout or None,
+            "retry_failed": retry_failed,
+            "total": given.reading.count(limit),
+            "debug": bool(context.obj),
+        }
+        found = ask_methods(given, asked, folder, collecting, quiet=quiet or json)
+        options["total"] = len(found.unread) + len(found.cases)
+        options["origin"] = found.identify_source(folder, origin)
+        given = CaseInput(given.reading, found.open_rows(doc_id_pattern))
+    else:
+        options["total"] = given.reading.count(limit)
     bar = ProgressBar(quiet=quiet, json=json, also=_create_emitter() if otel else None)
     run = asyncio.run(judge_cases(given, metrics, model, folder, bar, options))
     report_and_exit(run, by=by or (), show=show, quiet=quiet or json, fail_if=fail_if or ())
+
+
+def _load_methods(ask: Sequence[str], *, out: Path | None, **others: object) -> AskedMethods:
+    """Load the methods that are asked for responses.
+
+    Raises:
+        typer.BadParameter: If no run folder is named, or an option is about responses that are recorded.
+    """
+    for name, value in others.items():
+        if value:
+            raise typer.BadParameter(f"--{name} is for recorded responses; leave it out, or --ask (methods in a file)")
+    if out is None:
+        raise typer.BadParameter("--ask needs -o RUN (out in a file), because the responses are kept in the run folder")
+    return AskedMethods.load(ask)
 
 
 def _create_emitter() -> Callable[[Result], None]:

@@ -79,7 +79,7 @@ JudgeName = Annotated[
 ]
 By = Annotated[list[str] | None, output_option("--by", metavar="TAG", help="group by a tag or by method; repeatable")]
 Show = Annotated[int, output_option(min=0, metavar="N", help="show N verdicts with their reasons")]
-Quiet = Annotated[bool, output_option("--quiet", "-q", help="no progress, no report")]
+Quiet = Annotated[bool, output_option("--quiet/--no-quiet", "-q", show_default=False, help="no progress, no report")]
 Folders = Annotated[
     list[Path] | None,
     input_option("--library", metavar="DIR", help="a folder with metric files of your own; repeatable"),
@@ -142,7 +142,12 @@ class JudgeOptions(NamedTuple):
         judge_option("--reason", help="the place of the reason in the judge's answer, before or after the value"),
     ] = "before"
     reason_depth: Depth = None
-    confidence: Annotated[bool, judge_option("--confidence", help="ask for the probability of each verdict")] = False
+    confidence: Annotated[
+        bool,
+        judge_option(
+            "--confidence/--no-confidence", show_default=False, help="ask for the probability of each verdict"
+        ),
+    ] = False
     max_retries: Annotated[
         int, limit_option(min=0, metavar="N", help="the maximum number of retries of a transient failure")
     ] = 6

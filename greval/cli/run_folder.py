@@ -18,7 +18,7 @@ from greval.runs.store import FILE, Store
 RUNS = Path("runs")
 
 
-def choose_folder(cases: str, origin: CaseSource) -> Path:
+def choose_folder(cases: str, origin: CaseSource, parent: Path = Path()) -> Path:
     """Return the default run folder for a file of cases: `runs/NAME`, or the next free name.
 
     A folder is free if it is empty or has only runs of the same file. Standard input cannot be recognised, so it always
@@ -27,8 +27,9 @@ def choose_folder(cases: str, origin: CaseSource) -> Path:
     Args:
         cases: The file name as given, or "-" for standard input.
         origin: The source that identifies the cases.
+        parent: The folder of `runs`.
     """
-    base = RUNS / ("stdin" if cases == STDIN else Path(cases).stem)
+    base = parent / RUNS / ("stdin" if cases == STDIN else Path(cases).stem)
     names = (base if number == 1 else base.with_name(f"{base.name}-{number}") for number in count(1))
     folder = next(name for name in names if _is_usable(name, origin))
     if folder != base:

@@ -11,7 +11,7 @@ from langchain_core.language_models import BaseChatModel
 from greval._util.arguments import check_options
 from greval._util.concurrency import run_sync
 from greval.datasets import RowFault
-from greval.datasets.case_records import CaseRecords, dump_case, read_case, read_records
+from greval.datasets.case_records import CaseRecords, dump_case, get_sample_fields, read_case, read_records
 from greval.datasets.row_faults import build_unreadable_error
 from greval.errors import DataError
 from greval.judging.metric_judge import MetricJudge
@@ -22,7 +22,7 @@ from greval.judging.model.prices import Prices
 from greval.judging.model.tokens import TokenCounter, create_token_counter
 from greval.metrics.dependencies import list_dependency_names
 from greval.metrics.library import add_dependencies
-from greval.records.case import Case
+from greval.records.case import Case, Chunk, Sample
 from greval.records.metric import JudgedMetric, Metric, set_reason_depth
 from greval.records.metric_input import compute_keys, explain_missing_needs
 from greval.records.record import Record
@@ -107,6 +107,33 @@ def forecast(
     return run_sync(
         _forecast_async(read_records(cases, columns=options.get("columns")), metrics, judge, Path(out), options)
     )
+
+
+def fill_missing_responses(
+    samples: Iterable[Sample], methods: Iterable[str], collected: Iterable[Case]
+) -> tuple[list[Case], dict[str, int]]:
+    """Return a case for each sample and method, and the number of missing responses of each method.
+
+    A missing response is replaced by the expected answer without context: the number of calls is then exact, but the
+    input tokens are underestimated.
+
+    Example:
+        >>> cases, missing = fill_missing_responses([Sample(id="q1", question="Who?")], ["old", "new"], [])
+        >>> [case.method for case in cases], missing
+        (['old', 'new'], {'old': 1, 'new': 1})
+    """
+    cases = [*collected]
+    names = [*methods]
+    known = {(case.id, case.method) for case in cases}
+    missing = dict.fromkeys(names, 0)
+    for sample in samples:
+        for method in names:
+            if (sample.id, method) not in known:
+                missing[method] += 1
+                answer = f"{method}: {sample.expected_answer or ''}"  # equal cases would share one call
+                chunks = (Chunk(id="none", text=method),)
+                cases.append(Case(**get_sample_fields(sample), method=method, answer=answer, chunks=chunks))
+    return cases, missing
 
 
 async def _forecast_async(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple, Self
 
@@ -206,6 +206,24 @@ def read_responses(path: Path) -> Iterator[Case]:
                     yield case
     except OSError as error:
         raise StoreError(f"{path}: cannot be read: {error.strerror or error}") from error
+
+
+def select_responses(path: Path, samples: Iterable[Sample], methods: Collection[str]) -> dict[Key, Case]:
+    """Select the responses of some methods to some samples, by sample id and method, in the order of the samples.
+
+    A response to an older version of a sample is left out. A file that does not exist has no responses.
+
+    Raises:
+        StoreError: If the file cannot be read.
+    """
+    contents = {sample.id: hash_sample(sample) for sample in samples}
+    found = {
+        (case.id, case.method): case
+        for case in (read_responses(path) if path.is_file() else ())
+        if case.method in methods and case.id in contents and hash_sample(case) == contents[case.id]
+    }
+    keys = ((sample_id, method) for sample_id in contents for method in methods)
+    return {key: found[key] for key in keys if key in found}
 
 
 def _parse_case(line: bytes) -> Case | None:

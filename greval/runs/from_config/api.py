@@ -13,16 +13,15 @@ from langchain_core.language_models import BaseChatModel
 
 from greval._util.arguments import check_options
 from greval._util.concurrency import run_sync
-from greval.datasets.case_records import get_sample_fields, read_records
+from greval.datasets.case_records import read_records
 from greval.judging.model.judge import Judge
 from greval.methods.collecting.api import Collected, CollectProgress, collect_async
 from greval.methods.collecting.response_file import ResponseFile
 from greval.metrics.library import load_metric
-from greval.records.case import Case, Chunk
 from greval.records.metric import needs_judge, set_reason_depth
 from greval.records.record import Record
 from greval.runs.evaluation import Run, evaluate_async, find_free_folder
-from greval.runs.forecast import Forecast, forecast
+from greval.runs.forecast import Forecast, fill_missing_responses, forecast
 from greval.runs.from_config.config import CONFIG_FILE
 from greval.runs.from_config.further_metrics import JUDGED_METRICS, USAGE_METRICS
 from greval.runs.from_config.plan import (
@@ -181,15 +180,7 @@ def forecast_config(
     retried = options.get("retry_failed", True)
     kept = plan.read_responses() if options.get("resume", True) else {}
     cases = [case for case in kept.values() if case.error is None or not retried]
-    known = {(case.id, case.method) for case in cases}
-    missing = dict.fromkeys(plan.methods, 0)
-    for method in plan.methods:
-        for sample in plan.samples:
-            if (sample.id, method) not in known:
-                missing[method] += 1
-                answer = f"{method}: {sample.expected_answer or ''}"  # equal cases would share one call
-                chunks = (Chunk(id="none", text=method),)
-                cases.append(Case(**get_sample_fields(sample), method=method, answer=answer, chunks=chunks))
+    cases, missing = fill_missing_responses(plan.samples, plan.methods, cases)
     further = (metric for metrics in plan.further.values() for metric in metrics)
     metrics = [*map(load_metric, JUDGED_METRICS), *(metric for metric in further if needs_judge([metric]))]
     return ConfigForecast(

@@ -13,7 +13,7 @@ from greval.errors import DataError, GrevalError, MethodError
 from greval.judging.model.judge import Judge
 from greval.methods import Method
 from greval.methods.fair_context.answer_generation import with_generator
-from greval.methods.loading import load_method
+from greval.methods.loading import ADAPTERS, load_method
 from greval.methods.reference.inventory import has_reference_index
 from greval.records.case import Response, Sample
 from greval.runs.from_config.config import INDEX_PLACEHOLDER, EvaluationConfig
@@ -120,12 +120,16 @@ def check_searches(
 
 
 def resolve_spec(spec: str, root: Path) -> str:
-    """Return a spec with the full path of its file, if the file exists under the root; other specs are unchanged.
+    """Return a spec with the path of its file or index under the root, if it exists there; other specs are unchanged.
 
     Example:
         >>> resolve_spec("my_module:ask", Path("/data"))
         'my_module:ask'
     """
+    kind, _, rest = spec.partition(":")
+    if kind in ADAPTERS:
+        place, mark, options = rest.partition("?")
+        return f"{kind}:{root / place}{mark}{options}" if place and (root / place).exists() else spec
     found = _FILE.fullmatch(spec)
     if not found or not (root / found["file"]).is_file():
         return spec

@@ -15,7 +15,7 @@ from greval.datasets.case_records import filter_by_tags
 from greval.errors import JudgeError, MethodError
 from greval.judging.model.judge import Judge
 from greval.methods import Method
-from greval.methods.collecting.response_file import hash_sample, read_responses
+from greval.methods.collecting.response_file import select_responses
 from greval.records.case import Case, Sample
 from greval.runs.from_config.config import EvaluationConfig, locate_config, read_config
 from greval.runs.from_config.further_metrics import FurtherMetrics, select_further_metrics
@@ -74,15 +74,7 @@ class EvaluationPlan:
 
         A response to an older version of a sample is left out.
         """
-        file = self.out / RESPONSES_FILE
-        contents = {sample.id: hash_sample(sample) for sample in self.samples}
-        found = {
-            (case.id, case.method): case
-            for case in (read_responses(file) if file.is_file() else ())
-            if case.method in self.methods and case.id in contents and hash_sample(case) == contents[case.id]
-        }
-        keys = ((sample.id, method) for sample in self.samples for method in self.methods)
-        return {key: found[key] for key in keys if key in found}
+        return select_responses(self.out / RESPONSES_FILE, self.samples, self.methods)
 
 
 def prepare_evaluation(

@@ -1,0 +1,101 @@
+"""`greval init`: write a `greval.yaml` for a file of cases."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from greval._util.files import write_atomically
+from greval._util.wording import format_count
+from greval.analysis.data_summary import DataSummary, summarise_data
+from greval.cli.config_keys import RUN_CONFIG, build_config_schema, list_config_keys
+from greval.cli.config_text import SCHEMA_FILE, RunDraft, write_config
+from greval.cli.console import escape_control_characters
+from greval.cli.evaluate import evaluate
+from greval.cli.options import Columns, JudgeName, parse_columns
+from greval.cli.run_folder import RUNS
+from greval.datasets import read_cases
+from greval.datasets.case_reader import STDIN
+from greval.datasets.row_faults import build_unreadable_error
+from greval.errors import DataError
+from greval.judging.model.judge import KEY_VARIABLE
+
+SUGGESTED_MODEL = "openai:gpt-5.4-mini"
+"""The judge that is written if the environment holds a key of OpenAI; otherwise it is the embedded model."""
+LOCAL_JUDGE = "local"
+
+
+def init(
+    data: Annotated[str, typer.Argument(help="cases as .jsonl, .json, .csv, .tsv or .parquet")],
+    *,
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="the file to write")] = Path(RUN_CONFIG),
+    column: Columns = None,
+    judge: JudgeName = None,
+) -> None:
+    """Write greval.yaml, which describes a run, for a file of cases.
+
+    It can be run as it is. Its comments name the columns that were recognised, further metrics that fit, gates and
+    limits.
+    """
+    if data == STDIN:
+        raise typer.BadParameter("DATA: name a file; the cases of stdin are not there when the run begins")
+    columns = parse_columns(column)
+    found = summarise_data(read_cases(data, columns=columns))
+    _check_cases(found)
+    folder = out.parent
+    name = judge or (SUGGESTED_MODEL if os.environ.get(KEY_VARIABLE) else LOCAL_JUDGE)
+    draft = RunDraft(str(out), _get_relative(data, folder), found, columns, name, (RUNS / Path(data).stem).as_posix())
+    folder.mkdir(parents=True, exist_ok=True)
+    _write_new(out, write_config(draft))
+    schema = folder / SCHEMA_FILE
+    write_atomically(schema, f"{json.dumps(build_config_schema(list_config_keys(evaluate)), indent=2)}\n")
+    _print_next_commands(out, draft)
+
+
+def _check_cases(found: DataSummary) -> None:
+    """Raise `DataError` if nothing could be judged."""
+    if not found.cases:
+        raise build_unreadable_error([f"{one.place}: {one.message}" for one in found.faults], found.fault_count)
+    if not found.fitting:
+        fields = ", ".join(one.field for one in found.fields if one.field != "id")
+        raise DataError(
+            f"{found.source}: no metric fits, because the cases have only {fields}; name the column of the answer with "
+            "--column answer=NAME, or let your systems answer with `greval collect`"
+        )
+
+
+def _get_relative(data: str, folder: Path) -> str:
+    """Return the path of the data relative to the folder of the file; an absolute path stays absolute."""
+    path = Path(data)
+    return data if path.is_absolute() else Path(os.path.relpath(path, folder)).as_posix()
+
+
+def _write_new(path: Path, text: str) -> None:
+    """Write a file that does not exist yet.
+
+    Raises:
+        DataError: If it exists.
+    """
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError as error:
+        raise DataError(
+            f"{path}: exists already and is not replaced; name another file with -o, or remove it"
+        ) from error
+
+
+def _print_next_commands(path: Path, draft: RunDraft) -> None:
+    """Print what was written, and the commands that use it."""
+    judge = f", judge {draft.judge}" if draft.needs_judge else ""
+    lines = [
+        f"{path}: {format_count(draft.summary.cases, 'case')}, {', '.join(draft.metrics)}{judge}",
+        f"{path.parent / SCHEMA_FILE}: its schema, for editors",
+        f"next: {draft.command} --dry-run   (calls and cost, without any call)",
+        f"      {draft.command}",
+    ]
+    typer.echo(escape_control_characters("\n".join(lines)))

@@ -1,0 +1,353 @@
+"""`greval.yaml`: its keys are the options of `greval evaluate`, and its faults are reported with their lines."""
+
+from __future__ import annotations
+
+import re
+import signal
+from inspect import signature
+from pathlib import Path
+
+import pytest
+from command_line import TONE, asked, case, started, write
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft7Validator
+from typer.main import get_command
+
+import greval
+from greval.cli.app import app
+from greval.cli.config_file import read_run_config
+from greval.cli.config_keys import build_config_schema, list_config_keys
+from greval.cli.evaluate import evaluate
+
+KEYS = list_config_keys(evaluate)
+SCHEMA = build_config_schema(KEYS)
+COMMAND = get_command(app).commands["evaluate"]
+WITHOUT_KEY = {"config", "help"}
+ROOT = Path(greval.__file__).parents[1]
+
+
+@pytest.fixture
+def run(greval_says, empty_folder):
+    """Run `greval evaluate` in a folder with two cases and a file that describes a run."""
+
+    def call(content, *words, file="greval.yaml"):
+        write("cases.jsonl", [case(1, usage={"latency": 2.0}), case(2, usage={"latency": 4.0})])
+        Path(file).parent.mkdir(parents=True, exist_ok=True)
+        Path(file).write_text(content, encoding="utf-8")
+        return greval_says("evaluate", *words)
+
+    return call
+
+
+def list_schema_keys(schema):
+    """List the keys that a schema knows, those of the judge with a dot."""
+    for name, part in schema["properties"].items():
+        section = next((one for one in part.get("anyOf", ()) if "properties" in one), None)
+        yield from [f"{name}.{inner}" for inner in section["properties"]] if section else [name]
+
+
+class TestKeys:
+    """Keys and options are the same set, because one is made of the other."""
+
+    def test_every_option_has_one_key_and_every_key_an_option(self):
+        """The parameters that keys set are those of the command, without -c and --help."""
+        options = [parameter.name for parameter in COMMAND.params if parameter.name not in WITHOUT_KEY]
+        assert sorted(options) == sorted(key.parameter for key in KEYS)
+        assert len({key.path for key in KEYS}) == len(KEYS)
+
+    def test_the_schema_has_every_key(self):
+        """The JSON schema for editors knows exactly the keys, and describes each."""
+        assert sorted(list_schema_keys(SCHEMA)) == sorted(key.name for key in KEYS)
+        described = [*SCHEMA["properties"].values(), *SCHEMA["properties"]["judge"]["anyOf"][1]["properties"].values()]
+        assert all(part["description"] for part in described)
+        Draft7Validator.check_schema(SCHEMA)
+
+    def test_every_flag_of_a_file_can_be_switched_off_on_the_command_line(self):
+        """An option that is true in the file has a form that makes it false."""
+        flags = [parameter for parameter in COMMAND.params if getattr(parameter, "is_flag", False)]
+        assert {flag.name for flag in flags if not flag.secondary_opts} <= {"help"}
+
+    def test_the_page_names_every_key(self):
+        """docs/config.md has a row for each key."""
+        page = (ROOT / "docs" / "config.md").read_text(encoding="utf-8")
+        rows = {
+            name
+            for row in re.findall(r"^\| (`[^|]*`) \|", page, re.MULTILINE)
+            for name in re.findall(r"`([\w.]+)`", row)
+        }
+        assert {key.name for key in KEYS} == rows
+
+    def test_the_defaults_of_the_command_are_not_part_of_the_file(self):
+        """A file sets what it names, and nothing else."""
+        assert "default" not in str(SCHEMA["properties"]["repeats"])
+        assert signature(evaluate).parameters["repeats"].default == 1
+
+
+VALUES = {
+    "integer": st.integers(1, 9),
+    "number": st.floats(0.1, 1.5),
+    "boolean": st.booleans(),
+    "string": st.sampled_from(["a", "b c", "d-1", "Ärger"]),
+}
+
+
+@given(st.data())
+def test_a_value_that_the_schema_accepts_is_read(tmp_path_factory, data):
+    """What an editor accepts for a plain key reaches the parameter of the command unchanged."""
+    schema = SCHEMA["properties"]
+    plain = {name: part for name, part in schema.items() if part.get("type") in VALUES and "enum" not in part}
+    name = data.draw(st.sampled_from(sorted(plain)))
+    value = data.draw(VALUES[plain[name]["type"]])
+    text = str(value).lower() if isinstance(value, bool) else f'"{value}"' if isinstance(value, str) else repr(value)
+    file = tmp_path_factory.mktemp("keys") / "greval.yaml"
+    file.write_text(f"{name}: {text}\n", encoding="utf-8")
+    (found,) = read_run_config(file, KEYS).values.values()
+    assert found in {value, str(file.parent / str(value))}
+
+
+class TestRun:
+    """A file describes a run; the command line replaces what it names."""
+
+    def test_no_arguments_are_needed(self, run):
+        """`greval evaluate` alone judges what greval.yaml describes, and names the keys that it took."""
+        code, out, err = run("data: cases.jsonl\nmetrics: [latency]\nout: runs/mine\n")
+        assert code == 0
+        assert re.search(r"latency +2 +2", out)
+        assert "run: runs/mine" in out
+        assert "greval.yaml sets data, metrics, out" in err
+
+    def test_options_on_the_command_line_win(self, run):
+        """A list is replaced as a whole, a number and a path too; the rest is the file's."""
+        content = "data: cases.jsonl\nmetrics: [latency, exact_match]\nlimit: 2\nout: runs/mine\n"
+        code, out, err = run(content, "-m", "latency", "--limit", "1", "-o", "runs/other")
+        assert code == 0
+        assert re.search(r"latency +1 +1", out)
+        assert "exact_match" not in out
+        assert "run: runs/other" in out
+        assert "greval.yaml sets data\n" in err
+
+    def test_a_flag_is_switched_off(self, run):
+        """`quiet: true` in the file gives way to --no-quiet."""
+        content = "data: cases.jsonl\nmetrics: latency\nquiet: true\n"
+        assert run(content)[1:] == ("", "")
+        assert "latency" in run(content, "--no-quiet")[1]
+
+    def test_a_command_with_cases_does_not_read_the_file(self, run):
+        """A whole command means the same wherever it is run; -c adds the file to it."""
+        content = "data: other.jsonl\nmetrics: [exact_match]\nfail_if: latency > 1\n"
+        code, out, err = run(content, "cases.jsonl", "-m", "latency")
+        assert (code, "greval.yaml" in err, "exact_match" in out) == (0, False, False)
+        code, out, _ = run(content, "cases.jsonl", "-m", "latency", "-c", "greval.yaml")
+        assert code == 1
+        assert "FAILED" in out
+
+    def test_gates_of_the_file_decide_the_exit_code(self, run):
+        """`fail_if` is a text or a list."""
+        assert run("data: cases.jsonl\nmetrics: latency\nfail_if: latency > 100\n")[0] == 0
+        assert run("data: cases.jsonl\nmetrics: latency\nfail_if: [latency > 100, latency.n < 9]\n")[0] == 1
+
+    def test_paths_are_relative_to_the_file(self, run, empty_folder):
+        """Data, metric files, folders, methods and the run folder are found beside the file, from any folder."""
+        write("cases.jsonl", [])
+        (empty_folder / "ci" / "own").mkdir(parents=True)
+        (empty_folder / "ci" / "own" / "tone.yaml").write_text(TONE, encoding="utf-8")
+        write("ci/beside.jsonl", [case(1)])
+        write("ci/gold.jsonl", [{"id": "q1", "essential_docs": ["d1"]}])
+        content = "data: beside.jsonl\ngold: gold.jsonl\nmetrics: own/tone.yaml\nlibrary: own\ndry_run: true\n"
+        code, out, err = run(f"{content}judge: openai:m\n", "-c", "ci/run.yaml", file="ci/run.yaml")
+        assert (code, err) == (0, "ci/run.yaml sets data, metrics, judge, gold, library, dry_run\n")
+        assert re.search(r"tone +1", out)
+        code, out, _ = run("data: beside.jsonl\nmetrics: exact_match\n", "-c", "ci/run.yaml", file="ci/run.yaml")
+        assert (code, "run: ci/runs/beside" in out) == (0, True)
+
+    def test_the_judge_of_the_file_comes_before_the_environment(self, run, fault_server, monkeypatch):
+        """GREVAL_JUDGE is used where neither the command line nor the file names a judge."""
+        monkeypatch.setenv("GREVAL_JUDGE", "openai:environment")
+        judge = f'judge: {{model: "openai:file", base_url: "{fault_server.url}", temperature: 0.5, seed: 7}}\n'
+        content = "data: cases.jsonl\nmetrics: correctness\n"
+        for words, name in (((), "file"), (("--judge", "openai:line", "--no-resume"), "line")):
+            assert run(content + judge, *words)[0] == 0
+            sent = fault_server.bodies[-1]
+            assert (sent["model"], sent["temperature"], sent["seed"]) == (name, 0.5, 7)
+        assert run(content, "--base-url", fault_server.url, "--no-resume")[0] == 0
+        assert fault_server.bodies[-1]["model"] == "environment"
+        assert asked(fault_server) == {"1": 3, "2": 3}
+
+    def test_columns_of_the_file(self, run):
+        """`columns` maps fields to the columns of the file, and the mapping is printed."""
+        write("other.jsonl", [{"question": "Who?", "said": "Ada", "expected_answer": "Ada"}])
+        code, out, err = run("data: other.jsonl\ncolumns: {answer: said}\nmetrics: exact_match\n")
+        assert code == 0
+        assert "read said as answer" in err
+        assert re.search(r"exact_match +1 +1 .* 1\.00", out)
+
+
+class TestFaults:
+    """Faults are reported all at once, with line and what to do; nothing is judged."""
+
+    @pytest.mark.parametrize(
+        ("content", "message"),
+        [
+            ("data: a\nmetric: [x]\n", "greval.yaml:2: metric: unknown; did you mean metrics?"),
+            ("data: a\ncases: x\n", "greval.yaml:2: cases: unknown; did you mean data?"),
+            ("data: a\ngates: [x]\n", "greval.yaml:2: gates: unknown; did you mean fail_if?"),
+            ("data: a\nmax-cost: 2\n", "greval.yaml:2: max-cost: unknown; did you mean max_cost?"),
+            ("data: a\ntemperature: 0\n", "greval.yaml:2: temperature: belongs under judge; move it there"),
+            ("judge:\n  model: m\n  out: x\n", "greval.yaml:3: judge.out: does not belong under judge; move it out"),
+            ("judge:\n  modle: m\n", "greval.yaml:2: judge.modle: unknown; did you mean model?"),
+            ("judge: {model: m, max_token: 3}\n", "greval.yaml:1: judge.max_token: unknown; did you mean max_tokens?"),
+            ("data: a\nmax_calls: 0\n", "greval.yaml:2: max_calls: must be greater than or equal to 1"),
+            ("judge: {temperature: 3}\n", "greval.yaml:1: judge.temperature: must be less than or equal to 2"),
+            ("limit: true\n", "greval.yaml:1: limit: must be a whole number, got true"),
+            ("columns: [a]\n", "greval.yaml:1: columns: must be a mapping, got a list"),
+            ("methods: {a=b: x}\n", "greval.yaml:1: methods.a=b: 'a=b' is no name of a method"),
+            ("data:\nmetrics: x\n", "greval.yaml:1: data: must be text, got nothing"),
+            ("data: a\ndata: b\n", "greval.yaml:2: data: given twice; first in line 1"),
+            ("data: [\n", "greval.yaml:2: is not YAML"),
+            ("", "greval.yaml:1: is empty; write at least data and metrics"),
+            ("- a\n", "greval.yaml:1: must be a mapping with data and metrics, got a list"),
+            ("metrics: latency\n", "greval.yaml: data is missing; add it, or name the file of the cases"),
+        ],
+    )
+    def test_each_fault_has_its_line(self, run, content, message):
+        """A wrong file ends with 2 and says what is wrong and what to write."""
+        code, out, err = run(content)
+        assert (code, out) == (2, "")
+        assert message in err
+
+    @pytest.mark.parametrize("name", ["api_key", "OPENAI_API_KEY", "token", "password", "client_secret"])
+    @pytest.mark.parametrize("place", ["{}: sk-1\n", "judge:\n  {}: sk-1\n"])
+    def test_secrets_are_refused(self, run, name, place):
+        """A key that looks like a secret is refused, its value is not printed, and the environment is named."""
+        code, _, err = run(place.format(name))
+        assert code == 2
+        assert "set it in the environment, such as OPENAI_API_KEY" in err
+        assert "sk-1" not in err
+
+    def test_all_faults_are_reported_at_once(self, run):
+        """One line for each fault, in the order of the file."""
+        _, _, err = run("limit: 0\nmetric: x\ntemperature: 1\n")
+        assert [line.partition(": ")[0] for line in err.splitlines()] == [
+            "greval.yaml:1",
+            "greval.yaml:2",
+            "greval.yaml:3",
+        ]
+
+    def test_without_cases_and_file(self, greval_says, empty_folder):
+        """Where nothing is named, both ways to name it are."""
+        code, _, err = greval_says("evaluate")
+        assert code == 2
+        assert "greval init" in " ".join(err.split())
+
+    def test_a_missing_file_that_is_named(self, greval_says, empty_folder):
+        """-c with a file that is not there is an error of that file."""
+        code, _, err = greval_says("evaluate", "-c", "none.yaml")
+        assert (code, err.startswith("none.yaml: No such file")) == (2, True)
+
+    def test_help_does_not_need_a_valid_file(self, run):
+        """A broken file does not hide the help."""
+        assert run("nonsense", "--help")[0] == 0
+
+
+METHODS = """
+def good(sample):
+    return {"answer": "Yes."}
+
+
+def odd(sample):
+    if sample.id == "q2":
+        raise ValueError("no index")
+    return {"answer": "No.", "usage": {"latency": 1.0}}
+"""
+
+
+class TestMethods:
+    """`methods` asks methods for the responses, and judges these."""
+
+    CONTENT = "data: cases.jsonl\nmethods: {old: 'rag.py:odd', new: 'rag:good'}\nmetrics: exact_match\nout: runs/two\n"
+
+    def test_methods_are_asked_and_judged(self, run):
+        """Each method answers each question once; the answers in the data are not judged."""
+        Path("rag.py").write_text(METHODS, encoding="utf-8")
+        code, out, err = run(self.CONTENT)
+        assert code == 3
+        assert re.search(r"exact_match +new +2 +2 +0 +0 .*1\.00", out)
+        assert re.search(r"exact_match +old +2 +1 +0 +1 .*0\.00", out)
+        assert "old: 1 failed: ValueError: no index" in err
+        assert "greval compare runs/two" in out
+
+    def test_the_same_command_asks_only_for_what_failed(self, run):
+        """Responses are kept in the run folder."""
+        Path("rag.py").write_text(METHODS, encoding="utf-8")
+        run(self.CONTENT)
+        kept = Path("runs/two/responses.jsonl").read_text(encoding="utf-8").splitlines()
+        assert len(kept) == 4
+        code, _, err = run(self.CONTENT, "--no-retry-failed")
+        assert code == 3
+        assert "4/4 done (4 from before)" in err
+
+    def test_a_limit_judges_only_the_responses_to_these_questions(self, run):
+        """Responses to other questions that the folder holds do not count."""
+        Path("rag.py").write_text(METHODS, encoding="utf-8")
+        run(self.CONTENT)
+        code, out, _ = run(self.CONTENT, "--limit", "1")
+        assert code == 0
+        assert re.search(r"exact_match +old +1 +1", out)
+
+    def test_a_dry_run_asks_nothing(self, run):
+        """The forecast counts the missing responses."""
+        Path("rag.py").write_text(METHODS, encoding="utf-8")
+        code, out, _ = run(self.CONTENT, "--dry-run")
+        assert code == 0
+        assert "responses to ask for: old 2, new 2" in out
+        assert not Path("runs").exists()
+
+    def test_another_method_under_the_same_name_is_refused(self, run):
+        """Responses of two methods are never mixed under one name."""
+        Path("rag.py").write_text(METHODS, encoding="utf-8")
+        run(self.CONTENT)
+        code, _, err = run(self.CONTENT.replace("rag:good", "rag:odd"))
+        assert code == 2
+        assert "the responses of new there are those of rag:good, not of rag:odd" in err
+
+    def test_no_resume_asks_anew(self, run):
+        """--no-resume asks again, in a new folder."""
+        Path("rag.py").write_text(METHODS, encoding="utf-8")
+        run(self.CONTENT)
+        _, out, _ = run(self.CONTENT, "--no-resume")
+        assert "run: runs/two-2" in out
+        assert Path("runs/two-2/responses.jsonl").exists()
+
+    @pytest.mark.parametrize(
+        ("words", "message"),
+        [
+            (["--ask", "rag:good"], "--ask needs -o RUN"),
+            (["--ask", "rag:good", "-o", "x", "--method", "a"], "--method is for recorded responses"),
+            (["--ask", "rag:good", "-o", "x", "--shard", "1/2"], "--shard is for recorded responses"),
+            (["--ask", "none:good", "-o", "x"], "there is no module 'none'"),
+        ],
+    )
+    def test_wrong_use(self, run, words, message):
+        """What does not fit together is refused before anything is asked."""
+        Path("rag.py").write_text(METHODS, encoding="utf-8")
+        code, _, err = run("", "cases.jsonl", "-m", "exact_match", *words)
+        assert code == 2
+        assert message in " ".join(err.split())
+        assert not Path("x").exists()
+
+    def test_ctrl_c_while_methods_are_asked(self, run, empty_folder):
+        """What was answered stays, nothing is judged, and the same command goes on."""
+        Path("rag.py").write_text(
+            "import time\ndef slow(sample):\n    print('asked', flush=True)\n    time.sleep(0.5)\n    return 'Yes.'\n",
+            encoding="utf-8",
+        )
+        write("cases.jsonl", [case(n) for n in range(40)])
+        words = ["cases.jsonl", "--ask", "rag:slow", "-m", "exact_match", "-o", "run", "--concurrency", "1"]
+        with started("evaluate", *words) as process:
+            process.stdout.readline()
+            process.send_signal(signal.SIGINT)
+            process.communicate()
+        assert process.returncode == 130
+        assert 1 <= len(Path("run/responses.jsonl").read_text(encoding="utf-8").splitlines()) < 40
+        assert not Path("run/results.sqlite").exists()
