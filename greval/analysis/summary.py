@@ -39,6 +39,14 @@ class MetricSpending(Record):
     cost: float | None
 
 
+class ImportSource(Record):
+    """Verdicts of a metric that were imported: the stated judge, and the file; either is empty if it is not known."""
+
+    metric: str
+    judge: str
+    file: str
+
+
 class Report(Record):
     """The report of a run; every renderer reads this and nothing else.
 
@@ -48,7 +56,7 @@ class Report(Record):
     other cases, answers, judges or definitions. `unread` are the first thousand rows of the input that were not
     cases, and `unread_count` is the number of all such rows. `spending` is the cost of the judge, and `shares` are
     the counts over the judge's notes, `passes` those of cases that pass. `worst` are the worst cases of each metric,
-    and `gate` are the failure conditions that were checked.
+    and `gate` are the failure conditions that were checked. `imported` are the verdicts that greval did not judge.
     """
 
     folder: str
@@ -67,6 +75,7 @@ class Report(Record):
     verdicts: tuple[ReportVerdict, ...] = ()
     gate: tuple[GateCheck, ...] = ()
     worst: tuple[WorstCases, ...] = ()
+    imported: tuple[ImportSource, ...] = ()
 
 
 def build_report(
@@ -113,6 +122,7 @@ def _build_from_snapshot(store: Store, by: Sequence[str], show: int) -> Report:
         spending=compute_spending(found.summaries, store.fact("price")),
         shares=summarise_shares(store, found.by),
         passes=summarise_passes(store, found.by),
+        imported=tuple(ImportSource(**one._asdict()) for one in store.imports()),
         verdicts=tuple(_sample_verdicts(store, [*dict.fromkeys(summary.metric for summary in found.summaries)], show)),
     )
 

@@ -26,6 +26,7 @@ COMMAND_GROUPS = {
         "results": "Print the rows of a run, the newest of each judgement.",
         "open": "Show a run in the web page.",
         "compare": "Compare methods: which is better, and with what certainty.",
+        "import": "Import verdicts that were given elsewhere as a run.",
         "merge": "Merge the logs of several runs into one.",
         "batch": "Judge through the provider's batch endpoint.",
     },
@@ -67,9 +68,9 @@ COMMAND_GROUPS = {
 """The commands by what they are for, in the order of the help, each with its summary."""
 COMMANDS = {name: summary for group in COMMAND_GROUPS.values() for name, summary in group.items()}
 """The summaries of all commands."""
-PLACES = {"merge": "report"}
+PLACES = {"import": "import_verdicts", "merge": "report"}
 """The modules of the commands that are not in a module of their name."""
-FUNCTIONS = {"eval": "evaluation", "help": "show_help", "open": "open_run"}
+FUNCTIONS = {"eval": "evaluation", "import": "import_verdicts", "help": "show_help", "open": "open_run"}
 """The functions of the commands that do not have the command's name."""
 
 MAX_HELP_WIDTH = 160

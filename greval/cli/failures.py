@@ -9,7 +9,7 @@ from typing import cast, get_args
 from greval.analysis.summary import Report
 from greval.cli.console import ReportConsole
 from greval.judging.model.failures import format_failure_hint
-from greval.records.result import Failure, FailureKind, Result
+from greval.records.result import IMPORTED, Failure, FailureKind, Result
 from greval.report.tables import print_line
 from greval.runs.store.filters import ResultFilter
 from greval.runs.store.pages import PageReader
@@ -30,7 +30,8 @@ def print_failure_hints(folder: Path, kinds: Iterable[str], judge: str, printed:
     wanted = {cast("FailureKind", kind) for kind in kinds if kind in get_args(FailureKind)}
     first = {failure.kind: failure.message for failure in _find_first_failures(folder, wanted)}
     for kind in sorted(wanted):
-        parts = [part for part in (first.get(kind), format_failure_hint(kind, judge)) if part]
+        hint = "" if judge.startswith(IMPORTED) else format_failure_hint(kind, judge)
+        parts = [part for part in (first.get(kind), hint) if part]
         if not all(part in printed for part in parts):
             print_line(ReportConsole(stderr=True), f"{kind}: {'; '.join(parts)}")
 

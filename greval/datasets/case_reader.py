@@ -87,7 +87,7 @@ class CaseReader:
         known = _SeenCases()
         position = 0
         self._made = self._paired = 0
-        with self._translate_errors():
+        with translate_errors(self._name):
             for position, row in enumerate(self._rows(), 1):
                 if isinstance(row, Case):
                     yield self._assign_id(row, RawRow(position, unit=LIST_UNIT), position, known, made=not row.id)
@@ -119,7 +119,7 @@ class CaseReader:
         """
         if self._path is None:
             return None
-        with self._translate_errors():
+        with translate_errors(self._name):
             if self._path.suffix.lower() == ".parquet" and (rows := _count_parquet_rows(self._path)) is not None:
                 return rows if limit is None else min(rows, limit)
             counted = (
@@ -139,7 +139,7 @@ class CaseReader:
     def check_columns(self, columns: ColumnMap) -> None:
         """Read rows until each column that is named was found; raise `DataError` if no row has one of them."""
         names: dict[str, None] = {}
-        with self._translate_errors():
+        with translate_errors(self._name):
             for row in self._rows():
                 if not columns.missing:
                     return
@@ -151,16 +151,6 @@ class CaseReader:
     def _iterate_case_rows(self) -> Iterator[object]:
         for position, row in enumerate(self._rows(), 1):
             yield from split_methods(row, position) if isinstance(row, RawRow) else [row]
-
-    @contextmanager
-    def _translate_errors(self) -> Iterator[None]:
-        """Convert errors of the operating system to `DataError`."""
-        try:
-            yield
-        except OSError as error:
-            raise DataError(
-                f"{self._name}: cannot be read: {error.strerror or format_printable(str(error), 200)}"
-            ) from error
 
     @property
     def name(self) -> str:
@@ -270,6 +260,15 @@ class CaseReader:
 
     def _format_place(self, row: RawRow, number: int) -> str:
         return f"{self._name}{row.unit}{number}"
+
+
+@contextmanager
+def translate_errors(name: str) -> Iterator[None]:
+    """Convert errors of the operating system to `DataError`."""
+    try:
+        yield
+    except OSError as error:
+        raise DataError(f"{name}: cannot be read: {error.strerror or format_printable(str(error), 200)}") from error
 
 
 def _has_no_id(settled: MappedRow) -> bool:

@@ -76,7 +76,7 @@ def read_records(
     if not is_table(cases):
         require_iterable(cases, name, EXAMPLES.get(name, EXAMPLES[DEFAULT_NAME]))
     named = ColumnMap(columns) if columns else None
-    reading = CaseReader(name, lambda: _iterate_rows(cases, named), method, needed=required, columns=named)
+    reading = CaseReader(name, lambda: iterate_rows(cases, named), method, needed=required, columns=named)
     if named and not isinstance(cases, Iterator):
         reading.check_columns(named)
     return reading
@@ -122,7 +122,8 @@ def _has_table_method(given: object, name: str) -> bool:
     return hasattr(given, name) and (hasattr(given, "columns") or hasattr(given, "column_names"))
 
 
-def _iterate_rows(cases: object, columns: ColumnMap | None) -> Iterator[RawRow | Case | RowFault]:
+def iterate_rows(cases: object, columns: ColumnMap | None = None) -> Iterator[RawRow | Case | RowFault]:
+    """Yield what a program passes as raw rows; cases and faulty rows stay as they are."""
     for number, given in enumerate(_iterate_records(cases), 1):
         yield given if isinstance(given, Case | RowFault) else _convert_row(given, number, columns)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -58,6 +58,7 @@ class ColumnMap:
         columns: The column of each field. A field is one of a case (`answer`), a part of one (`gold.essential_docs`) or
             a tag (`tags.topic`). A column is named as in the file, in any case, or is a path such as
             `retrieval.hits[*].text`; a path that ends with `?` may lead nowhere.
+        others: Names of fields that are not of a case, such as `value` in a file of verdicts.
 
     Raises:
         DataError: If a name is not that of a field.
@@ -69,11 +70,13 @@ class ColumnMap:
         {'answer': 'Ada.', 'chunks': ['Ada wrote it.']}
     """
 
-    def __init__(self, columns: Mapping[str, str]) -> None:
+    def __init__(self, columns: Mapping[str, str], others: Collection[str] = ()) -> None:
         for name, source in columns.items():
             nested = split_dotted(name)
-            if name not in OWN_FIELDS and name not in DOTTED_NAMES and not (nested and nested[0] == "tags"):
-                raise DataError(f"column {name}={source}: {name!r} is no field of a case{did_you_mean(name, TARGETS)}")
+            known = name in OWN_FIELDS or name in DOTTED_NAMES or name in others
+            if not known and not (nested and nested[0] == "tags"):
+                near = did_you_mean(name, (*others, *TARGETS))
+                raise DataError(f"column {name}={source}: {name!r} is no field of a case{near}")
             if not source:
                 raise DataError(f"column {name}=: name the column of the file, {name}=COLUMN")
         self._columns = dict(columns)

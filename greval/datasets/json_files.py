@@ -24,7 +24,7 @@ MAX_DIGITS = 19
 
 
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
-LIST_KEYS = ("cases", "data", "results")
+LIST_KEYS = ("cases", "data", "results", "testCases", "test_results")
 LIST_UNIT = ", row "
 BOM = b"\xef\xbb\xbf"
 

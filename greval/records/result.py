@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from functools import lru_cache
 from math import fsum
-from typing import Annotated, Any, Literal, NamedTuple, Self
+from typing import Annotated, Any, Final, Literal, NamedTuple, Self
 
 from pydantic import Field, JsonValue, WithJsonSchema
 
@@ -38,8 +38,14 @@ FailureKind = Literal[
 ]
 """Why a judgement failed; docs/failures.md describes each kind with what to do."""
 
-Tier = Literal["schema", "tools", "text", "computed"]
-"""How the answer was requested: native JSON schema, tool call, JSON in plain text, or not at all if computed."""
+Tier = Literal["schema", "tools", "text", "computed", "imported"]
+"""How the answer was requested: native JSON schema, tool call, JSON in plain text, or not at all if computed.
+
+An imported verdict was given elsewhere, and greval knows nothing of the request.
+"""
+
+IMPORTED: Final = "imported"
+"""The tier of imported results, and the beginning of their judge's name: `imported:NAME`."""
 
 ShownIds = dict[str, tuple[str, ...]]
 """For each kind (`chunk`, `triple`, `item`), the ids of the items in the prompt in the order of their numbers."""

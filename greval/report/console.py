@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 
 from rich.console import Console, Group, RenderableType
 from rich.measure import Measurement
@@ -10,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from greval._util.wording import format_count
-from greval.analysis.summary import MetricSpending, Report
+from greval.analysis.summary import ImportSource, MetricSpending, Report
 from greval.analysis.verdicts import ReportVerdict
 from greval.analysis.worst_cases import WorstCase, WorstCases
 from greval.datasets.row_faults import describe_row_faults
@@ -74,6 +75,7 @@ def render(report: Report, console: Console) -> None:
         console.print(_build_passes_table(report))
     if cost := format_spending(report.spending):
         print_line(console, cost)
+    print_lines(console, describe_imports(report.imported))
     print_lines(console, describe_troubles(report), "yellow")
     print_gate(report.gate, console)
 
@@ -122,7 +124,7 @@ def _list_case_fields(case: WorstCase) -> Iterator[tuple[str, str]]:
         if verdict.item in case.item_texts:
             yield "judged", _cut_text(case.item_texts[verdict.item or ""])
         _, _, _, reason = _format_verdict(verdict)
-        yield "reason", reason
+        yield from [("reason", reason)] if reason else []
     if (left := len(case.verdicts) - MAX_SHOWN_ITEMS) > 0:
         yield "", f"and {format_count(left, 'better verdict')} (--format json has all)"
 
@@ -304,6 +306,23 @@ def _format_money(parts: Sequence[MetricSpending]) -> str:
     return f"{total} ({each})" if len(dear) > 1 else total
 
 
+def describe_imports(imported: Iterable[ImportSource]) -> Iterator[str]:
+    """Yield which verdicts were imported, one line for each file and judge.
+
+    Example:
+        >>> print(*describe_imports([ImportSource(metric="tone", judge="gpt-4", file="/home/ana/v.csv")]))
+        tone: imported from v.csv, judge as stated: gpt-4; greval judged none of these
+    """
+    found: dict[tuple[str, str], list[str]] = {}
+    for one in imported:
+        found.setdefault((one.file, one.judge), []).append(one.metric)
+    for (file, judge), metrics in found.items():
+        name = Path(file).name
+        source = f" from {name}" if name else ""
+        stated = f"judge as stated: {judge}" if judge and judge != name else "no judge was stated"
+        yield f"{', '.join(metrics)}: imported{source}, {stated}; greval judged none of these"
+
+
 def _describe_contradictions(shares: Iterable[ShareSummary]) -> Iterable[str]:
     """Yield the number of verdicts that contradict a share, with the command that lists them."""
     for share in shares:
@@ -315,11 +334,14 @@ def _describe_contradictions(shares: Iterable[ShareSummary]) -> Iterable[str]:
 
 def describe_troubles(report: Report) -> Iterable[str]:
     """Yield what is missing from the figures, with the remedy."""
+    imported = {one.metric for one in report.imported}
     for summary in report.summaries:
         place = format_place(summary.metric, summary.group)
         if summary.failures:
             kinds = ", ".join(f"{kind} {count}" for kind, count in summary.failures.items())
-            yield f"{place}: failures: {kinds}; run the same command again to ask for these only"
+            remedy = "correct the file and import it" if summary.metric in imported else "run the same command"
+            asked = "" if summary.metric in imported else " to ask for these only"
+            yield f"{place}: failures: {kinds}; {remedy} again{asked}"
         for reason, count in summary.skips.items():
             yield f"{place}: {count} skipped: {reason}"
     yield from _describe_contradictions(report.shares)

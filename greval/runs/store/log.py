@@ -24,11 +24,19 @@ from greval.datasets.file_identity import CaseSource
 from greval.errors import StoreError
 from greval.records.case import Case
 from greval.records.metric_input import hash_json
-from greval.records.result import Result, Usage, format_outline
+from greval.records.result import IMPORTED, Result, Usage, format_outline
 from greval.runs.store.disk import COST_COLUMNS, FILE, LogSync, lock_folder, prepare_tables, translate_errors
 from greval.runs.store.exports import TableLayout, build_frame, read_layout
 from greval.runs.store.filters import ANY_RESULT, ResultFilter
-from greval.runs.store.plans import CASE_SOURCE, COUNTED, COUNTED_CASE, RESULT_PLAN, CountedPlan, PlanTable
+from greval.runs.store.plans import (
+    CASE_SOURCE,
+    COUNTED,
+    COUNTED_CASE,
+    RESULT_PLAN,
+    CountedPlan,
+    ImportedPlan,
+    PlanTable,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -375,6 +383,18 @@ class Store(CloseOnExit):
         """Return the labels of the judges of the counted results."""
         query = "SELECT judge FROM plans WHERE current AND judge != '' GROUP BY judge ORDER BY min(id)"
         return tuple(judge for (judge,) in self._db.execute(query))
+
+    def imports(self) -> list[ImportedPlan]:
+        """Return the counted verdicts that were imported, by metric, judge and file."""
+        query = """
+            SELECT DISTINCT metric, judge, label, digest FROM plans JOIN sources ON sources.id = plans.source
+            WHERE current AND (judge = ? OR judge LIKE ?) ORDER BY plans.id
+        """
+        rows = self._db.execute(query, (IMPORTED, f"{IMPORTED}:%"))
+        return [
+            ImportedPlan(metric, judge.removeprefix(IMPORTED).removeprefix(":"), CaseSource(*source).path)
+            for metric, judge, *source in rows
+        ]
 
     def origins(self) -> list[CaseSource]:
         """Return all sources from which the cases of this run were read."""

@@ -256,6 +256,14 @@ class CountedPlan(NamedTuple):
     stopped: str | None
 
 
+class ImportedPlan(NamedTuple):
+    """Verdicts that were imported: their metric, the judge that was stated, and the file, empty if it is not known."""
+
+    metric: str
+    judge: str
+    file: str
+
+
 def _parse_whole(part: str) -> str:
     """Return the whole that a part belongs to: 1/3 and 2/3 belong to the same whole, and so do all named parts."""
     shard = re.fullmatch(r"\d+/(\d+)", part)

@@ -21,9 +21,9 @@ from greval.records.metric import Example, JudgedMetric, build_metric
 from greval.records.note import ShareNote
 from greval.records.result import Judgement
 from greval.records.scale import CategoricalScale, Value, ValueScale
+from greval.records.scale_values import parse_on_scale
 from greval.trust.alignment.labelled_items import LabelledItem, format_item, keep_item
 from greval.trust.alignment.model_calls import DefinitionWriter, Verdicts
-from greval.trust.annotations.values import parse_on_scale
 
 MIN_EXAMPLES, MAX_EXAMPLES = 4, 6
 MAX_EXAMPLE_LENGTH = 4_000

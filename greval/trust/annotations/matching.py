@@ -14,11 +14,11 @@ from greval.records.case import Tags
 from greval.records.record import Record
 from greval.records.result import Judgement, Result
 from greval.records.scale import OffScaleError, Scale, Value
+from greval.records.scale_values import parse_on_scale
 from greval.runs.run_reader import ItemKey
 from greval.runs.store import Store
 from greval.stats.summary import METHOD, Grouping
 from greval.trust.annotations.judged_items import hash_contents
-from greval.trust.annotations.values import parse_on_scale
 
 LeftOut = Literal["not_judged", "unfinished", "another_text", "off_scale"]
 """The reasons why an annotation does not count."""

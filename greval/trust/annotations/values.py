@@ -5,23 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from greval.records.annotation import Annotation
-from greval.records.scale import CategoricalScale, OffScaleError, Scale, Value
-
-
-def parse_on_scale(scale: Scale, value: Value) -> Value:
-    """Return the value of the scale that an annotated value denotes; numbers may be text, as in a table.
-
-    Raises:
-        OffScaleError: If the value is not on the scale.
-
-    Example:
-        >>> from greval.records.scale import ValueScale
-        >>> parse_on_scale(ValueScale(range=(1, 5), levels={1: "Useless.", 5: "Perfect."}), "4")
-        4
-    """
-    if isinstance(scale, CategoricalScale):
-        return scale.read(str(value))
-    return scale.read(_parse_number(value))
+from greval.records.scale import OffScaleError, Scale
+from greval.records.scale_values import parse_on_scale
 
 
 def parse_annotation_value(annotation: Annotation, scales: Mapping[str, Scale]) -> Annotation:
@@ -38,13 +23,3 @@ def parse_annotation_value(annotation: Annotation, scales: Mapping[str, Scale]) 
         return annotation
     value = parse_on_scale(scale, annotation.value)
     return annotation if value == annotation.value else annotation.model_copy(update={"value": value})
-
-
-def _parse_number(value: Value) -> object:
-    """Parse a number given as text; anything else is left for the scale to reject."""
-    if not isinstance(value, str):
-        return value
-    try:
-        return float(value)
-    except ValueError:
-        return value

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypedDict, Unpack
 from greval._util.arguments import check_options, require_iterable, resolve_run_folder
 from greval.records.annotation import Annotation
 from greval.records.scale import CategoricalScale, OffScaleError, Value
+from greval.records.scale_values import parse_on_scale
 from greval.runs.run_reader import ItemKey
 from greval.runs.store import Store
 from greval.stats.interval import LEVEL, check_level
@@ -16,7 +17,6 @@ from greval.trust.agreement.records import TreatAs
 from greval.trust.agreement.value_pairs import convert_items
 from greval.trust.annotations.files import ANNOTATIONS_FILE, AnnotationSource, load_annotations
 from greval.trust.annotations.matching import AnnotatedItem, check_tags, group_items, match_annotations
-from greval.trust.annotations.values import parse_on_scale
 from greval.trust.panels.members import PanelSettings, build_group, combine_verdicts, find_outlier
 from greval.trust.panels.records import CombineJudges, Panel
 from greval.trust.panels.runs import PanelItems, count_run_verdicts, read_panel_items

@@ -138,7 +138,7 @@ def find_common_items(runs: Mapping[str, RunVerdicts]) -> tuple[tuple[AnnotatedI
     for key, (judgement, tags) in first.verdicts.items():
         if not all(key in run.verdicts for run in others):
             continue
-        if len({run.shown.get(key[:2]) for run in runs.values()}) > 1:
+        if len({run.shown.get(key[:2]) for run in runs.values()} - {None}) > 1:
             differing.append(key)
             continue
         values = {name: run.verdicts[key][0].value for name, run in runs.items()}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from greval._util.wording import format_count
 from greval.trust.agreement.warnings import find_left_out_warnings, find_sample_warnings
 from greval.trust.annotations.matching import MatchedAnnotations, format_item_key
 from greval.trust.panels.runs import PanelItems
@@ -27,6 +28,9 @@ def find_warnings(items: PanelItems, ties: int) -> Iterator[str]:
         names = ", ".join(map(format_item_key, items.differing[:MAX_LISTED]))
         more = f" and {count - MAX_LISTED} more" if count > MAX_LISTED else ""
         yield f"{count} left out, as the runs judged different texts: {names}{more}"
+    for label, run in items.runs.items():
+        if unknown := sum(thing.key[:2] not in run.shown for thing in items.things):
+            yield f"{label}: what it judged is not known for {format_count(unknown, 'item')}; they are matched by id"
     if items.between:
         yield f"{items.between} left out: a verdict is a mean of repeats between two levels"
     if ties:

@@ -1,0 +1,114 @@
+"""`greval import`: take verdicts that were given elsewhere into a run folder, and print the report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from greval._util.wording import format_count
+from greval.cli.console import escape_control_characters
+from greval.cli.evaluate import report_and_exit
+from greval.cli.options import Columns, Folders, MethodName, Quiet, parse_columns
+from greval.cli.run_folder import choose_folder
+from greval.datasets.case_reader import STDIN
+from greval.datasets.file_identity import UNKNOWN_SOURCE, identify_file
+from greval.datasets.row_faults import describe_row_faults
+from greval.metrics.library import load_metric
+from greval.metrics.scale_text import build_scale_metric
+from greval.records.metric import Metric
+
+DEFAULT_NAME = "verdict"
+
+
+def import_verdicts(  # noqa: PLR0913 - the options of a command
+    verdicts: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE", help="verdicts as .csv, .tsv, .json, .jsonl or .parquet, one a row, or - for stdin"
+        ),
+    ],
+    *,
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--metric", "-m", metavar="METRIC", help="the metric that the verdicts are of: a name or a file; repeatable"
+        ),
+    ] = None,
+    scale: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SCALE",
+            help="the scale, if there is no metric: 0..3, 0.0..1.0 (any number between), 0..3:0.5, yes/no, "
+            "full=1/partly=0.5/none=0",
+        ),
+    ] = None,
+    name: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="the name of the metric with --scale; repeatable, one for each column"),
+    ] = None,
+    over: Annotated[
+        Literal["chunks", "triples"] | None,
+        typer.Option(help="with --scale: each verdict is of a chunk or a triple, by its id"),
+    ] = None,
+    judge: Annotated[
+        str | None, typer.Option(metavar="NAME", help="who gave the verdicts; by default the name of the file")
+    ] = None,
+    cases: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="the cases, joined by id, if the file does not hold them")
+    ] = None,
+    method: MethodName = None,
+    column: Columns = None,
+    library: Folders = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="RUN", help="the run folder; runs/NAME by default")
+    ] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Import verdicts of another tool, of people or of a judge that ran elsewhere as results of a run.
+
+    What reads a run reads them: report, compare, agreement, estimate, panel. Importing a file again changes nothing.
+    """
+    from greval.runs.importing.api import import_verdicts as import_file
+
+    metrics = _load_metrics(metric, scale, name, over, library)
+    unread: list[str] = []
+    origin = UNKNOWN_SOURCE if verdicts == STDIN else identify_file(Path(verdicts))
+    run = import_file(
+        verdicts,
+        metrics,
+        out=out or choose_folder(verdicts, origin),
+        judge=judge,
+        cases=cases,
+        method=method,
+        columns=parse_columns(column),
+        on_note=lambda note: None if quiet else typer.echo(escape_control_characters(note), err=True),
+        on_unread=unread.append,
+    )
+    if not quiet:
+        counts = f"{format_count(run.progress.done - run.progress.kept, 'result')} imported"
+        typer.echo(f"{counts}, {run.progress.kept:,} unchanged" if run.progress.kept else counts, err=True)
+        for line in describe_row_faults(unread, run.progress.unread):
+            typer.echo(escape_control_characters(f"not imported: {line}"), err=True)
+    report_and_exit(run, by=(), show=0, quiet=quiet)
+
+
+def _load_metrics(
+    names: list[str] | None,
+    scale: str | None,
+    own: list[str] | None,
+    over: Literal["chunks", "triples"] | None,
+    library: list[Path] | None,
+) -> list[Metric]:
+    """Return the metrics that verdicts are of; raise `typer.BadParameter` unless they or a scale are given."""
+    if bool(names) == bool(scale):
+        raise typer.BadParameter(
+            "say what the verdicts are of: -m METRIC for a metric of greval or a file, "
+            "or --scale 0..3 --name NAME for any other"
+        )
+    if names and (own or over):
+        raise typer.BadParameter("--name and --over belong to --scale; a metric has both in its definition")
+    if names:
+        return [load_metric(name, *(library or [])) for name in names]
+    return [build_scale_metric(name, scale or "", over=over) for name in own or [DEFAULT_NAME]]

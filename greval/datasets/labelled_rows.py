@@ -1,0 +1,197 @@
+"""Files of values for cases, such as verdicts of a judge or labels of people: rows with one value each, or several.
+
+The columns are found by the names that people and tools give them, or are named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+
+from greval.datasets.case_reader import MAX_COLUMNS, STDIN, translate_errors
+from greval.datasets.case_records import iterate_rows
+from greval.datasets.column_map import ColumnMap
+from greval.datasets.field_names import fold_name, format_printable, list_names
+from greval.datasets.json_files import RawRow, read_stdin
+from greval.datasets.raw_rows import READERS, TABLES, apply_columns, check_file
+from greval.errors import DataError
+
+VALUE, REASON = "value", "reason"
+REASON_WORDS = ("reason", "reasoning", "rationale", "explanation", "justification", "comment", "critique")
+VALUE_WORDS = ("value", "verdict", "label", "human_label", "score", "rating", "grade", "judgement", "judgment")
+LABEL_NAMES: Mapping[str, tuple[str, ...]] = {
+    "id": ("sample_id", "case_id", "example_id", *list_names("id")),
+    "method": ("method", "system"),
+    "metric": ("metric", "metric_name", "criterion", "aspect"),
+    "item": ("item", "item_id", "chunk_id", "triple_id", "passage_id"),
+    "repeat": ("repeat", "repetition", "trial", "attempt"),
+    "annotator": ("annotator", "rater", "annotator_id", "rater_id", "labeller", "labeler", "person"),
+    VALUE: VALUE_WORDS,
+    REASON: REASON_WORDS,
+}
+"""The names of each field, greval's own or the most specific first; they count in any case."""
+METRIC_FORMS = ("{}", "{}_score", "{}_value", "{}_verdict", "{}_label", "{}/value", "{}/score", "{}/v1/score")
+REASON_FORMS = (*(f"{{}}_{word}" for word in REASON_WORDS), "{}/rationale", "{}/v1/justification")
+METRIC_PREFIXES = ("", "feedback.", "metrics.", "scores.")
+"""Where other tools put the scores of a row: in columns of the metric's name, or in an object or with a prefix."""
+SCORE_LISTS = frozenset({"metrics_data"})
+SCORE_OBJECTS = frozenset({"metrics", "scores", "feedback"})
+
+
+@dataclass(frozen=True)
+class LabelledRows:
+    """The rows of a file, with the values under the names of their fields, and the column of each field."""
+
+    name: str
+    rows: tuple[RawRow, ...]
+    columns: Mapping[str, str]
+
+    @property
+    def renamed(self) -> Mapping[str, str]:
+        """The fields that have a column of another name."""
+        return {field: column for field, column in self.columns.items() if field != column}
+
+
+def read_labelled_rows(
+    source: object,
+    fields: Mapping[str, Sequence[str]],
+    columns: Mapping[str, str] | None = None,
+    *,
+    name: str = "rows",
+) -> LabelledRows:
+    """Read the rows of a file in any format that holds cases, and find the columns of some fields.
+
+    Args:
+        source: The path of a file, "-" for standard input, or rows that a program passes.
+        fields: The fields to look for, each with the names that its column may have.
+        columns: The columns, or the places in JSON, of fields that are called otherwise.
+        name: The name of rows that a program passes, in messages.
+
+    Raises:
+        DataError: If the file cannot be read or is empty, a column that is named is not there, or several columns could
+            be the value.
+
+    Example:
+        >>> found = read_labelled_rows([{"query_id": 7, "Rating": 3}], {"id": ["query_id"], "value": ["rating"]})
+        >>> found.rows[0].values, found.columns
+        ({'id': 7, 'value': 3}, {'id': 'query_id', 'value': 'Rating'})
+    """
+    path = Path(source) if isinstance(source, str | Path) and source != STDIN else None
+    open_rows = _open_file(path) if path else _hold_rows(source)
+    shown = format_printable(str(source if path or source == STDIN else name), 4096)
+    with translate_errors(shown):
+        names = _list_column_names(open_rows(None), is_table=bool(path and path.suffix.lower() in TABLES))
+        if not names:
+            raise DataError(f"{shown}: holds no rows; a row has the id of a case and a value")
+        found = {**find_columns(fields, columns or {}, names, shown), **(columns or {})}
+        mapping = ColumnMap(found, others=fields)
+        mapping.check_names(names, shown)
+        return LabelledRows(shown, tuple(open_rows(mapping)), found)
+
+
+def find_columns(
+    fields: Mapping[str, Sequence[str]], columns: Mapping[str, str], names: Iterable[str], place: str
+) -> dict[str, str]:
+    """Find the column of each field that is not named; raise `DataError` if several could be the value.
+
+    Example:
+        >>> find_columns({"value": ("value", "score"), "id": ("id",)}, {}, ["ID", "Score", "notes"], "v.csv")
+        {'value': 'Score', 'id': 'ID'}
+    """
+    taken = {fold_name(column) for column in columns.values()}
+    there = {fold_name(one): one for one in names if fold_name(one) not in taken}
+    found: dict[str, str] = {}
+    for field, known in fields.items():
+        if field in columns:
+            continue
+        candidates = [*dict.fromkeys(there[fold_name(one)] for one in known if fold_name(one) in there)]
+        if field == VALUE and len(candidates) > 1 and fold_name(candidates[0]) != VALUE:
+            listed = " or ".join(map(format_printable, candidates))
+            raise DataError(f"{place}: the value could be {listed}; say which with --column {VALUE}=NAME")
+        if candidates:
+            found[field] = candidates[0]
+    return found
+
+
+def list_metric_names(metric: str) -> tuple[str, ...]:
+    """List the names that a column with the values of a metric may have, in files with a column for each metric.
+
+    Example:
+        >>> list_metric_names("faithfulness")[:2]
+        ('faithfulness', 'feedback.faithfulness')
+    """
+    return tuple(f"{prefix}{form.format(metric)}" for form in METRIC_FORMS for prefix in METRIC_PREFIXES)
+
+
+def list_reason_names(metric: str) -> tuple[str, ...]:
+    """List the names that a column with the reasons of a metric may have."""
+    return tuple(f"{prefix}{form.format(metric)}" for form in REASON_FORMS for prefix in METRIC_PREFIXES)
+
+
+def _open_file(path: Path) -> Callable[[ColumnMap | None], Iterator[RawRow]]:
+    reader = READERS[check_file(path).suffix.lower()]
+
+    def open_rows(columns: ColumnMap | None) -> Iterator[RawRow]:
+        if path.suffix.lower() in TABLES:  # before cells are parsed, because that depends on the field
+            return reader(path, check_needed=_accept_any, columns=columns)
+        return apply_columns(map(spread_scores, reader(path)), columns)
+
+    return open_rows
+
+
+def _hold_rows(source: object) -> Callable[[ColumnMap | None], Iterator[RawRow]]:
+    """Hold rows that can be read once only."""
+    held = [*(read_stdin() if source == STDIN else (row for row in iterate_rows(source) if isinstance(row, RawRow)))]
+    return lambda columns: apply_columns(map(spread_scores, held), columns)
+
+
+def _accept_any(names: Sequence[str], place: str) -> None:
+    """Accept any header: which columns are needed is decided when those of all fields are known."""
+
+
+def _list_column_names(rows: Iterator[RawRow], *, is_table: bool) -> list[str]:
+    """List the columns of all rows; those of a table are the same in each."""
+    names: dict[str, None] = {}
+    for row in islice(rows, 1) if is_table else rows:
+        if len(names) < MAX_COLUMNS:
+            names.update(dict.fromkeys(row.values))
+    return [*names]
+
+
+def spread_scores(row: RawRow) -> RawRow:
+    """Return a row with the scores of a list or an object of metrics as columns, and any other row unchanged.
+
+    deepeval has a list under `metrics_data`, others an object under `metrics`, `scores` or `feedback`.
+
+    Example:
+        >>> listed = [{"name": "Faithfulness", "score": 0.5, "reason": "One claim."}]
+        >>> sorted(spread_scores(RawRow(1, {"input": "Who?", "metricsData": listed})).values)
+        ['Faithfulness', 'Faithfulness_reason', 'input']
+    """
+    spread: dict[str, object] = {}
+    for column, content in row.values.items():
+        folded = fold_name(column)
+        if folded in SCORE_LISTS and isinstance(content, list):
+            named = [(str(one["name"]), one) for one in content if isinstance(one, Mapping) and "name" in one]
+        elif folded in SCORE_OBJECTS and isinstance(content, Mapping):
+            named = [(f"{folded}.{name}", one) for name, one in content.items()]
+        else:
+            continue
+        for name, one in named:
+            spread |= _spread_score(name, one)
+    if not spread:
+        return row
+    kept = {name: value for name, value in row.values.items() if fold_name(name) not in SCORE_LISTS | SCORE_OBJECTS}
+    return replace(row, values={**kept, **spread})
+
+
+def _spread_score(name: str, content: object) -> dict[str, object]:
+    """Return the value and the reason of one score, which is a value or an object with both."""
+    if not isinstance(content, Mapping):
+        return {name: content}
+    folded = {fold_name(str(key)): value for key, value in content.items()}
+    value = next((folded[word] for word in ("score", *VALUE_WORDS) if word in folded), None)
+    reason = next((folded[word] for word in REASON_WORDS if folded.get(word) is not None), None)
+    return {name: value} | ({} if reason is None else {f"{name}_{REASON}": reason})

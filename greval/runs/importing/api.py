@@ -1,0 +1,193 @@
+"""Import of verdicts that were given elsewhere into a run folder, as results that say that they were imported."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TypedDict, Unpack
+
+from pydantic import JsonValue
+
+from greval._util.arguments import check_options
+from greval.datasets import RowFault, read_cases
+from greval.datasets.case_reader import STDIN
+from greval.datasets.case_records import MAX_LISTED_ROWS, CaseRecords, dump_case, read_records
+from greval.datasets.file_identity import UNKNOWN_SOURCE, CaseSource, identify_file
+from greval.datasets.row_faults import build_unreadable_error
+from greval.errors import DefinitionError
+from greval.records.case import Case
+from greval.records.metric import Metric
+from greval.records.metric_input import compute_fingerprint, compute_keys, hash_json, narrow_case
+from greval.records.result import IMPORTED, Result, Skipped
+from greval.runs.evaluation import Run
+from greval.runs.importing.outcomes import NO_VERDICT, build_verdict_outcome
+from greval.runs.importing.verdict_file import ImportedCase, VerdictFile, read_verdict_file
+from greval.runs.manifest import refuse_probe, store_metrics
+from greval.runs.progress import Progress
+from greval.runs.store import Store
+from greval.runs.store.plans import MetricVersion
+
+
+class ImportOptions(TypedDict, total=False):
+    """The options of `import_verdicts`."""
+
+    judge: str | None
+    cases: str | Path | CaseRecords | None
+    method: str | None
+    columns: Mapping[str, str] | None
+    on_note: Callable[[str], None]
+    on_unread: Callable[[str], None]
+
+
+def import_verdicts(
+    source: str | Path | CaseRecords,
+    metrics: Sequence[Metric],
+    *,
+    out: str | Path,
+    **options: Unpack[ImportOptions],
+) -> Run:
+    """Import verdicts of another tool, of people or of a judge that ran elsewhere as results of a run folder.
+
+    Each result is marked as imported: its `tier` is "imported" and its judge begins with "imported:". Importing the
+    same file again changes nothing. Another file replaces the verdicts of its metrics and methods, as a further run in
+    the folder does.
+
+    Args:
+        source: A file of verdicts (CSV, TSV, JSON, JSON lines or Parquet), or rows as mappings or a table.
+        metrics: The metrics that the verdicts are of: definitions, or of `build_scale_metric` if only the scale is
+            known.
+        out: The run folder.
+        **options: `judge`: who gave the verdicts, such as "gpt-4" or "ana"; by default the name of the file stands for
+            it. `cases`: the cases, joined by id, if the file does not hold them. `method`: the method of rows that do
+            not name one. `columns`: the column of each field that is called otherwise, such as
+            `{"value": "gpt4_score"}`. `on_note`: called with what people should know of how the file was read.
+            `on_unread`: called with each row that was not imported.
+
+    Returns:
+        The run: its folder and counts, and its results, summary and table as those of `evaluate`.
+
+    Raises:
+        DataError: If the file cannot be read, no column holds verdicts, or no row could be imported.
+        DefinitionError: If no metric is given.
+        StoreError: If the folder cannot be written or holds a probe.
+        TypeError: If an option does not exist.
+
+    Example:
+        >>> import tempfile
+        >>> from greval.metrics.scale_text import build_scale_metric
+        >>> rows = [{"id": "q1", "score": 2, "reason": "Short."}, {"id": "q2", "score": 7}]
+        >>> run = import_verdicts(rows, [build_scale_metric("quality", "0..3")], out=tempfile.mkdtemp(), judge="gpt-4")
+        >>> [(result.judge, result.outcome.status) for result in run.results()]
+        [('imported:gpt-4', 'scored'), ('imported:gpt-4', 'failed')]
+    """
+    check_options(options, ImportOptions, "import_verdicts")
+    if not metrics:
+        raise DefinitionError("no metric is given; name one, or give a scale")
+    label = _build_label(source, options.get("judge"))
+    versions = {one.name: MetricVersion(compute_fingerprint(one, {IMPORTED: label}), label) for one in metrics}
+    with Store.create(Path(out)) as store:
+        refuse_probe(store)
+        found = read_verdict_file(
+            source,
+            metrics,
+            columns=options.get("columns"),
+            method=options.get("method") or "",
+            cases=_open_cases(options.get("cases")),
+        )
+        for note in found.notes:
+            options.get("on_note", _ignore)(note)
+        for line in found.unread[:MAX_LISTED_ROWS]:
+            options.get("on_unread", _ignore)(line)
+        if not found.cases:
+            raise build_unreadable_error(found.unread, len(found.unread))
+        store_metrics(store, [metric.model_dump(mode="json") for metric in metrics])
+        store.plans.begin(_identify(source, versions, options), "", versions, len(found.cases))
+        progress = _store_verdicts(store, found, metrics, versions)
+    return Run(Path(out), progress)
+
+
+def _store_verdicts(
+    store: Store, found: VerdictFile, metrics: Sequence[Metric], versions: Mapping[str, MetricVersion]
+) -> Progress:
+    """Store the verdicts of all cases under the plan of the import; equal ones stay as they are."""
+    progress = Progress(total=len(found.cases) * len(metrics), unread=len(found.unread))
+    planned: Counter[str] = Counter()
+    for one in found.cases:
+        planned[one.method] += 1
+        text = dump_case(one.case) if one.case else ""
+        for metric in metrics:
+            result = _build_result(one, metric, versions[metric.name])
+            kept = _store_result(store, one, metric, result, text)
+            progress = progress.with_result(result, kept=kept, seconds=0.0)
+            text = ""
+    store.plans.end(planned, None, unread=len(found.unread))
+    unread: JsonValue = [*found.unread[:MAX_LISTED_ROWS]]
+    store.put_fact("unread", unread)
+    store.put_fact("unread_count", len(found.unread))
+    return progress
+
+
+def _build_result(one: ImportedCase, metric: Metric, version: MetricVersion) -> Result:
+    written = one.written.get(metric.name)
+    return Result(
+        sample_id=one.id,
+        method=one.method,
+        metric=metric.name,
+        fingerprint=version.fingerprint,
+        judge=version.judge,
+        tier=IMPORTED,
+        outcome=build_verdict_outcome(metric, written) if written else Skipped(reason=NO_VERDICT),
+        tags={**one.tags},
+    )
+
+
+def _store_result(store: Store, one: ImportedCase, metric: Metric, result: Result, text: str) -> bool:
+    """Store a result unless the log holds the same one, and return whether it does."""
+    place = (one.id, one.method, metric.name)
+    key = _compute_key(one, metric, result.fingerprint)
+    if store.get(key, place) == result:
+        store.keep(place, text)
+        return True
+    store.append(key, result, case=text)
+    return False
+
+
+def _compute_key(one: ImportedCase, metric: Metric, fingerprint: str) -> str:
+    """Return the key under which the case of a result is found, or one of its names if the case is not known."""
+    if one.case is None:
+        return hash_json([one.id, one.method, metric.name, fingerprint])
+    _, key = compute_keys(narrow_case(metric, one.case, {}), metric, fingerprint)
+    return key
+
+
+def _build_label(source: object, judge: str | None) -> str:
+    """Return the label of the judge: the stated one, else the name of the file, always marked as imported."""
+    name = judge or (Path(source).name if isinstance(source, str | Path) else "")
+    return f"{IMPORTED}:{name}" if name else IMPORTED
+
+
+def _open_cases(cases: str | Path | CaseRecords | None) -> Iterable[Case | RowFault] | None:
+    if cases is None:
+        return None
+    return read_cases(cases) if isinstance(cases, str | Path) else read_records(cases)
+
+
+def _identify(source: object, versions: Mapping[str, MetricVersion], options: ImportOptions) -> CaseSource:
+    """Return what identifies the import: the contents of the files, and how they are read."""
+    cases = options.get("cases")
+    if not isinstance(source, str | Path) or source == STDIN or not (cases is None or isinstance(cases, str | Path)):
+        return UNKNOWN_SOURCE
+    others = [Path(cases)] if cases is not None else []
+    columns = options.get("columns")
+    return identify_file(
+        Path(source),
+        *others,
+        method=options.get("method"),
+        columns=sorted(columns.items()) if columns else None,
+        verdicts=sorted(versions.items()),
+    )
+
+
+def _ignore(_: str) -> None:
+    """Ignore a message."""

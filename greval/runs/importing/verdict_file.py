@@ -1,0 +1,265 @@
+"""A file of verdicts: its rows grouped by case, with the case of each if the file or another one holds it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from greval._util.wording import format_count
+from greval.datasets.case_reader import CaseReader
+from greval.datasets.field_names import fold_name, format_printable, list_names, map_fields
+from greval.datasets.json_files import RawRow
+from greval.datasets.labelled_rows import (
+    LABEL_NAMES,
+    REASON,
+    VALUE,
+    LabelledRows,
+    list_metric_names,
+    list_reason_names,
+    read_labelled_rows,
+)
+from greval.datasets.row_conversion import as_text, split_methods
+from greval.datasets.row_faults import RowFault
+from greval.errors import DataError
+from greval.records.case import Case
+from greval.records.metric import Metric
+from greval.records.metric_input import list_items
+from greval.runs.importing.outcomes import WrittenVerdict
+from greval.runs.run_reader import CaseKey
+
+PLACES = ("id", "method", "item", "repeat")
+"""The fields that say what a verdict is of."""
+
+
+@dataclass
+class ImportedCase:
+    """A case with its verdicts by metric; `case` is None if its contents are not known."""
+
+    id: str
+    method: str
+    case: Case | None
+    tags: Mapping[str, str]
+    written: dict[str, list[WrittenVerdict]] = field(default_factory=dict)
+
+
+class VerdictFile(NamedTuple):
+    """The cases of a file, the rows that could not be read, and what people should know of how it was read."""
+
+    name: str
+    cases: tuple[ImportedCase, ...]
+    unread: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def read_verdict_file(
+    source: object,
+    metrics: Sequence[Metric],
+    *,
+    columns: Mapping[str, str] | None = None,
+    method: str = "",
+    cases: Iterable[Case | RowFault] | None = None,
+) -> VerdictFile:
+    """Read the verdicts of a file, one a row, or one for each metric in columns of their names.
+
+    Args:
+        source: The path of a file in any format that holds cases, or rows that a program passes.
+        metrics: The metrics that the verdicts are of.
+        columns: The columns of fields that are called otherwise: of a case, of a verdict (`value`, `reason`, `item`,
+            `repeat`, `metric`), or of the values of a metric, by its name.
+        method: The method of rows that do not name one.
+        cases: The cases, joined by id; None if the file itself holds them, or they are not known.
+
+    Raises:
+        DataError: If the file cannot be read, or holds no column for a verdict or for what it is of.
+    """
+    rows = read_labelled_rows(source, _list_fields(metrics, columns or {}), columns)
+    rows = replace(rows, rows=tuple(one for n, row in enumerate(rows.rows, 1) for one in split_methods(row, n)))
+    _check_columns(rows, metrics)
+    collecting = _VerdictCollector(rows, metrics, method)
+    if cases is None:
+        collecting.read_own_cases()
+    else:
+        collecting.join_cases(cases)
+    collecting.collect()
+    return collecting.build()
+
+
+def _list_fields(metrics: Sequence[Metric], columns: Mapping[str, str]) -> dict[str, Sequence[str]]:
+    """List the fields to look for, with the names of their columns.
+
+    With one metric the value has a column of its own name, or one of the metric's. With several, each has a column.
+    """
+    fields: dict[str, Sequence[str]] = {name: LABEL_NAMES[name] for name in (*PLACES, "metric")}
+    for metric in metrics:
+        fields[metric.name] = list_metric_names(metric.name)
+        fields[_name_reason(metric)] = list_reason_names(metric.name)
+    if not any(metric.name in columns for metric in metrics):
+        fields |= {VALUE: LABEL_NAMES[VALUE], REASON: LABEL_NAMES[REASON]}
+    return fields
+
+
+def _name_reason(metric: Metric) -> str:
+    """Return the name of the field with the reasons of a metric."""
+    return f"{metric.name}.{REASON}"
+
+
+def _check_columns(rows: LabelledRows, metrics: Sequence[Metric]) -> None:
+    """Raise `DataError` if a metric has no column, or nothing says what a verdict is of."""
+    names = dict.fromkeys(name for row in rows.rows for name in row.values)
+    shown = format_printable(", ".join(names), 200)
+    long_form = VALUE in rows.columns and ("metric" in rows.columns or len(metrics) == 1)
+    for metric in metrics:
+        if metric.name not in rows.columns and not long_form:
+            hint = f"--column {VALUE if len(metrics) == 1 else metric.name}=NAME"
+            raise DataError(f"{rows.name}: no column holds the verdicts of {metric.name}; name it: {hint} ({shown})")
+    if not {"id", "question"} & names.keys() and not any(fold_name(name) in list_names("question") for name in names):
+        raise DataError(f"{rows.name}: no column says which case a verdict is of; name it: --column id=NAME ({shown})")
+
+
+class _VerdictCollector:
+    """Groups the rows of a file by case."""
+
+    def __init__(self, rows: LabelledRows, metrics: Sequence[Metric], method: str) -> None:
+        self._rows = rows
+        self._metrics = metrics
+        self._method = method
+        self._fields = {*PLACES, "metric", VALUE, REASON} - {"id", "method"}
+        self._fields |= {metric.name for metric in metrics} | {_name_reason(metric) for metric in metrics}
+        self._cases: dict[CaseKey, Case] = {}
+        self._keys: dict[int, CaseKey | str] = {}
+        self._found: dict[CaseKey, ImportedCase] = {}
+        self._first: dict[tuple[CaseKey, str, str | None, str], WrittenVerdict] = {}
+        self._unread: list[str] = []
+        self._notes: list[str] = []
+
+    def read_own_cases(self) -> None:
+        """Read the cases that the rows themselves hold; a row of an id and method that was there is the same case."""
+        taken: dict[int, RawRow] = {}
+        seen: set[CaseKey] = set()
+        for number, row in enumerate(self._rows.rows):
+            key = self._get_key(row)
+            if not any(fold_name(name) in list_names("question") for name, value in row.values.items() if value):
+                continue
+            if key[0] and key in seen:
+                continue
+            seen.add(key)
+            taken[number] = replace(row, values=self._strip(row.values))
+        reading = CaseReader(self._rows.name, lambda: iter(taken.values()), self._method or None, needed=False)
+        for number, found in zip(taken, reading, strict=True):
+            if isinstance(found, RowFault):
+                self._keys[number] = f"{found.place}: {found.message}"
+            else:
+                self._keys[number] = (found.id, found.method)
+                self._cases[found.id, found.method] = found
+        self._notes += [reading.notice() or ""]
+
+    def join_cases(self, cases: Iterable[Case | RowFault]) -> None:
+        """Take the cases of another file; one without a method is the case of every method."""
+        for case in cases:
+            if isinstance(case, RowFault):
+                self._unread.append(f"{case.place}: {case.message}")
+            else:
+                self._cases[case.id, case.method] = case
+
+    def collect(self) -> None:
+        """Group the verdicts of all rows."""
+        methods: dict[str, set[str]] = {}
+        for sample_id, method in self._cases:
+            methods.setdefault(sample_id, set()).add(method)
+        for number, row in enumerate(self._rows.rows):
+            place = f"{self._rows.name}{row.unit}{row.number}"
+            key = self._keys.get(number) or self._get_key(row)
+            if "" in row.faults:
+                self._unread.append(f"{place}: {row.faults['']}")
+            elif isinstance(key, str):
+                self._unread.append(key)
+            elif not key[0]:
+                self._unread.append(f"{place}: id: is empty, and there is no question")
+            else:
+                only = methods.get(key[0], set())
+                self._add_row(row, (key[0], key[1] or (next(iter(only)) if len(only) == 1 else "")), place)
+
+    def build(self) -> VerdictFile:
+        """Return what was found."""
+        renamed = [f"{column} as {name}" for name, column in self._rows.renamed.items()]
+        notes = [f"{self._rows.name}: read {', '.join(map(format_printable, renamed))}."] if renamed else []
+        without = sum(one.case is None for one in self._found.values())
+        if without and self._cases:
+            notes.append(f"{format_count(without, 'case')} of these verdicts are not among the cases, so without texts")
+        return VerdictFile(
+            self._rows.name,
+            tuple(self._found.values()),
+            tuple(self._unread),
+            tuple(one for one in (*notes, *self._notes) if one),
+        )
+
+    def _get_key(self, row: RawRow) -> CaseKey:
+        """Return the id and the method of a row, empty if it has none."""
+        sample_id, method = (as_text(row.values.get(name)) for name in ("id", "method"))
+        return str(sample_id or ""), str(method or self._method)
+
+    def _strip(self, values: Mapping[str, object]) -> dict[str, object]:
+        """Return the values of a row without those of verdicts."""
+        return {name: value for name, value in values.items() if name not in self._fields}
+
+    def _add_row(self, row: RawRow, key: CaseKey, place: str) -> None:
+        """Add the verdicts of a row to its case."""
+        found = self._found.get(key)
+        if found is None:
+            case = self._cases.get(key) or self._cases.get((key[0], ""))
+            if case and case.method != key[1]:
+                case = case.model_copy(update={"method": key[1]})
+            found = self._found[key] = ImportedCase(*key, case, case.tags if case else self._read_tags(row))
+        values = row.valid_values
+        for metric, column, reason in self._list_columns(values):
+            item = as_text(values.get("item"))
+            one = WrittenVerdict(
+                values.get(column),
+                _format_reason(values.get(reason)),
+                place,
+                None if item is None else str(item),
+                _format_reason(values.get("repeat")),
+            )
+            if fault := self._find_fault(metric, one, found.case):
+                self._unread.append(f"{place}: {fault}")
+                continue
+            first = self._first.setdefault((key, metric.name, one.item, one.repeat), one)
+            if first is one:
+                found.written.setdefault(metric.name, []).append(one)
+            elif first.value != one.value:
+                self._unread.append(
+                    f"{place}: {format_printable(key[0])} has another verdict of {metric.name} at {first.place}; "
+                    "name the column of the repeats (--column repeat=NAME), or keep one of them"
+                )
+
+    def _list_columns(self, values: Mapping[str, object]) -> Iterator[tuple[Metric, str, str]]:
+        """Yield the metrics that a row has verdicts of, each with the columns of its value and its reason."""
+        named = values.get("metric")
+        for metric in self._metrics:
+            if metric.name in self._rows.columns:
+                own = _name_reason(metric)
+                yield metric, metric.name, own if own in self._rows.columns else REASON
+            elif "metric" not in self._rows.columns or fold_name(str(named)) == fold_name(metric.name):
+                yield metric, VALUE, REASON
+
+    def _find_fault(self, metric: Metric, one: WrittenVerdict, case: Case | None) -> str:
+        """Return why a verdict cannot be of this metric and case; empty if it can."""
+        if metric.over is None:
+            return "" if one.item is None else f"item: {metric.name} has one verdict a case, not one an item"
+        if one.item is None:
+            return f"item: is empty, but {metric.name} has a verdict for each of the {metric.over}"
+        items = list_items(metric.over, case) if case else ()
+        if items and all(item.id != one.item for item in items):
+            return f"item: {format_printable(one.item)} is none of the {metric.over} of its case"
+        return ""
+
+    def _read_tags(self, row: RawRow) -> dict[str, str]:
+        """Return the tags of a row that is no case: its plain other columns."""
+        found = map_fields(self._strip(row.valid_values)).values.get("tags")
+        return {name: str(as_text(value)) for name, value in found.items()} if isinstance(found, Mapping) else {}
+
+
+def _format_reason(given: object) -> str:
+    """Return a reason, or the name of a repeat, as text."""
+    return "" if given is None else str(as_text(given))
