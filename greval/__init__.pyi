@@ -55,6 +55,7 @@ from .metrics.columns.trec_measures import trec_eval
 from .metrics.computed import COMPUTED_METRICS, formulas
 from .metrics.files import parse_metric, read_metric, write_metric
 from .metrics.library import load, load_folder, load_metric, predefined
+from .metrics.scale_text import build_scale_metric
 from .metrics.sources import load_metrics
 from .records.annotation import Annotation
 from .records.case import Case, Chunk, Effort, Gold, Node, Response, Sample, Traversal, Triple
@@ -74,6 +75,7 @@ from .runs.evaluation import Run, evaluate, evaluate_async
 from .runs.forecast import Forecast, forecast
 from .runs.from_config.api import Evaluation, evaluate_config, evaluate_config_async, forecast_config
 from .runs.from_config.plan import ConfigSelection
+from .runs.importing.api import import_verdicts
 from .runs.merging import merge
 from .runs.otel import OpenTelemetryEvents
 from .runs.ray_cluster import evaluate_on_ray
@@ -192,6 +194,7 @@ __all__ = [
     "align_async",
     "audit",
     "build_index",
+    "build_scale_metric",
     "check",
     "check_gate",
     "check_gold",
@@ -222,6 +225,7 @@ __all__ = [
     "formulas",
     "generate_answers",
     "generated",
+    "import_verdicts",
     "keep_annotations",
     "load",
     "load_folder",

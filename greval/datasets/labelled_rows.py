@@ -135,7 +135,7 @@ def _open_file(path: Path) -> Callable[[ColumnMap | None], Iterator[RawRow]]:
 
     def open_rows(columns: ColumnMap | None) -> Iterator[RawRow]:
         if path.suffix.lower() in TABLES:  # before cells are parsed, because that depends on the field
-            return reader(path, check_needed=_accept_any, columns=columns)
+            return reader(path, check_needed=_check_header, columns=columns)
         return apply_columns(map(spread_scores, reader(path)), columns)
 
     return open_rows
@@ -147,8 +147,11 @@ def _hold_rows(source: object) -> Callable[[ColumnMap | None], Iterator[RawRow]]
     return lambda columns: apply_columns(map(spread_scores, held), columns)
 
 
-def _accept_any(names: Sequence[str], place: str) -> None:
-    """Accept any header: which columns are needed is decided when those of all fields are known."""
+def _check_header(names: Sequence[str], place: str) -> None:
+    """Raise `DataError` for a table with one column, which is read with another delimiter if that gives several."""
+    if len(names) == 1:
+        name = format_printable(names[0])
+        raise DataError(f"{place}: has one column, {name}; a row has the id of a case and a value")
 
 
 def _list_column_names(rows: Iterator[RawRow], *, is_table: bool) -> list[str]:

@@ -404,7 +404,11 @@ def test_parquet_nests_dotted_columns_and_reports_the_others(tmp_path):
         ("a.json", '[{"question": "q"},\n+]', "a.json:2:1: is no JSON: "),
         ("a.json", b'[{"question":\n "\xe9"}]', "a.json:2: is not UTF-8 (0xe9 at byte 17)"),
         ("a.json", "[" * 100_000, "a.json: is nested too deeply"),
-        ("a.json", '{"case": []}', "under 'cases' or 'data' or 'results' or 'testCases' or 'test_results'; is it 'case'?"),
+        (
+            "a.json",
+            '{"case": []}',
+            "under 'cases' or 'data' or 'results' or 'testCases' or 'test_results'; is it 'case'?",
+        ),
         ("a.json", "3", "a.json: must be a list of cases, got a number"),
         ("a.parquet", "PAR1", "a.parquet: cannot be read as Parquet"),
         ("a.jsn", "", "a.jsn: its ending '.jsn' is not known; is it .json? (known are .jsonl, .ndjson,"),

@@ -61,14 +61,14 @@ def test_what_is_written_is_read(ending, tmp_path):
 
 def test_every_bad_row_is_told_with_its_line(tmp_path):
     """Bad rows of a table are told with file and line, all that is wrong with each, and stop no other."""
-    text = HEAD + 'q1,right,ana,Yes\nq2,right\nq3,,,Yes\nq4,right,ana,"two\nlines"\nq5,right,ana,yes\nq6,right,ana,No\n'
-    found = read(tmp_path, "p.csv", text, SCALES)
+    rows = 'q1,right,ana,Yes\nq2,right\nq3,,,Yes\nq4,right,ana,"two\nlines"\nq5,right,ana,maybe\nq6,right,ana,No\n'
+    found = read(tmp_path, "p.csv", HEAD + rows, SCALES)
     assert [one.sample_id for one in found.annotations] == ["q1", "q6"]
     told = {fault.place.rpartition(":")[2]: fault.message for fault in found.faults}
     assert told["3"] == "has 2 cells where the header has 4"
     assert told["4"] == "metric: Field required; annotator: Field required"
     assert "is not one of the categories" in told["5"]
-    assert "'yes' is not one of the categories" in told["7"]
+    assert "'maybe' is not one of the categories" in told["7"]
     assert str(tmp_path) in found.faults[0].place
 
 
