@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -15,8 +16,9 @@ from greval.cli.run_folder import choose_folder
 from greval.datasets.case_reader import STDIN
 from greval.datasets.file_identity import UNKNOWN_SOURCE, identify_file
 from greval.datasets.row_faults import describe_row_faults
-from greval.metrics.library import load_metric
+from greval.metrics.dependencies import list_dependency_names
 from greval.metrics.scale_text import build_scale_metric
+from greval.metrics.sources import load_metrics
 from greval.records.metric import Metric
 
 DEFAULT_NAME = "verdict"
@@ -110,5 +112,12 @@ def _load_metrics(
     if names and (own or over):
         raise typer.BadParameter("--name and --over belong to --scale; a metric has both in its definition")
     if names:
-        return [load_metric(name, *(library or [])) for name in names]
+        return [*{metric.name: metric for name in names for metric in _load_alone(name, library or [])}.values()]
     return [build_scale_metric(name, scale or "", over=over) for name in own or [DEFAULT_NAME]]
+
+
+def _load_alone(spec: str, folders: Iterable[Path]) -> Iterator[Metric]:
+    """Yield the metrics that `-m` names, without those that they build on: the file need not hold their verdicts."""
+    found = load_metrics([spec], *folders)
+    below = {name for metric in found for name in list_dependency_names(metric)}
+    yield from (metric for metric in found if metric.name not in below)
