@@ -28,7 +28,9 @@ from greval.records.metric import ReasonDepth
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
-Cases = Annotated[str, typer.Argument(help="cases as .jsonl, .json, .csv, .tsv or .parquet, or - for stdin")]
+Cases = Annotated[
+    str, typer.Argument(help="cases as .jsonl, .json, .csv, .tsv, .xlsx, .parquet or .run, or - for stdin")
+]
 Columns = Annotated[
     list[str] | None,
     input_option(

@@ -282,9 +282,10 @@ def read_cases(
 
     Args:
         source: A path that ends in .jsonl or .ndjson (one case per line), .json (a list, or an object
-            with a list under `cases` or `data`), .csv, .tsv or .parquet; or "-" for standard input
-            (one case per line, or a JSON list if it begins with a bracket). An empty cell of CSV
-            or TSV means not recorded; only the other formats can express an empty answer.
+            with a list under `cases` or `data`), .csv, .tsv, .parquet or .xlsx, in .run or .trec
+            (TREC run) or .qrels; or "-" for standard input (one case per line, or a JSON list if it
+            begins with a bracket). An empty cell of CSV, TSV or Excel means not recorded; only the
+            other formats can express an empty answer.
         method: The method of rows that do not name one.
         columns: The column of each field that is not found by its name, such as
             `{"answer": "generated_text", "gold.essential_docs": "titles", "chunks": "retrieval.hits[*].text"}`; see
@@ -293,7 +294,7 @@ def read_cases(
     Returns:
         An iterable of the cases and the faulty rows. JSON lines, CSV, TSV and Parquet are
         streamed. Iterating raises `DataError` if the file as a whole cannot be read
-        or is empty, and `MissingExtraError` if Parquet needs pyarrow.
+        or is empty, and `MissingExtraError` if Parquet needs pyarrow or Excel openpyxl.
 
     Raises:
         DataError: If the file does not exist, is a folder, or has an unknown suffix; if `columns` has an unknown field,

@@ -8,9 +8,11 @@ from pathlib import Path
 
 from greval._util.wording import find_typo
 from greval.datasets.column_map import ColumnMap
+from greval.datasets.excel_sheets import read_excel
 from greval.datasets.field_names import format_printable
 from greval.datasets.json_files import RawRow, read_json, read_json_lines
 from greval.datasets.tables import check_known, read_csv, read_parquet
+from greval.datasets.trec import read_trec_rows
 from greval.errors import DataError
 
 READERS: Mapping[str, Callable[..., Iterator[RawRow]]] = {
@@ -20,10 +22,21 @@ READERS: Mapping[str, Callable[..., Iterator[RawRow]]] = {
     ".csv": partial(read_csv, delimiter=","),
     ".tsv": partial(read_csv, delimiter="\t"),
     ".parquet": read_parquet,
+    ".xlsx": read_excel,
+    ".trec": read_trec_rows,
+    ".run": read_trec_rows,
+    ".qrels": read_trec_rows,
 }
 """The readers of files by their ending."""
-TABLES = frozenset({".csv", ".tsv", ".parquet"})
+TABLES = frozenset({".csv", ".tsv", ".parquet", ".xlsx"})
 """The endings of files whose rows all have the same columns."""
+SAVE_AS: Mapping[str, str] = {
+    **dict.fromkeys((".xls", ".xlsm", ".xlsb", ".ods", ".numbers"), "save the table as .xlsx or .csv"),
+    ".txt": "a TREC run ends in .run, qrels in .qrels, a table in .csv or .tsv: rename it",
+    ".gz": "unpack it first",
+    ".zip": "unpack it first",
+}
+"""What to do with files of other endings."""
 MAX_PATH = 4096
 
 
@@ -40,7 +53,8 @@ def check_file(path: Path) -> Path:
         raise DataError(f"{format_printable(str(path), 200)}: cannot be read: {error.strerror or error}") from error
     if path.suffix.lower() not in READERS:
         near = find_typo(path.suffix, READERS)
-        hinted = f"; is it {near}?" if near else ""
+        hinted = f"; {SAVE_AS[path.suffix.lower()]}" if path.suffix.lower() in SAVE_AS else ""
+        hinted = hinted or (f"; is it {near}?" if near else "")
         raise DataError(f"{path}: its ending {path.suffix!r} is not known{hinted} (known are {', '.join(READERS)})")
     return path
 

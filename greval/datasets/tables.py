@@ -103,7 +103,7 @@ def read_csv(
     csv.field_size_limit(max(csv.field_size_limit(), MAX_CELL))
     encoding = detect_encoding(path)
     note = f"read as {encoding.name}; if letters are wrong, save it as UTF-8" if encoding.name else ""
-    check = _build_check(check_needed, columns)
+    check = build_check(check_needed, columns)
     found, named = _find_delimiter(path, encoding, delimiter, check)
     try:
         with _open_text(path, encoding) as stream:
@@ -184,13 +184,18 @@ def _parse_header(cells: list[str] | str, place: str, check_needed: ColumnCheck)
         raise DataError(f"{place}: {cells}")
     if byte := _find_stray_byte("".join(cells)):
         raise DataError(f"{place}: {describe_encoding_fault(byte, 'in the header')}")
-    header = [cell.strip() or f"{NO_NAME}{n}" for n, cell in enumerate(cells, 1)]
+    header = name_columns(cells)
     if header:
-        _check_columns(header, place, check_needed)
+        check_columns(header, place, check_needed)
     return header
 
 
-def _check_columns(names: Sequence[str], place: str, check_needed: ColumnCheck) -> None:
+def name_columns(cells: Sequence[str]) -> list[str]:
+    """Return the names of the columns of a header; a column without a name is named by its number."""
+    return [cell.strip() or f"{NO_NAME}{n}" for n, cell in enumerate(cells, 1)]
+
+
+def check_columns(names: Sequence[str], place: str, check_needed: ColumnCheck) -> None:
     """Raise `DataError` if a table lacks what it needs or has a column twice, as every row would be wrong."""
     twice = [format_printable(name) for name, times in Counter(names).items() if times > 1]
     if twice:
@@ -198,7 +203,7 @@ def _check_columns(names: Sequence[str], place: str, check_needed: ColumnCheck) 
     check_needed(names, place)
 
 
-def _build_check(check_needed: ColumnCheck | None, columns: ColumnMap | None) -> ColumnCheck:
+def build_check(check_needed: ColumnCheck | None, columns: ColumnMap | None) -> ColumnCheck:
     """Return the check of a header: the columns that are named must be there, and by default one for the question."""
     check = check_needed or _check_question
     if columns is None:
@@ -241,10 +246,10 @@ def _build_row(
     filled = {name: cell or None for name, cell in zip(header, cells, strict=True)}
     strays = {name: byte for name, cell in filled.items() if cell and (byte := _find_stray_byte(cell))}
     faults = {name: describe_encoding_fault(byte, "in the cell") for name, byte in strays.items()}
-    return _finish_row(RawRow(number, filled, faults), columns)
+    return finish_row(RawRow(number, filled, faults), columns)
 
 
-def _finish_row(row: RawRow, columns: ColumnMap | None) -> RawRow:
+def finish_row(row: RawRow, columns: ColumnMap | None) -> RawRow:
     """Return a row with its columns named, without the index that pandas writes, and with parsed cells."""
     named = columns.apply(row) if columns else row
     kept = {name: cell for name, cell in named.values.items() if not _is_left_out(name, cell)}
@@ -342,7 +347,7 @@ def read_parquet(
     try:
         with parquet.ParquetFile(path) as table:
             names = table.schema_arrow.names
-            _check_columns(names, str(path), _build_check(check_needed, columns))
+            check_columns(names, str(path), build_check(check_needed, columns))
             nested = (pa.types.is_nested, pa.types.is_binary, pa.types.is_large_binary)
             others = [] if check_needed else [name for name in names if find_known_name(name) is None]
             others = [name for name in others if not (columns and columns.list_fields([name]))]
@@ -381,7 +386,7 @@ def _build_parquet_row(
 ) -> RawRow:
     if isinstance(values, str):
         return RawRow(number, faults={"": values}, unit=LIST_UNIT)
-    return _finish_row(RawRow(number, {**unread, **values}, unit=LIST_UNIT), columns)
+    return finish_row(RawRow(number, {**unread, **values}, unit=LIST_UNIT), columns)
 
 
 Row = dict[str, Any]

@@ -96,6 +96,8 @@ def find_fitting_metrics(fields: Collection[str], metrics: Iterable[Metric] | No
 
 
 def _fits(metric: Metric, fields: frozenset[str]) -> bool:
+    if metric.kind == "judged":  # a judge reads the texts of chunks, which parts alone do not have
+        fields = frozenset(name for name in fields if not name.startswith("chunks."))
     case = _select_fields(fields)
     if explain_missing_needs(metric, case):
         return False

@@ -20,8 +20,9 @@ CHUNK_PARTS = ("doc_id", "repo", "version", "score")
 def list_recorded_fields(case: Case) -> tuple[str, ...]:
     """List the fields of a case that hold content: texts, what was retrieved, gold, effort, tags.
 
-    A field that is empty is not listed, except for the answer: an empty answer is judged. `chunks.doc_id` is listed if
-    a chunk has a document or an id of its own, because rankings name documents by either.
+    A field that is empty is not listed, except for the answer: an empty answer is judged. Chunks without a text, as in
+    a TREC run, have only their parts. `chunks.doc_id` is listed if a chunk has a document or an id of its own, because
+    rankings name documents by either.
 
     Example:
         >>> case = Case(question="Who?", answer="", chunks=["Ada wrote it."], gold={"essential_docs": ["d1"]})
@@ -38,10 +39,12 @@ def _iterate_names(case: Case, own: str) -> Iterator[str]:
         yield from (f"{TAG}{name}" for name in case.tags)
     elif own in PARTED and content is not None:
         yield from (f"{own}.{part}" for part in type(content).model_fields if _has_content(getattr(content, part)))
+    elif own == "chunks":
+        if any(chunk.text.strip() for chunk in case.chunks or ()):
+            yield own
+        yield from (f"chunks.{part}" for part in CHUNK_PARTS if _has_chunk_part(case, part))
     elif _has_content(content) or (own == "answer" and content is not None):
         yield own
-        if own == "chunks":
-            yield from (f"chunks.{part}" for part in CHUNK_PARTS if _has_chunk_part(case, part))
 
 
 def _has_content(value: object) -> bool:

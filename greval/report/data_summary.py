@@ -89,9 +89,12 @@ def _print_examples(examples: Iterable[Case], console: Console) -> None:
 
 def _list_texts(case: Case) -> Iterator[tuple[str, str]]:
     """Yield the fields of a case, each with its content in one shortened line."""
-    for name in list_recorded_fields(case):
+    fields = list_recorded_fields(case)
+    for name in fields:
         own, _, part = name.partition(".")
-        if own in {"chunks", "triples"} and not part:
+        if name == "chunks.doc_id" and "chunks" not in fields:  # a ranking without texts
+            yield name, _format_value([chunk.doc_id or chunk.id for chunk in case.chunks or ()])
+        elif own in {"chunks", "triples"} and not part:
             items = list_items(own, case)
             yield name, _format_items([_name_document(item) + format_item(item) for item in items], own[:-1])
         elif own in {"gold", "traversal"}:

@@ -412,7 +412,7 @@ def test_parquet_nests_dotted_columns_and_reports_the_others(tmp_path):
         ("a.json", "3", "a.json: must be a list of cases, got a number"),
         ("a.parquet", "PAR1", "a.parquet: cannot be read as Parquet"),
         ("a.jsn", "", "a.jsn: its ending '.jsn' is not known; is it .json? (known are .jsonl, .ndjson,"),
-        ("a.jsonl.zip", "", "its ending '.zip' is not known (known are"),
+        ("a.jsonl.zip", "", "its ending '.zip' is not known; unpack it first (known are"),
     ],
 )
 def test_a_file_that_cannot_be_used_says_what_where_and_what_to_do(tmp_path, name, content, told):

@@ -102,6 +102,14 @@ def test_what_is_missing(fields, metric, missing):
     assert nearly.get(metric) == missing
 
 
+def test_a_ranking_without_texts_is_not_judged():
+    """The documents of a TREC run are ranked, but a judge could read nothing of them."""
+    found = find_fitting_metrics(["question", DOCUMENTS, "gold.grades"])
+    assert found.judged == ()
+    assert "ndcg@10" in found.computed
+    assert {one.missing for one in found.nearly if one.metric == "chunk_evaluation"} == {("chunks",)}
+
+
 def test_own_metrics():
     """Own metrics are chosen by what they need, tags included, and their functions are not called."""
 

@@ -15,6 +15,7 @@ CASES = [
     ({"chunks": ["a", "b"]}, ("chunks",)),
     ({"chunks": [{"id": "c2", "text": "a"}]}, ("chunks", "chunks.doc_id")),
     ({"chunks": ["a", {"text": "b", "repo": "core"}]}, ("chunks", "chunks.repo")),
+    ({"chunks": [{"id": "d1", "text": "", "score": 0.0}]}, ("chunks.doc_id", "chunks.score")),
     ({"gold": {"d1": 3}, "tags": {"topic": "x", "level": ""}}, ("gold.grades", "tags.topic", "tags.level")),
     ({"traversal": {"final_nodes": ["a"]}, "error": "timeout"}, ("traversal.final_nodes", "error")),
 ]
