@@ -49,7 +49,7 @@ COMMAND_GROUPS = {
         "diagnose": "Find the cause of each wrong answer.",
         "audit": "Compare what the methods were given.",
         "gold": "Check gold data.",
-        "eval": "Run the evaluation of a config file.",
+        "eval": "Run an evaluation of the published config format.",
     },
     "Choose judges, save calls": {
         "judge": "Check the capabilities of a judge.",

@@ -1,4 +1,4 @@
-"""`greval eval`: run the evaluation of a config file, from the questions to the two result files."""
+"""`greval eval`: run an evaluation of the published format, from the questions to the two result files."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from greval.cli import FAILED
 from greval.cli.collect import convert_progress, parse_tag_filters, print_method_errors
 from greval.cli.evaluate import report_and_exit
-from greval.cli.help_layout import input_option, limit_option, resuming_option
+from greval.cli.help_layout import GroupedCommand, input_option, limit_option, resuming_option
 from greval.cli.options import CapOptions, Concurrency, Depth, JudgeName, Quiet, create_console, expand_groups
 from greval.cli.progress_bar import ProgressBar, stop_on_signals
 from greval.datasets.row_faults import describe_row_faults
@@ -29,6 +29,27 @@ if TYPE_CHECKING:
     from greval.runs.options import EvaluateOptions
     from greval.runs.progress import Progress
 
+HINT = "(greval evaluate judges a file of cases; greval eval runs an eval_config.yaml)"
+
+
+class PublishedFormatCommand(GroupedCommand):
+    """A command that names `greval evaluate` in its errors of usage, because the two are easily mistaken."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401 - typer's own context
+        """Parse the command line."""
+        given = [*args]  # the parser empties the list
+        wrong_use: Any = typer.BadParameter.__base__  # UsageError of click, or of the copy of click in newer typers
+        try:
+            return super().parse_args(ctx, args)
+        except wrong_use as error:
+            if {"-m", "--metric"} & {*given} or not given[0].startswith("-"):
+                error.message = f"{error.message} {HINT}"
+            raise
+
+
+COMMAND_CLASS = PublishedFormatCommand
+"""The class of the command."""
+
 
 @expand_groups
 def evaluation(  # noqa: PLR0913 - the options of a command
@@ -40,7 +61,7 @@ def evaluation(  # noqa: PLR0913 - the options of a command
     config: Annotated[Path, input_option(metavar="FILE", help="the config, in that folder")] = Path(CONFIG_FILE),
     methods: Annotated[str | None, input_option(metavar="NAME,...", help="only these methods of the config")] = None,
     imdb_key: Annotated[
-        list[str] | None, input_option(metavar="KEY", help="short for --where imdb_key=KEY; repeatable")
+        list[str] | None, input_option(metavar="KEY", help="short for --where imdb_key=KEY; repeatable", hidden=True)
     ] = None,
     where: Annotated[
         list[str] | None,
@@ -63,7 +84,11 @@ def evaluation(  # noqa: PLR0913 - the options of a command
     ] = False,
     quiet: Quiet = False,
 ) -> None:
-    """Run the evaluation of a config file. Methods answer, the judge judges. The same command again resumes it."""
+    """Run an evaluation of the published config format. Methods answer, the judge judges.
+
+    docs/framework.md describes the format. The same command again resumes the evaluation. Other runs are those of
+    `greval evaluate`, which greval.yaml describes.
+    """
     from greval.runs.from_config.api import evaluate_config_async
     from greval.runs.from_config.plan import ConfigSelection
 

@@ -131,7 +131,7 @@ def test_the_help_of_a_command(greval_says, monkeypatch, names, command):
     assert code == 0
     assert max(map(len, out.splitlines())) <= 80
     assert re.findall(r"<(?:int|float|str|path|list).*?>|\{\w+\}", out) == []
-    options = [param for param in command.params if param.param_type_name == "option"]
+    options = [param for param in command.params if param.param_type_name == "option" and not param.hidden]
     if len(options) > MAX_UNGROUPED:
         sections = {block.partition(":\n")[0]: block for block in out.split("\n\n")}
         assert [option.name for option in options if option.rich_help_panel not in GROUPS] == []

@@ -23,7 +23,7 @@ from greval.records.record import Record
 from greval.runs.evaluation import Run, evaluate_async, find_free_folder
 from greval.runs.forecast import Forecast, fill_missing_responses, forecast
 from greval.runs.from_config.config import CONFIG_FILE
-from greval.runs.from_config.further_metrics import JUDGED_METRICS, USAGE_METRICS
+from greval.runs.from_config.further_metrics import USAGE_METRICS
 from greval.runs.from_config.plan import (
     RESPONSES_FILE,
     RUN_FOLDER,
@@ -137,9 +137,8 @@ async def evaluate_config_async(  # noqa: PLR0913 - the inputs and options of an
     wanted = selection or ConfigSelection()
     plan = prepare_evaluation(Path(root), Path(file), wanted, judge, on_note or _ignore_note)
     _prepare_folder(plan, restart=not options.get("resume", True))
-    published = [load_metric(name) for name in (*JUDGED_METRICS, *USAGE_METRICS)]
-    named = [*published, *(metric for metrics in plan.further.values() for metric in metrics)]
-    metrics = set_reason_depth(named, options.get("reason_depth"))
+    usage = [load_metric(name) for name in USAGE_METRICS]
+    metrics = set_reason_depth([*plan.metrics.list_all(), *usage], options.get("reason_depth"))
     write = ResultFileWriter(plan, metrics, repeats=options.get("repeats", 1))
     async with save_periodically(write, save_seconds if plan.config.output.save_intermediate else None):
         collected = await collect_async(
@@ -181,8 +180,7 @@ def forecast_config(
     kept = plan.read_responses() if options.get("resume", True) else {}
     cases = [case for case in kept.values() if case.error is None or not retried]
     cases, missing = fill_missing_responses(plan.samples, plan.methods, cases)
-    further = (metric for metrics in plan.further.values() for metric in metrics)
-    metrics = [*map(load_metric, JUDGED_METRICS), *(metric for metric in further if needs_judge([metric]))]
+    metrics = [metric for metric in plan.metrics.list_all() if needs_judge([metric])]
     return ConfigForecast(
         questions=len(plan.samples),
         open=missing,

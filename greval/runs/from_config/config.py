@@ -105,7 +105,8 @@ class EvaluationConfig(Record):
 
     Paths are relative to the root folder. `methods` maps the name of a method to its spec, or to None if it is a search
     of the group's index. `indexes` maps each group to the folder of its index. `answering` is the model that answers
-    for searches of the reference pipeline, by default the judge. `metrics` are further metrics, as after `-m`.
+    for searches of the reference pipeline, by default the judge. `metrics` are named as after `-m`;
+    without them the published ones are used.
     """
 
     dataset: DatasetConfig
@@ -115,7 +116,7 @@ class EvaluationConfig(Record):
     judge: Annotated[Judge | None, BeforeValidator(_add_judge_provider)] = None
     answering: Annotated[Judge | None, BeforeValidator(_add_judge_provider)] = None
     generation: GenerationConfig | None = None
-    metrics: tuple[Text, ...] = ()
+    metrics: Annotated[tuple[Text, ...], Field(min_length=1)] | None = None
 
 
 SECTIONS: Mapping[str, type[Record]] = {
@@ -177,7 +178,7 @@ def _check_references(config: EvaluationConfig, root: Path, source: YamlSource) 
         if not (root / folder).is_dir():
             yield build_fault(f"there is no folder {root / folder}", "indexes", group)
     yield from _check_methods(config, source)
-    for place, name in enumerate(config.metrics):
+    for place, name in enumerate(config.metrics or ()):
         try:
             load_further_metrics(name, root)
         except DefinitionError as error:

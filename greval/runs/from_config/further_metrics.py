@@ -1,4 +1,4 @@
-"""The metrics of an evaluation beside the published ones: walk and retrieval against gold, and those of the config.
+"""The metrics of an evaluation: the published scores, walk and retrieval against gold, and those of the config.
 
 Metrics against gold are computed, without a model, if the gold of a question has what they need.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from greval.metrics.library import load_metric
 from greval.records.case import Gold, Sample
@@ -30,13 +31,34 @@ OWN_SECTION = "metrics"
 """The section of the metrics that the config names."""
 
 FurtherMetrics = Mapping[str, Sequence[Metric]]
-"""The metrics beside the published ones, by the section of the result files."""
+"""The metrics beside the published scores, by the section of the result files."""
 
 
-def select_further_metrics(config: EvaluationConfig, samples: Iterable[Sample], root: Path) -> FurtherMetrics:
-    """Return the metrics that the gold of the samples allows, and those of the config, by section.
+class EvaluationMetrics(NamedTuple):
+    """The metrics of an evaluation: those of the section `scores`, and the further ones by their section."""
 
-    A section without metrics is left out.
+    scores: tuple[Metric, ...]
+    further: FurtherMetrics
+
+    @classmethod
+    def load_published(cls) -> EvaluationMetrics:
+        """Load the published metrics, without further ones."""
+        return cls(tuple(load_metric(name) for name in JUDGED_METRICS), {})
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all metrics."""
+        return tuple(metric.name for metric in self.list_all())
+
+    def list_all(self) -> tuple[Metric, ...]:
+        """List all metrics."""
+        return (*self.scores, *(metric for metrics in self.further.values() for metric in metrics))
+
+
+def select_metrics(config: EvaluationConfig, samples: Iterable[Sample], root: Path) -> EvaluationMetrics:
+    """Return the metrics that the config names, by default the published ones, and those that the gold allows.
+
+    Named metrics that have the name of a published one are scores, too. A section without metrics is left out.
 
     Raises:
         DefinitionError: If a metric of the config is wrong.
@@ -46,10 +68,12 @@ def select_further_metrics(config: EvaluationConfig, samples: Iterable[Sample], 
         section: [load_metric(name) for part, names in parts.items() if _is_known(gold, part) for name in names]
         for section, parts in GOLD_METRICS.items()
     }
+    own = {metric.name: metric for spec in config.metrics or () for metric in load_further_metrics(spec, root)}
+    published = EvaluationMetrics.load_published().scores
+    scores = published if config.metrics is None else tuple(own[name] for name in JUDGED_METRICS if name in own)
     taken = {*JUDGED_METRICS, *USAGE_METRICS, *(metric.name for metrics in found.values() for metric in metrics)}
-    own = {metric.name: metric for spec in config.metrics for metric in load_further_metrics(spec, root)}
     found[OWN_SECTION] = [metric for name, metric in own.items() if name not in taken]
-    return {section: metrics for section, metrics in found.items() if metrics}
+    return EvaluationMetrics(scores, {section: metrics for section, metrics in found.items() if metrics})
 
 
 def _is_known(gold: Iterable[Gold], part: str) -> bool:

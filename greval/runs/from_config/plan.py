@@ -17,14 +17,16 @@ from greval.judging.model.judge import Judge
 from greval.methods import Method
 from greval.methods.collecting.response_file import select_responses
 from greval.records.case import Case, Sample
+from greval.records.metric import needs_judge
 from greval.runs.from_config.config import EvaluationConfig, locate_config, read_config
-from greval.runs.from_config.further_metrics import FurtherMetrics, select_further_metrics
+from greval.runs.from_config.further_metrics import EvaluationMetrics, select_metrics
 from greval.runs.from_config.indexes import GroupIndex, build_indexes, find_indexes, list_searched
 from greval.runs.from_config.methods import check_searches, load_group_methods
 from greval.runs.from_config.questions import count_groups, read_questions
 
 RESPONSES_FILE = "responses.jsonl"
 RUN_FOLDER = "run"
+NO_ANSWERING = "no model answers for the searches; add `answering: {model: openai:MODEL}` to the config"
 NO_JUDGE = "no judge is named; add `judge: {model: openai:MODEL}` (or `local`) to the config, or give --judge MODEL"
 
 
@@ -43,19 +45,19 @@ class EvaluationPlan:
 
     `unread` describes the rows that are not questions. `ignored` lists the columns that are neither a field nor a tag.
     `indexes` has the index of each group of the config. `answering` is the model that answers for searches of the
-    reference pipeline without a spec, None without such searches. `further` are the metrics beside the published ones.
+    reference pipeline without a spec, None without such searches. `judge` is None if no metric asks one.
     """
 
     config: EvaluationConfig
     samples: Sequence[Sample]
     methods: Mapping[str, Method]
-    judge: Judge | BaseChatModel
+    judge: Judge | BaseChatModel | None
     out: Path
     unread: Sequence[str] = ()
     ignored: Sequence[str] = ()
     indexes: Mapping[str, GroupIndex] = field(default_factory=dict)
     answering: Judge | BaseChatModel | None = None
-    further: FurtherMetrics = field(default_factory=dict)
+    metrics: EvaluationMetrics = field(default_factory=EvaluationMetrics.load_published)
 
     @property
     def group_by(self) -> str:
@@ -95,12 +97,13 @@ def prepare_evaluation(
         JudgeError: If no judge is named.
     """
     config = read_config(locate_config(root, file), root)
-    judge = judge or config.judge
-    if judge is None:
-        raise JudgeError(NO_JUDGE)
     questions = read_questions(root / config.dataset.path, config.dataset.group_by)
     wanted = {tag: (values,) if isinstance(values, str) else values for tag, values in selection.where.items()}
     samples = tuple(islice(filter_by_tags(questions.samples, wanted), selection.limit))
+    metrics = select_metrics(config, samples, root)
+    judge = judge or config.judge
+    if judge is None and needs_judge(metrics.list_all()):
+        raise JudgeError(NO_JUDGE)
     names = select_methods(config, selection.methods)
     groups = count_groups(samples, config.dataset.group_by)
     indexes = find_indexes(config, root)
@@ -122,16 +125,23 @@ def prepare_evaluation(
         ignored=questions.ignored,
         indexes=indexes,
         answering=answering,
-        further=select_further_metrics(config, samples, root),
+        metrics=metrics,
     )
 
 
-def choose_answering_model(config: EvaluationConfig, judge: Judge | BaseChatModel) -> Judge | BaseChatModel:
-    """Return the model that answers for searches without a spec: that of `answering`, of `generation`, or the judge."""
-    return config.answering or (config.generation.judge if config.generation else judge)
+def choose_answering_model(config: EvaluationConfig, judge: Judge | BaseChatModel | None) -> Judge | BaseChatModel:
+    """Return the model that answers for searches without a spec: that of `answering`, of `generation`, or the judge.
+
+    Raises:
+        JudgeError: If none is named.
+    """
+    model = config.answering or (config.generation.judge if config.generation else judge)
+    if model is None:
+        raise JudgeError(NO_ANSWERING)
+    return model
 
 
-def describe_shared_model(answering: Judge | BaseChatModel, judge: Judge | BaseChatModel) -> str:
+def describe_shared_model(answering: Judge | BaseChatModel, judge: Judge | BaseChatModel | None) -> str:
     """Return a warning if the answering model is also the judge; else an empty text.
 
     Example:

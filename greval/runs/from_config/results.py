@@ -26,7 +26,7 @@ from greval.records.metric_input import compute_keys
 from greval.records.result import Result, Skipped
 from greval.records.scale import Value
 from greval.runs.from_config.config import DEFAULT_GROUP_BY
-from greval.runs.from_config.further_metrics import JUDGED_METRICS, USAGE_METRICS, FurtherMetrics
+from greval.runs.from_config.further_metrics import USAGE_METRICS, EvaluationMetrics
 from greval.runs.from_config.plan import RUN_FOLDER, EvaluationPlan
 from greval.runs.runnable import compile_metric
 from greval.runs.store import FILE, Store
@@ -59,7 +59,7 @@ class ResultFileWriter:
 
     def __init__(self, plan: EvaluationPlan, metrics: Iterable[Metric], *, repeats: int = 1) -> None:
         self._plan = plan
-        client = JudgeClient(plan.judge)
+        client = JudgeClient(plan.judge) if plan.judge else None
         written = (metric for metric in metrics if metric.name not in USAGE_METRICS)
         self._runnables = [compile_metric(metric, client, repeats=repeats) for metric in written]
 
@@ -103,7 +103,7 @@ def build_detailed(plan: EvaluationPlan, responses: JudgedResponses) -> Json:
                 "question": sample.question,
                 "ground_truth": sample.expected_answer,
                 "methods": {
-                    method: _build_entry(responses[sample.id, method], plan.further)
+                    method: _build_entry(responses[sample.id, method], plan.metrics)
                     for method in plan.methods
                     if (sample.id, method) in responses
                 },
@@ -113,7 +113,7 @@ def build_detailed(plan: EvaluationPlan, responses: JudgedResponses) -> Json:
     }
 
 
-def _build_entry(response: JudgedResponse, further: FurtherMetrics) -> Json:
+def _build_entry(response: JudgedResponse, metrics: EvaluationMetrics) -> Json:
     """Build the entry of a method for a question; the reasons of null scores are given under their own keys."""
     case = response.case
     known = {name: result for name, result in response.results.items() if result}
@@ -128,14 +128,14 @@ def _build_entry(response: JudgedResponse, further: FurtherMetrics) -> Json:
     return {
         "response": case.answer,
         "scores": {
-            name: result.judgements[0].value if result and result.judgements else None
-            for name in JUDGED_METRICS
-            for result in (response.results.get(name),)
+            metric.name: result.judgements[0].value if result and result.judgements else None
+            for metric in metrics.scores
+            for result in (response.results.get(metric.name),)
         },
         "efficiency": {name: getattr(case.usage, name, None) for name in USAGE_METRICS},
         **{
-            section: {metric.name: _get_value(response.results.get(metric.name)) for metric in metrics}
-            for section, metrics in further.items()
+            section: {metric.name: _get_value(response.results.get(metric.name)) for metric in found}
+            for section, found in metrics.further.items()
         },
         **{name: content for name, content in more.items() if content},
     }
@@ -154,15 +154,15 @@ def build_summary(plan: EvaluationPlan, responses: JudgedResponses) -> Json:
     def build_table(samples: Iterable[Sample], summarise: Callable[[list[JudgedResponse | None]], Json]) -> Json:
         return {method: summarise([responses.get((one.id, method)) for one in samples]) for method in plan.methods}
 
-    counted = (*JUDGED_METRICS, *(metric.name for metrics in plan.further.values() for metric in metrics))
-    count = partial(_count_outcomes, metrics=counted)
+    count = partial(_count_outcomes, metrics=plan.metrics.names)
+    compute_means = partial(_compute_mean_scores, metrics=[metric.name for metric in plan.metrics.scores])
     groups = plan.group_samples()
     by_group = "by_movie" if plan.group_by == DEFAULT_GROUP_BY else f"by_{plan.group_by}"
     return {
-        "by_method": build_table(plan.samples, _compute_mean_scores),
-        by_group: {group: build_table(samples, _compute_mean_scores) for group, samples in groups.items()},
+        "by_method": build_table(plan.samples, compute_means),
+        by_group: {group: build_table(samples, compute_means) for group, samples in groups.items()},
         "efficiency": build_table(plan.samples, _compute_mean_usage),
-        **({"further_metrics": _build_further_table(plan, build_table)} if plan.further else {}),
+        **({"further_metrics": _build_further_table(plan, build_table)} if plan.metrics.further else {}),
         "counts": {
             "by_method": build_table(plan.samples, count),
             by_group: {group: build_table(samples, count) for group, samples in groups.items()},
@@ -178,13 +178,14 @@ def _build_further_table(plan: EvaluationPlan, build_table: Callable[..., Json])
         return {metric.name: _compute_mean(_iterate_scores(responses, metric.name)) for metric in metrics}
 
     return {
-        section: build_table(plan.samples, partial(summarise, metrics)) for section, metrics in plan.further.items()
+        section: build_table(plan.samples, partial(summarise, metrics))
+        for section, metrics in plan.metrics.further.items()
     }
 
 
-def _compute_mean_scores(responses: Sequence[JudgedResponse | None]) -> Json:
+def _compute_mean_scores(responses: Sequence[JudgedResponse | None], metrics: Iterable[str]) -> Json:
     """Return the mean score of each metric over the scored responses, null if none is scored."""
-    return {metric: _compute_mean(_iterate_scores(responses, metric)) for metric in JUDGED_METRICS}
+    return {metric: _compute_mean(_iterate_scores(responses, metric)) for metric in metrics}
 
 
 def _compute_mean_usage(responses: Sequence[JudgedResponse | None]) -> Json:
@@ -192,7 +193,7 @@ def _compute_mean_usage(responses: Sequence[JudgedResponse | None]) -> Json:
     return {f"avg_{name}": _compute_mean(_iterate_usage(responses, name)) for name in USAGE_METRICS}
 
 
-def _count_outcomes(responses: Sequence[JudgedResponse | None], metrics: Iterable[str] = JUDGED_METRICS) -> Json:
+def _count_outcomes(responses: Sequence[JudgedResponse | None], metrics: Iterable[str]) -> Json:
     """Count the answered questions, the outcomes of each metric, and the responses that record each usage figure."""
     present = [response for response in responses if response]
     failed = sum(response.case.error is not None for response in present)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from framework_folder import CONFIG, ROWS, make_folder, read
 
-from greval.errors import DataError
+from greval.errors import DataError, JudgeError
 from greval.runs.from_config.api import evaluate_config, forecast_config
 from greval.runs.from_config.plan import ConfigSelection
 from greval.testing import ScriptedJudge
@@ -57,26 +57,49 @@ def test_gold_brings_metrics_of_walk_and_retrieval(tmp_path):
     assert len(judge.calls) == 4 + 2
 
 
-def test_a_config_names_metrics_of_its_own(tmp_path):
-    """A computed one, one of a file relative to the root, and one that is there anyway, which is not repeated."""
-    (tmp_path / "tone.yaml").write_text(
-        "name: tone\ndescription: The tone.\nneeds: [answer]\nsteps: [Read.]\n"
-        "scale: {range: [0, 1], levels: {0: Rude., 1: Polite.}}\n"
-    )
+TONE = """\
+name: {name}
+description: The tone.
+needs: [answer]
+steps: [Read.]
+scale: {{range: [0, 1], levels: {{0: Rude., 1: Polite.}}}}
+"""
+
+
+def test_a_config_names_its_metrics(tmp_path):
+    """A computed one, one of a file relative to the root, one that gold brings anyway, and one published score."""
+    (tmp_path / "tone.yaml").write_text(TONE.format(name="tone"))
     text = (
         CONFIG.replace("methods.py:walk", "walks.py:walk") + "metrics: [recall@1, tone.yaml, recall@5, correctness]\n"
     )
-    detailed, summary, _ = run(tmp_path, text, selection=ConfigSelection(methods=["tog"]))
-    assert detailed["results"][0]["methods"]["tog"]["metrics"] == {"recall@1": 0.5, "tone": 1}
+    detailed, summary, judge = run(tmp_path, text, selection=ConfigSelection(methods=["tog"]))
+    entry = detailed["results"][0]["methods"]["tog"]
+    assert entry["scores"] == {"correctness": 1}
+    assert entry["metrics"] == {"recall@1": 0.5, "tone": 1}
+    assert summary["by_method"] == {"tog": {"correctness": 1.0}}
     assert summary["further_metrics"]["metrics"] == {"tog": {"recall@1": 0.5, "tone": 1.0}}
+    assert "relevance" not in summary["counts"]["by_method"]["tog"]
+    assert len(judge.calls) == 2
     found = forecast_config(tmp_path, judge=ScriptedJudge(yes), resume=False)
-    assert {one.metric for one in found.forecast.expected} == {
-        "correctness",
-        "faithfulness",
-        "relevance",
-        "completeness",
-        "tone",
-    }
+    assert {one.metric for one in found.forecast.expected} == {"correctness", "tone"}
+
+
+def test_an_own_definition_of_a_published_score_takes_its_place(tmp_path):
+    """A file that is called like a score is judged in its place, in the section of the scores."""
+    (tmp_path / "relevance.yaml").write_text(TONE.format(name="relevance"))
+    detailed, _, judge = run(tmp_path, CONFIG + "metrics: [relevance.yaml]\n")
+    assert detailed["results"][0]["methods"]["bare"]["scores"] == {"relevance": 1}
+    assert all("The tone." in str(call) for call in judge.calls)
+
+
+def test_computed_metrics_need_no_judge(tmp_path):
+    """A config of computed metrics alone runs without a judge; one of the published scores does not."""
+    make_folder(tmp_path, CONFIG + "metrics: [exact_match]\n", rows=ROWS[:1])
+    done = evaluate_config(tmp_path)
+    assert read(done.detailed)["results"][0]["methods"]["bare"]["metrics"] == {"exact_match": 0}
+    make_folder(tmp_path, CONFIG + "metrics: [relevance]\n", rows=ROWS[:1])
+    with pytest.raises(JudgeError, match="no judge is named"):
+        evaluate_config(tmp_path)
 
 
 @pytest.mark.parametrize(

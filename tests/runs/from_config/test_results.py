@@ -18,10 +18,9 @@ from greval.records.case import Case, Sample
 from greval.records.result import Failed, Failure, Judgement, Result, Scored, Skipped
 from greval.runs.from_config.api import evaluate_config
 from greval.runs.from_config.config import EvaluationConfig
+from greval.runs.from_config.further_metrics import JUDGED_METRICS, USAGE_METRICS
 from greval.runs.from_config.plan import ConfigSelection, EvaluationPlan
 from greval.runs.from_config.results import (
-    JUDGED_METRICS,
-    USAGE_METRICS,
     JudgedResponse,
     build_detailed,
     build_summary,
