@@ -110,8 +110,8 @@ class PluginState:
             shutil.rmtree(self.shared_folder, ignore_errors=True)
 
     def _create_session(self, judge: Judge | BaseChatModel | str | None) -> JudgeSession:
-        from greval.judging.model.failures import parse_judge_name
         from greval.judging.model.judge import Judge
+        from greval.judging.model.judge_names import parse_judge_name
         from greval.judging.model.reply_cache import CACHE_FILE, ReplyCache
         from greval.runs.judge_session import CallCap, JudgeSession
 

@@ -20,8 +20,8 @@ from greval.cli.console import ReportConsole
 from greval.cli.help_layout import input_option, judge_option, limit_option, output_option
 from greval.errors import DataError, JudgeError
 from greval.judging.answer_schema import ReasonPosition
-from greval.judging.model.failures import parse_judge_name
 from greval.judging.model.judge import NO_JUDGE_MESSAGE, Judge, Structured
+from greval.judging.model.judge_names import parse_judge_name
 from greval.judging.model.prices import Prices
 from greval.records.metric import ReasonDepth
 

@@ -23,8 +23,8 @@ from greval.datasets.row_faults import build_unreadable_error
 from greval.errors import DataError, JudgeError, StoppedError
 from greval.judging.model.answer_format import AnswerFormat, build_schema_arguments
 from greval.judging.model.client import Connection, JudgeClient, ReplySource, read_reply
-from greval.judging.model.failures import LOCAL
 from greval.judging.model.judge import Judge
+from greval.judging.model.judge_names import LOCAL
 from greval.judging.model.openai_batch import BatchFiles, BatchState, format_batch_request, parse_batch_answer
 from greval.judging.model.prices import FREE, Prices
 from greval.judging.model.reply_cache import Reply, ReplyCache

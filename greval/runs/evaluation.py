@@ -28,8 +28,9 @@ from greval.datasets.row_faults import build_unreadable_error, describe_row_faul
 from greval.errors import DataWarning, DefinitionError, JudgeError
 from greval.judging.model.budget import RunGuard, RunSpending
 from greval.judging.model.client import JudgeClient
-from greval.judging.model.failures import FailureLog, format_key_hint
+from greval.judging.model.failures import FailureLog
 from greval.judging.model.judge import Judge
+from greval.judging.model.judge_names import format_key_hint
 from greval.judging.model.reply_cache import ReplyCache, delete_cache_file, find_cache_file
 from greval.metrics.library import add_dependencies
 from greval.records.case import Case

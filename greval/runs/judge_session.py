@@ -21,8 +21,8 @@ from greval.errors import JudgeError, StoppedError
 from greval.judging.metric_runnable import MetricRunnable
 from greval.judging.model.budget import RunGuard
 from greval.judging.model.client import JudgeClient
-from greval.judging.model.failures import format_key_hint
 from greval.judging.model.judge import Judge
+from greval.judging.model.judge_names import format_key_hint
 from greval.judging.model.reply_cache import LOCK_TIMEOUT_SECONDS, ReplyCache
 from greval.metrics.library import find_dependencies
 from greval.records.case import Case

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import SecretStr
 
-from greval.errors import JudgeError
+from greval.judging.model.judge_names import LOCAL, format_key_hint
 from greval.judging.model.reply_cache import Reply
 from greval.records.result import Failure, FailureKind
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
     from langchain_core.messages import AIMessage, BaseMessage
 
-LOCAL = "local"
 SETUP_FAILURES: frozenset[FailureKind] = frozenset({"authentication", "connection", "quota", "request"})
 """Failures that every call would repeat: the key, the address, the account or the model's name is wrong."""
 FAILURE_HINTS: Mapping[FailureKind, str] = {
@@ -58,35 +57,6 @@ def format_failure_hint(kind: FailureKind, model: str) -> str:
         own = model.partition(":")[0] in {"openai", LOCAL}
         return f"check {'--base-url, that the server runs there, and the network' if own else 'the network'}"
     return format_key_hint(model) if kind == "authentication" else FAILURE_HINTS[kind]
-
-
-def format_key_hint(model: str) -> str:
-    """Return which environment variable to set for the key of a judge.
-
-    Example:
-        >>> format_key_hint("openai:gpt-5.4-mini")
-        'set OPENAI_API_KEY to a valid key'
-    """
-    provider = model.partition(":")[0].upper().partition("_")[0]
-    return f"set {provider}_API_KEY to a valid key"
-
-
-def parse_judge_name(model: str) -> tuple[str, str]:
-    """Split the name of a judge into provider and model.
-
-    Raises:
-        JudgeError: If one of the two is missing.
-
-    Example:
-        >>> parse_judge_name("openai:gpt-5.4-mini")
-        ('openai', 'gpt-5.4-mini')
-    """
-    provider, _, name = model.partition(":")
-    if not provider or not (name or provider == LOCAL):
-        given = model.strip(":")
-        example = "openai:MODEL" if given in {"", "openai"} else f"openai:{given}"
-        raise JudgeError(f"judge {model!r}: write PROVIDER:MODEL, such as {example}, or local")
-    return provider, name
 
 
 MAX_MESSAGE_CHARS = 500

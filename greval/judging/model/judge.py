@@ -19,11 +19,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, SecretStr, field_validator
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, SecretStr, ValidationError, field_validator
 
 from greval.errors import JudgeError, JudgeUnavailableError, MissingExtraError
 from greval.judging.answer_schema import ReasonPosition
-from greval.judging.model.failures import LOCAL, parse_judge_name
+from greval.judging.model.failures import redact_secrets
+from greval.judging.model.judge_names import (
+    LOCAL,
+    list_missing_variables,
+    parse_judge_name,
+    suggest_judge_name,
+)
 from greval.judging.model.rate_limit import RateLimiter, get_rate_limiter
 from greval.records.record import Record
 
@@ -280,7 +286,9 @@ def _read_openai_key(judge: Judge) -> str:
     """Read the key from the environment. It may be missing if a server is named by `base_url`."""
     key = os.environ.get(KEY_VARIABLE, "")
     if not key and judge.base_url is None and not os.environ.get(URL_VARIABLE):
-        raise JudgeError(f"judge {judge.model!r}: set {KEY_VARIABLE}, or name a server of your own with base_url")
+        raise JudgeError(
+            f"judge {judge.model!r}: set {KEY_VARIABLE}, or name a server of your own with base_url (--base-url)"
+        )
     return key or "none"
 
 
@@ -303,8 +311,23 @@ def _build_provider_model(judge: Judge) -> BaseChatModel:
         model: BaseChatModel = init_chat_model(
             judge.model, **{name: value for name, value in settings.items() if value is not None}
         )
-    except (ImportError, ValueError) as error:
-        known = next((line for line in str(error).splitlines() if line.startswith("Supported providers")), "")
-        what = f"LangChain knows no such provider. {known}; or openai:MODEL with --base-url URL" if known else error
-        raise JudgeUnavailableError(f"judge {judge.model!r}: {what}") from error
+    except Exception as error:  # each provider raises errors of its own
+        raise _describe_build_error(judge.model, error) from error
     return model
+
+
+def _describe_build_error(model: str, error: Exception) -> JudgeError:
+    """Return the error for a model that its provider could not build, with what to do in one line."""
+    start = f"judge {model!r}: "
+    if isinstance(error, ImportError):
+        return JudgeUnavailableError(f"{start}{error}")
+    supported = re.search(r"Supported providers: (.*)", str(error))
+    if supported and isinstance(error, ValueError):
+        meant = suggest_judge_name(model, supported[1].split(", "))
+        hint = f"Did you mean {meant}?" if meant else f"{supported[0]}; or openai:MODEL with --base-url URL"
+        return JudgeUnavailableError(f"{start}LangChain knows no such provider. {hint}")
+    if missing := list_missing_variables(model):
+        return JudgeError(f"{start}set {', '.join(missing)} in the environment")
+    faults = error.errors() if isinstance(error, ValidationError) else []
+    reasons = [fault["msg"].removeprefix("Value error, ") for fault in faults] or [f"{type(error).__name__}: {error}"]
+    return JudgeUnavailableError(f"{start}{redact_secrets('; '.join(reasons))}")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Self
 from pydantic import Field, ValidationError, model_validator
 
 from greval.errors import DataError
-from greval.judging.model.failures import LOCAL
+from greval.judging.model.judge_names import LOCAL
 from greval.metrics.files.yaml_text import find_line, read_source_file
 from greval.records.record import Record
 from greval.records.result import Usage

@@ -10,8 +10,8 @@ from pydantic import BeforeValidator, Field, ValidationError
 
 from greval._util.wording import did_you_mean
 from greval.errors import DataError, DefinitionError
-from greval.judging.model.failures import LOCAL
 from greval.judging.model.judge import Judge
+from greval.judging.model.judge_names import LOCAL
 from greval.methods.fair_context import ContextMode
 from greval.methods.reference.settings import Search
 from greval.metrics.dependencies import list_dependency_names
