@@ -66,7 +66,14 @@ def empty_folder(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("COLUMNS", "160")
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    for name in ("GREVAL_JUDGE", "GREVAL_CACHE", "OPENAI_BASE_URL", "ARGILLA_API_URL", "ARGILLA_API_KEY"):
+    for name in (
+        "GREVAL_JUDGE",
+        "GREVAL_CACHE",
+        "GREVAL_PRICES",
+        "OPENAI_BASE_URL",
+        "ARGILLA_API_URL",
+        "ARGILLA_API_KEY",
+    ):
         monkeypatch.delenv(name, raising=False)
     return tmp_path
 

@@ -52,7 +52,7 @@ COMMAND_GROUPS = {
         "eval": "Run an evaluation of the published config format.",
     },
     "Choose judges, save calls": {
-        "judge": "Check the capabilities of a judge.",
+        "judge": "Check the capabilities of a judge, and show prices.",
         "local": "Fetch and list the embedded judge models.",
         "cache": "Show or clear the replies that --cache stores.",
     },

@@ -1,4 +1,4 @@
-"""`greval judge`: check the capabilities of a judge."""
+"""`greval judge`: check the capabilities of a judge, and show the prices of judges."""
 
 from __future__ import annotations
 
@@ -7,21 +7,25 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
-from greval.cli.options import JudgeName, JudgeOptions, Only, create_console, expand_groups
+from greval.cli.completion import complete_judge
+from greval.cli.options import JudgeName, JudgeOptions, Only, PriceFile, create_console, expand_groups, print_table
 from greval.errors import JudgeUnavailableError
 from greval.judging.model.failures import format_failure_hint
+from greval.judging.model.prices import Price, Prices
+from greval.report.tables import print_lines
 
 if TYPE_CHECKING:
     from greval.judging.judge_check import Capabilities
 
-app = typer.Typer(help="Check the capabilities of a judge.", no_args_is_help=True)
+app = typer.Typer(help="Check the capabilities of a judge, and show prices.", no_args_is_help=True)
 
+PRICE_FIELDS = {"input": "input", "cached_input": "cached input", "output": "output"}
 TIERS = {"schema": "native JSON schema", "tools": "tool calls", "text": "JSON in plain text"}
 
 
 @app.callback()
 def _group() -> None:
-    """Check the capabilities of a judge."""
+    """Check the capabilities of a judge, and show prices."""
 
 
 @app.command("check")
@@ -37,6 +41,41 @@ def check(*, judge: JudgeName = None, options: Annotated[JudgeOptions, Only(["ba
         what = "does not answer" if found.reachable or found.failure == "authentication" else "cannot be reached"
         hint = f"; {format_failure_hint(found.failure, found.judge)}" if found.failure else ""
         raise JudgeUnavailableError(f"{found.judge} {what}: {found.message}{hint}")
+
+
+@app.command("prices")
+def show_prices(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="NAME...",
+            autocompletion=complete_judge,
+            help="a judge, or a part of the names of several; all without it",
+        ),
+    ] = None,
+    *,
+    prices: PriceFile = None,
+    as_file: Annotated[
+        bool, typer.Option("--yaml", help="print them as a file of prices, which you can edit and name with --prices")
+    ] = False,
+) -> None:
+    """Show the prices that costs are computed with, in USD per million tokens, and their date.
+
+    They are those of --prices or GREVAL_PRICES, or else the list prices that are shipped with greval.
+    """
+    table = Prices.load(prices)
+    found = {label: price for name in names or [""] for label, price in table.find(name).items()}
+    if as_file:
+        typer.echo(table.model_copy(update={"models": found}).format_yaml(), nl=False)
+        return
+    rows = ((label, *(_format_price(price, field) for field in PRICE_FIELDS)) for label, price in found.items())
+    print_table(("judge", *PRICE_FIELDS.values()), rows)
+    print_lines(create_console(), [f"USD per million tokens as of {table.as_of}; source: {table.source}"])
+
+
+def _format_price(price: Price, field: str) -> str:
+    amount = getattr(price, field)
+    return "-" if amount is None else f"{amount:g}"
 
 
 def _print_capabilities(found: Capabilities) -> None:

@@ -22,7 +22,7 @@ from greval.errors import DataError, JudgeError
 from greval.judging.answer_schema import ReasonPosition
 from greval.judging.model.judge import NO_JUDGE_MESSAGE, Judge, Structured
 from greval.judging.model.judge_names import parse_judge_name
-from greval.judging.model.prices import Prices
+from greval.judging.model.prices import FILE_VARIABLE, Prices
 from greval.records.metric import ReasonDepth
 
 if TYPE_CHECKING:
@@ -103,6 +103,12 @@ OtherTags = Annotated[
     output_option("--by", metavar="TAG", help="also by each value of a tag; repeatable, for each combination"),
 ]
 
+PriceFile = Annotated[
+    Path | None,
+    limit_option(
+        "--prices", envvar=FILE_VARIABLE, metavar="FILE", help="your own price table; greval judge prices shows it"
+    ),
+]
 DryRun = Annotated[bool, limit_option("--dry-run", help="forecast the maximum number of calls without any call")]
 Depth = Annotated[
     ReasonDepth | None,
@@ -188,7 +194,7 @@ class CapOptions(NamedTuple):
         float | None,
         limit_option(min=0, metavar="USD", help="stop before the run costs more, counted over all commands"),
     ] = None
-    prices: Annotated[Path | None, limit_option(metavar="FILE", help="your own price table (docs/money.md)")] = None
+    prices: PriceFile = None
 
     def read_prices(self) -> Prices | None:
         """Read the price table, or the one that greval finds by itself."""

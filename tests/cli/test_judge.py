@@ -31,3 +31,27 @@ def test_judge_check_of_a_dead_port(greval_says):
     assert code == 2
     assert "openai:m cannot be reached: " in err
     assert "Traceback" not in err
+
+
+def test_judge_prices(greval_says, tmp_path):
+    """`greval judge prices` shows prices with their date; as a file they can be edited and named with --prices."""
+    code, out, _ = greval_says("judge", "prices", "gpt-4.1-", "local")
+    assert code == 0
+    lines = [line.split() for line in out.splitlines()]
+    assert lines[1:4] == [
+        ["openai:gpt-4.1-mini", "0.4", "0.1", "1.6"],
+        ["openai:gpt-4.1-nano", "0.1", "0.025", "0.4"],
+        ["local", "0", "-", "0"],
+    ]
+    assert re.search(r"USD per million tokens as of 20\d\d-\d\d-\d\d; source: ", out)
+    file = tmp_path / "mine.yaml"
+    file.write_text(greval_says("judge", "prices", "gpt-4.1-mini", "--yaml")[1].replace("0.4", "0.3"), encoding="utf-8")
+    out = greval_says("judge", "prices", "--prices", file)[1]
+    assert [line.split() for line in out.splitlines()][1:-1] == [["openai:gpt-4.1-mini", "0.3", "0.1", "1.6"]]
+
+
+def test_judge_prices_of_an_unknown_model(greval_says):
+    """A model without a price is an error that says how to add one."""
+    code, _, err = greval_says("judge", "prices", "nosuch")
+    assert code == 2
+    assert "nosuch: no price is known; put it into a file of prices" in err

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
 from functools import cache
 from pathlib import Path
@@ -9,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Self
 
 from pydantic import Field, ValidationError, model_validator
 
+from greval._util.wording import find_similar
 from greval.errors import DataError
 from greval.judging.model.judge_names import LOCAL
 from greval.metrics.files.yaml_text import find_line, read_source_file
@@ -20,6 +23,8 @@ if TYPE_CHECKING:
 
     from greval.metrics.files.yaml_text import YamlSource
 
+FILE_VARIABLE = "GREVAL_PRICES"
+"""The environment variable that names a file which replaces the shipped table."""
 SHIPPED_FILE = Path(__file__).with_name("prices.yaml")
 MILLION = 1_000_000
 MAX_SHOWN_CHARS = 60
@@ -99,12 +104,15 @@ class Prices(Record):
 
         Args:
             path: A file with `as_of`, `source` and `models`, each model with `input`, `output` and, if
-                it has one, `cached_input`.
+                it has one, `cached_input`. By default it is the one that the environment variable `GREVAL_PRICES`
+                names, or else the shipped one.
 
         Raises:
             DataError: If the file cannot be read or is invalid. The message lists all errors with their lines.
         """
-        return _load_shipped() if path is None else _read_prices(Path(path))
+        if path is not None:
+            return _read_prices(Path(path))
+        return _read_once(os.environ.get(FILE_VARIABLE) or str(SHIPPED_FILE))
 
     def of(self, label: str) -> Price | None:
         """Return the price of a judge, or None if it is not known.
@@ -118,6 +126,31 @@ class Prices(Record):
             return FREE
         return self.models.get(_DATE.sub("", label))
 
+    def find(self, name: str) -> dict[str, Price]:
+        """Return the price of a judge by its name, or else the prices of all models whose name contains this text.
+
+        Raises:
+            DataError: If no model has this text in its name. The message suggests the nearest name.
+
+        Example:
+            >>> [*Prices.load().find("openai:gpt-4.1-mini-2025-04-14")], [*Prices.load().find("4.1-n")]
+            (['openai:gpt-4.1-mini-2025-04-14'], ['openai:gpt-4.1-nano'])
+        """
+        if price := self.of(name):
+            return {name: price}
+        if found := {label: price for label, price in self.models.items() if name.lower() in label.lower()}:
+            return found
+        near = find_similar(name, self.models)
+        hint = f"did you mean {near}? Otherwise put" if near else "put"
+        raise DataError(f"{name}: no price is known; {hint} it into a file of prices (docs/money.md)")
+
+    def format_yaml(self) -> str:
+        """Format the table as a file that `load` reads."""
+        head = [f"{name}: {json.dumps(getattr(self, name), ensure_ascii=False)}" for name in ("as_of", "source")]
+        prices = ((label, price.model_dump(mode="json", exclude_none=True)) for label, price in self.models.items())
+        rows = (f"  {json.dumps(label, ensure_ascii=False)}: {json.dumps(price)}" for label, price in prices)
+        return "\n".join([*head, "models:", *rows, ""])
+
     def cost(self, label: str, usage: Usage) -> float | None:
         """Compute the cost of a usage in USD by the label of the judge; None, never 0, if it is not known."""
         price = self.of(label)
@@ -125,8 +158,8 @@ class Prices(Record):
 
 
 @cache
-def _load_shipped() -> Prices:
-    return _read_prices(SHIPPED_FILE)
+def _read_once(path: str) -> Prices:
+    return _read_prices(Path(path))
 
 
 def _read_prices(path: Path) -> Prices:

@@ -161,10 +161,39 @@ def test_a_file_replaces_the_table(tmp_path, indent):
 
 @given(st.dictionaries(st.text("abz:-.é1", min_size=1), price(), min_size=1))
 def test_a_table_survives_its_file(tmp_path_factory, models):
-    """A table that was written as JSON is read as it was."""
-    prices = Prices(models=models, as_of="2025-01-01", source="a test")
-    path = written(tmp_path_factory.mktemp("prices"), prices.model_dump_json())
-    assert Prices.load(path) == prices
+    """A table that was written as JSON or as YAML is read as it was."""
+    prices = Prices(models=models, as_of="2025-01-01", source='a "test": ä # b')
+    folder = tmp_path_factory.mktemp("prices")
+    for text in (prices.model_dump_json(), prices.format_yaml()):
+        assert Prices.load(written(folder, text)) == prices
+
+
+def test_the_environment_names_a_table_for_all(tmp_path, monkeypatch):
+    """GREVAL_PRICES replaces the shipped table wherever none is named."""
+    path = written(tmp_path, "as_of: a\nsource: mine\nmodels:\n  openai:m: {input: 1, output: 2}\n")
+    monkeypatch.setenv("GREVAL_PRICES", str(path))
+    assert Prices.load().source == "mine"
+    assert Prices.load(SHIPPED_FILE).source != "mine"
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("openai:gpt-5.4-mini", ["openai:gpt-5.4-mini"]),
+        ("openai:gpt-5.4-mini-2026-03-17", ["openai:gpt-5.4-mini-2026-03-17"]),
+        ("GPT-4.1-", ["openai:gpt-4.1-mini", "openai:gpt-4.1-nano"]),
+        ("local", ["local"]),
+    ],
+)
+def test_prices_are_found_by_a_name_or_a_part_of_it(name, found):
+    """A name has its own price; a part of a name has those of all models with it."""
+    assert [*Prices.load().find(name)] == found
+
+
+def test_a_model_without_a_price_suggests_the_nearest():
+    """A misspelt model names the one that was probably meant, and how to add a price."""
+    with pytest.raises(DataError, match=r"did you mean openai:gpt-4\.1-mini\?.*file of prices"):
+        Prices.load().find("openai:gpt-4.1-mimi")
 
 
 def test_all_faults_of_a_file_are_told_at_once(tmp_path):
