@@ -68,7 +68,7 @@ def import_verdicts(  # noqa: PLR0913 - the options of a command
     ] = None,
     quiet: Quiet = False,
 ) -> None:
-    """Import verdicts of another tool, of people or of a judge that ran elsewhere as results of a run.
+    """Import verdicts that were given elsewhere as a run. They may be of another tool, of people or of a judge.
 
     What reads a run reads them: report, compare, agreement, estimate, panel. Importing a file again changes nothing.
     """
