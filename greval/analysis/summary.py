@@ -16,6 +16,7 @@ from greval.judging.model.prices import Price
 from greval.records.record import Record
 from greval.records.result import Result, Usage
 from greval.records.scale import MAX_ENUM_LEVELS, CategoricalScale, MeasureScale, Scale, ValueScale
+from greval.runs.manifest import RunCommand, read_command
 from greval.runs.run_summary import (
     PassSummary,
     ShareSummary,
@@ -57,6 +58,7 @@ class Report(Record):
     cases, and `unread_count` is the number of all such rows. `spending` is the cost of the judge, and `shares` are
     the counts over the judge's notes, `passes` those of cases that pass. `worst` are the worst cases of each metric,
     and `gate` are the failure conditions that were checked. `imported` are the verdicts that greval did not judge.
+    `command` are the options of the last command, None if they are not known.
     """
 
     folder: str
@@ -76,6 +78,7 @@ class Report(Record):
     gate: tuple[GateCheck, ...] = ()
     worst: tuple[WorstCases, ...] = ()
     imported: tuple[ImportSource, ...] = ()
+    command: RunCommand | None = None
 
 
 def build_report(
@@ -123,6 +126,7 @@ def _build_from_snapshot(store: Store, by: Sequence[str], show: int) -> Report:
         shares=summarise_shares(store, found.by),
         passes=summarise_passes(store, found.by),
         imported=tuple(ImportSource(**one._asdict()) for one in store.imports()),
+        command=read_command(store),
         verdicts=tuple(_sample_verdicts(store, [*dict.fromkeys(summary.metric for summary in found.summaries)], show)),
     )
 

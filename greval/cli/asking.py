@@ -20,7 +20,7 @@ from greval.datasets.chunk_sources import fill_sources
 from greval.datasets.file_identity import CaseSource, identify_file
 from greval.errors import StoreError
 from greval.methods.collecting.response_file import select_responses
-from greval.methods.loading import load_methods
+from greval.methods.loading import load_methods, split_name
 from greval.records.case import Case
 from greval.runs.from_config.methods import resolve_spec
 
@@ -47,9 +47,8 @@ class AskedMethods(NamedTuple):
         Raises:
             MethodError: If one cannot be loaded, or two have the same name.
         """
-        methods = load_methods(given)
-        texts = (text.strip().removeprefix(f"{name}=") for name, text in zip(methods, given, strict=True))
-        return cls(methods, {name: resolve_spec(text, Path.cwd()) for name, text in zip(methods, texts, strict=True)})
+        specs = {name: resolve_spec(spec, Path.cwd()) for name, spec in map(split_name, given)}
+        return cls(load_methods(given), specs)
 
 
 class AskedCases(NamedTuple):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 from pydantic import ValidationError
+from pydantic_core import to_jsonable_python
 
 from greval._util.wording import did_you_mean, find_typo
 from greval.cli.config_keys import (
@@ -22,11 +23,14 @@ from greval.cli.config_keys import (
     list_config_keys,
 )
 from greval.cli.help_layout import GroupedCommand
+from greval.cli.options import parse_columns
 from greval.datasets.case_reader import STDIN
 from greval.errors import DataError
 from greval.judging.model.judge import KEY_VARIABLE, SECRET_NAME
+from greval.methods.loading import split_name
 from greval.metrics.files.validation import convert_errors, format_value
 from greval.metrics.files.yaml_text import MetricFileFault, YamlSource, find_line, read_source_file
+from greval.runs.manifest import RunCommand
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -38,6 +42,12 @@ NO_CASES = (
 DATA = NAMES["cases"]
 OTHER_NAMES: Mapping[str, str] = {"gates": "fail_if", "gate": "fail_if", "output": "out", "dataset": DATA}
 """Words that people write for keys, with the keys that they mean."""
+
+PAIRS: Mapping[str, Callable[[list[str]], dict[str, str]]] = {
+    "columns": parse_columns,
+    "methods": lambda pairs: dict(map(split_name, pairs)),
+}
+"""How the values of options that are mappings in the file are parsed."""
 
 
 class RunConfig(NamedTuple):
@@ -92,6 +102,18 @@ def describe_config(context: Any, config: Path) -> str:  # noqa: ANN401 - typer'
         if name in keys and context.get_parameter_source(name).name != "COMMANDLINE"
     )
     return f"{config} sets {', '.join(used)}"
+
+
+def describe_command(context: Any, config: Path | None) -> RunCommand:  # noqa: ANN401 - typer's own context
+    """Return the options that a command was given, in the form of the file, with paths as the command received them."""
+    keys = {key.parameter: key for key in list_config_keys(context.command.callback)}
+    options: dict[str, Any] = {}
+    for name, value in context.params.items():
+        if name in keys and context.get_parameter_source(name).name != "DEFAULT":
+            *sections, last = keys[name].path
+            place = options.setdefault(sections[0], {}) if sections else options
+            place[last] = PAIRS[last](value) if last in PAIRS else to_jsonable_python(value)
+    return RunCommand(config=None if config is None else str(config), options=options)
 
 
 def read_run_config(path: Path, keys: tuple[ConfigKey, ...]) -> RunConfig:
@@ -189,7 +211,14 @@ def _convert_value(key: ConfigKey, value: Any, folder: Path) -> Any:  # noqa: AN
 
 
 def _resolve_metric(name: str, folder: Path) -> str:
-    """Return the path of a metric that is a file or a folder, or in a Python file; other names are unchanged."""
+    """Return the path of a metric that is a file or a folder, or in a Python file; other names are unchanged.
+
+    Example:
+        >>> _resolve_metric("correctness,latency", Path("ci"))
+        'correctness,latency'
+    """
+    if "," in name and "(" not in name:
+        return ",".join(_resolve_metric(part.strip(), folder) for part in name.split(","))
     file, mark, rest = name.partition(".py:")
     path = folder / f"{file}{'.py' if mark else ''}"
     return f"{path}{mark and ':'}{rest}" if path.exists() else name

@@ -17,7 +17,7 @@ from greval.analysis.gate.conditions import check_conditions
 from greval.analysis.summary import build_report
 from greval.cli import FAILED, MISSED, STOPPED
 from greval.cli.asking import AskedMethods, ask_methods, describe_missing, forecast_asking
-from greval.cli.config_file import NO_CASES, ConfigurableCommand, describe_config
+from greval.cli.config_file import NO_CASES, ConfigurableCommand, describe_command, describe_config
 from greval.cli.failures import list_failure_kinds, print_failure_hints
 from greval.cli.gate import FailIf, get_gate_code, print_missed
 from greval.cli.help_layout import input_option, limit_option, output_option, resuming_option
@@ -192,6 +192,7 @@ def evaluate(  # noqa: PLR0913 - the options of a command
         "cache": cache,
         "shard": Shard.parse(shard) if shard else None,
         "debug": bool(context.obj),
+        "command": describe_command(context, config),
         "origin": origin,
         "max_calls": caps.max_calls,
         "max_cost": caps.max_cost,
@@ -312,9 +313,8 @@ def report_and_exit(run: Run, *, by: Sequence[str], show: int, quiet: bool, fail
     if not quiet:
         with Store.open(run.folder) as store:
             found = build_report(store, by=by, show=show)
-        render(
-            found.model_copy(update={"unread": (), "unread_count": 0}), create_console()
-        )  # they were printed during the run
+        printed = {"unread": (), "unread_count": 0, "command": None}  # during the run
+        render(found.model_copy(update=printed), create_console())
         _print_next_commands(folder, several="method" in found.by)
         print_failure_hints(run.folder, list_failure_kinds(found), found.judge or "", run.why or "")
     elif lacks:

@@ -37,12 +37,22 @@ def load_methods(specs: Iterable[str]) -> dict[str, Method]:
     """
     methods: dict[str, Method] = {}
     for given in specs:
-        named = _NAMED.fullmatch(given.strip())
-        name, spec = (named[1].strip(), named[2].strip()) if named else (default_name(given), given.strip())
+        name, spec = split_name(given)
         if name in methods:
             raise MethodError(f"{given}: another method is called {name!r}; name it with NAME={spec}")
         methods[name] = load_method(spec)
     return methods
+
+
+def split_name(given: str) -> tuple[str, str]:
+    """Split `NAME=SPEC` or `SPEC` into the name of the method and its spec.
+
+    Example:
+        >>> split_name("old=my_rag:ask"), split_name("http://127.0.0.1/ask?k=5")
+        (('old', 'my_rag:ask'), ('127.0.0.1', 'http://127.0.0.1/ask?k=5'))
+    """
+    named = _NAMED.fullmatch(given.strip())
+    return (named[1].strip(), named[2].strip()) if named else (default_name(given), given.strip())
 
 
 def default_name(spec: str) -> str:

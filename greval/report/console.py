@@ -76,6 +76,8 @@ def render(report: Report, console: Console) -> None:
     if cost := format_spending(report.spending):
         print_line(console, cost)
     print_lines(console, describe_imports(report.imported))
+    if report.command and report.command.config:
+        print_line(console, f"described by {report.command.config}; --format json has its values")
     print_lines(console, describe_troubles(report), "yellow")
     print_gate(report.gate, console)
 

@@ -36,7 +36,7 @@ from greval.metrics.library import add_dependencies
 from greval.records.case import Case
 from greval.records.metric import Metric, set_reason_depth
 from greval.records.result import Result
-from greval.runs.manifest import read_spending, refuse_probe, store_metrics, store_spending
+from greval.runs.manifest import read_spending, refuse_probe, store_command, store_metrics, store_spending
 from greval.runs.options import EvaluateOptions, count_judgements, get_concurrency, get_prices, get_shard, get_source
 from greval.runs.progress import Progress
 from greval.runs.run_reader import add_texts
@@ -217,6 +217,7 @@ async def evaluate_async(
             `part`: the name of the part of a plan that these cases are; parts of a plan count together.
             `reply_source`: the source of replies, used instead of the judge's model.
             `debug`: store request and reply of each failed call in `debug.jsonl`.
+            `command`: the options of the command line, stored with the run.
             `config`: a LangChain config, such as callbacks and tags, for every call.
             `total`: the number of cases, used to estimate the time left if `cases` has no length.
             `on_progress`, `on_result`: called after each result, the latter with each new row.
@@ -445,9 +446,11 @@ def _build_client(
 
 
 def _store_metadata(work: JudgingLoop, store: Store, client: JudgeClient | None, options: EvaluateOptions) -> None:
-    """Store the metrics and the judge of the run; a run without a judge leaves the stored judge unchanged."""
+    """Store the metrics, the command and the judge of the run; without a judge the stored one is left unchanged."""
     runnables = work.runnables
     store_metrics(store, [runnable.metric.model_dump(mode="json") for runnable in runnables.values()])
+    if command := options.get("command"):
+        store_command(store, command)
     if client:
         price = get_prices(options).of(client.label)
         store.put_fact("judge", {"label": client.label, **client.identity})

@@ -1,4 +1,4 @@
-"""Metadata of a run folder, which several commands may share: metrics, spending, and whether it is a probe."""
+"""Metadata of a run folder, which several commands share: metrics, spending, the last command, and what a probe is."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from pydantic import JsonValue
+from pydantic import Field, JsonValue, ValidationError
 
 from greval.errors import StoreError
 from greval.judging.model.budget import RunSpending
 from greval.judging.model.prices import Prices
+from greval.records.record import Record
 from greval.runs.store import FILE, Store
 
 PROBE_TAG = "probe"
@@ -19,6 +20,18 @@ SPENDING = "spent"
 """The name of the metadata entry for the spending of all commands."""
 PROBED_CASE_TAG = "of"
 """The tag of every case of a probe that names the case in which the fault was planted."""
+COMMAND = "command"
+"""The name of the metadata entry for the last command."""
+
+
+class RunCommand(Record):
+    """The options of a command, in the form of `greval.yaml`, and the file that describes the run.
+
+    `config` is None if no file does. Where the command line replaced a key of the file, `options` has its value.
+    """
+
+    config: str | None = None
+    options: dict[str, JsonValue] = Field(default_factory=dict)
 
 
 def is_probe(store: Store) -> bool | None:
@@ -75,6 +88,22 @@ def sum_spending(folders: Iterable[Path], prices: Prices) -> RunSpending:
 def store_spending(store: Store, spending: RunSpending) -> None:
     """Store what all commands on a run spent so far."""
     store.put_fact(SPENDING, spending.model_dump())
+
+
+def store_command(store: Store, command: RunCommand) -> None:
+    """Store the options of a command on a run; they replace those of an earlier command."""
+    store.put_fact(COMMAND, command.model_dump(mode="json"))
+
+
+def read_command(store: Store) -> RunCommand | None:
+    """Return the options of the last command on a run, or None if they are not stored, as for a run of the SDK."""
+    content = store.fact(COMMAND)
+    if content is None:
+        return None
+    try:
+        return RunCommand.model_validate(content)
+    except ValidationError:  # of a later version of greval
+        return None
 
 
 def _get_name(metric: JsonValue) -> JsonValue:

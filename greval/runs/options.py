@@ -19,6 +19,7 @@ from greval.judging.model.judge import Judge
 from greval.judging.model.prices import Prices
 from greval.records.metric import ReasonDepth
 from greval.records.result import Result
+from greval.runs.manifest import RunCommand
 from greval.runs.progress import Progress
 from greval.runs.shard import Shard
 
@@ -51,6 +52,7 @@ class EvaluateOptions(TypedDict, total=False):
     part: str
     reply_source: ReplySource | None
     debug: bool
+    command: RunCommand | None
     config: RunnableConfig | None
     total: int | None
     on_progress: OnProgress | None

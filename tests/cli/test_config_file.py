@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import signal
 from inspect import signature
@@ -158,6 +159,12 @@ class TestRun:
         code, out, err = run(f"{content}judge: openai:m\n", "-c", "ci/run.yaml", file="ci/run.yaml")
         assert (code, err) == (0, "ci/run.yaml sets data, metrics, judge, gold, library, dry_run\n")
         assert re.search(r"tone +1", out)
+        (empty_folder / "ci" / "length.py").write_text("def words(case):\n    return len(case.answer.split())\n")
+        content = (
+            "data: beside.jsonl\nmetrics: [own, 'length.py:words', 'own/tone.yaml,exact_match']\njudge: openai:m\n"
+        )
+        code, out, err = run(f"{content}dry_run: true\n", "-c", "ci/run.yaml", file="ci/run.yaml")
+        assert (code, {"tone", "words", "exact_match"} <= {*out.split()}) == (0, True), err
         code, out, _ = run("data: beside.jsonl\nmetrics: exact_match\n", "-c", "ci/run.yaml", file="ci/run.yaml")
         assert (code, "run: ci/runs/beside" in out) == (0, True)
 
@@ -181,6 +188,53 @@ class TestRun:
         assert code == 0
         assert "read said as answer" in err
         assert re.search(r"exact_match +1 +1 .* 1\.00", out)
+
+
+class TestManifest:
+    """A run says which file and which values it was judged with."""
+
+    def test_the_report_names_the_file_and_all_values(self, run, greval_says):
+        """Values of the file and of the command line are in the JSON report; the table names the file."""
+        content = "data: cases.jsonl\nmetrics: [latency]\nlimit: 2\njudge: {model: openai:m, seed: 1}\nout: runs/x\n"
+        assert run(content, "--limit", "1", "--column", "tags.a:b=expected_answer")[0] == 0
+        found = json.loads(greval_says("report", "runs/x", "--format", "json")[1])["command"]
+        assert found == {
+            "config": "greval.yaml",
+            "options": {
+                "data": "cases.jsonl",
+                "metrics": ["latency"],
+                "limit": 1,
+                "judge": {"model": "openai:m", "seed": 1},
+                "columns": {"tags.a:b": "expected_answer"},
+                "out": "runs/x",
+            },
+        }
+        assert "described by greval.yaml" in greval_says("report", "runs/x")[1]
+
+    def test_the_values_are_a_file_again(self, run, greval_says):
+        """The options of a command without a file, stored as greval.yaml, describe the same run."""
+        Path("rag.py").write_text(METHODS, encoding="utf-8")
+        words = [
+            "--ask",
+            "rag:good",
+            "-m",
+            "exact_match",
+            "-m",
+            "latency",
+            "--no-retry-failed",
+            "--fail-if",
+            "latency > 9",
+        ]
+        code, out, _ = run("", "cases.jsonl", "-o", "runs/x", *words)
+        found = json.loads(greval_says("report", "runs/x", "--format", "json")[1])["command"]
+        assert found["config"] is None
+        assert (code, out) == run(json.dumps(found["options"]))[:2]
+
+    def test_runs_without_a_command_line_have_none(self, greval_says, empty_folder):
+        """A run of the SDK has no options."""
+        greval.evaluate([case(1)], [greval.load_metric("exact_match")], out="runs/sdk")
+        assert json.loads(greval_says("report", "runs/sdk", "--format", "json")[1])["command"] is None
+        assert "described" not in greval_says("report", "runs/sdk")[1]
 
 
 class TestFaults:
