@@ -226,9 +226,9 @@ class CaseReader:
         self._own_names.update({name: own for own, name in settled.names.items() if name == own and name in row.values})
         self._own_names.update(settled.parts)
         self._mapping.update({name: f"{TAG}{name}" for name in settled.tagged})
+        case = build_case(row, settled, made_id, self._method)
         for name, why in settled.ignored.items():
             self._record_ignored(name, why)
-        case = build_case(row, settled, made_id, self._method)
         if isinstance(case, str):
             given = get_id(settled, made_id)
             return self._build_fault(row, case, format_printable(given) if isinstance(given, str) else made_id)

@@ -149,8 +149,8 @@ class ColumnMap:
         value = values[column]
         if value is None or fold_name(column) == fold_name(source):
             return _Found(value, column)
-        path = JsonPath.parse(source)
         try:
+            path = _parse_path(source, column)
             parsed = parse_cell(value)[0] if isinstance(value, str) else value
             return _Found(path.find({path.steps[0]: parsed}), column)
         except InvalidJsonError as error:
@@ -173,4 +173,16 @@ def _find_column(source: str, names: Iterable[str]) -> str | None:
             return name
         if folded := next((one for one in given if fold_name(one) == fold_name(name)), None):
             return folded
-    return None
+    return max((one for one in given if _is_beginning(one, source)), key=len, default=None)
+
+
+def _is_beginning(column: str, source: str) -> bool:
+    """Return whether a path goes on from a column whose name has dots."""
+    return bool(column) and source.startswith(column) and source[len(column) : len(column) + 1] in {".", "["}
+
+
+def _parse_path(source: str, column: str) -> JsonPath:
+    """Parse a path that begins with a column, whose name may have dots."""
+    return JsonPath.parse(
+        f"value{source[len(column) :]}" if "." in column and _is_beginning(column, source) else source
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -28,6 +28,7 @@ FIELD_ALIASES: Mapping[str, Mapping[str, str]] = {
         "inputs": "question",
         "outputs": "answer",
         "reference_outputs": "expected_answer",
+        "example_id": "id",
     },
     "MLflow": {
         "request": "question",
@@ -40,8 +41,10 @@ FIELD_ALIASES: Mapping[str, Mapping[str, str]] = {
     "others": {
         "query_id": "id",
         "question_id": "id",
+        "_id": "id",
         "query": "question",
         "prediction": "answer",
+        "predictions": "answer",
         "output": "answer",
         "generated_answer": "answer",
         "predicted_answer": "answer",
@@ -51,6 +54,8 @@ FIELD_ALIASES: Mapping[str, Mapping[str, str]] = {
         "gold_answers": "expected_answer",
         "golden_answers": "expected_answer",
         "gt_answer": "expected_answer",
+        "correct_answer": "expected_answer",
+        "answers": "expected_answer",
         "retrieved_context": "chunks",
         "context": "chunks",
         "context_text": "chunks",
@@ -100,13 +105,24 @@ BARE_NAMES: Mapping[str, str] = {
 
 WRAPPERS: Mapping[str, frozenset[str]] = {
     "inputs": frozenset({"question"}),
+    "input": frozenset({"question"}),
     "vars": frozenset({"question"}),
     "outputs": frozenset({"answer"}),
+    "output": frozenset({"answer"}),
     "response": frozenset({"answer"}),
-    "reference_outputs": frozenset({"expected_answer", "answer"}),
-    "expectations": frozenset({"expected_answer", "answer"}),
+    **dict.fromkeys(
+        ("reference_outputs", "expectations", "expected", "expected_output", "reference"),
+        frozenset({"expected_answer", "answer"}),
+    ),
 }
-"""Names whose value may be an object with several fields, and the fields of its main text."""
+"""Names whose value may be an object with several fields, and the fields of its main text.
+
+They may also be the first part of a column's name, as in `inputs.question`.
+"""
+PARSED_WRAPPERS = frozenset({"inputs", "vars", "outputs", "response", "reference_outputs", "expectations"})
+"""The names whose cells in a table may be such an object; in the cells of others, what looks like one is a text."""
+METADATA = "metadata"
+"""The name of an object whose plain values become tags."""
 MESSAGE_MARKS = frozenset({"role", "type", "lc"})
 """Names that mark an object as a message, which is one text."""
 DATASET_MARKS = frozenset({"dataset_id", "source_run_id"})
@@ -222,6 +238,7 @@ def _unify_spelling(row: Mapping[str, object]) -> tuple[Mapping[str, object], Ma
 
 def _lift_wrapped(row: Mapping[str, object], spelt: dict[str, str]) -> Mapping[str, object]:
     """Return a row with the fields that are inside objects such as `inputs`; record their original places."""
+    row = _nest_wrapped_columns(row)
     wrapped = [
         name
         for name, value in row.items()
@@ -248,6 +265,29 @@ def _lift_wrapped(row: Mapping[str, object], spelt: dict[str, str]) -> Mapping[s
     return found
 
 
+def split_wrapped(name: str) -> tuple[str, str] | None:
+    """Return the parts of a column's name such as `inputs.question`, or None if it is not such a name.
+
+    Example:
+        >>> split_wrapped("outputs.answer"), split_wrapped("gold.answers")
+        (('outputs', 'answer'), None)
+    """
+    prefix, dot, part = name.partition(".")
+    return (prefix, part) if dot and part and fold_name(prefix) in WRAPPERS else None
+
+
+def _nest_wrapped_columns(row: Mapping[str, object]) -> Mapping[str, object]:
+    """Return a row with columns such as `inputs.question` as objects, unless the object is there too."""
+    places = {name: place for name in row if (place := split_wrapped(name)) and row.get(place[0]) is None}
+    if not places:
+        return row
+    nested: dict[str, object] = {name: value for name, value in row.items() if name not in places}
+    for name, (prefix, part) in places.items():
+        whole = nested.get(prefix)
+        nested[prefix] = {**(whole if isinstance(whole, Mapping) else {}), part: row[name]}
+    return nested
+
+
 def _find_main(inner: Mapping[str, object], fields: frozenset[str]) -> object:
     """Return the name of the main text in an object: that of a field, or of the only text; None if there is no such."""
     named = (part for part in inner if FIELD_BY_NAME.get(find_known_name(str(part)) or "") in fields)
@@ -268,7 +308,7 @@ def is_tag_value(value: object) -> bool:
 
 def _add_tags(others: Mapping[str, object], settled: MappedRow) -> None:
     """Add columns that are no fields to the tags, and record those that cannot be tags as ignored."""
-    for name, value in others.items():
+    for name, value in _spread_metadata(others):
         if value is None:
             continue
         if len(settled.tagged) == MAX_TAGS:
@@ -283,6 +323,17 @@ def _add_tags(others: Mapping[str, object], settled: MappedRow) -> None:
             settled.ignored[name] = "tags is there"
         else:
             settled.tagged.append(name)
+
+
+def _spread_metadata(others: Mapping[str, object]) -> Iterator[tuple[str, object]]:
+    """Yield columns, and in place of `metadata` its plain values under their own names."""
+    for name, value in others.items():
+        if fold_name(name) != METADATA or not isinstance(value, Mapping):
+            yield name, value
+        else:
+            yield from (
+                (str(part), inner) for part, inner in value.items() if is_tag_value(inner) and part not in others
+            )
 
 
 def is_traversal_log(names: Iterable[str]) -> bool:

@@ -24,7 +24,7 @@ MAX_DIGITS = 19
 
 
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
-LIST_KEYS = ("cases", "data", "results", "testCases", "test_results")
+LIST_KEYS = ("cases", "data", "results", "testCases", "test_results", "examples", "samples", "goldens", "items", "rows")
 LIST_UNIT = ", row "
 BOM = b"\xef\xbb\xbf"
 
@@ -267,9 +267,34 @@ def find_list(content: object, name: str) -> list[object]:
         return content
     if not isinstance(content, dict):
         raise DataError(f"{name}: must be a list of cases, got {describe_type(content)}")
+    if (table := _read_pandas_table(content)) is not None:
+        return table
     for rows in _iterate_lists(content):
         return rows
     near = next((f"; is it {format_printable(key)!r}?" for key in content if find_typo(key, LIST_KEYS)), "")
     raise DataError(
         f"{name}: must be a list of cases, or an object with the list under {' or '.join(map(repr, LIST_KEYS))}{near}"
     )
+
+
+def _read_pandas_table(content: Mapping[str, object]) -> list[object] | None:
+    """Return the rows of a table as `DataFrame.to_json` writes it: by column, or with `columns` and `data` apart.
+
+    Example:
+        >>> _read_pandas_table({"question": {"0": "Who?", "1": "Why?"}})
+        [{'question': 'Who?'}, {'question': 'Why?'}]
+        >>> _read_pandas_table({"columns": ["question"], "data": [["Who?"]]})
+        [{'question': 'Who?'}]
+    """
+    columns, data = content.get("columns"), content.get("data")
+    if isinstance(columns, list) and isinstance(data, list) and all(isinstance(name, str) for name in columns):
+        return [
+            dict(zip(columns, row, strict=True)) if isinstance(row, list) and len(row) == len(columns) else row
+            for row in data
+        ]
+    cells = [column for column in content.values() if isinstance(column, dict)]
+    if not cells or len(cells) < len(content) or any(column.keys() != cells[0].keys() for column in cells):
+        return None
+    if not {*content} & {*list_names("question")}:
+        return None
+    return [dict(zip(content, row, strict=True)) for row in zip(*(column.values() for column in cells), strict=True)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from math import isfinite
 from typing import TYPE_CHECKING
 
@@ -34,9 +35,16 @@ RENAMED: Mapping[str, str] = {"response": "answer", "efficiency": "usage"}
 IDS = ("id", "chunk_id", "_id")
 DOC_IDS = ("doc_id", "document_id", "doc_uri", "source", "file_path", "url")
 SCORES = ("score", "relevance_score", "similarity", "_score")
-TEXTS = ("page_content", "content")
+TEXTS = ("page_content", "content", "paragraph_text", "passage", "chunk_text", "body", "snippet")
 """Names of the text of a chunk other than `text`."""
-_READ = frozenset({*TEXTS, "metadata", "type"})
+TITLE, SENTENCES = "title", "sentences"
+NEEDED_PARTS: Mapping[str, frozenset[str]] = {
+    "chunks": frozenset({"text"}),
+    "triples": frozenset({"subject", "predicate", "object"}),
+}
+CHUNK_FIELDS = frozenset(SUBFIELDS["chunks"])
+USER, ASSISTANT = frozenset({"user", "human"}), frozenset({"assistant", "ai"})
+"""The roles of messages whose text is the question, and the answer."""
 MAX_FAULTS = 50
 MAX_PATH = 200
 LARGEST_EXACT = 2**53
@@ -103,25 +111,47 @@ def read_document(text: object, metadata: Mapping[str, object], own_id: object =
 
 
 def read_chunk(given: Mapping[str, object]) -> Mapping[str, object]:
-    """Return the fields of a chunk; a document in JSON has its text under `page_content` or `content`.
+    """Return the fields of a chunk; a document in JSON has its text under `page_content`, `content` or another name.
+
+    Names that no chunk has are kept, see `drop_unknown_parts`. The title is the document if nothing else is.
 
     Example:
         >>> read_chunk({"page_content": "Nine.", "metadata": {"source": "hours.md"}, "type": "Document"})
         {'text': 'Nine.', 'doc_id': 'hours.md'}
     """
-    if "text" in given:
+    if given.keys() <= CHUNK_FIELDS:
         return given
     given = unwrap_serialised(given)
-    text = find_first(given, TEXTS)
-    if text is None:
+    place = next((name for name in ("text", *TEXTS, SENTENCES) if given.get(name) is not None), None)
+    text = given.get(place or "")
+    if place == SENTENCES and isinstance(text, list | tuple) and all(isinstance(one, str) for one in text):
+        text = "".join(map(str, text))
+    if place is None:
         return given
     metadata = given.get("metadata")
     found = read_document(text, {**given, **metadata} if isinstance(metadata, Mapping) else given)
-    kept = {name: value for name, value in given.items() if name not in _READ and value is not None}
-    return {
-        **found,
-        **{name: value for name, value in kept.items() if name not in {*IDS, *DOC_IDS, *SCORES} - {*found}},
-    }
+    if isinstance(given.get(TITLE), str):
+        found.setdefault("doc_id", given[TITLE])
+    used = {place, "metadata", "type", *IDS, *DOC_IDS, *SCORES, TITLE, *found}
+    return {**found, **{name: value for name, value in given.items() if name not in used and value is not None}}
+
+
+def drop_unknown_parts(values: dict[str, object], settled: MappedRow) -> None:
+    """Drop the keys of chunks and triples that no field has, and record them as ignored.
+
+    If a field that is needed is missing, an unknown key may be meant for it: then all stay, and are faults.
+    """
+    for own, needed in NEEDED_PARTS.items():
+        items, known = values.get(own), {*SUBFIELDS[own]}
+        if not isinstance(items, list):
+            continue
+        for place, item in enumerate(items):
+            if isinstance(item, dict) and not item.keys() <= known and needed <= item.keys():
+                items[place] = {key: part for key, part in item.items() if key in known}
+                for name in item.keys() - known:
+                    near = find_typo(str(name), known)
+                    column = f"{settled.names.get(own, own)}[*].{name}"
+                    settled.ignored.setdefault(column, f"{TYPO_PREFIX}{near}?" if near else "")
 
 
 def read_message(value: object) -> object:
@@ -142,6 +172,15 @@ def read_message(value: object) -> object:
     return "".join(text for text in texts if isinstance(text, str))
 
 
+def _read_turn(value: object, roles: Collection[str]) -> object:
+    """Return the text of a message, or of the only message with one of the roles in a list; anything else unchanged."""
+    if isinstance(value, list | tuple) and value and all(isinstance(one, Mapping) for one in value):
+        messages = [unwrap_serialised(one) for one in value]
+        meant = [one for one in messages if one.get("role", one.get("type")) in roles]
+        return read_message(meant[0]) if len(meant) == 1 else value
+    return read_message(value)
+
+
 def unwrap_serialised(given: Mapping[str, object]) -> Mapping[str, object]:
     """Return the content of an object serialised by LangChain's `dumpd`, and any other mapping unchanged."""
     inner = given.get("kwargs") if "lc" in given else None
@@ -159,6 +198,7 @@ def build_case(row: RawRow, settled: MappedRow, made_id: str, method: str | None
         return row.faults[""]
     values = {own: _CONVERTERS.get(own, _keep_value)(value) for own, value in settled.values.items()}
     values["id"] = get_id(settled, made_id)
+    drop_unknown_parts(values, settled)
     values.setdefault("method", method or "")
     if "question" not in values and is_traversal_log(row.values):
         values["question"] = values["id"]
@@ -199,19 +239,36 @@ def _keep_value(value: object) -> object:
 
 
 def _join_answers(value: object) -> object:
-    """Join several acceptable answers, one per line, which is the format that the metrics expect."""
+    """Join several acceptable answers, one per line, which is the format that the metrics expect.
+
+    They may be in an object, as in SQuAD (`text`) and TriviaQA (`value` and `aliases`).
+    """
+    if isinstance(value, Mapping) and isinstance(value.get("text"), list | tuple):
+        value = value["text"]
+    elif isinstance(value, Mapping) and isinstance(value.get("aliases"), list | tuple) and "value" in value:
+        value = [value["value"], *value["aliases"]]
     if not isinstance(value, list | tuple):
-        return read_message(value)
+        return _read_turn(value, ASSISTANT)
     answers = [as_text(item) for item in value]
     if not all(isinstance(answer, str) for answer in answers):
         return value
-    return "\n".join(" ".join(str(answer).splitlines()) for answer in answers)
+    return "\n".join(dict.fromkeys(" ".join(str(answer).splitlines()) for answer in answers))
 
 
 def _convert_chunks(value: object) -> object:
     """Convert chunks to mappings, so that a fault is reported with the chunk's index; a text is one chunk."""
-    items = [value] if isinstance(value, str) else value
+    items = [value] if isinstance(value, str) else _transpose_chunks(value)
     return [_convert_chunk(item) for item in items] if isinstance(items, list | tuple) else items
+
+
+def _transpose_chunks(value: object) -> object:
+    """Return a list of chunks if they are an object of lists, as the Hugging Face hub stores lists of objects."""
+    if not isinstance(value, Mapping) or not {"text", SENTENCES, *TEXTS} & {*value}:
+        return value
+    columns = [*value.values()]
+    if not all(isinstance(column, list | tuple) and len(column) == len(columns[0]) for column in columns):
+        return value
+    return [dict(zip(value, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
 def _convert_chunk(item: object) -> object:
@@ -221,6 +278,8 @@ def _convert_chunk(item: object) -> object:
         return _convert_chunk_fields(item)
     if isinstance(item, list | tuple) and len(item) == 2 and isinstance(item[0], Mapping):  # noqa: PLR2004 - with its score
         return {**_convert_chunk_fields(item[0]), "score": item[1]}
+    if isinstance(item, list | tuple) and len(item) == 2 and isinstance(item[0], str) and isinstance(item[1], list):  # noqa: PLR2004 - HotpotQA
+        return _convert_chunk_fields({TITLE: item[0], SENTENCES: item[1]})
     return _convert_chunk_fields(item) if isinstance(item, Mapping) else item
 
 
@@ -267,6 +326,13 @@ def _convert_nodes(value: object) -> object:
     }
 
 
+def _convert_tags(value: object) -> object:
+    """Convert a list of labels to tags that are true."""
+    if isinstance(value, list | tuple) and all(isinstance(label, str) for label in value):
+        return dict.fromkeys(value, True)
+    return _convert_mapping(value)
+
+
 def _convert_mapping(value: object) -> object:
     return _drop_missing(value) if isinstance(value, Mapping) else value
 
@@ -284,13 +350,13 @@ def _drop_missing(mapping: Mapping[str, object]) -> dict[str, object]:
 
 
 _CONVERTERS: Mapping[str, Callable[[object], object]] = {
-    "question": read_message,
-    "answer": read_message,
+    "question": partial(_read_turn, roles=USER),
+    "answer": partial(_read_turn, roles=ASSISTANT),
     "method": as_text,
     "expected_answer": _join_answers,
     "chunks": _convert_chunks,
     "triples": _convert_triples,
-    "tags": _convert_mapping,
+    "tags": _convert_tags,
     "traversal": _convert_graph,
     "gold": _convert_graph,
     "usage": _convert_mapping,

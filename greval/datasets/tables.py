@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any, TextIO
 from greval._util.wording import find_typo
 from greval.datasets.field_names import (
     FIELD_BY_NAME,
-    WRAPPERS,
+    PARSED_WRAPPERS,
     find_known_name,
     fold_name,
     format_printable,
     list_names,
     split_dotted,
+    split_wrapped,
 )
 from greval.datasets.json_files import (
     LIST_UNIT,
@@ -56,6 +57,8 @@ NO_NAME = "column "
 """The beginning of the name that a column without one gets, before its number."""
 INDEX_NAMES = frozenset({f"{NO_NAME}1", "Unnamed: 0", "__index_level_0__"})
 """The names of the column that pandas writes for an index without a name."""
+DEEPEVAL_EXPORT = frozenset({"actual_output", "context", "source_file"})
+"""Columns that only deepeval's own export has together."""
 NAME_COLUMN = "name it with --column question=NAME"
 _DELIMITER_LINE = re.compile(r'"?sep=(.)"?\r?\n?')
 """The first line in which Excel names the delimiter."""
@@ -225,7 +228,8 @@ def check_known(names: Sequence[str], place: str) -> None:
 
 def _check_question(names: Sequence[str], place: str) -> None:
     """Raise `DataError` if a table lacks a question."""
-    if not set(list_names("question")) & {find_known_name(name) for name in names}:
+    prefixes = (wrapped[0] for name in names if (wrapped := split_wrapped(name)))
+    if not set(list_names("question")) & {find_known_name(name) for name in (*names, *prefixes)}:
         near = next((name for name in names if find_typo(name, list_names("question"))), None)
         hint = (
             f"; is it {format_printable(near)!r}?"
@@ -253,7 +257,15 @@ def finish_row(row: RawRow, columns: ColumnMap | None) -> RawRow:
     """Return a row with its columns named, without the index that pandas writes, and with parsed cells."""
     named = columns.apply(row) if columns else row
     kept = {name: cell for name, cell in named.values.items() if not _is_left_out(name, cell)}
-    return parse_json_cells(replace(named, values=kept))
+    return parse_json_cells(replace(named, values=_split_passages(kept)))
+
+
+def _split_passages(values: Mapping[str, object]) -> Mapping[str, object]:
+    """Return the cells of a row with the passages apart that deepeval's `save_as` joins by bars."""
+    passages = values.get("retrieval_context")
+    if not isinstance(passages, str) or not values.keys() >= DEEPEVAL_EXPORT or passages.startswith(JSON_STARTS):
+        return values
+    return {**values, "retrieval_context": passages.split("|")}
 
 
 def _is_left_out(name: str, cell: object) -> bool:
@@ -297,7 +309,7 @@ def parse_cell(cell: str) -> tuple[object, bool]:
 
 def _is_meant(name: str, value: object) -> bool:
     """Return whether a cell was meant as a list or an object, and not as a text that looks like one."""
-    if fold_name(name) in WRAPPERS:
+    if fold_name(name) in PARSED_WRAPPERS:
         return isinstance(value, dict)
     return _find_field(name) != "expected_answer" or _is_list_of_texts(value)
 
@@ -309,13 +321,14 @@ def _is_list_of_texts(value: object) -> bool:
 
 def _find_field(name: str) -> str | None:
     """Return the field of a column, or None; subfields belong to their field."""
-    known = find_known_name(name)
+    wrapped = split_wrapped(name)
+    known = find_known_name(wrapped[1] if wrapped else name)
     nested = split_dotted(known) if known else None
     return FIELD_BY_NAME.get(known or "") or (nested and nested[0])
 
 
 def _is_json_column(name: str) -> bool:
-    if fold_name(name) in WRAPPERS:
+    if fold_name(name) in PARSED_WRAPPERS:
         return True
     is_one_tag = FIELD_BY_NAME.get(find_known_name(name) or "") is None and _find_field(name) == "tags"
     return not is_one_tag and _find_field(name) in STRUCTURED

@@ -407,7 +407,7 @@ def test_parquet_nests_dotted_columns_and_reports_the_others(tmp_path):
         (
             "a.json",
             '{"case": []}',
-            "under 'cases' or 'data' or 'results' or 'testCases' or 'test_results'; is it 'case'?",
+            "'items' or 'rows'; is it 'case'?",
         ),
         ("a.json", "3", "a.json: must be a list of cases, got a number"),
         ("a.parquet", "PAR1", "a.parquet: cannot be read as Parquet"),

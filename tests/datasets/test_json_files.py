@@ -88,7 +88,7 @@ def test_a_broken_line_stops_no_other(tmp_path):
     [
         ("[{]", "cases.json:1:3: is no JSON"),
         ("7", "must be a list of cases, got a number"),
-        ('{"cass": []}', "or 'results' or 'testCases' or 'test_results'; is it 'cass'"),
+        ('{"cass": []}', "or 'items' or 'rows'; is it 'cass'"),
     ],
 )
 def test_whole_files_that_hold_no_list(tmp_path, content, message):
