@@ -5,6 +5,8 @@
 # make test-cluster   the tests with a Ray cluster on this machine, a minute and more
 # make test-argilla   the tests with a real Argilla server, which needs its harness in ../shared
 # make test-browser   the tests of the page in a real Chromium, which must be installed (make browser)
+# make docs   builds the site of the documentation into site/; its links are checked, and it needs no network to be read
+# make test-docs      every Python block, command line, notebook and link of the documentation; part of make test
 # make serve  the server with the embedded judge, on 127.0.0.1:8000
 PYTHON ?= python3
 VENV ?= .venv
@@ -13,7 +15,7 @@ USE := $(VENV)/.installed-local,reference
 DEV := $(VENV)/.installed-dev
 APART := --ignore=tests/serve --ignore=tests/trust/argilla/real_server
 
-.PHONY: demo serve test coverage test-long test-cluster test-argilla test-browser browser check docs golden clean
+.PHONY: demo serve test coverage test-long test-docs test-cluster test-argilla test-browser browser check docs golden clean
 
 demo: $(USE)
 	$(BIN)/greval local fetch
@@ -43,7 +45,7 @@ test-argilla: $(DEV)
 	$(BIN)/python -m pytest -m argilla_server tests/trust/argilla/real_server
 
 test-browser: $(DEV)
-	$(BIN)/python -m pytest -m browser tests/serve/page
+	$(BIN)/python -m pytest -m browser tests/serve/page tests/test_site.py
 
 # Debian's Chromium, where there is none; needs the rights to install packages
 browser:
@@ -55,16 +57,20 @@ check: $(DEV)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python tests/check_prose.py
+	$(BIN)/codespell
 
 docs: $(DEV)
-	$(BIN)/python -m pytest tests/test_docs.py
+	$(BIN)/zensical build --strict --clean
+
+test-docs: $(DEV)
+	$(BIN)/python -m pytest tests/test_docs.py tests/test_notebooks.py tests/test_site.py
 
 golden: $(DEV)
 	$(BIN)/python -m greval.metrics.files > metric_library/metric.schema.json
-	GREVAL_WRITE_GOLDEN=1 $(BIN)/python -m pytest -q tests/test_golden.py tests/demo
+	GREVAL_WRITE_GOLDEN=1 $(BIN)/python -m pytest -q tests/test_golden.py tests/test_notebooks.py tests/demo
 
 clean:
-	rm -rf $(VENV) build dist .coverage htmlcov .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) build dist site .cache .coverage htmlcov .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 
 # an editable install with one extra; the tested set of versions stands in constraints.txt
 $(VENV)/.installed-%: pyproject.toml constraints.txt
