@@ -45,7 +45,6 @@ from greval.cli.progress_bar import ProgressBar, describe_stop, stop_on_signals
 from greval.cli.run_folder import choose_folder, print_continuing
 from greval.datasets.chunk_sources import read_pattern
 from greval.datasets.row_faults import describe_row_faults
-from greval.errors import GrevalError
 from greval.judging.model.judge import Judge
 from greval.records.metric import Metric, needs_judge
 from greval.records.result import Result
@@ -65,11 +64,6 @@ if TYPE_CHECKING:
 COMMAND_CLASS = ConfigurableCommand
 """The class of the command, which reads its options from `greval.yaml`."""
 OTEL_DISABLED = "OTEL_SDK_DISABLED"
-NO_PROVIDER_MESSAGE = """\
---otel: this process has no OpenTelemetry provider, so no event could be emitted. Start greval with one:
-  pip install opentelemetry-distro opentelemetry-exporter-otlp
-  opentelemetry-instrument --logs_exporter otlp greval evaluate ... --otel
-or leave --otel out, and emit the events of a finished run with greval.OpenTelemetryEvents (docs/money.md)."""
 
 
 @expand_groups
@@ -149,7 +143,7 @@ def evaluate(  # noqa: PLR0913 - the options of a command
         output_option(
             "--otel/--no-otel",
             show_default=False,
-            help="emit OpenTelemetry events to the provider that the process is set up with",
+            help="send OpenTelemetry events by OTLP to OTEL_EXPORTER_OTLP_ENDPOINT",
         ),
     ] = False,
     json: Annotated[
@@ -251,18 +245,19 @@ def _load_methods(ask: Sequence[str], *, out: Path | None, **others: object) -> 
 def _create_emitter() -> Callable[[Result], None]:
     """Create the callable that emits OpenTelemetry events for each result.
 
-    If OpenTelemetry was disabled on purpose, a notice is printed instead of an error.
-
-    Raises:
-        GrevalError: If the process has no OpenTelemetry provider.
+    A provider that the process was set up with is used. Otherwise the events are sent by OTLP to the address that
+    OpenTelemetry's variables name. If OpenTelemetry was disabled on purpose, a notice is printed.
     """
-    from greval.runs.otel import OpenTelemetryEvents
+    from greval.runs.otel import OpenTelemetryEvents, create_otlp_provider, get_otlp_endpoint
 
     events = OpenTelemetryEvents()
-    if events.silent and os.environ.get(OTEL_DISABLED, "").lower() == "true":
+    if not events.silent:
+        return events
+    if os.environ.get(OTEL_DISABLED, "").lower() == "true":
         typer.echo(f"--otel: {OTEL_DISABLED} is true, so no event is emitted", err=True)
-    elif events.silent:
-        raise GrevalError(NO_PROVIDER_MESSAGE)
+        return events
+    events = OpenTelemetryEvents(create_otlp_provider())
+    typer.echo(f"--otel: events are sent to {get_otlp_endpoint()}", err=True)
     return events
 
 

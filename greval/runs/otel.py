@@ -6,6 +6,7 @@ Event and attribute names follow the OpenTelemetry semantic conventions for gene
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,8 @@ from greval.records.result import Failure, Judgement, Result
 if TYPE_CHECKING:
     from opentelemetry._logs import LoggerProvider
 
+DEFAULT_ENDPOINT = "http://localhost:4318"
+"""The address of a collector on this machine, which OpenTelemetry sends to if no variable names another."""
 EVENT = "gen_ai.evaluation.result"
 RESPONSE_ID = "gen_ai.response.id"
 """The tag of a case, and the event attribute, that holds the id of the judged model response."""
@@ -66,6 +69,32 @@ class OpenTelemetryEvents:
                 attributes=attributes,
             )
             self._logger.emit(record)
+
+
+def create_otlp_provider() -> LoggerProvider:
+    """Create a logger provider that sends events by OTLP over HTTP, in the background and at the end of the process.
+
+    The address, headers and resource are those of OpenTelemetry's own variables, such as
+    `OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_EXPORTER_OTLP_HEADERS` and `OTEL_SERVICE_NAME`.
+
+    Raises:
+        MissingExtraError: If the exporter is not installed.
+    """
+    try:
+        from opentelemetry.exporter.otlp.proto.http._log_exporter import OTLPLogExporter
+        from opentelemetry.sdk._logs import LoggerProvider as ExportingProvider
+        from opentelemetry.sdk._logs.export import BatchLogRecordProcessor
+    except ImportError as error:
+        raise MissingExtraError("otel", "opentelemetry-exporter-otlp-proto-http") from error
+    provider = ExportingProvider()  # shuts down, and so sends the last events, when the process ends
+    provider.add_log_record_processor(BatchLogRecordProcessor(OTLPLogExporter()))
+    return provider
+
+
+def get_otlp_endpoint() -> str:
+    """Return the address that `create_otlp_provider` sends to, as its variables name it."""
+    base = os.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT", DEFAULT_ENDPOINT)
+    return os.environ.get("OTEL_EXPORTER_OTLP_LOGS_ENDPOINT") or f"{base.rstrip('/')}/v1/logs"
 
 
 def emit(result: Result, provider: LoggerProvider | None = None) -> None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import subprocess
 import sys
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.sdk._logs import LoggerProvider
 from opentelemetry.sdk._logs.export import InMemoryLogRecordExporter, SimpleLogRecordProcessor
 from opentelemetry.sdk.trace import TracerProvider
@@ -216,13 +220,59 @@ def run(folder, *start, **variables):
     )
 
 
-def test_otel_without_a_provider_is_refused_before_anything_is_asked(tmp_path):
-    """What could emit nothing says so at start, with what to do; no run is begun."""
-    done = run(tmp_path, "-c", COMMAND)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "--otel: this process has no OpenTelemetry provider" in done.stderr
-    assert "opentelemetry-instrument" in done.stderr
-    assert not (tmp_path / "run").exists()
+class Collector(BaseHTTPRequestHandler):
+    """A collector of OpenTelemetry that answers with a status and keeps what it is sent."""
+
+    status = 200
+
+    def do_POST(self):
+        """Keep the path, the headers and the content."""
+        content = self.rfile.read(int(self.headers["Content-Length"]))
+        self.server.received.append((self.path, self.headers, content))
+        self.send_response(self.status)
+        self.end_headers()
+
+    def log_message(self, *_):
+        """Print nothing."""
+
+
+@pytest.fixture
+def collector():
+    """Give a collector on this machine."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), Collector) as server:
+        server.received = []
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+def test_otel_sends_events_to_the_address_of_the_usual_variables(tmp_path, collector):
+    """Without a provider the command sends by OTLP itself: each event arrives before it ends, with the headers."""
+    address = f"http://127.0.0.1:{collector.server_port}"
+    headers = {"OTEL_EXPORTER_OTLP_HEADERS": "x-team=harbour", "OTEL_SERVICE_NAME": "nightly"}
+    done = run(tmp_path, "-c", COMMAND, OTEL_EXPORTER_OTLP_ENDPOINT=address, **headers)
+    assert (done.returncode, done.stderr) == (0, f"--otel: events are sent to {address}/v1/logs\n")
+    ((path, sent, content),) = collector.received
+    assert (path, sent["x-team"]) == ("/v1/logs", "harbour")
+    plain = gzip.decompress(content) if sent["Content-Encoding"] == "gzip" else content
+    (resource,) = ExportLogsServiceRequest.FromString(plain).resource_logs
+    assert {one.key: one.value.string_value for one in resource.resource.attributes}["service.name"] == "nightly"
+    (event,) = resource.scope_logs[0].log_records
+    found = {one.key: one.value for one in event.attributes}
+    assert event.event_name == "gen_ai.evaluation.result"
+    assert found["gen_ai.evaluation.name"].string_value == "latency"
+    assert found["gen_ai.evaluation.score.value"].double_value == 1.5
+
+
+def test_events_that_nobody_takes_are_reported_and_the_run_is_kept(tmp_path, collector, monkeypatch):
+    """If the collector refuses, that is printed; the results are in the run all the same."""
+    monkeypatch.setattr(Collector, "status", 400)
+    done = run(tmp_path, "-c", COMMAND, OTEL_EXPORTER_OTLP_ENDPOINT=f"http://127.0.0.1:{collector.server_port}")
+    assert done.returncode == 0
+    assert "400" in done.stderr
+    assert (tmp_path / "run").is_dir()
 
 
 def test_otel_that_was_switched_off_says_so_and_judges(tmp_path):
