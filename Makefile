@@ -4,7 +4,7 @@
 # make test-long      the tests of the server, and those of many examples, kills, rows or processes
 # make test-cluster   the tests with a Ray cluster on this machine, a minute and more
 # make test-argilla   the tests with a real Argilla server, which needs its harness in ../shared
-# make test-browser   the tests of the page in a real Chromium, which must be installed (make browser)
+# make test-browser   the tests of the pages in a real Chromium, which must be installed (make browser)
 # make docs   builds the site of the documentation into site/; its links are checked, and it needs no network to be read
 # make test-docs      every Python block, command line, notebook and link of the documentation; part of make test
 # make serve  the server with the embedded judge, on 127.0.0.1:8000
@@ -45,7 +45,7 @@ test-argilla: $(DEV)
 	$(BIN)/python -m pytest -m argilla_server tests/trust/argilla/real_server
 
 test-browser: $(DEV)
-	$(BIN)/python -m pytest -m browser tests/serve/page tests/test_site.py
+	$(BIN)/python -m pytest -m browser tests/serve/page tests/test_site.py tests/report/html
 
 # Debian's Chromium, where there is none; needs the rights to install packages
 browser:

@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from greval.analysis.gate.api import check_gate
-from greval.analysis.summary import build_report
+from greval.analysis.summary import Report, build_report
 from greval.cli.failures import list_failure_kinds, print_failure_hints
 from greval.cli.gate import CheckedFormat, FailIf, get_gate_code, print_checked_report
 from greval.cli.options import AllRows, By, RunFolder, Show
+from greval.cli.shared_files import (
+    HtmlFile,
+    MarkdownFile,
+    format_command,
+    read_probe,
+    translate_write_error,
+    write_markdown_file,
+)
 from greval.report.check_list import list_report_checks
 from greval.report.console import render
 from greval.runs.store import Store
+
+ProbeFiles = Annotated[
+    list[Path] | None,
+    typer.Option(metavar="FILE", help="with --html: a result of `greval probe --format json` to show; repeatable"),
+]
 
 
 def report(  # noqa: PLR0913 - the options of a command
@@ -27,23 +42,49 @@ def report(  # noqa: PLR0913 - the options of a command
     ] = 0,
     metric: Annotated[
         list[str] | None,
-        typer.Option("--metric", "-m", metavar="METRIC", help="only these with --worst; repeatable"),
+        typer.Option("--metric", "-m", metavar="METRIC", help="only these with --worst or --html; repeatable"),
     ] = None,
     all_rows: AllRows = False,
     form: CheckedFormat = "table",
     fail_if: FailIf = None,
+    html: HtmlFile = None,
+    md: MarkdownFile = None,
+    probe: ProbeFiles = None,
 ) -> None:
     """Print the report of a run, grouped by any tag. With --fail-if it is a gate for CI."""
-    if metric and not worst:
+    if metric and not worst and not html:
         raise typer.BadParameter("--metric chooses the worst cases: add --worst N")
+    if probe and not html:
+        raise typer.BadParameter("--probe is shown in the page only: add --html FILE")
     with Store.open(run, all_rows=all_rows) as store:
         found = build_report(store, by=by or (), show=show, worst=worst, metrics=metric or ())
         found = found.model_copy(update={"gate": check_gate(store, fail_if or ())})
+        if html:
+            _write_page(store, found, html, worst=worst, metrics=metric or (), probes=probe or ())
+    if md:
+        write_markdown_file(md, list_report_checks(found))
     print_checked_report(found, form, render, list_report_checks)
     if form == "table":
         print_failure_hints(run, list_failure_kinds(found), found.judge or "")
     if code := get_gate_code(found.gate):
         raise typer.Exit(code)
+
+
+def _write_page(
+    store: Store, found: Report, path: Path, *, worst: int, metrics: Sequence[str], probes: Iterable[Path]
+) -> None:
+    """Write the page of a report."""
+    from greval.report.html.page import DEFAULT_WORST, PageContent, write_report_page
+
+    content = PageContent(
+        made=datetime.now(UTC),
+        command=format_command(),
+        worst=worst or DEFAULT_WORST,
+        metrics=tuple(metrics),
+        probes=tuple(map(read_probe, probes)),
+    )
+    with translate_write_error(path):
+        write_report_page(store, found, path, content)
 
 
 def merge(

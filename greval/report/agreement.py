@@ -36,7 +36,7 @@ MAX_CATEGORIES = 12
 
 def render(agreement: Agreement, console: Console) -> None:
     """Print an agreement: important warnings, the tables, their explanation, and the other warnings."""
-    title, tables = _format_title(agreement), _build_tables(agreement)
+    title, tables = format_title(agreement), build_tables(agreement)
     print_report(console, title, tables, format_legend(agreement), warnings=agreement.warnings, loud=PROMINENT)
 
 
@@ -60,7 +60,8 @@ def format_legend(agreement: Agreement) -> Iterator[str]:
             yield f"Floor, {baseline.name}: not known, {baseline.why}."
 
 
-def _format_title(agreement: Agreement) -> str:
+def format_title(agreement: Agreement) -> str:
+    """Format what was compared: the run, the metric, the judge, and the number of people and things."""
     whole = agreement.groups[0]
     judge = f", judge {', '.join(agreement.judges)}"
     people = format_count(len(agreement.annotators), "annotator")
@@ -88,7 +89,8 @@ def _build_figures_table(group: AgreementGroup, level: float) -> Table:
     return build_table(("", "n", f"{head} [{level:.0%}]", *(["by question"] if clustered else []), *compared), rows)
 
 
-def _build_tables(agreement: Agreement) -> Iterator[Table]:
+def build_tables(agreement: Agreement) -> Iterator[Table]:
+    """Build the tables of an agreement: the figures, what they are made of, people among themselves, and groups."""
     whole, *groups = agreement.groups
     yield _build_figures_table(whole, agreement.level)
     match whole.judge:

@@ -69,10 +69,10 @@ def render(report: Report, console: Console) -> None:
         print_line(console, NARROW_NOTE, "dim")
     if report.shares:
         console.print()
-        console.print(fit_table(console, *(_build_shares_table(report, wide=wide) for wide in (True, False))))
+        console.print(fit_table(console, *(build_shares_table(report, wide=wide) for wide in (True, False))))
     if report.passes:
         console.print()
-        console.print(_build_passes_table(report))
+        console.print(build_passes_table(report))
     if cost := format_spending(report.spending):
         print_line(console, cost)
     print_lines(console, describe_imports(report.imported))
@@ -212,7 +212,7 @@ def _format_cells(report: Report, summary: Summary, *, wide: bool) -> list[str]:
     return [*name, *map(str, counts), format_distribution(report, summary), format_mean(summary), *more]
 
 
-def _build_shares_table(report: Report, *, wide: bool) -> Table:
+def build_shares_table(report: Report, *, wide: bool) -> Table:
     """Build the table of the counts over the judge's notes; contradictions are named below it too."""
     columns = (
         *_name_rows(report),
@@ -227,7 +227,7 @@ def _build_shares_table(report: Report, *, wide: bool) -> Table:
     return build_table(columns, rows, title="Shares counted over the judge's notes")
 
 
-def _build_passes_table(report: Report) -> Table:
+def build_passes_table(report: Report) -> Table:
     """Build the table of the cases that pass."""
     columns = (
         *_name_rows(report),

@@ -67,13 +67,13 @@ class HtmlConsole(Console):
 
 
 def _format_table(table: Table) -> str:
-    title = f"<caption>{_format_inline(_read_markup(table.title))}</caption>" if table.title else ""
+    title = f"<caption>{_format_inline(read_markup(table.title))}</caption>" if table.title else ""
     aligned = [ALIGN_RIGHT if column.justify == "right" else ALIGN_LEFT for column in table.columns]
-    head = [_read_markup(column.header) for column in table.columns] if table.show_header else []
+    head = [read_markup(column.header) for column in table.columns] if table.show_header else []
     rows = zip(*(column.cells for column in table.columns), strict=True)
     lines = [
         *([f"<thead>{_format_row('th', head, aligned)}</thead>"] if head else []),
-        *("<tbody>", *(_format_row("td", map(_read_markup, row), aligned) for row in rows), "</tbody>"),
+        *("<tbody>", *(_format_row("td", map(read_markup, row), aligned) for row in rows), "</tbody>"),
     ]
     return "\n".join(["<table>", *([title] if title else []), *lines, "</table>"])
 
@@ -84,7 +84,7 @@ def _format_row(tag: str, cells: Any, aligned: list[str]) -> str:  # noqa: ANN40
     )
 
 
-def _read_markup(cell: object) -> Text:
+def read_markup(cell: object) -> Text:
     """Read a cell, whose markup is that of `build_table`: its text is escaped, and it has at most one style."""
     return cell if isinstance(cell, Text) else Text.from_markup(str(cell), emoji=False)
 

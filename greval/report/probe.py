@@ -29,15 +29,20 @@ def render(probe: Probe, console: Console, *, show: int = 5) -> None:
     """Print a probe."""
     title = f"{probe.folder}: {probe.metric}, judge {probe.judge}, {format_count(probe.cases, 'case')}"
     print_line(console, title, "italic")
-    if probe.checks:
+    for table in build_tables(probe, show=show):
         console.print()
-        console.print(_build_checks_table(probe.checks))
-    if probe.survivors and show:
-        console.print()
-        console.print(_build_survivors_table(probe.survivors, show))
+        console.print(table)
     console.print()
     print_lines(console, format_legend(probe), "dim")
     print_lines(console, format_troubles(probe), "yellow")
+
+
+def build_tables(probe: Probe, *, show: int = 5) -> Iterator[Table]:
+    """Build the table of the checks, and that of some surviving mutants."""
+    if probe.checks:
+        yield _build_checks_table(probe.checks)
+    if probe.survivors and show:
+        yield _build_survivors_table(probe.survivors, show)
 
 
 def format_legend(probe: Probe) -> Iterator[str]:

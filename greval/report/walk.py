@@ -152,6 +152,7 @@ def draw_walk_svg(
     *,
     title: str = "",
     activation: Mapping[Edge, float] | None = None,
+    prefix: str = "",
 ) -> str:
     """Draw a traversal as an SVG that needs no other file, and that can be part of an HTML page.
 
@@ -164,6 +165,7 @@ def draw_walk_svg(
         gold: The gold of the sample.
         title: The heading, such as the question.
         activation: The activation that each walked edge passed on, as far as it is known.
+        prefix: What makes the ids of the drawing different from those of an equal one on the same page.
 
     Example:
         >>> walk = Traversal(start_nodes=["billing"], traversed_edges=[("billing", "depends on", "ledger")])
@@ -182,7 +184,7 @@ def draw_walk_svg(
         for text, edge in zip(texts, graph.edges, strict=True)
     ]
     layout = compute_layout(graph, node_widths, edge_widths)
-    name = f"walk-{sha256(repr((heading, graph)).encode()).hexdigest()[:12]}"
+    name = f"walk-{sha256(repr((heading, graph, *([prefix] if prefix else []))).encode()).hexdigest()[:12]}"
     drawing = _SvgDrawing(graph, layout, texts, name)
     return drawing.draw(heading)
 

@@ -11,6 +11,8 @@ import pytest
 from command_line import case, judged_by, started, write
 from fault_server import ok, says
 
+from greval.trust.probing.records import Probe
+
 pytestmark = pytest.mark.usefixtures("empty_folder")
 
 
@@ -87,3 +89,37 @@ def test_shards_are_merged_once(greval_says, fault_server):
     assert "0 rows copied, 6 existed" in greval_says("merge", "all", "part-1", "part-2")[1]
     assert len(greval_says("results", "all")[1].splitlines()) == 6
     assert greval_says("merge", "other", "nobody")[0] == 2
+
+
+def test_writes_a_page_and_a_short_form(a_run, greval_says):
+    """--html and --md write files beside what is printed, with the gate, and stderr names them."""
+    options = ("--html", "page.html", "--md", "short.md", "--fail-if", "correctness < 1.1")
+    code, out, err = greval_says("report", a_run, *options)
+    assert code == 1
+    assert "correctness" in out
+    assert re.search(r"wrote page\.html \(\d+ KB\)\nwrote short\.md \(\d+ KB\)", err)
+    page, short = (Path(name).read_text(encoding="utf-8") for name in ("page.html", "short.md"))
+    assert page.startswith("<!doctype html>")
+    assert "correctness &lt; 1.1" in page
+    assert short == greval_says("report", a_run, "--format", "markdown", *options[4:])[1]
+    assert code == greval_says("report", a_run, *options[4:])[0]
+
+
+def test_a_page_shows_a_probe(a_run, greval_says):
+    """--probe adds the planted faults of a file; one that is no probe is refused, with the command that writes one."""
+    probe = Probe(folder="runs/p", metric="correctness", judge="m", cases=3, checks=(), left_out={"no answer": 2})
+    Path("probe.json").write_text(probe.model_dump_json(), encoding="utf-8")
+    assert greval_says("report", a_run, "--html", "page.html", "--probe", "probe.json")[0] == 0
+    assert "2 cases left out: no answer" in Path("page.html").read_text(encoding="utf-8")
+    Path("probe.json").write_text("{}", encoding="utf-8")
+    code, _, err = greval_says("report", a_run, "--html", "page.html", "--probe", "probe.json")
+    assert (code, err) == (2, "probe.json: is no probe; greval probe -m METRIC --format json > probe.json writes one\n")
+    assert "add --html FILE" in greval_says("report", a_run, "--probe", "probe.json")[2]
+
+
+@pytest.mark.parametrize("option", ["--html", "--md"])
+def test_a_file_that_cannot_be_written_is_named(a_run, greval_says, option):
+    """A folder that does not exist is one line and exit code 2."""
+    code, _, err = greval_says("report", a_run, option, "missing/page")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "missing/page: cannot be written: No such file or directory" in err

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
 
 VARIABLE = "GREVAL_TEST_BROWSER"
 NAMES = ("chromium", "chromium-browser", "google-chrome")
@@ -25,3 +30,16 @@ def browser_path() -> str | None:
     """Give the program of a browser: the one named in the environment, else the first on the path, else None."""
     named = os.environ.get(VARIABLE)
     return named or next((found for name in NAMES if (found := shutil.which(name))), None)
+
+
+@contextmanager
+def started_browser() -> Iterator[Any]:
+    """Start a browser without a window; skip the test if there is none."""
+    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    found = browser_path()
+    if not found:
+        pytest.skip(WHY_NOT)
+    with api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=found, args=[*FLAGS])
+        yield browser
+        browser.close()

@@ -317,6 +317,10 @@ class Store(CloseOnExit):
         """
         return self._select(", ".join(("metric", "method", "tags", "outline", *COST_COLUMNS)))
 
+    def result_places(self) -> Iterator[tuple[int, str, str]]:
+        """Yield the row number, the sample id and the method of the same results."""
+        return self._select("rowid, sample_id, method")
+
     def scores(self) -> Iterator[tuple[str, str, str, str, str, str]]:
         """Iterate over the columns that a comparison needs of the same results.
 

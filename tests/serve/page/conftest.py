@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from browsers import FLAGS, WHY_NOT, browser_path
+from browsers import started_browser
 from page_judge import FAULTY, page_judge
 from serving import served
 from visit import Visit
@@ -29,14 +29,8 @@ def pytest_collection_modifyitems(items):
 @pytest.fixture(scope="session")
 def chromium():
     """Give a browser without a window."""
-    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    found = browser_path()
-    if not found:
-        pytest.skip(WHY_NOT)
-    with api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found, args=[*FLAGS])
+    with started_browser() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,53 @@
+"""The cases of a run, each with all of its results."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import NamedTuple
+
+from greval.records.case import Case
+from greval.records.result import Result
+from greval.runs.run_reader import CaseFinder, CaseKey
+from greval.runs.store import Store
+
+
+class CaseResults(NamedTuple):
+    """A case with its results, in the order of writing; `case` is None if the run does not store it."""
+
+    sample_id: str
+    method: str
+    case: Case | None
+    results: tuple[Result, ...]
+
+
+def index_results(store: Store) -> dict[CaseKey, list[int]]:
+    """Return the row numbers of the results of each case, by sample id and method, in the order of the run."""
+    rows: dict[CaseKey, list[int]] = {}
+    for number, sample_id, method in store.result_places():
+        rows.setdefault((sample_id, method), []).append(number)
+    return rows
+
+
+def read_case_results(store: Store, wanted: Collection[CaseKey] | None = None) -> Iterator[CaseResults]:
+    """Yield cases with their results, one at a time in memory.
+
+    Args:
+        store: The run, opened for reading.
+        wanted: The cases by sample id and method; all of the run in its order if it is None. A case without a result
+            is left out.
+
+    Example:
+        >>> import tempfile
+        >>> from greval import COMPUTED_METRICS, Store, evaluate
+        >>> cases = [{"id": "q1", "question": "Who?", "usage": {"latency": 2.0}}]
+        >>> run = evaluate(cases, [COMPUTED_METRICS["latency"]], out=tempfile.mkdtemp())
+        >>> with Store.open(run.folder) as store:
+        ...     [(found.case.question, found.results[0].value) for found in read_case_results(store)]
+        [('Who?', 2.0)]
+    """
+    rows = index_results(store)
+    finder = CaseFinder(store)
+    for who in rows if wanted is None else wanted:
+        if numbers := rows.get(who):
+            results = tuple(Result.model_validate_json(line) for line in store.read_lines(numbers))
+            yield CaseResults(*who, finder.find_case(results[0]), results)

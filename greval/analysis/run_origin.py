@@ -1,0 +1,70 @@
+"""How the results of a run came to be: the files of its cases, the judge with its settings, and the definitions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import Field, JsonValue
+
+from greval.records.record import Record
+from greval.runs.run_reader import read_metrics
+from greval.runs.store import Store
+
+
+class JudgedVersion(Record):
+    """The definition and the judge of the counted results of a metric and method; `judge` is empty if computed."""
+
+    metric: str
+    method: str
+    fingerprint: str
+    judge: str
+    planned: int | None
+
+
+class SourceFile(Record):
+    """The name of a file of cases, without its folders, and the hash of its content."""
+
+    name: str
+    digest: str
+
+
+class RunOrigin(Record):
+    """How a run came to be; `judge` are the settings of the last judge that decide its answers."""
+
+    files: tuple[SourceFile, ...]
+    judge: dict[str, JsonValue] = Field(default_factory=dict)
+    versions: tuple[JudgedVersion, ...]
+    descriptions: dict[str, str]
+
+
+def read_origin(store: Store) -> RunOrigin:
+    """Read how a run came to be.
+
+    Example:
+        >>> import tempfile
+        >>> from greval import COMPUTED_METRICS, evaluate
+        >>> cases = [{"id": "q1", "question": "Who?", "usage": {"latency": 2.0}}]
+        >>> run = evaluate(cases, [COMPUTED_METRICS["latency"]], out=tempfile.mkdtemp())
+        >>> with Store.open(run.folder) as store:
+        ...     [(one.metric, one.planned) for one in read_origin(store).versions]
+        [('latency', 1)]
+    """
+    judge = store.fact("judge")
+    sources = dict.fromkeys(
+        SourceFile(name=Path(one.path).name, digest=one.digest) for one in store.origins() if one.path
+    )
+    return RunOrigin(
+        files=tuple(sources),
+        judge={key: value for key, value in judge.items() if value is not None} if isinstance(judge, dict) else {},
+        versions=tuple(
+            JudgedVersion(
+                metric=plan.metric,
+                method=plan.method,
+                fingerprint=plan.fingerprint,
+                judge=plan.judge,
+                planned=plan.planned,
+            )
+            for plan in store.taken_plans()
+        ),
+        descriptions={name: metric.describe().description for name, metric in read_metrics(store).items()},
+    )

@@ -1,0 +1,139 @@
+"""The cases of a page as compressed blocks, which a browser opens one by one, within a limit of their total size."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from base64 import b64encode
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from pydantic import JsonValue
+
+from greval.report.html.case_view import cut_text
+
+BLOCK_CHARACTERS = 200_000
+"""The number of characters in a block: a few dozen cases, which a browser decompresses in about a millisecond."""
+MAX_DETAIL_BYTES = 10_300_000
+"""The size of the details of cases in the page, without the texts of chunks. Later cases are listed without details."""
+MAX_CASE_BYTES = 12_800_000
+"""The size of details and texts of chunks together. If there are more, long texts are cut."""
+TEXT_LIMITS = (4_000, 2_000, 1_000, 500, 250, 120, 0)
+"""The numbers of characters to which texts of chunks are cut, the first that is small enough."""
+SAMPLE_CHARACTERS = 2_000_000
+LEVEL = 6
+"""The effort of the compression. Higher ones take several times as long for one or two percent."""
+
+
+class TextBlocks(NamedTuple):
+    """Texts as blocks, the number of the first text of each block, and the limit to which texts were cut, if any."""
+
+    blocks: tuple[str, ...]
+    starts: tuple[int, ...]
+    limit: int | None
+
+
+class DetailBlocks:
+    """Collects the details of cases in blocks, as long as they are small enough."""
+
+    def __init__(self, most: int = MAX_DETAIL_BYTES) -> None:
+        self.blocks: list[str] = []
+        self._most = most
+        self._open: list[str] = []
+        self._characters = 0
+        self._bytes = 0
+
+    @property
+    def size(self) -> int:
+        """The size of the finished blocks in bytes."""
+        return self._bytes
+
+    @property
+    def is_full(self) -> bool:
+        """Return whether there is no room for another case."""
+        return self._bytes >= self._most
+
+    def add(self, details: str) -> tuple[int, int]:
+        """Add the details of a case and return the number of its block and its place in it."""
+        place = len(self.blocks), len(self._open)
+        self._open.append(details)
+        self._characters += len(details)
+        if self._characters >= BLOCK_CHARACTERS:
+            self.finish()
+        return place
+
+    def finish(self) -> None:
+        """Compress the last block."""
+        if self._open:
+            self.blocks.append(compress_json([*self._open]))
+            self._bytes += len(self.blocks[-1])
+            self._open, self._characters = [], 0
+
+
+class TextTable:
+    """Numbers different texts, so that a chunk that many cases share is in the page once."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+
+    def keep(self, text: str) -> int:
+        """Return the number of a text; an equal one has the same."""
+        return self._numbers.setdefault(text, len(self._numbers))
+
+    def build_blocks(self, most: int = MAX_CASE_BYTES) -> TextBlocks:
+        """Compress the texts, cut to the highest limit at which the blocks have at most about `most` bytes."""
+        texts = [*self._numbers]
+        limit = _choose_limit(texts, most)
+        cut = texts if limit is None else [_cut_or_leave_out(text, limit) for text in texts]
+        blocks, starts = [], []
+        at = 0
+        for part in _split(cut):
+            starts.append(at)
+            blocks.append(compress_json(part))
+            at += len(part)
+        return TextBlocks(tuple(blocks), tuple(starts), limit)
+
+
+def compress_json(content: JsonValue | Sequence[str]) -> str:
+    """Return JSON content compressed by zlib, in base64.
+
+    Example:
+        >>> from base64 import b64decode
+        >>> zlib.decompress(b64decode(compress_json(["a", "b"])))
+        b'["a","b"]'
+    """
+    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return b64encode(zlib.compress(text.encode("utf-8", "replace"), LEVEL)).decode("ascii")
+
+
+def _choose_limit(texts: Sequence[str], most: int) -> int | None:
+    """Return the number of characters to cut texts to, None if all fit. The ratio of a sample is that of all."""
+    if sum(map(len, texts)) <= most // 4:  # four bytes for a character that does not compress
+        return None
+    step = max(1, sum(map(len, texts)) // SAMPLE_CHARACTERS)
+    for limit in (None, *TEXT_LIMITS):
+        cut = texts if limit is None else [_cut_or_leave_out(text, limit) for text in texts]
+        sample = [*cut[::step]]
+        characters = sum(map(len, sample)) or 1
+        ratio = sum(len(compress_json(part)) for part in _split(sample)) / characters
+        if ratio * sum(map(len, cut)) <= most:
+            return limit
+    return TEXT_LIMITS[-1]
+
+
+def _cut_or_leave_out(text: str, limit: int) -> str:
+    return cut_text(text, limit) if limit else f"({len(text):,} characters, in the run)"
+
+
+def _split(texts: Iterable[str]) -> Iterator[list[str]]:
+    """Yield texts in blocks."""
+    block: list[str] = []
+    characters = 0
+    for text in texts:
+        block.append(text)
+        characters += len(text)
+        if characters >= BLOCK_CHARACTERS:
+            yield block
+            block, characters = [], 0
+    if block:
+        yield block

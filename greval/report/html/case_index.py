@@ -1,0 +1,87 @@
+"""The index of the cases of a page: what its script filters, sorts and searches without opening a case."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from pydantic import JsonValue
+
+from greval.analysis.case_results import CaseResults
+from greval.records.result import Result
+from greval.records.scale import Scale
+from greval.report.html.tones import find_mean_tone, format_values
+from greval.runs.worst_cases import Rank, build_rank
+
+MAX_QUESTION, MAX_ANSWER = 240, 160
+"""The numbers of characters of a question and of an answer that are shown in the list, and searched."""
+
+
+class IndexedMetric(NamedTuple):
+    """What the cells of a metric are built from."""
+
+    scale: Scale
+    rank: Rank
+
+
+class CaseIndex:
+    """Collects a line for each case: its names, the begins of its texts, its tags, and a cell for each metric."""
+
+    def __init__(self, scales: Mapping[str, Scale]) -> None:
+        self._metrics = {name: IndexedMetric(scale, build_rank(scale)) for name, scale in scales.items()}
+        self._lines: list[JsonValue] = []
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    def add(self, found: CaseResults, place: tuple[int, int] | None) -> None:
+        """Add a case.
+
+        Args:
+            found: The case.
+            place: The block with its details and the place in it; None if they are not in the page.
+        """
+        case = found.case
+        tags = case.tags if case else found.results[0].tags
+        by_metric: dict[str, Result] = {result.metric: result for result in found.results}
+        self._lines.append(
+            [
+                found.sample_id,
+                found.method,
+                _shorten(case.question if case else "", MAX_QUESTION),
+                _shorten((case.answer if case else None) or "", MAX_ANSWER),
+                {**tags},
+                [self._build_cell(name, by_metric.get(name)) for name in self._metrics],
+                [*place] if place else None,
+            ]
+        )
+
+    def build(self, text_starts: Sequence[int]) -> JsonValue:
+        """Return the index as JSON content; `text_starts` are the numbers of the first texts of the text blocks."""
+        return {"metrics": [*self._metrics], "cases": self._lines, "textStarts": [*text_starts]}
+
+    def _build_cell(self, name: str, result: Result | None) -> JsonValue:
+        """Return the text of the result, its rank, the higher the better, and its tone or status."""
+        if result is None:
+            return None
+        metric = self._metrics[name]
+        if not result.judgements:
+            return [_describe_missing(result), None, result.outcome.status]
+        values = tuple(str(judgement.value) for judgement in result.judgements)
+        numbers = tuple(one.number for one in result.judgements if one.number is not None)
+        tone = find_mean_tone(metric.scale, values)
+        rank = metric.rank(values, numbers)
+        return [
+            format_values(metric.scale, values, numbers),
+            None if rank is None else round(rank, 6),
+            "none" if tone is None else tone,
+        ]
+
+
+def _describe_missing(result: Result) -> str:
+    return f"failed: {result.failures[0].kind}" if result.failures else "skipped"
+
+
+def _shorten(text: str, most: int) -> str:
+    line = " ".join(text[: 4 * most].split())
+    return line if len(line) <= most else f"{line[:most]}..."

@@ -1,0 +1,218 @@
+"""A case with its results as a page shows it: texts, items with their verdicts, and the walk over the gold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
+
+from markupsafe import Markup
+
+from greval.analysis.case_results import CaseResults
+from greval.analysis.verdicts import ReportVerdict, list_verdicts
+from greval.records.case import ESSENTIAL, Case, Chunk
+from greval.records.judgement_text import format_details
+from greval.records.result import Result
+from greval.records.scale import Scale
+from greval.records.stored_metric import StoredMetric
+from greval.report.html.tones import find_tone, format_value
+from greval.report.walk import draw_walk_svg, format_walk_tree
+
+MAX_DRAWINGS = 1_000
+"""The number of walks that are drawn, a few milliseconds each; the others are shown as text."""
+MAX_TEXT_CHARACTERS = 8_000
+"""The number of characters of a question, an answer or a reason that are shown."""
+
+
+class TextPart(NamedTuple):
+    """A text of an item: the text, or its number in a table of texts."""
+
+    text: str
+    number: int | None = None
+
+
+class VerdictView(NamedTuple):
+    """A verdict with the tone of its value, None if it has none, and the details of its reason as lines."""
+
+    metric: str
+    value: str
+    tone: int | None
+    status: str
+    reason: str
+    details: tuple[str, ...]
+    contradictions: tuple[str, ...]
+    item: str | None
+
+
+class ItemView(NamedTuple):
+    """A chunk or a triple with its verdicts.
+
+    `labels` are its document, repository, version and score. `gold` is "essential", "helpful" or empty.
+    """
+
+    id: str
+    labels: tuple[str, ...]
+    gold: str
+    text: TextPart | None
+    triple: tuple[str, str, str] | None
+    verdicts: tuple[VerdictView, ...]
+
+
+class CaseView(NamedTuple):
+    """A case as a page shows it. `verdicts` are those of the case, and of items that it does not have."""
+
+    sample_id: str
+    method: str
+    tags: tuple[tuple[str, str], ...]
+    texts: tuple[tuple[str, str], ...]
+    error: str | None
+    verdicts: tuple[VerdictView, ...]
+    chunks: tuple[ItemView, ...]
+    triples: tuple[ItemView, ...]
+    aggregates: tuple[str, ...]
+    walk: Markup | None
+    walk_tree: str
+
+
+class CaseViewBuilder:
+    """Builds the views of cases of a run.
+
+    Args:
+        metrics: The metrics of the run, by name.
+        keep_text: A function that stores the text of a chunk elsewhere and returns its number, if texts are shared by
+            cases; None if each view has its texts.
+        prefix: The prefix of the ids in drawings; views of one page that have the same case need different ones.
+    """
+
+    def __init__(
+        self,
+        metrics: Mapping[str, StoredMetric],
+        *,
+        keep_text: Callable[[str], int] | None = None,
+        prefix: str = "walk",
+    ) -> None:
+        self._metrics = metrics
+        self._order = {name: place for place, name in enumerate(metrics)}
+        self._keep_text = keep_text
+        self._prefix = prefix
+        self._drawings = 0
+
+    def build_view(self, found: CaseResults) -> CaseView:
+        """Build the view of a case."""
+        case = found.case
+        by_item: dict[tuple[str, str], list[VerdictView]] = {}
+        own: list[VerdictView] = []
+        known = _list_item_ids(case)
+        for result in sorted(found.results, key=lambda one: self._order.get(one.metric, len(self._order))):
+            over = self._find_over(result)
+            for verdict in self._list_views(result):
+                place = (over or "", verdict.item or "")
+                by_item.setdefault(place, []).append(verdict) if place in known else own.append(verdict)
+        return CaseView(
+            sample_id=found.sample_id,
+            method=found.method,
+            tags=tuple((case.tags if case else found.results[0].tags).items()),
+            texts=tuple(_list_texts(case)) if case else (),
+            error=case.error if case else None,
+            verdicts=tuple(own),
+            chunks=tuple(self._build_chunks(case, by_item)) if case else (),
+            triples=tuple(_build_triples(case, by_item)) if case else (),
+            aggregates=tuple(map(cut_text, case.aggregates or ())) if case else (),
+            walk=self._draw_walk(case) if case and case.traversal else None,
+            walk_tree=format_walk_tree(case.traversal, case.gold) if case and case.traversal else "",
+        )
+
+    def _find_over(self, result: Result) -> str | None:
+        metric = self._metrics.get(result.metric)
+        return metric.over if metric else None
+
+    def _list_views(self, result: Result) -> Iterable[VerdictView]:
+        metric = self._metrics.get(result.metric)
+        scale = metric.scale if metric else None
+        for place, verdict in enumerate(list_verdicts(result, metric.judged if metric else None)):
+            scored = place < len(result.judgements)
+            failed = result.outcome.status != "skipped"
+            yield _build_verdict(verdict, scale, "scored" if scored else "failed" if failed else "skipped")
+
+    def _build_chunks(self, case: Case, verdicts: Mapping[tuple[str, str], list[VerdictView]]) -> Iterable[ItemView]:
+        gains = (case.gold.gains if case.gold else None) or {}
+        for chunk in case.chunks or ():
+            gain = gains.get(chunk.doc_id or "", 0)
+            yield ItemView(
+                id=chunk.id,
+                labels=tuple(_label_chunk(chunk)),
+                gold="" if gain <= 0 else "essential" if gain >= ESSENTIAL else "helpful",
+                text=TextPart("", self._keep_text(chunk.text)) if self._keep_text else TextPart(cut_text(chunk.text)),
+                triple=None,
+                verdicts=tuple(verdicts.get(("chunks", chunk.id), ())),
+            )
+
+    def _draw_walk(self, case: Case) -> Markup | None:
+        """Draw the walk; its texts are escaped by `draw_walk_svg`."""
+        if case.traversal is None or not (case.traversal.visited or (case.gold and case.gold.expected_edges)):
+            return None
+        self._drawings += 1
+        if self._drawings > MAX_DRAWINGS:
+            return None
+        drawing = draw_walk_svg(
+            case.traversal, case.gold, title=case.question, prefix=f"{self._prefix}-{case.id}-{case.method}"
+        )
+        return Markup(drawing)  # noqa: S704 - SVG of our own, in which every text is escaped
+
+
+def cut_text(text: str, most: int = MAX_TEXT_CHARACTERS) -> str:
+    """Return the begin of a very long text, with the number of characters that are left out.
+
+    Example:
+        >>> cut_text("abcdef", 2)
+        'ab... (4 more characters in the run)'
+    """
+    return text if len(text) <= most else f"{text[:most]}... ({len(text) - most:,} more characters in the run)"
+
+
+def _list_item_ids(case: Case | None) -> frozenset[tuple[str, str]]:
+    """Return the field and the id of each item of a case."""
+    if case is None:
+        return frozenset()
+    chunks = (("chunks", chunk.id) for chunk in case.chunks or ())
+    return frozenset((*chunks, *(("triples", triple.id) for triple in case.triples or ())))
+
+
+def _build_verdict(verdict: ReportVerdict, scale: Scale | None, status: str) -> VerdictView:
+    scored = status == "scored"
+    return VerdictView(
+        metric=verdict.metric,
+        value=format_value(scale, verdict.value) if scored else verdict.value,
+        tone=find_tone(scale, verdict.value) if scored else None,
+        status=status,
+        reason=cut_text(verdict.reason),
+        details=format_details(verdict.findings, verdict.notes, verdict.cited_items),
+        contradictions=verdict.contradictions,
+        item=verdict.item,
+    )
+
+
+def _list_texts(case: Case) -> Iterable[tuple[str, str]]:
+    """Yield the names and texts of a case that are recorded."""
+    texts = {"Question": case.question, "Answer": case.answer, "Expected answer": case.expected_answer}
+    yield from ((name, cut_text(text)) for name, text in texts.items() if text is not None)
+    for answer in (case.gold.answers if case.gold else None) or ():
+        if answer != case.expected_answer:
+            yield "Also accepted", cut_text(answer)
+
+
+def _label_chunk(chunk: Chunk) -> Iterable[str]:
+    yield from (part for part in (chunk.doc_id, chunk.repo, chunk.version) if part)
+    if chunk.score is not None:
+        yield f"score {chunk.score:.3g}"
+
+
+def _build_triples(case: Case, verdicts: Mapping[tuple[str, str], list[VerdictView]]) -> Iterable[ItemView]:
+    for triple in case.triples or ():
+        yield ItemView(
+            id=triple.id,
+            labels=(),
+            gold="",
+            text=None,
+            triple=(cut_text(triple.subject), cut_text(triple.predicate), cut_text(triple.object)),
+            verdicts=tuple(verdicts.get(("triples", triple.id), ())),
+        )

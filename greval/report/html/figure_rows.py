@@ -1,0 +1,111 @@
+"""Rows of figures with their plots: one for each metric and group."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from greval.analysis.summary import Report
+from greval.analysis.tag_figures import TagFigures
+from greval.records.scale import Scale
+from greval.report.console import format_distribution, format_mean
+from greval.report.html.plots import DistributionPlot, IntervalPlot, find_axis, plot_distribution, plot_interval
+from greval.stats.summary import Summary
+
+
+class FigureRow(NamedTuple):
+    """The figures of one metric and group as texts and plots.
+
+    `mean`, `interval` and `number` are parts of the mean as reports print it. `lost` describes failed and
+    skipped cases.
+    """
+
+    metric: str
+    group: str
+    mean: str
+    interval: str
+    number: str
+    plot: IntervalPlot | None
+    spread: DistributionPlot | None
+    spread_text: str
+    scored: str
+    lost: str
+
+
+class FigureGroup(NamedTuple):
+    """The rows of one metric."""
+
+    metric: str
+    rows: tuple[FigureRow, ...]
+
+
+class TagRow(NamedTuple):
+    """The figures of a value of a tag, a cell for each metric; None if it has no result there."""
+
+    group: str
+    cells: tuple[FigureRow | None, ...]
+
+
+class TagTable(NamedTuple):
+    """The figures by the values of a tag: a row for each value, and for each method first if there are several."""
+
+    name: str
+    by: tuple[str, ...]
+    metrics: tuple[str, ...]
+    rows: tuple[TagRow, ...]
+
+
+def build_tag_table(report: Report, found: TagFigures, scales: Mapping[str, Scale]) -> TagTable:
+    """Build the table of the figures by a tag."""
+    cells = {
+        (row.metric, row.group): row
+        for group in build_figure_groups(report, found.summaries, scales)
+        for row in group.rows
+    }
+    metrics = tuple(dict.fromkeys(metric for metric, _ in cells))
+    groups = sorted({group for _, group in cells})
+    rows = (TagRow(group, tuple(cells.get((metric, group)) for metric in metrics)) for group in groups)
+    return TagTable(found.tag, found.by, metrics, tuple(rows))
+
+
+def build_figure_groups(
+    report: Report, summaries: Sequence[Summary], scales: Mapping[str, Scale]
+) -> tuple[FigureGroup, ...]:
+    """Build the rows of figures by metric.
+
+    Args:
+        report: The report, which has the values of each scale.
+        summaries: The summaries: those of the report, or by a tag.
+        scales: The scale of each metric.
+    """
+    metrics: dict[str, list[Summary]] = {}
+    for summary in summaries:
+        metrics.setdefault(summary.metric, []).append(summary)
+    return tuple(
+        FigureGroup(metric, tuple(_build_rows(report, found, scales.get(metric)))) for metric, found in metrics.items()
+    )
+
+
+def _build_rows(report: Report, summaries: Sequence[Summary], scale: Scale | None) -> list[FigureRow]:
+    numbers = [summary.mean for summary in summaries if summary.mean is not None]
+    ends = [end for one in summaries if one.interval for end in (one.interval.low, one.interval.high)]
+    axis = find_axis([*numbers, *ends], scale)
+    return [_build_row(report, summary, scale, axis) for summary in summaries]
+
+
+def _build_row(report: Report, summary: Summary, scale: Scale | None, axis: tuple[float, float]) -> FigureRow:
+    mean, _, rest = format_mean(summary).partition(" ")
+    interval, _, number = rest.rpartition(" ")
+    lost = [f"{times:,} {name}" for name, times in (("failed", summary.failed), ("skipped", summary.skipped)) if times]
+    return FigureRow(
+        metric=summary.metric,
+        group=summary.group,
+        mean=mean,
+        interval=interval,
+        number=number,
+        plot=None if summary.mean is None else plot_interval(summary.mean, summary.interval, axis),
+        spread=plot_distribution(summary.distribution, scale, report.scales.get(summary.metric, ())),
+        spread_text=format_distribution(report, summary),
+        scored=f"{summary.scored:,} of {summary.planned:,}",
+        lost=", ".join(lost),
+    )

@@ -1,0 +1,287 @@
+"""The report of a run as one HTML file: figures, worst cases, and all cases to filter, sort and open."""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from pydantic import JsonValue
+
+from greval._util.files import write_atomically
+from greval._util.wording import format_count
+from greval.analysis.case_results import index_results, read_case_results
+from greval.analysis.run_origin import RunOrigin, read_origin
+from greval.analysis.summary import MetricSpending, Report
+from greval.analysis.tag_figures import summarise_by_tags
+from greval.analysis.worst_cases import WorstCase, read_worst_cases
+from greval.records.scale import Scale
+from greval.report.console import (
+    build_passes_table,
+    build_shares_table,
+    describe_troubles,
+    format_spending,
+)
+from greval.report.html.archive import MAX_CASE_BYTES, DetailBlocks, TextTable, compress_json
+from greval.report.html.case_index import CaseIndex
+from greval.report.html.case_view import CaseView, CaseViewBuilder
+from greval.report.html.figure_rows import build_figure_groups, build_tag_table
+from greval.report.html.people import build_probe, list_agreements
+from greval.report.html.table_view import TableView, read_tables
+from greval.report.html.templating import PageOrigin, render_case, render_page
+from greval.report.html.tones import find_mean_tone, format_values, is_best_value
+from greval.report.tables import format_cost, format_place
+from greval.runs.run_reader import CaseKey, read_known_scales, read_metrics
+from greval.runs.store import Store
+from greval.trust.probing.records import Probe
+
+DEFAULT_WORST = 5
+"""The number of worst cases of each metric, if none is given."""
+MAX_CASES = 20_000
+"""The number of cases that are listed in a page."""
+
+
+class WorstEntry(NamedTuple):
+    """A case in the list of the worst ones of a metric; `number` is that of its details in the page."""
+
+    number: int
+    name: str
+    question: str
+    value: str
+    tone: int | None
+
+
+class WorstList(NamedTuple):
+    """The worst cases of a metric, or the reason why the list is empty."""
+
+    metric: str
+    entries: tuple[WorstEntry, ...]
+    why: str
+
+
+class CaseArchive(NamedTuple):
+    """All cases of a page, compressed: their index, their details, and the texts of their chunks.
+
+    `size` describes how many there are, and `notes` what was left out.
+    """
+
+    size: str
+    packed_index: str
+    blocks: tuple[str, ...]
+    text_blocks: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+class PageContent(NamedTuple):
+    """What a page shows besides the run.
+
+    `made` is the time and `command` the command line that made it. `worst` is the number of worst cases of each of
+    `metrics`, or of all metrics if it is empty. `probes` are the planted faults that the judge caught.
+    """
+
+    made: datetime
+    command: str = ""
+    worst: int = DEFAULT_WORST
+    metrics: tuple[str, ...] = ()
+    probes: tuple[Probe, ...] = ()
+
+
+def write_report_page(store: Store, report: Report, path: Path, content: PageContent) -> None:
+    """Write the report of a run as one HTML file, which needs no other file and makes no request.
+
+    Args:
+        store: The run, opened for reading.
+        report: Its report.
+        path: The file to write. An existing file is replaced whole or not at all.
+        content: What the page shows besides the run.
+    """
+    write_atomically(path, build_report_page(store, report, content))
+
+
+def build_report_page(store: Store, report: Report, content: PageContent) -> str:
+    """Build the page that `write_report_page` writes."""
+    import greval
+
+    page = PageOrigin(content.made, content.command, greval.__version__)
+    with store.snapshot():
+        scales = {name: metric.scale for name, metric in read_metrics(store).items()}
+        origin = read_origin(store)
+        lists, views = _build_worst(store, content.worst, content.metrics)
+        tags = [build_tag_table(report, found, scales) for found in summarise_by_tags(store, report.by)]
+        archive = _build_archive(store, scales)
+    parts = {
+        "report": report,
+        "origin": origin,
+        "summary": _describe_run(report, archive),
+        "figures": build_figure_groups(report, report.summaries, scales),
+        "tables": _build_tables(report),
+        "troubles": [*describe_troubles(report)],
+        "tags": tags,
+        "worst": lists,
+        "worst_cases": views,
+        "archive_notes": archive.notes,
+        "people": [*list_agreements(store)],
+        "probes": [build_probe(probe) for probe in content.probes],
+        "cost": (format_spending(report.spending) or "").removeprefix("cost: "),
+        "cost_table": _build_cost_table(report.spending),
+        "facts": [*_list_facts(report, origin, page)],
+        "versions": _build_versions_table(origin),
+    }
+    return render_page(
+        "report.html",
+        page,
+        sections=[*_list_sections(parts)],
+        index=archive.packed_index,
+        blocks=archive.blocks,
+        text_blocks=archive.text_blocks,
+        **parts,
+    )
+
+
+def _list_sections(parts: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+    """Yield the anchors and the titles of the sections that have content."""
+    labels = {
+        "figures": ("figures", "Figures"),
+        "troubles": ("missing", "Missing"),
+        "tags": ("tags", "By tag"),
+        "worst": ("worst", "Worst cases"),
+        "archive_notes": ("cases", "All cases"),
+        "people": ("people", "People"),
+        "probes": ("probes", "Planted faults"),
+        "cost": ("cost", "Cost"),
+        "facts": ("made", "How made"),
+    }
+    yield from (label for name, label in labels.items() if parts[name] or name == "archive_notes")
+
+
+def _describe_run(report: Report, archive: CaseArchive) -> str:
+    """Describe the size of a run and its judge in one line."""
+    metrics = format_count(len({summary.metric for summary in report.summaries}), "metric")
+    judge = f", judged by {report.judge}" if report.judge else ""
+    return f"{archive.size}, {metrics}{judge}"
+
+
+def _describe_size(keys: Sequence[CaseKey]) -> str:
+    """Describe how many cases there are, and of how many questions and methods."""
+    questions, methods = (len({key[place] for key in keys}) for place in (0, 1))
+    if methods < 2:  # noqa: PLR2004 - several
+        return format_count(len(keys), "case")
+    return (
+        f"{format_count(questions, 'question')}, {format_count(methods, 'method')}, {format_count(len(keys), 'case')}"
+    )
+
+
+def _build_tables(report: Report) -> tuple[TableView, ...]:
+    tables = [build_shares_table(report, wide=True)] if report.shares else []
+    return read_tables([*tables, *([build_passes_table(report)] if report.passes else [])])
+
+
+def _build_worst(store: Store, most: int, metrics: Sequence[str]) -> tuple[list[WorstList], list[CaseView]]:
+    """Build the lists of the worst cases, and the details of each case in them, once."""
+    scales = read_known_scales(store)
+    numbers: dict[CaseKey, int] = {}
+    lists = []
+    for found in read_worst_cases(store, most, metrics) if most else ():
+        scale = scales[found.metric]
+        cases = [case for case in found.cases if not _is_flawless(case, scale)]
+        entries = []
+        for case in cases:
+            number = numbers.setdefault((case.sample_id, case.method), len(numbers) + 1)
+            entries.append(_build_worst_entry(case, number, scale))
+        why = "" if entries else "No case has an order." if not found.ordered else "No case is below the best value."
+        lists.append(WorstList(found.metric, tuple(entries), why))
+    builder = CaseViewBuilder(read_metrics(store), prefix="worst")
+    return lists, [builder.build_view(found) for found in read_case_results(store, numbers)]
+
+
+def _is_flawless(case: WorstCase, scale: Scale) -> bool:
+    return all(is_best_value(scale, verdict.value) for verdict in case.verdicts)
+
+
+def _build_worst_entry(case: WorstCase, number: int, scale: Scale) -> WorstEntry:
+    values = [verdict.value for verdict in case.verdicts]
+    numbers = [] if case.mean is None else [case.mean]
+    name = " ".join(part for part in (case.sample_id, case.method) if part)
+    text, tone = format_values(scale, values, numbers), find_mean_tone(scale, values)
+    return WorstEntry(number, name, case.question or "", text, tone)
+
+
+def _build_archive(store: Store, scales: Mapping[str, Scale]) -> CaseArchive:
+    """Compress all cases of a run, one at a time."""
+    index, details, texts = CaseIndex(scales), DetailBlocks(), TextTable()
+    builder = CaseViewBuilder(read_metrics(store), keep_text=texts.keep, prefix="case")
+    keys = [*index_results(store)]
+    listed = 0
+    for found in read_case_results(store, keys[:MAX_CASES]):
+        if details.is_full:
+            index.add(found, None)
+            continue
+        index.add(found, details.add(render_case(builder.build_view(found))))
+        listed += 1
+    details.finish()
+    packed = texts.build_blocks(MAX_CASE_BYTES - details.size)
+    notes = []
+    if len(keys) > MAX_CASES:
+        notes.append(f"The first {MAX_CASES:,} of {len(keys):,} cases are listed; the figures are of all of them.")
+    if listed < len(index):
+        left = len(index) - listed
+        notes.append(f"{format_count(left, 'case')} without details, so that the file stays small; the run has them.")
+    if packed.limit is not None:
+        notes.append(f"Texts of chunks are cut to {packed.limit:,} characters, so that the file stays small.")
+    return CaseArchive(
+        _describe_size(keys),
+        compress_json(index.build(packed.starts)),
+        tuple(details.blocks),
+        packed.blocks,
+        tuple(notes),
+    )
+
+
+def _build_cost_table(parts: Iterable[MetricSpending]) -> TableView:
+    rows = tuple(
+        (
+            format_place(part.metric, part.group),
+            f"{part.usage.calls:,}",
+            f"{part.usage.input_tokens or 0:,}",
+            f"{part.usage.output_tokens or 0:,}",
+            f"{part.usage.hits:,}",
+            format_cost(part.cost),
+        )
+        for part in parts
+    )
+    columns = ("metric", "calls", "input tokens", "output tokens", "answers taken over", "cost")
+    return TableView("", columns, (True, *(False for _ in columns[1:])), rows)
+
+
+def _list_facts(report: Report, origin: RunOrigin, page: PageOrigin) -> Iterator[tuple[str, str]]:
+    """Yield what made the run and the page."""
+    yield from (("cases", f"{one.name} (sha256 {one.digest})" if one.digest else one.name) for one in origin.files)
+    yield from (("judge" if name == "label" else f"judge: {name}", str(value)) for name, value in origin.judge.items())
+    if report.command:
+        yield from ((f"option: {name}", format_option(value)) for name, value in report.command.options.items())
+    yield "greval", f"{page.version}, Python {platform.python_version()}"
+    yield "page made", page.date
+    if page.command:
+        yield "command", page.command
+
+
+def format_option(value: JsonValue) -> str:
+    """Format the value of an option: a text as it is, anything else as JSON.
+
+    Example:
+        >>> format_option("openai:gpt-5.4-mini"), format_option(["correctness", "ndcg@10"])
+        ('openai:gpt-5.4-mini', '["correctness", "ndcg@10"]')
+    """
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _build_versions_table(origin: RunOrigin) -> TableView:
+    """Build the table of definitions and judges; methods that share them have one row."""
+    methods: dict[tuple[str, str, str], list[str]] = {}
+    for one in origin.versions:
+        methods.setdefault((one.metric, one.fingerprint, one.judge or "computed"), []).append(one.method)
+    rows = tuple((*key, ", ".join(filter(None, names))) for key, names in methods.items())
+    return TableView("", ("metric", "fingerprint", "judge", "methods"), (True,) * 4, rows)

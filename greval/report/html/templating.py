@@ -1,0 +1,105 @@
+"""Templates of pages, and the policy that forbids a page every request and every script but its own."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Callable
+from datetime import datetime
+from functools import lru_cache
+from hashlib import sha256
+from importlib.resources import files
+from typing import TYPE_CHECKING, NamedTuple
+
+from markupsafe import Markup
+
+from greval.report.html.case_view import CaseView
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+FOLDER = "templates"
+FRAGMENT_POLICY = "greval-fragments"
+"""The name of the only policy of Trusted Types by which the script of a page may make markup of text."""
+
+
+class PageOrigin(NamedTuple):
+    """When and by which command a page was made."""
+
+    at: datetime
+    command: str
+    version: str
+
+    @property
+    def date(self) -> str:
+        """The day and the time for people."""
+        return f"{self.at.day} {self.at:%B %Y, %H:%M %Z}".rstrip()
+
+
+@lru_cache(maxsize=1)
+def create_environment() -> Environment:
+    """Create the environment of the templates, in which every text is escaped."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    return Environment(
+        loader=PackageLoader("greval.report.html", FOLDER),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def render_page(template: str, made: PageOrigin, /, **content: object) -> str:
+    """Render a page with its style, its script and its policy.
+
+    Args:
+        template: The name of the template.
+        made: When and by which command the page is made.
+        **content: The content of the page.
+    """
+    style, script = (_read_asset(name) for name in ("page.css", "page.js"))
+    return (
+        create_environment()
+        .get_template(template)
+        .render(
+            made=made,
+            policy=_build_policy(style, script),
+            style=Markup(style),  # noqa: S704 - a file of the package
+            script=Markup(script),  # noqa: S704 - a file of the package
+            **content,
+        )
+    )
+
+
+def render_case(view: CaseView) -> str:
+    """Render the details of a case as a fragment of a page."""
+    return str(_get_case_macro()(view))
+
+
+@lru_cache(maxsize=1)
+def _get_case_macro() -> Callable[[CaseView], str]:
+    found: Callable[[CaseView], str] = vars(create_environment().get_template("case.html").module)["case_body"]
+    return found
+
+
+def _read_asset(name: str) -> str:
+    return files("greval.report.html").joinpath(FOLDER, name).read_text(encoding="utf-8")
+
+
+def _build_policy(style: str, script: str) -> str:
+    """Build a content security policy: no request, and no style and script but these two."""
+    return "; ".join(
+        (
+            "default-src 'none'",
+            f"style-src '{_hash_asset(style)}'",
+            f"script-src '{_hash_asset(script)}'",
+            "base-uri 'none'",
+            "form-action 'none'",
+            "require-trusted-types-for 'script'",
+            f"trusted-types {FRAGMENT_POLICY}",
+        )
+    )
+
+
+def _hash_asset(text: str) -> str:
+    return f"sha256-{b64encode(sha256(text.encode()).digest()).decode('ascii')}"

@@ -1,0 +1,26 @@
+"""A run with everything that a page shows, its page, and a browser."""
+
+from __future__ import annotations
+
+import pytest
+from browsers import started_browser
+from report_pages import judge_demo, make_page
+
+
+@pytest.fixture(scope="session")
+def judged_run(tmp_path_factory):
+    """Return the folder of a judged run of the shipped cases with what people said."""
+    return judge_demo(tmp_path_factory.mktemp("runs") / "demo")
+
+
+@pytest.fixture(scope="session")
+def page_text(judged_run):
+    """Return the page of the run."""
+    return make_page(judged_run)
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    """Give a browser without a window."""
+    with started_browser() as browser:
+        yield browser

@@ -1,0 +1,281 @@
+"""The page of a run in a real Chromium: what it lets one do, that it is accessible, and that texts stay text."""
+
+from __future__ import annotations
+
+import re
+from contextlib import contextmanager
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from hypothesis import HealthCheck, Phase, example, given, settings
+from hypothesis import strategies as st
+from report_pages import make_page
+
+from greval import Case, evaluate
+from greval.metrics.files import parse_metric
+from greval.testing import ScriptedJudge
+
+pytestmark = pytest.mark.browser
+WIDTHS = (390, 1024, 1440)
+OPEN = "#list details"
+WATCH = """
+window.refused = [];
+addEventListener("securitypolicyviolation", ({ violatedDirective }) => window.refused.push(violatedDirective));
+"""
+READ_TEXTS = """
+(selector) => [...document.querySelectorAll(selector)].map((node) => node.textContent)
+"""
+REACH_OUT = """
+async () => {
+  const tried = [];
+  try { await fetch("https://example.org/"); tried.push("fetch"); } catch { /* refused */ }
+  try { document.body.innerHTML = "<b>x</b>"; tried.push("markup"); } catch { /* refused */ }
+  const image = new Image();
+  image.src = "https://example.org/x.png";
+  document.body.append(image);
+  const script = document.createElement("script");
+  try { script.text = "window.hit = 1"; tried.push("script"); } catch { /* refused */ }
+  document.body.append(script);
+  await new Promise((done) => setTimeout(done, 100));
+  return [tried, window.hit ?? null, window.refused.length > 0];
+}
+"""
+
+
+@contextmanager
+def opened(chromium, path, text=None, **window):
+    """Open a page with every request but for the file cut off; at the end nothing may have gone wrong in it."""
+    if text is not None:
+        path.write_text(text, encoding="utf-8")
+    context = chromium.new_context(**{"viewport": {"width": 1280, "height": 900}, **window})
+    faults = []
+
+    def answer(route):
+        if route.request.url == path.as_uri():
+            route.continue_()
+        else:
+            faults.append(route.request.url)
+            route.abort()
+
+    context.route("**/*", answer)
+    context.add_init_script(WATCH)
+    page = context.new_page()
+    page.set_default_timeout(15_000)
+    page.on("console", lambda message: faults.append(message.text))
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.goto(path.as_uri())
+    page.wait_for_selector("html[data-ready]")
+    yield page
+    context.close()
+    assert not faults
+
+
+@pytest.fixture(scope="module")
+def path(page_text, tmp_path_factory):
+    """Return the file of the page of the run."""
+    path = tmp_path_factory.mktemp("page") / "page.html"
+    path.write_text(page_text, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def page(chromium, path):
+    """Open the page of the run."""
+    with opened(chromium, path) as page:
+        yield page
+
+
+def choose(page, label, option):
+    """Choose an option of a list by its begin."""
+    control = page.get_by_label(label, exact=True)
+    found = [text for text in control.locator("option").all_text_contents() if text.startswith(option)]
+    control.select_option(label=found[0])
+    page.wait_for_timeout(100)
+
+
+def rows(page):
+    """Return the texts of the listed cases."""
+    return page.locator(f"{OPEN} > summary").all_inner_texts()
+
+
+def test_filters_by_words_method_tag_and_value(page):
+    """Each filter leaves what it names, and the number of cases is reported."""
+    assert page.inner_text("#count") == "40 of 40 cases"
+    page.get_by_label("Search").fill("goose INCIDENT cost")
+    page.locator("#count", has_text="2 of 40 cases").wait_for()
+    assert all("How many crowns did the goose incident cost?" in row for row in rows(page))
+    choose(page, "Method", "walk")
+    assert len(rows(page)) == 1
+    page.get_by_label("Search").fill("no such words")
+    page.locator("#count", has_text="0 of 40 cases").wait_for()
+    page.get_by_label("Search").fill("")
+    choose(page, "Method", "all")
+    choose(page, "Tag", "query_type: aggregation")
+    assert 0 < len(rows(page)) < 20
+    choose(page, "Tag", "all")
+    choose(page, "Metric", "correctness")
+    choose(page, "Value", "failed")
+    assert len(rows(page)) == 1
+    choose(page, "Value", "0 (")
+    assert all(re.search(r"correctness\s*0", row) for row in rows(page))
+
+
+def test_sorts_by_a_metric(page):
+    """The worst come first by its direction, and cases without a value are at the end."""
+    choose(page, "Metric", "latency")
+    choose(page, "Order", "worst")
+    seconds = [float(re.search(r"latency\s*([\d.]+) s", row)[1]) for row in rows(page) if "latency\nskipped" not in row]
+    assert seconds == sorted(seconds, reverse=True)
+    assert len(seconds) == 39
+    assert "skipped" in rows(page)[-1]
+    choose(page, "Order", "best")
+    assert f"{min(seconds):.3g} s" in rows(page)[0]
+
+
+def test_opens_a_case_with_its_chunks(page):
+    """A case is decompressed when it is opened, with the texts of its chunks and the drawing of its walk."""
+    choose(page, "Method", "walk")
+    assert page.locator(f"{OPEN} [data-text]").count() == 0
+    page.locator(f"{OPEN} > summary").first.click()
+    body = page.locator(f"{OPEN} .case-body").first
+    body.locator("svg").wait_for()
+    assert "A crew session lasts 12 hours" in body.inner_text()
+    assert body.locator("[data-text]").evaluate_all("nodes => nodes.every((node) => node.textContent)")
+
+
+def test_a_link_opens_a_worst_case(page):
+    """The list of the worst leads to the folded case below it."""
+    link = page.locator(".worst-list a").nth(1)
+    link.click()
+    target = link.get_attribute("href")
+    assert page.locator(f"{target} .texts").is_visible()
+
+
+def test_printing_shows_all_worst_cases(page):
+    """On paper the worst cases are open, and the list of all cases is left out."""
+    page.emulate_media(media="print")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.locator("#worst .texts").evaluate_all("nodes => nodes.every((node) => node.checkVisibility())")
+    assert not page.locator("#cases").is_visible()
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.locator("#worst details[open]").count() == 1
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_is_accessible_at_every_width(chromium, path, scheme):
+    """Axe finds no violation with cases open, and nothing is wider than the window."""
+    with opened(chromium, path, color_scheme=scheme) as page:
+        page.locator(f"{OPEN} > summary").nth(1).click()
+        page.locator(f"{OPEN} svg").first.wait_for()
+        for width in WIDTHS:
+            page.set_viewport_size({"width": width, "height": 900})
+            found = Axe().run(page)
+            assert found.violations_count == 0, found.generate_report()
+            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_the_theme_can_be_turned(chromium, path):
+    """The page follows the system until someone turns it."""
+    ground = "getComputedStyle(document.documentElement).backgroundColor"
+    with opened(chromium, path, color_scheme="dark") as page:
+        dark = page.evaluate(ground)
+        page.get_by_role("button", name="Light or dark").click()
+        light = page.evaluate(ground)
+        assert light != dark
+        page.get_by_role("button", name="Light or dark").click()
+        assert page.evaluate(ground) == dark
+
+
+def test_the_policy_refuses_what_the_page_never_does(chromium, path):
+    """A request, markup of text and a script are refused by the browser."""
+    context = chromium.new_context()
+    context.add_init_script(WATCH)
+    page = context.new_page()
+    page.goto(path.as_uri())
+    assert page.evaluate(REACH_OUT) == [[], None, True]
+    context.close()
+
+
+def test_without_script_the_report_can_be_read(chromium, path):
+    """Figures and worst cases need no script; a sentence says what does."""
+    context = chromium.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(path.as_uri())
+    assert page.locator("#figures table").first.is_visible()
+    assert page.locator("#worst .texts").first.is_visible()
+    assert "needs JavaScript" in page.inner_text("#cases")
+    context.close()
+
+
+HOSTILE = (
+    "</script><script>window.hit=1</script>",
+    "<img src=x onerror=window.hit=1>",
+    "<svg onload=window.hit=1>",
+    '"><a href="javascript:window.hit=1">x</a>',
+    "' onmouseover='window.hit=1",
+    "{{7*7}}{% raw %}${7*7}",
+    "]]><!--",
+    "<style>*{display:none}</style><base href=//example.org>",
+    "</textarea></title></noscript></details></template><iframe srcdoc='<script>parent.hit=1</script>'>",
+    "&lt;b&gt;&amp;&#60;",
+    "\u202e\u2066\u200f",
+)
+hostile = st.lists(
+    st.sampled_from(HOSTILE) | st.text(st.characters(codec="utf-8", exclude_characters="\r\x00"), max_size=12)
+)
+hostile_texts = hostile.map(" ".join).map(lambda text: f"x{text}x")
+METRIC = """
+name: evil_metric
+description: Whether it is hostile.
+needs: [question, chunks]
+over: chunks
+scale:
+  categories:
+    Yes: {means: It is., score: 1}
+    No: {means: It is not., score: 0}
+steps: [Read it.]
+"""
+
+
+@given(hostile_texts, hostile_texts)
+@example(" ".join(HOSTILE), " ".join(reversed(HOSTILE)))
+@settings(
+    max_examples=6, phases=(Phase.explicit, Phase.generate), suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_hostile_texts_stay_text(chromium, tmp_path_factory, one, other):
+    """Whatever a case, a verdict or a name holds, it is shown as it is, runs nothing and makes no element."""
+    folder = tmp_path_factory.mktemp("evil")
+    case = Case.model_validate(
+        {
+            "id": one,
+            "method": other,
+            "question": one,
+            "answer": other,
+            "expected_answer": one,
+            "chunks": [{"id": other, "text": one, "doc_id": one}],
+            "triples": [{"id": one, "subject": one, "predicate": other, "object": one}],
+            "traversal": {"start_nodes": [one], "traversed_edges": [[one, other, other]], "final_nodes": [other]},
+            "gold": {"expected_edges": [[one, other, one]], "answers": [other]},
+            "tags": {"kind": one},
+        }
+    )
+    others = [case.model_copy(update={"id": "q2", "method": "m", "tags": {"kind": other}})]
+    judge = ScriptedJudge(lambda _: {"judgements": [{"item": 1, "reason": other, "value": "No"}]})
+    run = evaluate([case, *others], [parse_metric(METRIC)], judge, out=folder / "run")
+    text = make_page(run.folder)
+    with opened(chromium, folder / "page.html", text) as page:
+        while page.locator("#list .case-body:empty").count():
+            page.locator(f"{OPEN}:not([open]) > summary").first.click()
+            page.wait_for_timeout(50)
+        assert page.evaluate("window.hit") is None
+        assert page.evaluate("window.refused") == []
+        assert (
+            page.locator("main img, main script, main iframe, main base, main style, main a[href^=javascript]").count()
+            == 0
+        )
+        assert page.locator("main a:not([href^='#'])").count() == 0
+        for place in ("#worst", "#list"):
+            texts = page.evaluate(READ_TEXTS, f"{place} .texts dd")
+            assert texts[:3] == [one, other, one]
+            assert page.evaluate(READ_TEXTS, f"{place} .item .text")[0] == one
+            assert other in page.evaluate(READ_TEXTS, f"{place} .verdict .text")

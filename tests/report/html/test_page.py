@@ -1,0 +1,157 @@
+"""The page of a run as text: what it shows is what the report has, and nothing in it can reach out."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from hashlib import sha256
+from html import unescape
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from report_pages import MADE, make_page
+
+import greval
+from greval import Store, evaluate, load_metric
+from greval.analysis.summary import build_report
+from greval.report.console import describe_troubles, format_mean
+from greval.report.html.page import write_report_page
+from greval.report.html.templating import create_environment
+
+TOKENS = Path(greval.__file__).parent / "serve" / "page" / "css" / "tokens.css"
+URL_ATTRIBUTES = {"src", "href", "action", "data", "poster", "srcset", "xlink:href", "formaction", "style", "ping"}
+
+
+class Markup(HTMLParser):
+    """Collects the tags, the attributes and the text of a page."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags = []
+        self.text = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+def read_words(text):
+    """Return the text of a page with single spaces."""
+    return " ".join("".join(Markup(text).text).split())
+
+
+def test_shows_the_figures_of_the_report(judged_run, page_text):
+    """Each mean with its interval, each count of failures and each trouble stands in the page."""
+    with Store.open(judged_run) as store:
+        report = build_report(store)
+    words = read_words(page_text)
+    for summary in report.summaries:
+        mean, _, interval = format_mean(summary).partition(" ")
+        assert mean in words
+        assert interval in words
+    for line in describe_troubles(report):
+        assert " ".join(line.split()) in words
+    assert "1 failed" in words
+
+
+def test_shows_worst_cases_with_all_that_was_judged(page_text):
+    """A worst case has its texts, items, verdicts with reasons, and its walk as a drawing and as text."""
+    words = read_words(page_text[page_text.index('<section id="worst">') : page_text.index('<section id="cases">')])
+    for text in (
+        "Expected answer",
+        "Chunks",
+        "Triples",
+        "essential",
+        "It reads as",
+        "expected, not walked",
+        "score 0.",
+    ):
+        assert text in words
+    assert 'class="edge-label"' in page_text
+    assert "<svg xmlns" in page_text
+
+
+def test_a_failed_case_is_no_worst_case(page_text):
+    """What failed has no value, so it is in the list of troubles and not among the worst of its metric."""
+    worst = page_text[page_text.index('<div class="worst-lists">') : page_text.index('<details class="case"')]
+    assert "failed" not in worst
+    assert "malformed" in page_text
+
+
+def test_shows_people_cost_and_how_it_was_made(page_text):
+    """Agreement, cost, fingerprints, the judge, the version and the command are in the page."""
+    words = read_words(page_text)
+    for text in ("Judge and people", "people among themselves", "Cost by metric", "calls", "fingerprint", MADE.command):
+        assert text in words
+    assert "23 November 2026, 09:30 UTC" in words
+
+
+def test_a_tag_has_a_table_and_an_id_has_none(page_text):
+    """Tags with few values divide the figures; methods come first."""
+    words = read_words(page_text)
+    assert "method · query_type" in words
+    assert "walk · aggregation" in words
+
+
+def test_nothing_in_the_page_can_be_requested(page_text):
+    """No attribute has an address but anchors of the page, no style is inline, and no handler is there."""
+    for tag, attributes in Markup(page_text).tags:
+        for name, value in attributes.items():
+            assert not name.startswith("on"), (tag, name)
+            assert name not in URL_ATTRIBUTES or value.startswith("#"), (tag, name, value)
+    assert "@import" not in page_text
+    assert not re.search(r"url\((?!#)", page_text)
+
+
+def test_the_policy_allows_its_own_style_and_script_only(page_text):
+    """The policy names the hashes of both, and forbids everything else."""
+    policy = unescape(re.search(r'Content-Security-Policy" content="([^"]*)"', page_text)[1])
+    style = re.search(r"<style>(.*?)</style>", page_text, re.DOTALL)[1]
+    script = re.findall(r"<script>(.*?)</script>", page_text, re.DOTALL)
+    assert len(script) == 1
+    for kind, text in (("style", style), ("script", script[0])):
+        assert f"{kind}-src 'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'" in policy
+    assert policy.startswith("default-src 'none'; ")
+    assert "unsafe" not in policy
+    assert "http" not in policy
+
+
+def test_equal_runs_have_equal_pages(judged_run, page_text):
+    """Nothing in a page depends on chance."""
+    assert make_page(judged_run) == page_text
+
+
+def test_colours_are_those_of_the_page_of_the_server():
+    """Each colour has the value that the web page gives it."""
+    source = create_environment().loader.get_source(create_environment(), "page.css")[0]
+    own = dict(re.findall(r"--([\w-]+): (light-dark\([^;]*\));", source))
+    served = dict(re.findall(r"--([\w-]+): (light-dark\([^;]*\));", TOKENS.read_text("utf-8")))
+    assert own
+    assert own == {name: served[name] for name in own}
+
+
+def test_a_run_without_worst_cases_has_none(tmp_path):
+    """If each case has the best value, the list says so, and an empty part of the page is left out."""
+    cases = [{"id": f"q{n}", "question": "Who?", "answer": "Ada", "expected_answer": "Ada"} for n in range(3)]
+    run = evaluate(cases, [load_metric("exact_match")], out=tmp_path / "run")
+    text = make_page(run.folder)
+    assert "No case is below the best value." in text
+    for part in ("tags", "missing", "cost", "people", "probes"):
+        assert f'<section id="{part}">' not in text
+
+
+def test_the_file_is_replaced_whole(judged_run, tmp_path):
+    """Writing again replaces the file, and an unwritable place raises with nothing written."""
+    path = tmp_path / "page.html"
+    path.write_text("before", encoding="utf-8")
+    with Store.open(judged_run) as store:
+        write_report_page(store, build_report(store), path, MADE)
+        assert path.read_text(encoding="utf-8").startswith("<!doctype html>")
+        with pytest.raises(OSError, match="No such file"):
+            write_report_page(store, build_report(store), tmp_path / "missing" / "page.html", MADE)
+    assert [one.name for one in tmp_path.iterdir()] == ["page.html"]
