@@ -36,7 +36,10 @@ MAX_ENDINGS = 5
 def index(  # noqa: PLR0913 - the options of a command
     sources: Annotated[
         list[Path],
-        typer.Argument(metavar="PATH...", help="files or folders of .txt, .md, .jsonl, .json, .csv, .tsv or .parquet"),
+        typer.Argument(
+            metavar="PATH...",
+            help="files or folders of .txt, .md, .jsonl, .json, .csv, .tsv or .parquet, also tables of triples",
+        ),
     ],
     *,
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="the folder of the index")],

@@ -73,6 +73,9 @@ def read_records(
         return cases
     if isinstance(cases, Mapping) and not cases.keys().isdisjoint(LIST_KEYS):
         cases = find_list(dict(cases), name)
+    if isinstance(cases, Mapping) and cases and all(hasattr(part, "column_names") for part in cases.values()):
+        splits = ", ".join(map(repr, cases))
+        raise DataError(f"{name}: has several splits ({splits}); pass one of them, such as data[{next(iter(cases))!r}]")
     if not is_table(cases):
         require_iterable(cases, name, EXAMPLES.get(name, EXAMPLES[DEFAULT_NAME]))
     named = ColumnMap(columns) if columns else None

@@ -95,3 +95,24 @@ def test_filters_keep_samples_and_faults():
     assert [*filter_by_tags([EASY, HARD], {})] == [EASY, HARD]
     with pytest.raises(DataError, match=r"\(level is easy, hard; kind is in no sample\)"):
         [*filter_by_tags([EASY, HARD], {"level": ["none"], "kind": ["x"]})]
+
+
+class Split:
+    """A stand-in for a split of a data set of the Hugging Face hub, which is not installed here."""
+
+    def __init__(self, rows):
+        self._rows = rows
+        self.column_names = [*rows[0]]
+
+    def __iter__(self):
+        return iter(self._rows)
+
+
+def test_a_data_set_of_several_splits_names_them():
+    """A split is read as rows; of several, one has to be chosen."""
+    split = Split([{"question": "Who?"}])
+    assert [case.question for case in read_records(split)] == ["Who?"]
+    with pytest.raises(
+        DataError, match=r"cases: has several splits \('train', 'test'\); pass one of them, such as data"
+    ):
+        read_records({"train": split, "test": split})

@@ -37,11 +37,12 @@ from greval.methods.reference.documents import read_documents
 from greval.methods.reference.extraction.rules import RULES_VERSION, extract_with_rules
 from greval.methods.reference.graph_arrays import EdgeTable, MentionTable, dump_arrays
 from greval.methods.reference.index import COLUMNS, INDEX_FILE, TAG_PREFIX, IndexFile, Manifest, read_index_file
-from greval.methods.reference.ledger import LEDGER_FILE, ExtractionKey, IndexLedger, StoredChunk, hash_text
+from greval.methods.reference.ledger import LEDGER_FILE, ExtractionKey, IndexLedger, StoredChunk, hash_text, list_kinds
 from greval.methods.reference.names import ResolvedGraph, normalise_name, resolve_entities
 from greval.methods.reference.records import Document, Entity, IndexedChunk
 from greval.methods.reference.schema import GraphSchema, read_schema
 from greval.methods.reference.settings import IndexSettings, SearchSettings
+from greval.methods.reference.triple_tables import read_triple
 from greval.records.record import Record
 from greval.records.result import Usage
 
@@ -359,7 +360,7 @@ class _Build:
 
     def _write_document(self, document: Document, known: str | None) -> str:
         digest = hash_text(
-            document.model_dump_json(),
+            document.model_dump_json(exclude={"triples"} - list_kinds(document)),
             *map(str, (CHUNKING_VERSION, self.settings.chunk_chars, self.settings.overlap)),
         )
         if known == digest:
@@ -385,6 +386,8 @@ class _Build:
 
         That is the tags that name entities, and for rules whether it is the first chunk, which is about the title.
         """
+        if stored.chunk.triples:
+            return stored.text_key, "triple"
         tags = stored.chunk.tags
         used = {name: tags[name] for name in self.schema.tags if name in tags} if self.schema else {}
         first = "first" if self.client is None and stored.chunk.id.endswith("#1") else ""
@@ -400,6 +403,9 @@ class _Build:
         if not missing:
             return
         self._show("extraction", total=len(missing))
+        triples = {key: missing.pop(key) for key in [*missing] if missing[key].triples}
+        for some in take_groups(triples.items(), CHUNKS_AT_ONCE):
+            self.ledger.put_extractions(self._extractor, [(key, read_triple(chunk)) for key, chunk in some])
         if self.client is not None:
             run_sync(self._extract_with_model(self.client, missing))
             return

@@ -70,12 +70,19 @@ def split_sentences(text: str) -> list[str]:
 def chunk_document(document: Document, settings: IndexSettings) -> list[IndexedChunk]:
     """Cut a document into chunks of whole sentences, numbered from 1. A heading starts a chunk.
 
+    Each triple of a document of triples is a chunk.
+
     Example:
         >>> harbour = Document(id="harbour.md", text="One ferry. Two piers. Three lamps.")
         >>> [(chunk.id, chunk.text) for chunk in chunk_document(harbour, IndexSettings(chunk_chars=24))]
         [('harbour.md#1', 'One ferry. Two piers.'), ('harbour.md#2', 'Two piers. Three lamps.')]
     """
-    shared = document.model_dump(include={"title", "repo", "version", "tags"})
+    shared = document.model_dump(include={"title", "repo", "version", "tags", "triples"})
+    if document.triples:
+        return [
+            IndexedChunk(id=f"{document.id}#{number}", doc_id=document.id, text=line, **shared)
+            for number, line in enumerate(document.text.splitlines(), 1)
+        ]
     return [
         IndexedChunk(id=f"{document.id}#{number}", doc_id=document.id, text=document.text[start:end], **shared)
         for number, (start, end) in enumerate(_group_sentences(find_sentences(document.text), settings), 1)

@@ -33,6 +33,12 @@ from greval.datasets.tables import read_csv, read_parquet
 from greval.errors import DataError
 from greval.methods.reference.ledger import LEDGER_FILE
 from greval.methods.reference.records import Document
+from greval.methods.reference.triple_tables import (
+    TripleColumns,
+    build_triple_document,
+    find_triple_columns,
+    format_triple,
+)
 
 TEXT_SUFFIXES = frozenset({".txt", ".text"})
 MARKDOWN_SUFFIXES = frozenset({".md", ".markdown"})
@@ -335,23 +341,40 @@ def _read_parquet(path: Path, place: _Place) -> _Found:
 
 
 def _read_table(rows: Iterable[RawRow], place: _Place) -> _Found:
+    lines: dict[str, list[str]] = {}
     for row in rows:
         at = _Place(f"{place.name}{row.unit}{row.number}", f"{place.made_id}#{row.number}")
         if row.faults:
             faults = (f"{format_printable(name)}: {why}" if name else why for name, why in row.faults.items())
             yield at.name, "; ".join(faults)
+        elif (columns := _find_triples(row.values)) is not None:
+            try:
+                own = as_text(row.values.get(columns.document)) if columns.document else None
+                lines.setdefault(str(own or at.made_id), []).append(format_triple(row.values, columns))
+            except ValueError as error:
+                yield at.name, str(error)
         else:
             yield at.name, _build_document(row.values, at)
+    for document, listed in lines.items():
+        yield place.name, build_triple_document(document, listed)
+
+
+def _find_triples(names: Iterable[str]) -> TripleColumns | None:
+    """Find the columns of triples of a table that has no column for a text."""
+    given = [*names]
+    return None if {*TEXTS} & {*given} else find_triple_columns(given)
 
 
 def _check_columns(names: Iterable[str], place: str) -> None:
     """Raise `DataError` if a table has no column for the text, as every row would be wrong."""
     given = [*names]
-    if not {*TEXTS} & {*given}:
+    if not {*TEXTS} & {*given} and not find_triple_columns(given):
         near = next((name for name in given if find_typo(name, TEXTS)), None)
         hint = f"; is it {format_printable(near)!r}?" if near else f"; it may be called {', '.join(TEXTS)}"
         found = format_printable(", ".join(given), 200)
-        raise DataError(f"{place}: no column for the text{hint} (columns: {found})")
+        raise DataError(
+            f"{place}: no column for the text{hint} (columns: {found}); triples have head, relation and tail"
+        )
 
 
 def _build_document(values: Mapping[str, object], place: _Place) -> Document | str:

@@ -60,6 +60,11 @@ def hash_text(*parts: str) -> str:
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
 
 
+def list_kinds(document: Document) -> set[str]:
+    """List the fields by which a document differs from a text; headers and digests of texts have none of them."""
+    return {"triples"} if document.triples else set()
+
+
 class StoredChunk(NamedTuple):
     """A chunk with its row in the ledger and the key of its content."""
 
@@ -145,7 +150,7 @@ class IndexLedger(CloseOnExit):
 
     def put_document(self, document: Document, digest: str, chunks: Sequence[IndexedChunk]) -> None:
         """Write a document with its chunks, in place of the one with its id."""
-        header = document.model_dump_json(include={"title", "repo", "version", "tags"})
+        header = document.model_dump_json(include={"title", "repo", "version", "tags", *list_kinds(document)})
         with self.write_together():
             self._retire(document.id)
             revived = self._db.execute(

@@ -26,7 +26,10 @@ def list_documents(chunks: Iterable[str]) -> tuple[str, ...]:
 
 
 class Document(Record):
-    """A document to index. The text of a document never includes its title."""
+    """A document to index. The text of a document never includes its title.
+
+    If `triples` is true, each line of the text is a triple, as `triple_tables` writes it.
+    """
 
     id: str
     text: str
@@ -34,13 +37,14 @@ class Document(Record):
     repo: str | None = None
     version: str | None = None
     tags: InputTags = Field(default_factory=dict)
+    triples: bool = False
 
 
 class IndexedChunk(Record):
     """A passage of a document, with the document's title, repository, version and tags.
 
     The id is the document's id, `#` and the position in the document from 1, so that it does not change when other
-    documents do.
+    documents do. If `triples` is true, the text is a triple.
     """
 
     id: str
@@ -50,6 +54,7 @@ class IndexedChunk(Record):
     repo: str | None = None
     version: str | None = None
     tags: InputTags = Field(default_factory=dict)
+    triples: bool = False
 
     @property
     def content(self) -> str:
