@@ -90,6 +90,8 @@ def surroundings(openai, tmp_path, monkeypatch):
     with (ROOT / "greval" / "demo" / "cases.jsonl").open(encoding="utf-8") as shipped:
         (tmp_path / "cases.jsonl").write_text("".join(islice(shipped, CASES)), encoding="utf-8")
     (tmp_path / "my_rag.py").write_text(blocks("docs/methods.md", "python")[0], encoding="utf-8")
+    (tmp_path / "first.csv").write_text(blocks("README.md", "csv")[0], encoding="utf-8")
+    (tmp_path / "tone.yaml").write_text(blocks("README.md", "yaml")[0], encoding="utf-8")
     (tmp_path / "export.csv").write_text(blocks("docs/input.md", "csv")[0], encoding="utf-8")
     (tmp_path / "systems.yaml").write_text(blocks("docs/config.md", "yaml")[-1], encoding="utf-8")
     for name, block in zip(("verdicts.csv", "scores.csv"), blocks("docs/import.md", "csv"), strict=True):
