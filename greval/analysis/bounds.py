@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Sequence
 from math import isclose
 from statistics import fmean
 
-from greval._util.wording import did_you_mean, format_names
+from greval._util.wording import did_you_mean, format_count, format_names
 from greval.errors import DefinitionError, OutcomeError
 from greval.records.metric import Metric
 from greval.records.number_range import find_number_range
@@ -155,7 +155,8 @@ def _get_judgements(result: Result) -> Sequence[Judgement]:
             total = len(result.judgements) + len(failures)
             first = f"the first ({failures[0].item}): {failures[0].kind}: {failures[0].message}"
             raise OutcomeError(
-                f"{result.metric} failed for {len(failures)} of {total} items, {first}", failures[0].kind
+                f"{result.metric} failed for {len(failures)} of {format_count(total, 'item')}, {first}",
+                failures[0].kind,
             )
         case _:
             return result.judgements

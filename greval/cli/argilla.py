@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from greval._util.wording import format_count
+
 if TYPE_CHECKING:
     from greval.trust.argilla.pull import PullResult
     from greval.trust.argilla.push import PushResult
@@ -92,18 +94,21 @@ def describe_pull(done: PullResult) -> Iterator[str]:
     """Yield the lines that describe a pull."""
     submitted = sum(one.submitted for one in done.annotators)
     answered = done.records - done.unanswered
-    yield f"{done.path}: {submitted:,} submitted answers on {answered:,} of {done.records:,} records"
+    answers, records = format_count(submitted, "submitted answer"), format_count(done.records, "record")
+    yield f"{done.path}: {answers} on {answered:,} of {records}"
     for one in done.annotators:
         parts = {"submitted": one.submitted, "draft": one.draft, "discarded": one.discarded, "pending": one.pending}
         yield f"  {one.annotator}: {', '.join(f'{count:,} {status}' for status, count in parts.items())}"
     if done.edited:
         yield (
-            f"{done.edited:,} records were edited in Argilla, so that people saw another text than the judge; "
-            "agreement leaves their answers out"
+            f"{format_count(done.edited, 'record')} edited in Argilla, so that people saw another text than the judge; "
+            "agreement leaves these answers out"
         )
     if done.outdated:
-        yield f"{done.outdated:,} answers are on texts that have changed in the run since: left in {done.outdated_path}"
+        answers = format_count(done.outdated, "answer")
+        yield f"{answers} on texts that have changed in the run since: left in {done.outdated_path}"
     if done.unknown:
-        yield f"{done.unknown:,} records were not pushed by greval: left out"
+        yield f"{format_count(done.unknown, 'record')} not pushed by greval: left out"
     for name, count in done.gone.items():
-        yield f"{count:,} answers of {name} are no longer there (an account deleted?): moved to {done.gone_path}"
+        answers = format_count(count, "answer")
+        yield f"{answers} of {name} no longer there (an account deleted?): moved to {done.gone_path}"

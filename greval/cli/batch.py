@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from greval._util.wording import format_count
 from greval.cli import FAILED
 from greval.cli.evaluate import report_and_exit
 from greval.cli.help_layout import output_option
@@ -68,7 +69,7 @@ def submit(  # noqa: PLR0913 - the options of a command
     if sent.batch is None:
         typer.echo(f"no request is left to send; greval report {out}")
     else:
-        typer.echo(f"{sent.batch}: {sent.requests} requests submitted; greval batch status {out}")
+        typer.echo(f"{sent.batch}: {format_count(sent.requests, 'request')} submitted; greval batch status {out}")
     if sent.unread:
         raise typer.Exit(FAILED)
 

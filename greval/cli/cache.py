@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typer
 
+from greval._util.wording import format_count
 from greval.judging.model.reply_cache import ReplyCache, find_cache_file
 
 app = typer.Typer(help="Show or clear the replies that --cache stores.", no_args_is_help=True)
@@ -18,7 +19,7 @@ def show() -> None:
         return
     with ReplyCache(path) as replies:
         size = replies.size()
-    typer.echo(f"{size.path}: {size.replies:,} replies, {size.bytes / 1e6:.1f} MB")
+    typer.echo(f"{size.path}: {format_count(size.replies, 'reply')}, {size.bytes / 1e6:.1f} MB")
 
 
 @app.command("clear")
@@ -29,6 +30,6 @@ def clear() -> None:
         with ReplyCache(path) as replies:
             count = replies.size().replies
             replies.clear()
-        typer.echo(f"{path}: {count:,} replies deleted")
+        typer.echo(f"{path}: {format_count(count, 'reply')} deleted")
     else:
         typer.echo(f"{path}: the cache is empty")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from greval._util.wording import format_count
 from greval.cli import FAILED, STOPPED
 from greval.cli.console import escape_control_characters
 from greval.cli.options import Columns, parse_columns
@@ -171,7 +172,7 @@ def _report_and_exit(done: Collected, *, quiet: bool) -> None:
     progress = done.progress
     if not quiet:
         print_method_errors(done)
-        unread = f", {progress.unread} rows are not samples" if progress.unread else ""
+        unread = f", {format_count(progress.unread, 'row')} unreadable" if progress.unread else ""
         typer.echo(f"{done.path}: {progress.answered} answered, {progress.failed} failed{unread}")
         typer.echo(f"greval evaluate {done.path} -m METRIC judges them")
     if done.why:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from greval._util.wording import format_count
 from greval.cli import FAILED
 from greval.cli.collect import convert_progress, parse_tag_filters, print_method_errors
 from greval.cli.evaluate import report_and_exit
@@ -138,7 +139,7 @@ def _print_forecast(
     found = forecast_config(root, config, selection, judge=judge, **options)
     _print_unread(found.unread)
     counts = ", ".join(f"{name} {count:,}" for name, count in found.open.items())
-    typer.echo(f"requests to the methods, for {found.questions:,} questions: {counts}")
+    typer.echo(f"requests to the methods, for {format_count(found.questions, 'question')}: {counts}")
     render(found.forecast, create_console())
     if missing := sum(found.open.values()):
         typer.echo(f"responses not collected yet: {missing:,}; their context is not in the input tokens")

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from greval._util.wording import format_count
 from greval.cli.console import escape_control_characters
 from greval.cli.diagnose import IndexFolder, read_index
 from greval.cli.options import Columns, parse_columns
@@ -43,7 +44,11 @@ def check(
     for finding in findings:
         typer.echo(escape_control_characters(str(finding)))
     faults = sum(finding.level == "fault" for finding in findings)
-    samples = len({case.id for _, case in cases})
-    typer.echo(f"{path}: {samples:,} samples, {faults:,} faults, {len(findings) - faults:,} remarks")
+    counts = {
+        "sample": len({case.id for _, case in cases}),
+        "fault": faults,
+        "remark": len(findings) - faults,
+    }
+    typer.echo(f"{path}: {', '.join(format_count(count, what) for what, count in counts.items())}")
     if faults:
         raise typer.Exit(FAULTS_FOUND)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from pydantic import ValidationError
 
+from greval._util.wording import format_count
 from greval.cli import FAILED, STOPPED
 from greval.cli.console import escape_control_characters
 from greval.cli.progress_bar import ProgressBar, format_duration
@@ -235,17 +236,20 @@ def format_report(report: BuildReport) -> Iterator[str]:
     """
     changes = {name: getattr(report, name) for name in ("added", "changed", "unchanged", "removed", "failed")}
     changed = ", ".join(f"{count:,} {name}" for name, count in changes.items() if count)
-    chunks = f"{report.chunks:,} chunks embedded by {report.embedder}"
-    yield f"{report.folder}: {report.documents:,} documents ({changed}), {chunks}"
-    failed = f"; {report.failed_chunks:,} chunks failed and are without any" if report.failed_chunks else ""
-    yield f"{report.entities:,} entities and {report.relations:,} relations, extracted by {report.extractor}{failed}"
+    chunks = f"{format_count(report.chunks, 'chunk')} embedded by {report.embedder}"
+    yield f"{report.folder}: {format_count(report.documents, 'document')} ({changed}), {chunks}"
+    failed = f"; {format_count(report.failed_chunks, 'chunk')} failed, without any" if report.failed_chunks else ""
+    found = f"{format_count(report.entities, 'entity')} and {format_count(report.relations, 'relation')}"
+    yield f"{found}, extracted by {report.extractor}{failed}"
     if report.names:
         merged = ", ".join(f"{count:,} by {step}" for step, count in report.merged.items() if count)
-        yield f"{report.names:,} spellings of names" + (f", merged: {merged}" if merged else ", none merged")
+        yield f"{format_count(report.names, 'spelling')} of names" + (
+            f", merged: {merged}" if merged else ", none merged"
+        )
     if report.total_usage.calls:
         yield f"the model: {_format_usage(report.usage)} now, {_format_usage(report.total_usage)} for the whole index"
     yield f'greval ask {report.folder} "QUESTION" asks it'
 
 
 def _format_usage(usage: Usage) -> str:
-    return f"{usage.calls:,} calls, {(usage.input_tokens or 0) + (usage.output_tokens or 0):,} tokens"
+    return f"{format_count(usage.calls, 'call')}, {(usage.input_tokens or 0) + (usage.output_tokens or 0):,} tokens"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
+from greval._util.wording import format_count
 from greval.cli.completion import complete_judge
 from greval.cli.options import JudgeName, JudgeOptions, Only, PriceFile, create_console, expand_groups, print_table
 from greval.errors import JudgeUnavailableError
@@ -88,7 +89,10 @@ def _print_capabilities(found: Capabilities) -> None:
         ("repeatable answers", found.repeatable),
         ("reports tokens", found.token_counts),
         ("time to first reply", f"{found.seconds:.1f} s"),
-        ("cost of this check", f"{found.usage.calls} calls, {found.usage.input_tokens or 0} tokens in"),
+        (
+            "cost of this check",
+            f"{format_count(found.usage.calls, 'call')}, {format_count(found.usage.input_tokens or 0, 'token')} in",
+        ),
     )
     for row in rows:
         table.add_row(*row)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Self
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
+from greval._util.wording import format_count
 from greval.judging.model.budget import RAISE_CAP_HINT
 from greval.records.result import Result
 from greval.runs.progress import Progress as Snapshot
@@ -132,7 +133,7 @@ def format_progress(snapshot: Snapshot, *, finished: bool = False) -> str:
         f"{snapshot.done}{total} done{kept}, {snapshot.failed} failed",
         *([f"{snapshot.in_flight} in flight"] if snapshot.in_flight else []),
         *([f"{snapshot.calls_per_second:.1f} calls/s"] if usage.calls and snapshot.in_flight else []),
-        f"{tokens:,} tokens",
+        format_count(tokens, "token"),
         *([f"{usage.hits} from the cache"] if usage.hits else []),
         *([f"${snapshot.cost:.4f}"] if snapshot.cost else []),
         format_duration(snapshot.seconds),

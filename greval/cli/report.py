@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from greval._util.wording import format_count
 from greval.analysis.gate.api import check_gate
 from greval.analysis.summary import Report, build_report
 from greval.cli.failures import list_failure_kinds, print_failure_hints
@@ -95,4 +96,6 @@ def merge(
     from greval.runs.merging import merge as take_over
 
     done = take_over(out, runs)
-    typer.echo(f"{done.folder}: {done.rows:,} rows copied, {done.known:,} existed; greval report {done.folder}")
+    typer.echo(
+        f"{done.folder}: {format_count(done.rows, 'row')} copied, {done.known:,} existed; greval report {done.folder}"
+    )

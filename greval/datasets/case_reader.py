@@ -11,6 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from greval._util.row_index import RowIndex, hash_key
+from greval._util.wording import format_count
 from greval.datasets.column_map import ColumnMap
 from greval.datasets.field_names import MappedRow, format_printable, map_fields
 from greval.datasets.file_identity import UNKNOWN_SOURCE, CaseSource, identify_file
@@ -201,7 +202,7 @@ class CaseReader:
         parts = [*self._notes, *(f"no row has {source}, which is to be {own}" for own, source in missing.items())]
         parts += [f"read {', '.join(map(format_printable, mapped))}"] if mapped else []
         parts += [f"tags are {', '.join(map(format_printable, kept))}"] if kept else []
-        parts += [f"{self._paired:,} rows without an id have that of the same question"] if self._paired else []
+        parts += [f"{format_count(self._paired, 'row')} without an id matched by the question"] if self._paired else []
         parts += [ignored] if (ignored := self.describe_ignored()) else []
         return f"{self._name}: {'; '.join(parts)}." if parts else None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from greval._util.wording import format_count
 from greval.errors import DataError
 from greval.records.record import Record
 
@@ -44,7 +45,7 @@ def describe_row_faults(rows: Iterable[str], count: int | None = None) -> list[s
     lines = [_format_fault(message, at) for message, at in [*places.items()][:MAX_LISTED]]
     listed = sum(len(at) for at in [*places.values()][:MAX_LISTED])
     more = max(len(given), count or 0) - listed
-    return [*lines, f"and {more:,} more rows"] if more else lines
+    return [*lines, f"and {format_count(more, 'more row')}"] if more else lines
 
 
 def build_unreadable_error(rows: Iterable[str], count: int) -> DataError:

@@ -136,7 +136,7 @@ def _build_spreads_table(people: NumberSpread, judge: NumberSpread) -> Table:
 def build_pairs_table(head: str, among: PeopleAgreement) -> Table:
     """Build a table of each pair of people or judges who valued the same items."""
     names = [*dict.fromkeys(name for pair in among.pairs for name in pair.figures)]
-    more = f" (and {among.left_out} more pairs)" if among.left_out else ""
+    more = f" (and {format_count(among.left_out, 'more pair')})" if among.left_out else ""
     rows = (
         (" and ".join(pair.annotators), f"{pair.n:,}", *(format_measured(pair.figures.get(name)) for name in names))
         for pair in among.pairs

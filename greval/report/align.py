@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from rich.console import Console
 from rich.table import Table
 
+from greval._util.wording import format_count
 from greval.report.tables import (
     Column,
     build_table,
@@ -40,10 +41,12 @@ def render(alignment: Alignment, console: Console) -> None:
 def render_forecast(found: AlignmentForecast, console: Console) -> None:
     """Print the maximum number of calls and tokens that aligning would need."""
     cost = format_cost(found.cost)
+    items, questions = format_count(found.labels, "labelled item"), format_count(found.questions, "question")
+    judged, written = format_count(found.calls, "call"), format_count(found.written, "call")
     lines = (
-        f"{found.metric}: {found.labels:,} labelled items of {found.questions:,} questions; at most:",
-        f"  {found.before:,} cases judged by the metric as it is, {found.learned:,} by changed ones",
-        f"  {found.calls:,} calls of {found.judge} to judge, {found.written:,} calls to write",
+        f"{found.metric}: {items} of {questions}; at most:",
+        f"  {format_count(found.before, 'case')} judged by the metric as it is, {found.learned:,} by changed ones",
+        f"  {judged} of {found.judge} to judge, {written} to write",
         f"  about {found.input_tokens:,} input tokens to judge, cost {cost} in all; examples make prompts longer",
         "judgements that exist already are counted here, but are not asked for again; nothing was asked",
     )
@@ -57,7 +60,8 @@ def format_sentences(alignment: Alignment) -> Iterator[str]:
     else:
         yield f"nothing helped: {alignment.why}; nothing was written"
     if alignment.failed:
-        yield f"left out of the gain: {alignment.failed} things of which one of the two definitions gave no verdict"
+        things = format_count(alignment.failed, "thing")
+        yield f"left out of the gain: {things} of which one of the two definitions gave no verdict"
     if alignment.attempts:
         yield (
             "Figures of the first table are of things that chose, and flatter what was chosen. The gain is that of "
@@ -68,7 +72,7 @@ def format_sentences(alignment: Alignment) -> Iterator[str]:
 
 def _format_title(alignment: Alignment) -> str:
     people = ", ".join(alignment.annotators)
-    things = f"{alignment.labels:,} things of {alignment.questions:,} questions"
+    things = f"{format_count(alignment.labels, 'thing')} of {format_count(alignment.questions, 'question')}"
     writer = "" if alignment.writer == alignment.judge else f", writer {alignment.writer}"
     return f"{alignment.folder}: {alignment.metric}, judge {alignment.judge}{writer}; {things} labelled by {people}"
 
@@ -109,5 +113,5 @@ def _format_spending(alignment: Alignment) -> str:
     """Format what this call cost, and how many judgements already existed."""
     usage = alignment.usage
     tokens = f"{usage.input_tokens or 0:,} input tokens, {usage.output_tokens or 0:,} output tokens"
-    kept = f"; {alignment.kept:,} judgements were there from before" if alignment.kept else ""
-    return f"spent: {usage.calls:,} calls, {tokens}, cost {format_cost(alignment.cost)}{kept}"
+    kept = f"; {format_count(alignment.kept, 'judgement')} from before" if alignment.kept else ""
+    return f"spent: {format_count(usage.calls, 'call')}, {tokens}, cost {format_cost(alignment.cost)}{kept}"

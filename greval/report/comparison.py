@@ -8,7 +8,7 @@ from functools import partial
 from rich.console import Console
 from rich.table import Table
 
-from greval._util.wording import MAX_NAMES, format_names
+from greval._util.wording import MAX_NAMES, format_count, format_names
 from greval.analysis.comparison.records import Comparison, Contrast, EffectSizes
 from greval.report.gate import print_gate
 from greval.report.tables import (
@@ -146,7 +146,7 @@ def format_verdict(one: Contrast) -> str:
     if one.verdict == "no difference seen" and one.detectable is not None:
         text = f"{text} (could miss < {_create_writer(one)(one.detectable)})"
     if one.verdict == "changed":
-        text = f"changed on {one.won + one.lost} of {one.n} questions"
+        text = f"changed on {one.won + one.lost} of {format_count(one.n, 'question')}"
     return text if one.judged_alike else f"{text}; JUDGED DIFFERENTLY"
 
 

@@ -291,9 +291,12 @@ def format_spending(parts: Sequence[MetricSpending]) -> str | None:
     usage = sum((part.usage for part in parts), Usage())
     share = (usage.cached_tokens or 0) / (usage.input_tokens or 1)
     cached = f" ({share:.0%} cached)" if share else ""
-    tokens = f"{usage.input_tokens or 0:,} input tokens{cached}, {usage.output_tokens or 0:,} output tokens"
-    hits = f", {usage.hits:,} answers taken over" if usage.hits else ""
-    return f"cost: {_format_money(parts)}; {usage.calls:,} calls, {tokens}{hits}"
+    tokens = (
+        f"{format_count(usage.input_tokens or 0, 'input token')}{cached}, "
+        f"{format_count(usage.output_tokens or 0, 'output token')}"
+    )
+    hits = f", {format_count(usage.hits, 'answer')} taken over" if usage.hits else ""
+    return f"cost: {_format_money(parts)}; {format_count(usage.calls, 'call')}, {tokens}{hits}"
 
 
 def _format_money(parts: Sequence[MetricSpending]) -> str:

@@ -8,6 +8,7 @@ from functools import partial
 from rich.console import Console
 from rich.table import Table
 
+from greval._util.wording import format_count
 from greval.report.tables import (
     NO_INTERVAL,
     Cell,
@@ -45,7 +46,11 @@ def render(found: Estimate, console: Console) -> None:
         print_line(console, f"NO ESTIMATE: {found.refused}", "bold red")
     print_tables(console, [_build_table(found)])
     print_lines(console, format_legend(found), "dim")
-    more = [f"not read: {len(found.unread) - MAX_LISTED} more rows"] if len(found.unread) > MAX_LISTED else []
+    more = (
+        [f"not read: {format_count(len(found.unread) - MAX_LISTED, 'more row')}"]
+        if len(found.unread) > MAX_LISTED
+        else []
+    )
     unread = (f"not read: {row}" for row in found.unread[:MAX_LISTED])
     print_lines(console, (*unread, *more, *found.warnings), "yellow")
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from rich.console import Console
 
+from greval._util.wording import format_count
 from greval.report.tables import build_table, format_cost, print_lines
 from greval.runs.forecast import Forecast, MetricForecast
 
@@ -49,10 +50,12 @@ def _format_caps(forecast: Forecast) -> Iterator[str]:
     spent = forecast.spent
     if spent.calls or spent.cost:
         cost = "" if spent.cost is None else f", ${spent.cost:.4f}"
-        yield f"spent by earlier commands on this run: {spent.calls:,} calls{cost}; --max-calls and --max-cost count it"
+        calls = format_count(spent.calls, "call")
+        yield f"spent by earlier commands on this run: {calls}{cost}; --max-calls and --max-cost count it"
     if forecast.max_calls is not None:
         left = max(forecast.max_calls - spent.calls, 0)
-        yield f"--max-calls {forecast.max_calls}: {OUTCOMES[forecast.calls <= left]}; it leaves {left:,} calls"
+        outcome = OUTCOMES[forecast.calls <= left]
+        yield f"--max-calls {forecast.max_calls}: {outcome}; it leaves {format_count(left, 'call')}"
     if forecast.max_cost is not None:
         left_cost = max(forecast.max_cost - (spent.cost or 0.0), 0.0)
         fits = (forecast.cost or 0.0) <= left_cost

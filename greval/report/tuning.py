@@ -16,7 +16,7 @@ DIGITS = 3
 def render(tuning: Tuning, console: Console) -> None:
     """Print the choice of each fold, the gain, the outcome and the warnings."""
     tried = "; ".join(f"{name} {', '.join(map(_format_value, values))}" for name, values in tuning.grid.items())
-    questions, settings = f"{tuning.questions:,} questions", format_count(tuning.candidates, "setting")
+    questions, settings = format_count(tuning.questions, "question"), format_count(tuning.candidates, "setting")
     print_line(console, f"{tuning.folder}: {tuning.measure} of {tuning.search}, {questions}, {settings}", "italic")
     print_line(console, f"tried: {tried}", "dim")
     columns = ("fold", "questions", Column("chosen on the other folds", left=True), "gain there", "gain here")

@@ -65,9 +65,9 @@ def test_a_pull_counts_each_annotator():
 @pytest.mark.parametrize(
     ("fields", "part"),
     [
-        ({"edited": 2}, "2 records were edited in Argilla"),
+        ({"edited": 2}, "2 records edited in Argilla"),
         ({"outdated": 3}, "outdated"),
-        ({"unknown": 1}, "1 records were not pushed by greval"),
+        ({"unknown": 1}, "1 record not pushed by greval"),
         ({"gone": {"ana": 2}}, "2 answers of ana"),
     ],
 )

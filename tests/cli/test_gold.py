@@ -33,7 +33,7 @@ def test_each_fault_is_counted_and_ends_with_2(greval_says):
     *findings, last = out.splitlines()
     assert code == 2
     assert sorted(line.split(": ")[0] for line in findings) == [f"{path}:{n}" for n in (1, 2, 3)]
-    assert last == f"{path}: 2 samples, 2 faults, 1 remarks"
+    assert last == f"{path}: 2 samples, 2 faults, 1 remark"
 
 
 def test_control_characters_of_the_file_do_not_reach_the_terminal(greval_says):

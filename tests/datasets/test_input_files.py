@@ -182,7 +182,7 @@ def test_rows_without_ids_are_paired_by_their_question():
     Path("long.json").write_text(json.dumps(rows))
     code, out, _ = says("evaluate", "long.json", "-m", "latency", "-o", "run")
     assert code == 0
-    assert "8 rows without an id have that of the same question" in out
+    assert "8 rows without an id matched by the question" in out
     code, out, _ = says("compare", "run", "--baseline", "a", "--format", "json")
     (found,) = [one for one in json.loads(out)["contrasts"] if one["metric"] == "latency"]
     assert (found["n"], found["difference"]) == (8, 9.0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from greval._util.wording import format_count
 from greval.analysis.comparison.plan import ComparisonPlan
 from greval.analysis.comparison.records import Contrast, LeftOutCounts
 from greval.stats.paired import MIN_BOOTSTRAP_CLUSTERS
@@ -63,7 +64,7 @@ def _format_missing_figures(one: Contrast) -> str:
     """Format the number of figures that each side lacks, and their possible effect."""
     sides = [(one.method, one.method_left_out), (one.baseline, one.baseline_left_out)]
     lacking = ", ".join(f"{left.total} of {name}{format_reasons(left)}" for name, left in sides)
-    text = f"of {one.questions} questions no figure for {lacking}"
+    text = f"of {format_count(one.questions, 'question')} no figure for {lacking}"
     if one.bounds is None:
         return f"{text}; how far that could matter is not known, the scale has no upper end" if one.n else text
     worst, best = one.bounds.worst, one.bounds.best

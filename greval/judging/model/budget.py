@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from greval._util.wording import format_count
 from greval.errors import StoppedError
 from greval.judging.model.failures import format_failure_hint, redact_secrets
 from greval.judging.model.reply_cache import Reply
@@ -170,7 +171,7 @@ class RunGuard:
             self.stop(format_cap_reason(self.before, max_calls=self.max_calls))
         spent = self.total_spending.cost or 0.0
         if self.max_cost is not None and spent + self._estimate_cost(tokens) > self.max_cost:
-            out = f"; ${spent:.4f} spent, {self.flying} calls out"
+            out = f"; ${spent:.4f} spent, {format_count(self.flying, 'call')} out"
             self.stop(format_cap_reason(self.before, max_cost=self.max_cost, in_flight=out))
         self._raise_if_stopped()
         self.calls += 1

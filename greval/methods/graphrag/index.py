@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from greval._util.wording import format_count
 from greval.datasets.tables import Row, read_table
 from greval.errors import DataError
 from greval.methods.edges import describe_dangling, format_edge_label, format_names
@@ -82,7 +83,7 @@ class TableFolder(NamedTuple):
         if every and not found:
             raise DataError(f"{path}: no row has {wanted}, which GraphRAG 0 to 3 write; is it a table of GraphRAG?")
         if left := len(every) - len(found):
-            notes.append(f"{path.name}: {left} rows without {wanted} are left out")
+            notes.append(f"{path.name}: left out {format_count(left, 'row')} without {wanted}")
         return found
 
 

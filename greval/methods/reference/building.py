@@ -27,6 +27,7 @@ import greval
 from greval._util.concurrency import run_sync, run_workers
 from greval._util.files import open_locked, sync_folder, write_atomically
 from greval._util.groups import take_groups
+from greval._util.wording import format_count
 from greval.datasets.field_names import format_printable
 from greval.datasets.row_faults import RowFault, describe_row_faults
 from greval.errors import DataError, GrevalError, StoreError
@@ -444,7 +445,7 @@ class _Build:
         await run_workers(work() for _ in range(LOCAL_CONCURRENCY if client.judge.local else CONCURRENCY))
         if unasked := len(missing) - done:
             reason = f"{MAX_FAILURES_IN_A_ROW} chunks in a row failed; run the same command again"
-            self._add_chunk_fault(f"{unasked} more chunks", f"were not read, because {reason}", unasked)
+            self._add_chunk_fault(format_count(unasked, "more chunk"), f"were not read, because {reason}", unasked)
 
     # Vectors
 

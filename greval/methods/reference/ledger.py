@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from greval._util.files import CloseOnExit
 from greval._util.groups import take_groups
+from greval._util.wording import format_count
 from greval.errors import DataError, StoreError
 from greval.methods.reference.records import Document, Extraction, IndexedChunk
 from greval.records.result import Usage
@@ -275,7 +276,9 @@ class IndexLedger(CloseOnExit):
             if key in places:
                 vectors[places.pop(key)] = np.frombuffer(vector, np.float32)
         if places:
-            raise StoreError(f"{self._path}: {len(places)} chunks have no vector; run the same command again")
+            raise StoreError(
+                f"{self._path}: {format_count(len(places), 'chunk')} without a vector; run the same command again"
+            )
         return vectors
 
 

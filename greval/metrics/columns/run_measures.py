@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from greval._util.wording import find_similar
+from greval._util.wording import find_similar, format_count
 from greval.errors import DefinitionError
 from greval.metrics.columns.chunked_array import Flags, Ints
 from greval.metrics.columns.id_join import Hits
@@ -219,7 +219,7 @@ class MeasureResult:
 
     def __str__(self) -> str:
         mean = "no value" if self.mean is None else f"{self.mean:.4f}"
-        counts = f"{self.measured_count:,} of {self.asked:,} questions measured, {self.skipped:,} skipped"
+        counts = f"{self.measured_count:,} of {format_count(self.asked, 'question')} measured, {self.skipped:,} skipped"
         left_out = "" if self.missing <= self.asked - self.skipped - self.measured_count else ", counted as 0"
         missing = f", {self.missing:,} missing from the run{left_out or ', left out'}" if self.missing else ""
         return f"{self.measure} {mean} ({counts}{missing})"

@@ -11,6 +11,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field, StringConstraints
 
+from greval._util.wording import format_count
 from greval.errors import StoreError
 from greval.records.annotation import Annotation
 from greval.records.record import Record
@@ -98,9 +99,9 @@ def _store_annotations(folder: Path, new: Path) -> StoredAnnotations:
         found = read_annotations(new, read_known_scales(store))
     if found.faults:
         faults = [f"line {fault.place.rpartition(':')[2]}: {fault.message}" for fault in found.faults]
-        raise ServeError(
-            422, f"body: {len(faults):,} rows are no annotations; {faults[0]}", faults=faults[:MAX_LISTED_FAULTS]
-        )
+        rows = format_count(len(faults), "row")
+        message = f"body: {rows} cannot be read as annotations; {faults[0]}"
+        raise ServeError(422, message, faults=faults[:MAX_LISTED_FAULTS])
     try:
         held = lock_folder(get_ledger_folder(folder))
     except StoreError as error:

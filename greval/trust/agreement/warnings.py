@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from greval._util.wording import format_count
 from greval.trust.agreement.figures import find_referees
 from greval.trust.agreement.records import AgreementGroup, CombineAnnotators
 from greval.trust.annotations.matching import MatchedAnnotations
@@ -17,8 +18,12 @@ def find_warnings(
 ) -> Iterator[str]:
     """Yield the warnings of an agreement; `between` items are left out as the judge's value is between two levels."""
     if len(found.judges) > 1 or len(found.fingerprints) > 1:
+        judges, definitions = (
+            format_count(len(found.judges), "judge"),
+            format_count(len(found.fingerprints), "definition"),
+        )
         yield (
-            f"MIXED: these verdicts are of {len(found.judges)} judges and {len(found.fingerprints)} definitions; "
+            f"MIXED: these verdicts are of {judges} and {definitions}; "
             "run the same command of greval evaluate again, so that all are of one"
         )
     if whole.enriched:
@@ -54,26 +59,25 @@ def find_sample_warnings(found: MatchedAnnotations) -> Iterator[str]:
 def find_suggestion_warnings(found: MatchedAnnotations) -> Iterator[str]:
     """Yield a warning if items were annotated by people who saw the judge's verdict."""
     if suggested := sum(thing.suggested for thing in found.things):
-        yield (
-            f"{suggested} of {len(found.things)} items were annotated by people who saw the judge's verdict: "
-            "their agreement is too high"
-        )
+        items = format_count(len(found.things), "item")
+        yield f"{suggested} of {items} annotated by people who saw the judge's verdict: their agreement is too high"
 
 
 def find_left_out_warnings(found: MatchedAnnotations, unread: Sequence[str]) -> Iterator[str]:
     """Yield warnings about the annotations that are not counted, with the reason, and about unreadable rows."""
-    another = f"were shown to people with another text than to the judge ({found.outdated} annotations, left out)"
+    outdated = format_count(found.outdated, "annotation")
+    another = f"shown to people with another text than to the judge ({outdated}, left out)"
     for problem, names in (
         (another, found.changed),
-        ("are not in the run", found.strange),
-        ("have no verdict of the judge", found.unjudged),
-        ("were shown with other contents to one annotator than to another", found.differing),
+        ("not in the run", found.strange),
+        ("without a verdict of the judge", found.unjudged),
+        ("shown with other contents to one annotator than to another", found.differing),
     ):
         if names:
             more = f" and {len(names) - MAX_LISTED} more" if len(names) > MAX_LISTED else ""
-            yield f"{len(names)} annotated items {problem}: {', '.join(names[:MAX_LISTED])}{more}"
+            yield f"{format_count(len(names), 'annotated item')} {problem}: {', '.join(names[:MAX_LISTED])}{more}"
     if found.replaced:
-        yield f"{found.replaced} annotations were given again by the same annotator: the later counts"
+        yield f"{format_count(found.replaced, 'annotation')} given again by the same annotator: the later counts"
     if unread:
-        yield f"{len(unread)} rows cannot be read:"
+        yield f"{format_count(len(unread), 'row')} cannot be read:"
         yield from (f"  {row}" for row in unread[:MAX_LISTED])

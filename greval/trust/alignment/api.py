@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 from greval._util.arguments import check_options, resolve_run_folder
 from greval._util.concurrency import reduce_collections, run_sync
 from greval._util.files import write_atomically
+from greval._util.wording import format_count
 from greval.errors import DataError, DefinitionError, StoreError
 from greval.judging.metric_judge import MetricJudge
 from greval.judging.model.client import JudgeClient
@@ -347,10 +348,12 @@ def _format_provenance(alignment: Alignment) -> Iterator[str]:
     ways = ", ".join(f"{attempt.way} (from {attempt.learned} of the labels)" for attempt in chosen)
     yield f"Aligned with people by greval on {today}, from the run {Path(alignment.folder).name}: {ways}"
     people = ", ".join(alignment.annotators)
-    yield f"{alignment.labels} labelled items of {alignment.questions} questions; annotators: {people}"
+    items, questions = format_count(alignment.labels, "labelled item"), format_count(alignment.questions, "question")
+    yield f"{items} of {questions}; annotators: {people}"
     yield f"judge: {alignment.judge}; writer: {alignment.writer}"
+    things = format_count(gain.things, "thing")
     yield (
-        f"held-back folds ({alignment.folds}, seed {alignment.seed}, {gain.things} things): {gain.figure} "
+        f"held-back folds ({alignment.folds}, seed {alignment.seed}, {things}): {gain.figure} "
         f"{_format_number(gain.before)} before, {_format_number(gain.after)} after"
     )
     ends = f"[{gain.interval.low:.3f}, {gain.interval.high:.3f}]" if gain.interval else ""

@@ -16,6 +16,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from pydantic import ValidationError
 
 from greval._util.files import CloseOnExit, write_atomically
+from greval._util.wording import format_count
 from greval.errors import JudgeError, JudgeUnavailableError, MalformedVerdictError, StoppedError
 from greval.judging.metric_judge import MAX_OBJECTION_CHARS
 from greval.judging.model.answer_format import AnswerFormat
@@ -127,7 +128,9 @@ class AlignBudget:
         if self._max_calls is not None and self._spent.calls + calls > self._max_calls:
             raise StoppedError(self.describe_stop("--max-calls"))
         if self._max_cost is not None and (spent + cost > self._max_cost or spent >= self._max_cost):
-            raise StoppedError(self.describe_stop("--max-cost", f"; ${spent:.4f} spent, {calls - 1} calls out"))
+            raise StoppedError(
+                self.describe_stop("--max-cost", f"; ${spent:.4f} spent, {format_count(calls - 1, 'call')} out")
+            )
 
     def describe_stop(self, why: str, in_flight: str = "") -> str:
         """Return why the work stopped, with the cap of a single run replaced by the overall cap."""
@@ -168,7 +171,7 @@ class DefinitionRunner:
         keys = {item.number: (*item.case_key, item.item_id) for item in items}
         cases = {item.case_key: item.case for item in items}
         alone = metric.model_copy(update={"uses": {}})
-        self.on_progress(f"{step}: judging {len(cases)} cases")
+        self.on_progress(f"{step}: judging {format_count(len(cases), 'case')}")
         folder = self._get_folder(alone)
         options: EvaluateOptions = {
             **self.budget.compute_remaining_caps(folder),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 
+from greval._util.wording import format_count
 from greval.runs.run_reader import ItemKey
 from greval.stats.sampling import WeightedSample
 
@@ -15,7 +16,8 @@ MIN_ITEMS = 30
 def find_inconsistent_draws(items: Collection[ItemKey]) -> Iterator[str]:
     """Yield a warning about items whose annotations have different weights or strata."""
     if items:
-        yield f"{len(items)} items have annotations with different weights or strata: the first of each counts"
+        count = format_count(len(items), "item")
+        yield f"{count} with annotations of different weights or strata: the first of each counts"
 
 
 def find_unlabelled_items(strata: Mapping[ItemKey, str | None], labelled: Collection[ItemKey]) -> Iterator[str]:

@@ -46,7 +46,7 @@ def find_people_warnings(
     """Yield the warnings about the annotations of people, who are tied on `tied` items and not on `matching` ones."""
     yield from find_sample_warnings(matched)
     if tied:
-        yield f"{tied} items are not compared with people, who are tied"
+        yield f"{format_count(tied, 'item')} not compared with people, who are tied"
     if not matching:
         yield "no annotation of people matches a verdict of the panel"
     yield from find_left_out_warnings(matched, unread)

@@ -149,7 +149,7 @@ def test_tables_that_are_none_of_graphrag(tmp_path):
         read_inventory(tmp_path / "b")
     some = [*TABLES["entities"], {"title": None, "text_unit_ids": ["u1"]}]
     found = read_inventory(write(tmp_path / "c", entities=some))
-    assert found.notes == ("entities.parquet: 1 rows without title or name are left out",)
+    assert found.notes == ("entities.parquet: left out 1 row without title or name",)
     assert [*found.nodes] == ["ADA", "NOTES"]
 
 

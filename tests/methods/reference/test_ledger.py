@@ -81,7 +81,7 @@ def test_vectors_are_read_by_the_keys_of_their_texts(ledger):
     vectors = np.arange(6, dtype=np.float32).reshape(3, 2)
     ledger.put_embeddings("e", ["a", "b", "c"], vectors)
     assert ledger.read_embeddings("e", ["c", "a", "c"], 2).tolist() == [[4, 5], [0, 1], [4, 5]]
-    with pytest.raises(StoreError, match="2 chunks have no vector"):
+    with pytest.raises(StoreError, match="2 chunks without a vector"):
         ledger.read_embeddings("e", ["x", "a", "y"], 2)
 
 

@@ -37,5 +37,11 @@ def test_what_does_not_count_is_told(tmp_path):
     run = write(tmp_path / "run", "right", ["Yes", "No", FAILED, "No"], judges=["j", "k", "k", "k"])
     rows = said("right", "ana", ["Yes", "Maybe", "Yes", "No", "No"], suggested=True)
     told = "\n".join(agreement(run, "right", rows).warnings)
-    for part in ("MIXED: these verdicts are of 2 judges", "2 of 2 items", "are not in the run: q4", "q2", "'Maybe'"):
+    for part in (
+        "MIXED: these verdicts are of 2 judges",
+        "2 of 2 items",
+        "1 annotated item not in the run: q4",
+        "q2",
+        "'Maybe'",
+    ):
         assert part in told

@@ -88,7 +88,7 @@ def test_ties_and_seen_verdicts_are_told(better):
     assert found.labels == COUNT - 5
     assert found.annotators == ("ana",)
     assert [line.split(" left")[0] for line in found.warnings if "tied" in line] == ["5"]
-    assert any("3 of 48 items were annotated by people who saw the judge's verdict" in line for line in found.warnings)
+    assert any("3 of 48 items annotated by people who saw the judge's verdict" in line for line in found.warnings)
 
 
 @pytest.mark.long

@@ -168,7 +168,7 @@ def test_an_agreement_tells_what_it_left_out(tmp_path):
     found = agreement(run, "tone", rows, combine="each")
     assert found.changed == ("q1", "q2", "q3", "q4")
     assert found.groups[0].things == 4
-    told = "4 annotated items were shown to people with another text than to the judge (8 annotations, left out): "
+    told = "4 annotated items shown to people with another text than to the judge (8 annotations, left out): "
     assert f"{told}q1, q2, q3 and 1 more" in found.warnings
 
 

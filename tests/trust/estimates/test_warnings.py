@@ -36,7 +36,7 @@ def test_strata_without_labels_are_named_with_their_size():
 
 def test_counts_are_those_of_items_and_cases():
     """A failed case has no judgement to estimate from."""
-    assert "2 items have annotations with different weights" in next(find_inconsistent_draws(KEYS[:2]))
+    assert "2 items with annotations of different weights" in next(find_inconsistent_draws(KEYS[:2]))
     assert next(find_failures(Counter(scored=3, failed=2))).startswith("2 of 5 cases failed")
 
 

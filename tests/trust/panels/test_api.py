@@ -199,9 +199,9 @@ def test_labels_that_do_not_count_or_lean_are_told(tmp_path):
     assert found.groups[0].people.n <= 10
     text = "\n".join(found.warnings)
     assert "ENRICHED SAMPLE: the annotated items were sampled with different probabilities" in text
-    assert "1 of 10 items were annotated by people who saw the judge's verdict" in text
-    assert "1 annotated items are not in the run: q99" in text
-    assert "1 rows cannot be read:" in text
+    assert "1 of 10 items annotated by people who saw the judge's verdict" in text
+    assert "1 annotated item not in the run: q99" in text
+    assert "1 row cannot be read:" in text
     assert "Marvellous" in text
 
 

@@ -50,9 +50,9 @@ def test_what_the_commands_print(owner, tmp_path):
     told = said(*pulling)
     assert f"{run / 'annotations.jsonl'}: 2 submitted answers on 2 of 4 records" in told
     assert f"  {person['username']}: 2 submitted, 1 draft, 0 discarded, 1 pending" in told
-    assert "1 records were edited in Argilla" in told
+    assert "1 record edited in Argilla" in told
     owner.ask("DELETE", f"/users/{person['id']}")
-    assert f"3 answers of {person['username']} are no longer there" in said(*pulling)
+    assert f"3 answers of {person['username']} no longer there" in said(*pulling)
 
 
 def test_suggestions_and_changes_are_told(owner, tmp_path):
