@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -22,10 +22,11 @@ from greval.cli.config_keys import (
     build_config_model,
     list_config_keys,
 )
+from greval.cli.config_references import Lines, find_reference_faults
 from greval.cli.help_layout import GroupedCommand
 from greval.cli.options import parse_columns
 from greval.datasets.case_reader import STDIN
-from greval.errors import DataError
+from greval.errors import DataError, GrevalError
 from greval.judging.model.judge import KEY_VARIABLE, SECRET_NAME
 from greval.methods.loading import split_name
 from greval.metrics.files.validation import convert_errors, format_value
@@ -51,11 +52,12 @@ PAIRS: Mapping[str, Callable[[list[str]], dict[str, str]]] = {
 
 
 class RunConfig(NamedTuple):
-    """The content of a file: the value of each key, by the parameter of the command that it sets."""
+    """The content of a file: key and value of each parameter of the command that it sets, and the lines of the file."""
 
     path: Path
     keys: Mapping[str, str]
     values: Mapping[str, Any]
+    lines: Lines
 
 
 class ConfigurableCommand(GroupedCommand):
@@ -72,12 +74,26 @@ class ConfigurableCommand(GroupedCommand):
         found = self._find_config(ctx, given)
         if found is None:
             return super().parse_args(ctx, args)
+        ctx.meta[CONFIG] = found
         ctx.default_map = {CONFIG: str(found.path), **found.values}
         rest = super().parse_args(ctx, args)
         for name, value in found.values.items():
             if ctx.get_parameter_source(name).name == "ENVIRONMENT":
                 ctx.params[name] = value
         return rest
+
+    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - as above
+        """Run the command. An error that a value of the file explains is reported with the line of the value."""
+        try:
+            return super().invoke(ctx)
+        except GrevalError as error:
+            found = ctx.meta.get(CONFIG)
+            if found is None:
+                raise
+            used = [name for name in found.values if ctx.get_parameter_source(name).name != "COMMANDLINE"]
+            if faults := [*find_reference_faults(ctx.params, used, found.keys, found.lines)]:
+                raise build_config_error(found.path, faults) from error
+            raise
 
     def _find_config(self, ctx: Any, given: Mapping[str, Any]) -> RunConfig | None:  # noqa: ANN401 - as above
         named, cases = given.get(CONFIG), given.get("cases")
@@ -135,7 +151,7 @@ def read_run_config(path: Path, keys: tuple[ConfigKey, ...]) -> RunConfig:
         except ValidationError as error:
             faults += _convert_errors(error.errors(include_url=False), source, keys)
     if faults:
-        raise DataError("\n".join(f"{path}:{fault}" for fault in sorted(faults, key=lambda fault: fault.line)))
+        raise build_config_error(path, faults)
     if str(folder := path.parent.resolve()) not in sys.path:
         sys.path.append(str(folder))  # for methods such as my_rag:ask
     values = {key: value for key in keys if (value := _find_value(content, key.path)) is not None}
@@ -143,7 +159,13 @@ def read_run_config(path: Path, keys: tuple[ConfigKey, ...]) -> RunConfig:
         path,
         {key.parameter: key.name for key in values},
         {key.parameter: _convert_value(key, value, path.parent) for key, value in values.items()},
+        source.lines,
     )
+
+
+def build_config_error(path: Path, faults: Iterable[MetricFileFault]) -> DataError:
+    """Build the error for the faults of a file, in the order of their lines."""
+    return DataError("\n".join(f"{path}:{fault}" for fault in sorted(faults, key=lambda fault: fault.line)))
 
 
 def _find_form_faults(source: YamlSource) -> Iterator[MetricFileFault]:

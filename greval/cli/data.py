@@ -10,6 +10,7 @@ from greval.analysis.data_summary import summarise_data
 from greval.cli import USAGE_ERROR
 from greval.cli.options import Cases, Columns, ReportFormat, parse_columns, print_report
 from greval.datasets import read_cases
+from greval.datasets.case_reader import STDIN
 from greval.report.data_summary import render
 
 
@@ -24,5 +25,7 @@ def data(cases: Cases, *, column: Columns = None, form: ReportFormat = "table") 
     if form == "table" and found.fitting:
         named = "".join(f" --column {quote(one)}" for one in column or ())
         typer.echo(f"\nnext: greval evaluate {quote(cases)} -m {found.fitting[0].metric}{named}")
+        if cases != STDIN:
+            typer.echo(f"      greval init {quote(cases)}{named}   (greval.yaml with the metrics that fit)")
     if not found.cases:
         raise typer.Exit(USAGE_ERROR)

@@ -33,7 +33,7 @@ from greval.cli.options import (
     JudgeOptions,
     Limit,
     MethodName,
-    MetricNames,
+    OptionalMetricNames,
     Quiet,
     Repeats,
     Show,
@@ -63,6 +63,7 @@ if TYPE_CHECKING:
 
 COMMAND_CLASS = ConfigurableCommand
 """The class of the command, which reads its options from `greval.yaml`."""
+NO_METRIC = "no metric is named; name one with -m METRIC (`greval data {data}` lists those that fit), or in greval.yaml"
 OTEL_DISABLED = "OTEL_SDK_DISABLED"
 
 
@@ -77,7 +78,7 @@ def evaluate(  # noqa: PLR0913 - the options of a command
         ),
     ] = None,
     *,
-    metric: MetricNames,
+    metric: OptionalMetricNames = None,
     judge: JudgeName = None,
     out: Annotated[
         Path | None, output_option("--out", "-o", metavar="RUN", help="the run folder; runs/NAME by default")
@@ -153,6 +154,8 @@ def evaluate(  # noqa: PLR0913 - the options of a command
     """Judge cases by metrics. The same command again judges only what is missing or failed."""
     if cases is None:
         raise typer.BadParameter(NO_CASES)
+    if not metric:
+        raise typer.BadParameter(NO_METRIC.format(data=quote(cases)))
     metrics = load_named_metrics(metric, library)
     check_conditions(fail_if or (), [one.name for one in metrics])  # before any call is paid for
     model = settings.create_judge(judge) if needs_judge(metrics) else None

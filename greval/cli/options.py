@@ -39,16 +39,15 @@ Columns = Annotated[
         help="the column, or the path in JSON, of a field that is called otherwise; repeatable",
     ),
 ]
-MetricNames = Annotated[
-    list[str],
-    input_option(
-        "--metric",
-        "-m",
-        metavar="METRIC",
-        autocompletion=complete_metric,
-        help="a name, a file, a folder, FILE.py:NAME, or several with commas; repeatable",
-    ),
-]
+METRIC_OPTION = input_option(
+    "--metric",
+    "-m",
+    metavar="METRIC",
+    autocompletion=complete_metric,
+    help="a name, a file, a folder, FILE.py:NAME, or several with commas; repeatable",
+)
+MetricNames = Annotated[list[str], METRIC_OPTION]
+OptionalMetricNames = Annotated[list[str] | None, METRIC_OPTION]
 Limit = Annotated[
     int | None,
     input_option(

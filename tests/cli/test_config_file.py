@@ -270,6 +270,44 @@ class TestFaults:
         assert (code, out) == (2, "")
         assert message in err
 
+    def test_what_the_file_refers_to_is_reported_with_its_line(self, run):
+        """Files that are missing, metrics that do not exist and conditions that cannot be read, all at once."""
+        content = "data: cases.jsonl\ngold: none.jsonl\nmetrics:\n  - latency\n  - exact_mach\nfail_if: latency ~ 3\n"
+        code, out, err = run(content)
+        assert (code, out) == (2, "")
+        first, second, third = err.splitlines()[1:] if err.startswith("greval.yaml sets") else err.splitlines()
+        assert first == "greval.yaml:2: gold: there is no file none.jsonl"
+        assert second.startswith("greval.yaml:5: metrics.2: exact_mach: no such metric")
+        assert "did you mean exact_match?" in second
+        assert third.startswith("greval.yaml:6: fail_if: ")
+
+    @pytest.mark.parametrize(
+        ("judge", "message"),
+        [
+            ("gpt-4", "greval.yaml:3: judge: judge 'gpt-4': write PROVIDER:MODEL"),
+            (
+                "{model: openai:m, base_url: 'http://me:secret@x'}",
+                "greval.yaml:3: judge.base_url: the address",
+            ),
+        ],
+    )
+    def test_a_judge_that_cannot_be_used(self, run, judge, message):
+        """A wrong name or setting of the judge has its line, and no secret is printed."""
+        code, _, err = run(f"data: cases.jsonl\nmetrics: correctness\njudge: {judge}\n")
+        assert (code, err.startswith(message), "secret" in err) == (2, True, False), err
+
+    def test_what_the_command_line_replaces_is_not_reported(self, run):
+        """A metric of the file that is not used may be wrong; the error of the command line stays."""
+        code, _, err = run("data: cases.jsonl\nmetrics: nonsense\n", "-m", "exact_mach")
+        assert code == 2
+        assert err.startswith("exact_mach: no such metric")
+
+    def test_no_metric(self, run, greval_says):
+        """Without a metric both ways to name one are told, and the command that lists those that fit."""
+        for code, _, err in (run("data: cases.jsonl\n"), greval_says("evaluate", "cases.jsonl")):
+            assert code == 2
+            assert "`greval data cases.jsonl` lists those that fit" in " ".join(err.split())
+
     @pytest.mark.parametrize("name", ["api_key", "OPENAI_API_KEY", "token", "password", "client_secret"])
     @pytest.mark.parametrize("place", ["{}: sk-1\n", "judge:\n  {}: sk-1\n"])
     def test_secrets_are_refused(self, run, name, place):
