@@ -9,7 +9,7 @@ from shlex import quote
 from typing import NamedTuple
 
 from greval._util.wording import format_count, format_names
-from greval.analysis.data_summary import DataSummary, FieldCount
+from greval.analysis.data_summary import DataSummary, FieldCount, MetricFit
 from greval.cli.config_keys import RUN_CONFIG
 from greval.datasets.field_names import format_printable
 from greval.metrics.files.yaml_text import YAML_BOOLEANS
@@ -39,7 +39,10 @@ _CONSTANTS = {*YAML_BOOLEANS, "true", "false", "null"}
 
 
 class RunDraft(NamedTuple):
-    """What the written file says: its name, the data and its columns, the judge and the run folder."""
+    """What the written file says: its name, the data and its columns, the judge, the run folder, and methods to ask.
+
+    `fitting` are the metrics that fit the cases, or the responses of the methods.
+    """
 
     file: str
     data: str
@@ -47,17 +50,19 @@ class RunDraft(NamedTuple):
     columns: Mapping[str, str]
     judge: str
     out: str
+    fitting: tuple[MetricFit, ...]
+    methods: Mapping[str, str]
 
     @property
     def metrics(self) -> tuple[str, ...]:
         """The chosen metrics: those suggested that fit, or else the first that fits; empty if none does."""
-        fitting = [one.metric for one in self.summary.fitting]
+        fitting = [one.metric for one in self.fitting]
         return tuple(name for name in SUGGESTED if name in fitting) or tuple(fitting[:1])
 
     @property
     def needs_judge(self) -> bool:
         """Return whether a chosen metric asks a model."""
-        return any(one.kind == "judged" for one in self.summary.fitting if one.metric in self.metrics)
+        return any(one.kind == "judged" for one in self.fitting if one.metric in self.metrics)
 
     @property
     def command(self) -> str:
@@ -74,7 +79,7 @@ def write_config(draft: RunDraft) -> str:
         _write_judge(draft),
         _write_output(draft),
         _write_limits(),
-        _write_methods(),
+        _write_methods(draft),
     )
     return "\n".join("".join(f"{line}\n" for line in block) for block in blocks)
 
@@ -137,7 +142,7 @@ def _write_metrics(draft: RunDraft) -> Iterator[str]:
     yield "# definition. One of your own is named by its file, such as my_metrics/tone.yaml."
     yield "metrics:"
     chosen = {name: position for position, name in enumerate(draft.metrics)}
-    fitting = sorted(draft.summary.fitting, key=lambda one: chosen.get(one.metric, len(chosen)))
+    fitting = sorted(draft.fitting, key=lambda one: chosen.get(one.metric, len(chosen)))
     longest = max(len(one.metric) for one in fitting)
     for kind, title in TITLES.items():
         found = [one for one in fitting if one.kind == kind]
@@ -193,9 +198,13 @@ def _write_limits() -> Iterator[str]:
     yield from ("# limit: 20", "# max_calls: 500", "# max_cost: 1.0", "# deadline: 3600", "# concurrency: 8")
 
 
-def _write_methods() -> Iterator[str]:
+def _write_methods(draft: RunDraft) -> Iterator[str]:
     yield "# Systems that answer the questions of the data before they are judged, in place of the answers in it."
-    yield from ("# methods:", "#   old: my_rag:ask", "#   new: http://127.0.0.1:8000/ask")
+    if draft.methods:
+        yield "methods:"
+        yield from (f"  {quote_scalar(name)}: {quote_scalar(spec)}" for name, spec in draft.methods.items())
+    else:
+        yield from ("# methods:", "#   old: my_rag:ask", "#   new: http://127.0.0.1:8000/ask")
 
 
 def _comment_table(rows: Iterable[tuple[str, ...]]) -> Iterator[str]:

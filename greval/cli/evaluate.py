@@ -24,6 +24,7 @@ from greval.cli.help_layout import input_option, limit_option, output_option, re
 from greval.cli.input import CaseInput, Rows, open_input
 from greval.cli.metric_specs import load_named_metrics
 from greval.cli.options import (
+    AskedSpecs,
     By,
     CapOptions,
     Columns,
@@ -91,13 +92,7 @@ def evaluate(  # noqa: PLR0913 - the options of a command
     limit: Limit = None,
     repeats: Repeats = 1,
     method: MethodName = None,
-    ask: Annotated[
-        list[str] | None,
-        input_option(
-            metavar="[NAME=]METHOD",
-            help="ask this method for the responses first, as `greval collect --method` does; repeatable",
-        ),
-    ] = None,
+    ask: AskedSpecs = None,
     ask_timeout: Annotated[
         float | None, limit_option(min=0, metavar="SECONDS", help="the timeout of a method for one question")
     ] = None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -11,22 +12,29 @@ import typer
 
 from greval._util.files import write_atomically
 from greval._util.wording import format_count
-from greval.analysis.data_summary import DataSummary, summarise_data
+from greval.analysis.data_summary import DataSummary, MetricFit, summarise_data
 from greval.cli.config_keys import RUN_CONFIG, build_config_schema, list_config_keys
 from greval.cli.config_text import SCHEMA_FILE, RunDraft, write_config
 from greval.cli.console import escape_control_characters
 from greval.cli.evaluate import evaluate
-from greval.cli.options import Columns, JudgeName, parse_columns
+from greval.cli.options import AskedSpecs, Columns, JudgeName, parse_columns
 from greval.cli.run_folder import RUNS
 from greval.datasets import read_cases
 from greval.datasets.case_reader import STDIN
 from greval.datasets.row_faults import build_unreadable_error
 from greval.errors import DataError
 from greval.judging.model.judge import KEY_VARIABLE
+from greval.methods.loading import split_name
+from greval.metrics.fitting import find_fitting_metrics
+from greval.runs.from_config.methods import resolve_spec
 
 SUGGESTED_MODEL = "openai:gpt-5.4-mini"
 """The judge that is written if the environment holds a key of OpenAI; otherwise it is the embedded model."""
 LOCAL_JUDGE = "local"
+RESPONSE_FIELDS = frozenset({"answer", "chunks", "triples", "aggregates", "traversal", "usage", "method", "error"})
+"""The fields of recorded responses, which are not used if methods are asked."""
+ASKED_FIELDS = ("answer", "usage.latency")
+"""The fields that the response of every method has."""
 
 
 def init(
@@ -35,6 +43,7 @@ def init(
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="the file to write")] = Path(RUN_CONFIG),
     column: Columns = None,
     judge: JudgeName = None,
+    ask: AskedSpecs = None,
 ) -> None:
     """Write greval.yaml, which describes a run, for a file of cases.
 
@@ -45,10 +54,21 @@ def init(
         raise typer.BadParameter("DATA: name a file; the cases of stdin are not there when the run begins")
     columns = parse_columns(column)
     found = summarise_data(read_cases(data, columns=columns))
-    _check_cases(found)
+    methods = dict(map(split_name, ask or ()))
+    fitting = _find_metrics_of_responses(found) if methods else found.fitting
+    _check_cases(found, fitting)
     folder = out.parent
     name = judge or (SUGGESTED_MODEL if os.environ.get(KEY_VARIABLE) else LOCAL_JUDGE)
-    draft = RunDraft(str(out), _get_relative(data, folder), found, columns, name, (RUNS / Path(data).stem).as_posix())
+    draft = RunDraft(
+        str(out),
+        _get_relative(data, folder),
+        found,
+        columns,
+        name,
+        (RUNS / Path(data).stem).as_posix(),
+        fitting,
+        {method: _get_relative_spec(spec, folder) for method, spec in methods.items()},
+    )
     folder.mkdir(parents=True, exist_ok=True)
     _write_new(out, write_config(draft))
     schema = folder / SCHEMA_FILE
@@ -56,15 +76,25 @@ def init(
     _print_next_commands(out, draft)
 
 
-def _check_cases(found: DataSummary) -> None:
+def _find_metrics_of_responses(found: DataSummary) -> tuple[MetricFit, ...]:
+    """Find the metrics that fit cases with an answer and a latency, which every method gives."""
+    fields = {one.field for one in found.fields if one.field.partition(".")[0] not in RESPONSE_FIELDS}
+    fitting = find_fitting_metrics({*fields, *ASKED_FIELDS})
+    return (
+        *(MetricFit(metric=name, kind="judged", cases=found.cases) for name in fitting.judged),
+        *(MetricFit(metric=name, kind="computed", cases=found.cases) for name in fitting.computed),
+    )
+
+
+def _check_cases(found: DataSummary, fitting: Sequence[MetricFit]) -> None:
     """Raise `DataError` if nothing could be judged."""
     if not found.cases:
         raise build_unreadable_error([f"{one.place}: {one.message}" for one in found.faults], found.fault_count)
-    if not found.fitting:
+    if not fitting:
         fields = ", ".join(one.field for one in found.fields if one.field != "id")
         raise DataError(
             f"{found.source}: no metric fits, because the cases have only {fields}; name the column of the answer with "
-            "--column answer=NAME, or let your systems answer with `greval collect`"
+            "--column answer=NAME, or let your systems answer with --ask NAME=METHOD"
         )
 
 
@@ -72,6 +102,14 @@ def _get_relative(data: str, folder: Path) -> str:
     """Return the path of the data relative to the folder of the file; an absolute path stays absolute."""
     path = Path(data)
     return data if path.is_absolute() else Path(os.path.relpath(path, folder)).as_posix()
+
+
+def _get_relative_spec(spec: str, folder: Path) -> str:
+    """Return the spec of a method with its file or index relative to the folder of the file."""
+    if folder == Path():
+        return spec
+    here = Path.cwd()
+    return resolve_spec(spec, here).replace(str(here), os.path.relpath(here, folder))
 
 
 def _write_new(path: Path, text: str) -> None:

@@ -48,6 +48,14 @@ METRIC_OPTION = input_option(
 )
 MetricNames = Annotated[list[str], METRIC_OPTION]
 OptionalMetricNames = Annotated[list[str] | None, METRIC_OPTION]
+AskedSpecs = Annotated[
+    list[str] | None,
+    input_option(
+        "--ask",
+        metavar="[NAME=]METHOD",
+        help="ask this method for the responses first, as `greval collect --method` does; repeatable",
+    ),
+]
 Limit = Annotated[
     int | None,
     input_option(

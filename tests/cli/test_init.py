@@ -147,6 +147,20 @@ def test_named_columns_and_another_folder(greval_says):
     assert greval_says("evaluate", "-c", "ci/run.yaml", "-m", "exact_match")[0] == 0
 
 
+def test_questions_alone_with_methods_to_ask(greval_says):
+    """With --ask, the metrics fit the responses, and the written file asks the methods and compares them."""
+    write("questions.jsonl", [{"question": f"Question {n}?", "expected_answer": "Yes."} for n in (1, 2)])
+    Path("rag.py").write_text("def good(sample):\n    return 'Yes.'\n", encoding="utf-8")
+    words = ["--ask", "old=rag.py:good", "--ask", "new=rag:good", "--judge", "openai:m"]
+    assert greval_says("init", "questions.jsonl", "-o", "ci/run.yaml", *words)[0] == 0
+    values = read_values("ci/run.yaml")
+    assert values["metric"] == ["correctness", "completeness", "latency"]
+    code, out, _ = greval_says("evaluate", "-c", "ci/run.yaml", "-m", "exact_match")
+    assert code == 0
+    assert re.search(r"exact_match +new +2 +2 .*1\.00", out)
+    assert "greval compare ci/runs/questions" in out
+
+
 def test_a_file_is_not_replaced(greval_says):
     """A second `greval init` changes nothing and says what to do."""
     write("cases.jsonl", [case(1)])
