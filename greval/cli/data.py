@@ -8,6 +8,7 @@ import typer
 
 from greval.analysis.data_summary import summarise_data
 from greval.cli import USAGE_ERROR
+from greval.cli.console import escape_control_characters
 from greval.cli.options import Cases, Columns, ReportFormat, parse_columns, print_report
 from greval.datasets import read_cases
 from greval.datasets.case_reader import STDIN
@@ -24,8 +25,11 @@ def data(cases: Cases, *, column: Columns = None, form: ReportFormat = "table") 
     print_report(found, form, render)
     if form == "table" and found.fitting:
         named = "".join(f" --column {quote(one)}" for one in column or ())
-        typer.echo(f"\nnext: greval evaluate {quote(cases)} -m {found.fitting[0].metric}{named}")
+        lines = [f"
+next: greval evaluate {quote(cases)} -m {found.fitting[0].metric}{named}"]
         if cases != STDIN:
-            typer.echo(f"      greval init {quote(cases)}{named}   (greval.yaml with the metrics that fit)")
+            lines.append(f"      greval init {quote(cases)}{named}   (greval.yaml with the metrics that fit)")
+        typer.echo(escape_control_characters("
+".join(lines)))
     if not found.cases:
         raise typer.Exit(USAGE_ERROR)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from greval._util.wording import format_names
 from greval.datasets.field_names import find_known_name, format_printable
+from greval.datasets.field_values import as_text
 from greval.datasets.json_files import LIST_UNIT, RawRow
-from greval.datasets.row_conversion import as_text
 from greval.datasets.tables import build_check, check_columns, finish_row, name_columns
 from greval.errors import DataError, MissingExtraError
 

@@ -11,7 +11,8 @@ from greval.datasets.column_map import ColumnMap
 from greval.datasets.excel_sheets import read_excel
 from greval.datasets.field_names import format_printable
 from greval.datasets.json_files import RawRow, read_json, read_json_lines
-from greval.datasets.tables import check_known, read_csv, read_parquet
+from greval.datasets.parquet_tables import read_parquet
+from greval.datasets.tables import check_known, read_csv
 from greval.datasets.trec import read_trec_rows
 from greval.errors import DataError
 

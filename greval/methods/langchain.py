@@ -14,7 +14,7 @@ from langchain_core.outputs import LLMResult
 from langchain_core.runnables import Runnable
 from pydantic import BaseModel
 
-from greval.datasets.row_conversion import find_first, read_document
+from greval.datasets.field_values import find_first, read_document
 from greval.errors import MethodError
 from greval.methods.responses import as_response
 from greval.records.case import Effort, Response, Sample

@@ -17,7 +17,7 @@ from greval.methods.edges import format_edge_label
 from greval.records.case import Chunk, Edge, Effort, Response, Traversal
 
 if TYPE_CHECKING:
-    from greval.datasets.tables import Row
+    from greval.datasets.parquet_tables import Row
     from greval.methods.graphrag.records import IndexIds
 
 USAGE_FIELDS = {

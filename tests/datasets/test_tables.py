@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from greval.datasets.json_files import RawRow
-from greval.datasets.tables import parse_json_cells, read_csv, read_parquet, read_table
+from greval.datasets.tables import parse_json_cells, read_csv
 from greval.errors import DataError
 
 CELLS = st.text(st.characters(codec="utf-8", exclude_characters="\x00\r\ufeff"), min_size=1, max_size=8)
@@ -88,18 +88,3 @@ def test_json_in_cells(name, cell, value, fault):
     else:
         (message,) = row.faults.values()
         assert message.startswith(fault)
-
-
-def test_parquet(tmp_path):
-    """Columns of cases are read, others only named; a file of another kind is an error."""
-    pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
-    parquet = pytest.importorskip("pyarrow.parquet")
-
-    path = tmp_path / "cases.parquet"
-    parquet.write_table(pa.table({"question": ["A?"], "tags": [{"k": "v"}], "level": [3]}), path)
-    (row,) = read_parquet(path)
-    assert row.values == {"question": "A?", "tags": {"k": "v"}, "level": 3}
-    assert read_table(path, "level", "none") == [{"level": 3, "none": None}]
-    for read in (lambda: [*read_parquet(write(tmp_path, "x"))], lambda: read_table(write(tmp_path, "x"), "a")):
-        with pytest.raises(DataError, match="cannot be read as Parquet"):
-            read()

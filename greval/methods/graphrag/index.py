@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from greval._util.wording import format_count
-from greval.datasets.tables import Row, read_table
+from greval.datasets.parquet_tables import Row, read_table
 from greval.errors import DataError
 from greval.methods.edges import describe_dangling, format_edge_label, format_names
 from greval.records.case import Edge

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
-from greval.datasets.tables import Row
+from greval.datasets.parquet_tables import Row
 from greval.methods.edges import format_edge_label
 from greval.methods.graphrag.index import DocumentName, list_document_ids
 from greval.records.case import Chunk, Effort, Response, Traversal, Triple

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from greval.datasets.tables import Row
+from greval.datasets.parquet_tables import Row
 from greval.methods.edges import format_edge_label
 from greval.records.case import Chunk, Edge, Effort, Response, Traversal, Triple
 

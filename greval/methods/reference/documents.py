@@ -16,6 +16,7 @@ from pydantic import ValidationError
 
 from greval._util.wording import find_typo
 from greval.datasets.field_names import format_printable
+from greval.datasets.field_values import as_text, find_first, unwrap_serialised
 from greval.datasets.json_files import (
     BOM,
     LIST_KEYS,
@@ -27,9 +28,9 @@ from greval.datasets.json_files import (
     find_faults,
     parse_json,
 )
-from greval.datasets.row_conversion import as_text, find_first, unwrap_serialised
+from greval.datasets.parquet_tables import read_parquet
 from greval.datasets.row_faults import RowFault
-from greval.datasets.tables import read_csv, read_parquet
+from greval.datasets.tables import read_csv
 from greval.errors import DataError
 from greval.methods.reference.ledger import LEDGER_FILE
 from greval.methods.reference.records import Document

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from greval.datasets.field_names import fold_name
-from greval.datasets.row_conversion import as_text
+from greval.datasets.field_values import as_text
 from greval.methods.reference.records import Document, Extraction, IndexedChunk, Mention, Statement
 
 SEPARATOR = " → "
