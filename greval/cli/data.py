@@ -25,11 +25,10 @@ def data(cases: Cases, *, column: Columns = None, form: ReportFormat = "table") 
     print_report(found, form, render)
     if form == "table" and found.fitting:
         named = "".join(f" --column {quote(one)}" for one in column or ())
-        lines = [f"
-next: greval evaluate {quote(cases)} -m {found.fitting[0].metric}{named}"]
+        lines = [f"next: greval evaluate {quote(cases)} -m {found.fitting[0].metric}{named}"]
         if cases != STDIN:
             lines.append(f"      greval init {quote(cases)}{named}   (greval.yaml with the metrics that fit)")
-        typer.echo(escape_control_characters("
-".join(lines)))
+        for line in ("", *lines):
+            typer.echo(escape_control_characters(line))
     if not found.cases:
         raise typer.Exit(USAGE_ERROR)
