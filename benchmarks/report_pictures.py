@@ -1,4 +1,4 @@
-"""Take the pictures of the HTML report in docs/images from the shipped cases, judged by rules in place of a model.
+"""Take the pictures of the HTML pages in docs/images from the shipped cases, judged by rules in place of a model.
 
 python benchmarks/report_pictures.py
 """
@@ -19,7 +19,9 @@ from playwright.sync_api import Page, sync_playwright
 
 import greval
 from greval import Store, evaluate, load_metric
+from greval.analysis.comparison.api import compare
 from greval.analysis.summary import build_report
+from greval.report.html.comparison_page import build_comparison_page
 from greval.report.html.page import PageContent, write_report_page
 from greval.testing import ScriptedJudge
 
@@ -30,6 +32,7 @@ ROOT = Path(greval.__file__).parents[1]
 IMAGES = ROOT / "docs" / "images"
 CASES = ROOT / "greval" / "demo" / "cases.jsonl"
 METRICS = ("correctness", "chunk_evaluation", "edge_recall", "ndcg@10", "latency")
+MADE = datetime(2026, 11, 23, tzinfo=UTC)
 ITEM = re.compile(r'<item n="(\d+)">(.*?)</item>', re.DOTALL)
 REASONS = {
     1: "The answer says the same as the expected answer.",
@@ -93,7 +96,8 @@ def main() -> None:
         path = Path(folder) / "report.html"
         with Store.open(run.folder) as store:
             report = build_report(store).model_copy(update={"folder": "runs/demo"})
-            write_report_page(store, report, path, PageContent(datetime(2026, 11, 23, tzinfo=UTC)))
+            write_report_page(store, report, path, PageContent(MADE))
+        compared = compare(run.folder, baseline="local")
         with sync_playwright() as api:
             browser = api.chromium.launch(executable_path=program, args=[*FLAGS])
             size = {"width": 1180, "height": 820}
@@ -105,6 +109,13 @@ def main() -> None:
             narrow.goto(path.as_uri())
             narrow.wait_for_selector("html[data-ready]")
             take(narrow, "report-narrow.png", "#cases")
+            path.write_text(
+                build_comparison_page(compared, made=MADE).replace(str(run.folder), "runs/demo"), encoding="utf-8"
+            )
+            page.goto(path.as_uri())
+            page.wait_for_selector("html[data-ready]")
+            take(page, "report-differences.png", "top")
+            take(page, "report-sides.png", "#changed-1")
             browser.close()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -9,6 +10,13 @@ import typer
 
 from greval.cli.gate import CheckedFormat, FailIf, get_gate_code, print_checked_report
 from greval.cli.options import OtherTags, RunFolder
+from greval.cli.shared_files import (
+    HtmlFile,
+    MarkdownFile,
+    format_command,
+    translate_write_error,
+    write_markdown_file,
+)
 from greval.stats.correction import Correction
 
 
@@ -40,6 +48,8 @@ def compare(  # noqa: PLR0913 - the options of a command
     ] = 0.95,
     form: CheckedFormat = "table",
     fail_if: FailIf = None,
+    html: HtmlFile = None,
+    md: MarkdownFile = None,
 ) -> None:
     """Compare methods: which is better, and with what certainty. It names the questions won and lost."""
     from greval.analysis.comparison.api import compare as compared
@@ -59,6 +69,13 @@ def compare(  # noqa: PLR0913 - the options of a command
         level=level,
     )
     found = found.model_copy(update={"gate": check_gate(found, fail_if or ())})
+    if html:
+        from greval.report.html.comparison_page import write_comparison_page
+
+        with translate_write_error(html):
+            write_comparison_page(found, html, made=datetime.now(UTC), command=format_command())
+    if md:
+        write_markdown_file(md, list_comparison_checks(found))
     print_checked_report(found, form, render, list_comparison_checks)
     if code := get_gate_code(found.gate):
         raise typer.Exit(code)

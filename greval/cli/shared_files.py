@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 HtmlFile = Annotated[
     Path | None,
-    typer.Option("--html", metavar="FILE", help="write an HTML page to share, with all cases in one file"),
+    typer.Option("--html", metavar="FILE", help="write an HTML page to share, in one file"),
 ]
 MarkdownFile = Annotated[
     Path | None,

@@ -50,8 +50,8 @@ def render(comparison: Comparison, console: Console) -> None:
     """Print a comparison: important warnings, the table, its explanation, the other warnings, and the gate."""
     important, others = split_warnings(comparison.warnings, PROMINENT)
     print_lines(console, important, "bold red")
-    print_line(console, _format_title(comparison), "italic")
-    for (method, baseline), rows in _group_pairs(comparison).items():
+    print_line(console, format_title(comparison), "italic")
+    for (method, baseline), rows in group_pairs(comparison).items():
         console.print()
         print_line(console, f"{method} against {baseline}", "bold")
         console.print(_build_table(comparison, rows, wide=console.width >= MIN_WIDE))
@@ -144,13 +144,13 @@ def format_verdict(one: Contrast) -> str:
         return one.difference_value.reason
     text: str = one.verdict
     if one.verdict == "no difference seen" and one.detectable is not None:
-        text = f"{text} (could miss < {_create_writer(one)(one.detectable)})"
+        text = f"{text} (could miss < {create_writer(one)(one.detectable)})"
     if one.verdict == "changed":
         text = f"changed on {one.won + one.lost} of {format_count(one.n, 'question')}"
     return text if one.judged_alike else f"{text}; JUDGED DIFFERENTLY"
 
 
-def _create_writer(one: Contrast, *, sign: bool = False) -> Callable[[float | None], str]:
+def create_writer(one: Contrast, *, sign: bool = False) -> Callable[[float | None], str]:
     """Return a function that formats figures with the decimals that the size of a comparison's means needs."""
     size = max(abs(one.method_mean or 0.0), abs(one.baseline_mean or 0.0))
     return partial(format_number, digits=3, size=size, sign=sign)
@@ -177,13 +177,13 @@ def format_effect(found: EffectSizes) -> str:
     return next((f"{name} {size:+.2f}" for name, size in names.items() if size is not None), "-")
 
 
-def _format_title(comparison: Comparison) -> str:
+def format_title(comparison: Comparison) -> str:
     """Format the title: what is compared with what."""
     against = f" against {comparison.against}" if comparison.against else ""
     return f"{comparison.folder}{against}, question by question"
 
 
-def _group_pairs(comparison: Comparison) -> dict[tuple[str, str], list[Contrast]]:
+def group_pairs(comparison: Comparison) -> dict[tuple[str, str], list[Contrast]]:
     """Group the rows by method and what it is compared with."""
     found: dict[tuple[str, str], list[Contrast]] = {}
     for one in comparison.contrasts:
@@ -206,12 +206,12 @@ def _format_row(one: Contrast, writers: Iterable[Callable[[Contrast], str]]) -> 
 def _build_columns(comparison: Comparison, pair: Contrast, *, wide: bool) -> dict[str, Callable[[Contrast], str]]:
     """Return the columns before the verdict, and how their cells are formatted."""
     first = ", by ".join(["metric", *([" · ".join(comparison.by)] if comparison.by else [])])
-    baseline, method = ("before", "now") if comparison.against else _name_columns(pair)
+    baseline, method = ("before", "now") if comparison.against else name_columns(pair)
     columns: dict[str, Callable[[Contrast], str]] = {
         first: lambda one: f"  {one.group}" if one.group else one.metric,
-        "n": _format_count,
-        baseline: lambda one: _create_writer(one)(one.baseline_mean),
-        method: lambda one: _create_writer(one)(one.method_mean),
+        "n": format_pairs_count,
+        baseline: lambda one: create_writer(one)(one.baseline_mean),
+        method: lambda one: create_writer(one)(one.method_mean),
         f"difference [{comparison.level:.0%}]": format_difference,
         "won/tied/lost" if wide else "w/t/l": lambda one: f"{one.won}/{one.tied}/{one.lost}",
     }
@@ -220,14 +220,14 @@ def _build_columns(comparison: Comparison, pair: Contrast, *, wide: bool) -> dic
     return columns | {"p": lambda one: format_p(one.test.corrected) if one.test else "-"}
 
 
-def _name_columns(pair: Contrast) -> tuple[str, str]:
+def name_columns(pair: Contrast) -> tuple[str, str]:
     """Return the headings of both sides: their names, or "baseline" and "method" if these are long or taken."""
     names = pair.baseline, pair.method
     fit = all(len(name) <= MAX_HEADING and name not in TAKEN_HEADINGS for name in names)
     return names if fit else ("baseline", "method")
 
 
-def _format_count(one: Contrast) -> str:
+def format_pairs_count(one: Contrast) -> str:
     """Format the number of questions that count, with the total if it is larger."""
     count = str(one.n) if one.n == one.questions else f"{one.n}/{one.questions}"
     return count if one.clusters is None else f"{count} in {one.clusters}"
@@ -235,7 +235,7 @@ def _format_count(one: Contrast) -> str:
 
 def format_difference(one: Contrast) -> str:
     """Format the difference of a contrast with its interval."""
-    return format_measured(one.difference_value, _create_writer(one, sign=True), without=NO_INTERVAL)
+    return format_measured(one.difference_value, create_writer(one, sign=True), without=NO_INTERVAL)
 
 
 def _format_uncorrected(one: Contrast) -> str:

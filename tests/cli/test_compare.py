@@ -168,3 +168,14 @@ def test_different_judges_stand_first(tmp_path):
     text = said(new, "--against", old).stdout
     assert text.startswith("NOT COMPARABLE: right of a and of a in ")
     assert "JUDGED DIFFERENTLY" in text
+
+
+def test_writes_a_page_and_a_short_form(run, tmp_path):
+    """--html and --md write files beside the table, also of a run that does not store its cases."""
+    page, short = tmp_path / "page.html", tmp_path / "short.md"
+    done = said(run, "--baseline", "local", "--html", page, "--md", short)
+    assert done.stdout == said(run, "--baseline", "local").stdout
+    assert f"wrote {page}" in done.stderr
+    assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert 'id="changed-1"' in page.read_text(encoding="utf-8")
+    assert short.read_text(encoding="utf-8") == said(run, "--baseline", "local", "--format", "markdown").stdout

@@ -17,6 +17,8 @@ from greval.records.stored_metric import StoredMetric
 from greval.report.html.tones import find_tone, format_value
 from greval.report.walk import draw_walk_svg, format_walk_tree
 
+QUESTION, ANSWER, EXPECTED = "Question", "Answer", "Expected answer"
+"""The names of the texts of a case."""
 MAX_DRAWINGS = 1_000
 """The number of walks that are drawn, a few milliseconds each; the others are shown as text."""
 MAX_TEXT_CHARACTERS = 8_000
@@ -193,7 +195,7 @@ def _build_verdict(verdict: ReportVerdict, scale: Scale | None, status: str) -> 
 
 def _list_texts(case: Case) -> Iterable[tuple[str, str]]:
     """Yield the names and texts of a case that are recorded."""
-    texts = {"Question": case.question, "Answer": case.answer, "Expected answer": case.expected_answer}
+    texts = {QUESTION: case.question, ANSWER: case.answer, EXPECTED: case.expected_answer}
     yield from ((name, cut_text(text)) for name, text in texts.items() if text is not None)
     for answer in (case.gold.answers if case.gold else None) or ():
         if answer != case.expected_answer:

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import json
-import platform
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from pydantic import JsonValue
-
 from greval._util.files import write_atomically
 from greval._util.wording import format_count
 from greval.analysis.case_results import index_results, read_case_results
-from greval.analysis.run_origin import RunOrigin, read_origin
+from greval.analysis.run_origin import read_origin
 from greval.analysis.summary import MetricSpending, Report
 from greval.analysis.tag_figures import summarise_by_tags
 from greval.analysis.worst_cases import WorstCase, read_worst_cases
@@ -30,6 +26,7 @@ from greval.report.html.case_index import CaseIndex
 from greval.report.html.case_view import CaseView, CaseViewBuilder
 from greval.report.html.figure_rows import build_figure_groups, build_tag_table
 from greval.report.html.people import build_probe, list_agreements
+from greval.report.html.run_facts import build_versions_table, list_run_facts
 from greval.report.html.table_view import TableView, read_tables
 from greval.report.html.templating import PageOrigin, render_case, render_page
 from greval.report.html.tones import find_mean_tone, format_values, is_best_value
@@ -127,8 +124,8 @@ def build_report_page(store: Store, report: Report, content: PageContent) -> str
         "probes": [build_probe(probe) for probe in content.probes],
         "cost": (format_spending(report.spending) or "").removeprefix("cost: "),
         "cost_table": _build_cost_table(report.spending),
-        "facts": [*_list_facts(report, origin, page)],
-        "versions": _build_versions_table(origin),
+        "facts": [*list_run_facts(origin, page, report.command)],
+        "versions": build_versions_table(origin),
     }
     return render_page(
         "report.html",
@@ -254,34 +251,3 @@ def _build_cost_table(parts: Iterable[MetricSpending]) -> TableView:
     )
     columns = ("metric", "calls", "input tokens", "output tokens", "answers taken over", "cost")
     return TableView("", columns, (True, *(False for _ in columns[1:])), rows)
-
-
-def _list_facts(report: Report, origin: RunOrigin, page: PageOrigin) -> Iterator[tuple[str, str]]:
-    """Yield what made the run and the page."""
-    yield from (("cases", f"{one.name} (sha256 {one.digest})" if one.digest else one.name) for one in origin.files)
-    yield from (("judge" if name == "label" else f"judge: {name}", str(value)) for name, value in origin.judge.items())
-    if report.command:
-        yield from ((f"option: {name}", format_option(value)) for name, value in report.command.options.items())
-    yield "greval", f"{page.version}, Python {platform.python_version()}"
-    yield "page made", page.date
-    if page.command:
-        yield "command", page.command
-
-
-def format_option(value: JsonValue) -> str:
-    """Format the value of an option: a text as it is, anything else as JSON.
-
-    Example:
-        >>> format_option("openai:gpt-5.4-mini"), format_option(["correctness", "ndcg@10"])
-        ('openai:gpt-5.4-mini', '["correctness", "ndcg@10"]')
-    """
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def _build_versions_table(origin: RunOrigin) -> TableView:
-    """Build the table of definitions and judges; methods that share them have one row."""
-    methods: dict[tuple[str, str, str], list[str]] = {}
-    for one in origin.versions:
-        methods.setdefault((one.metric, one.fingerprint, one.judge or "computed"), []).append(one.method)
-    rows = tuple((*key, ", ".join(filter(None, names))) for key, names in methods.items())
-    return TableView("", ("metric", "fingerprint", "judge", "methods"), (True,) * 4, rows)

@@ -9,10 +9,12 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
-from report_pages import make_page
+from report_pages import MADE, make_page
 
 from greval import Case, evaluate
+from greval.analysis.comparison.api import compare
 from greval.metrics.files import parse_metric
+from greval.report.html.comparison_page import build_comparison_page
 from greval.testing import ScriptedJudge
 
 pytestmark = pytest.mark.browser
@@ -174,6 +176,20 @@ def test_is_accessible_at_every_width(chromium, path, scheme):
             assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_comparison_is_accessible_at_every_width(chromium, judged_run, tmp_path, scheme):
+    """Axe finds no violation with both sides of a question open, and nothing is wider than the window."""
+    text = build_comparison_page(compare(judged_run, baseline="local", by="query_type"), made=MADE.made)
+    with opened(chromium, tmp_path / "page.html", text, color_scheme=scheme) as page:
+        for summary in page.locator("#changed-1 .plain > summary").all():
+            summary.click()
+        for width in WIDTHS:
+            page.set_viewport_size({"width": width, "height": 900})
+            found = Axe().run(page)
+            assert found.violations_count == 0, found.generate_report()
+            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
 def test_the_theme_can_be_turned(chromium, path):
     """The page follows the system until someone turns it."""
     ground = "getComputedStyle(document.documentElement).backgroundColor"
@@ -279,3 +295,36 @@ def test_hostile_texts_stay_text(chromium, tmp_path_factory, one, other):
             assert texts[:3] == [one, other, one]
             assert page.evaluate(READ_TEXTS, f"{place} .item .text")[0] == one
             assert other in page.evaluate(READ_TEXTS, f"{place} .verdict .text")
+
+
+@given(hostile_texts, hostile_texts)
+@example(" ".join(HOSTILE), " ".join(reversed(HOSTILE)))
+@settings(
+    max_examples=4,
+    phases=(Phase.explicit, Phase.generate),
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+def test_hostile_texts_of_a_comparison_stay_text(chromium, tmp_path_factory, one, other):
+    """Names of methods, ids, tags, answers and reasons of both sides are shown as they are."""
+    folder = tmp_path_factory.mktemp("evil")
+    sides = ((one, "No"), (f"other {other}", "Yes"))
+    cases = [
+        {"id": f"{one} {n}", "method": method, "question": one, "answer": f"{other} {value}", "tags": {"kind": other},
+         "chunks": [{"id": other, "text": f"{one} {value}"}]}
+        for n in range(3)
+        for method, value in sides
+    ]  # fmt: skip
+
+    def answer(messages):
+        value = "Yes" if f"{one} Yes" in str(messages[1].content) else "No"
+        return {"judgements": [{"item": 1, "reason": other, "value": value}]}
+
+    run = evaluate(cases, [parse_metric(METRIC)], ScriptedJudge(answer), out=folder / "run")
+    text = build_comparison_page(compare(run.folder, by="kind"), made=MADE.made)
+    with opened(chromium, folder / "page.html", text) as page:
+        assert page.evaluate("[window.hit ?? null, ...window.refused]") == [None]
+        assert page.locator("main img, main script, main iframe, main base, main style").count() == 0
+        assert page.locator("main a:not([href^='#'])").count() == 0
+        texts = page.evaluate(READ_TEXTS, "#changed-1 .side > .text")
+        assert sorted(texts) == [f"{other} No", f"{other} Yes"]
+        assert other in page.evaluate(READ_TEXTS, "#changed-1 .verdict .text")

@@ -275,13 +275,14 @@
 
   async function startCases() {
     const index = byId("index");
-    if (!index) return;
+    const ready = () => { document.documentElement.dataset.ready = "yes"; };
+    if (!index) return ready();
     if (!globalThis.DecompressionStream) {
       byId("count").textContent = "This browser is too old to open the cases of this file; a current one can.";
-      return;
+      return ready();
     }
     new Explorer(await unpack(index)).start();
-    document.documentElement.dataset.ready = "yes";
+    ready();
   }
 
   startTheme();

@@ -1,0 +1,283 @@
+"""A comparison as one HTML file: differences with their intervals, and won and lost questions side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from greval._util.files import write_atomically
+from greval.analysis.comparison.changed_cases import ChangedQuestion, read_changed_questions
+from greval.analysis.comparison.records import Comparison, Contrast
+from greval.analysis.run_origin import RunOrigin, read_origin
+from greval.records.result import Result
+from greval.records.stored_metric import StoredMetric
+from greval.report.comparison import (
+    PROMINENT,
+    create_writer,
+    format_difference,
+    format_legend,
+    format_p,
+    format_pairs_count,
+    format_title,
+    format_verdict,
+    group_pairs,
+)
+from greval.report.html.case_view import EXPECTED, QUESTION, CaseView, CaseViewBuilder
+from greval.report.html.plots import LABELLED_WIDTH, DistributionPlot, IntervalPlot, Segment, plot_interval
+from greval.report.html.run_facts import build_versions_table, list_run_facts
+from greval.report.html.table_view import TableView
+from greval.report.html.templating import PageOrigin, render_page
+from greval.report.html.tones import find_mean_tone, format_values
+from greval.report.tables import split_warnings
+from greval.runs.run_reader import read_metrics
+from greval.runs.store import Store
+
+MAX_NAMED = 5
+"""The number of won and of lost questions of each metric that are shown."""
+WON, TIED, LOST = 4, None, 0
+"""The tones of questions that are won, tied and lost."""
+
+
+class ContrastRow(NamedTuple):
+    """A contrast as texts and plots; `name` is that of the metric, or of the group below it."""
+
+    name: str
+    is_group: bool
+    better: str
+    number: str
+    baseline_mean: str
+    method_mean: str
+    difference: str
+    plot: IntervalPlot | None
+    spread: DistributionPlot | None
+    counts: str
+    p: str
+    verdict: str
+    kind: str
+
+
+class SideView(NamedTuple):
+    """One side of a question: its case, and name, text and tone of the values of metrics that judge items."""
+
+    case: CaseView
+    values: tuple[tuple[str, str, int | None], ...]
+
+
+class ChangedView(NamedTuple):
+    """A question with the views of both sides; `place` is the number of its details in the page."""
+
+    place: int
+    sample_id: str
+    question: str
+    expected: str
+    baseline: SideView | None
+    method: SideView | None
+
+
+class ChangedList(NamedTuple):
+    """The questions of a metric that a method lost or won, with the numbers of their details."""
+
+    metric: str
+    lost: tuple[ChangedView, ...]
+    lost_count: int
+    won: tuple[ChangedView, ...]
+    won_count: int
+
+
+class PairSection(NamedTuple):
+    """A method against its baseline: the contrasts, the questions that differ by metric, and their details."""
+
+    method: str
+    baseline: str
+    rows: tuple[ContrastRow, ...]
+    lists: tuple[ChangedList, ...]
+    changed: tuple[ChangedView, ...]
+
+
+class RunSection(NamedTuple):
+    """How a compared run came to be."""
+
+    folder: str
+    facts: tuple[tuple[str, str], ...]
+    versions: TableView
+
+
+def write_comparison_page(comparison: Comparison, path: Path, *, made: datetime, command: str = "") -> None:
+    """Write a comparison as one HTML file, which needs no other file and makes no request.
+
+    Args:
+        comparison: The comparison; its runs are read for the texts of the questions that differ.
+        path: The file to write. An existing file is replaced whole or not at all.
+        made: The time that the page shows.
+        command: The command line that the page shows.
+    """
+    write_atomically(path, build_comparison_page(comparison, made=made, command=command))
+
+
+def build_comparison_page(comparison: Comparison, *, made: datetime, command: str = "") -> str:
+    """Build the page that `write_comparison_page` writes."""
+    import greval
+
+    page = PageOrigin(made, command, greval.__version__)
+    metrics, runs = _read_runs(comparison, page)
+    views = _build_views(comparison.name_first(MAX_NAMED), metrics)
+    pairs = [_build_pair(comparison, *pair, rows, views) for pair, rows in group_pairs(comparison).items()]
+    important, others = split_warnings(comparison.warnings, PROMINENT)
+    sections = [("differences", "Differences")]
+    sections += [("changed", "Won and lost")] if any(pair.changed for pair in pairs) else []
+    sections += [("notes", "Notes"), ("made", "How made")]
+    return render_page(
+        "comparison.html",
+        page,
+        comparison=comparison,
+        title=format_title(comparison),
+        summary=_describe_sides(comparison),
+        important=important,
+        pairs=pairs,
+        legend=[*format_legend(comparison)],
+        warnings=others,
+        runs=runs,
+        most=MAX_NAMED,
+        sections=sections,
+        blocks=(),
+        text_blocks=(),
+        index="",
+    )
+
+
+def _describe_sides(comparison: Comparison) -> str:
+    """Describe what is compared with what, and the tests."""
+    methods = ", ".join(comparison.methods)
+    if comparison.against:
+        sides = f"{methods}: now against {comparison.against}"
+    else:
+        sides = f"{methods} against {comparison.baseline}" if comparison.baseline else f"{methods}, each with each"
+    return f"{sides}; {comparison.family.told}"
+
+
+def _read_runs(comparison: Comparison, page: PageOrigin) -> tuple[dict[str, StoredMetric], list[RunSection]]:
+    """Return the metrics of both runs, those of the newer one first, and how each run came to be."""
+    metrics: dict[str, StoredMetric] = {}
+    runs = []
+    for folder in dict.fromkeys(filter(None, (comparison.folder, comparison.against))):
+        with Store.open(Path(folder)) as store:
+            origin: RunOrigin = read_origin(store)
+            metrics = {**read_metrics(store), **metrics}
+        runs.append(RunSection(folder, tuple(list_run_facts(origin, page)), build_versions_table(origin)))
+    return metrics, runs
+
+
+def _build_views(
+    comparison: Comparison, metrics: Mapping[str, StoredMetric]
+) -> dict[tuple[str, str], dict[str, ChangedView]]:
+    """Build the views of the questions that differ, by pair of methods and question."""
+    compared = {one.metric for one in comparison.contrasts}
+    found: dict[tuple[str, str], dict[str, ChangedView]] = {}
+    for place, one in enumerate(read_changed_questions(comparison), 1):
+        sides = [_build_side(one, metrics, compared, place, before=before) for before in (True, False)]
+        texts = next((dict(side.case.texts) for side in reversed(sides) if side), {})
+        view = ChangedView(place, one.sample_id, texts.get(QUESTION, ""), texts.get(EXPECTED, ""), *sides)
+        found.setdefault((one.method, one.baseline), {})[one.sample_id] = view
+    return found
+
+
+def _build_side(
+    one: ChangedQuestion, metrics: Mapping[str, StoredMetric], compared: set[str], place: int, *, before: bool
+) -> SideView | None:
+    """Build the view of one side, with the results of the compared metrics."""
+    case = one.baseline_case if before else one.method_case
+    if case is None:
+        return None
+    results = tuple(result for result in case.results if result.metric in compared)
+    builder = CaseViewBuilder(metrics, prefix=f"{place}-{'before' if before else 'now'}")
+    view = builder.build_view(case._replace(results=results or case.results))
+    return SideView(view, tuple(_list_item_values(results, metrics)))
+
+
+def _list_item_values(
+    results: Iterable[Result], metrics: Mapping[str, StoredMetric]
+) -> Iterator[tuple[str, str, int | None]]:
+    """Yield name, text and tone of each result of several items, whose verdicts are beside the items."""
+    for result in results:
+        metric = metrics.get(result.metric)
+        if metric and metric.over and result.judgements:
+            values = [str(one.value) for one in result.judgements]
+            numbers = [one.number for one in result.judgements if one.number is not None]
+            text = format_values(metric.scale, values, numbers)
+            yield result.metric, text, find_mean_tone(metric.scale, values)
+
+
+def _build_pair(
+    comparison: Comparison,
+    method: str,
+    baseline: str,
+    contrasts: Sequence[Contrast],
+    views: Mapping[tuple[str, str], Mapping[str, ChangedView]],
+) -> PairSection:
+    known = views.get((method, baseline), {})
+    lists = [
+        ChangedList(
+            metric=one.metric,
+            lost=tuple(known[question] for question in one.lost_questions[:MAX_NAMED]),
+            lost_count=one.lost,
+            won=tuple(known[question] for question in one.won_questions[:MAX_NAMED]),
+            won_count=one.won,
+        )
+        for one in contrasts
+        if not one.group and (one.won or one.lost)
+    ]
+    rows = tuple(_build_rows(comparison, contrasts))
+    return PairSection(method, baseline, rows, tuple(lists), tuple(known.values()))
+
+
+def _build_rows(comparison: Comparison, contrasts: Sequence[Contrast]) -> Iterator[ContrastRow]:
+    ends = {
+        metric: _find_reach(one for one in comparison.contrasts if one.metric == metric)
+        for metric in {one.metric for one in contrasts}
+    }
+    for one in contrasts:
+        reach = ends[one.metric]
+        write = create_writer(one)
+        yield ContrastRow(
+            name=one.group or one.metric,
+            is_group=bool(one.group),
+            better="lower is better" if one.better == "lower" else "",
+            number=format_pairs_count(one),
+            baseline_mean=write(one.baseline_mean),
+            method_mean=write(one.method_mean),
+            difference=format_difference(one),
+            plot=None
+            if one.difference is None
+            else plot_interval(one.difference, one.interval, (-reach, reach), zero=True),
+            spread=_plot_questions(one),
+            counts=f"{one.won:,} won, {one.tied:,} tied, {one.lost:,} lost",
+            p=format_p(one.test.corrected) if one.test else "-",
+            verdict=format_verdict(one),
+            kind=one.verdict if one.verdict in {"better", "worse"} else "",
+        )
+
+
+def _find_reach(contrasts: Iterable[Contrast]) -> float:
+    """Return the end of the axis that all contrasts of a metric share, with a margin; it begins at minus this end."""
+    reach = 0.0
+    for one in contrasts:
+        ends = (one.interval.low, one.interval.high) if one.interval else ()
+        reach = max(reach, *(abs(number) for number in (one.difference or 0.0, *ends)))
+    return 1.05 * reach or 1.0
+
+
+def _plot_questions(one: Contrast) -> DistributionPlot | None:
+    """Draw the shares of questions won, tied and lost."""
+    total = one.won + one.tied + one.lost
+    if not total:
+        return None
+    segments, at = [], 0.0
+    for name, count, tone in (("won", one.won, WON), ("tied", one.tied, TIED), ("lost", one.lost, LOST)):
+        if count:
+            size = 100 * count / total
+            label = f"{count:,}" if size >= LABELLED_WIDTH else ""
+            segments.append(Segment(round(at, 2), round(size, 2), tone, label, f"{count:,} {name}"))
+            at += size
+    return DistributionPlot(tuple(segments))

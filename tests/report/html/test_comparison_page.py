@@ -1,0 +1,84 @@
+"""The page of a comparison as text: differences as reports print them, and the questions that differ on both sides."""
+
+from __future__ import annotations
+
+import json
+import re
+from html import unescape
+
+import pytest
+from page_judge import page_judge
+from report_pages import DEMO, MADE
+
+from greval import evaluate, load_metric
+from greval.analysis.comparison.api import compare
+from greval.report.comparison import format_difference, format_verdict
+from greval.report.html.comparison_page import MAX_NAMED, build_comparison_page
+
+
+def make_page(comparison):
+    """Return the page of a comparison with single spaces, and its text."""
+    page = build_comparison_page(comparison, made=MADE.made, command=MADE.command)
+    text = unescape(re.sub(r"<[^>]+>", " ", page[page.index("<main") :]))
+    return page, " ".join(text.split())
+
+
+@pytest.fixture(scope="module")
+def comparison(judged_run):
+    """Compare the methods of the run by a tag."""
+    return compare(judged_run, baseline="local", by="query_type")
+
+
+def test_shows_every_difference(comparison):
+    """Each contrast has its difference with its interval, its counts, its verdict, and its plot with a line at zero."""
+    page, words = make_page(comparison)
+    for one in comparison.contrasts:
+        assert format_difference(one) in words
+        assert format_verdict(one) in words
+        assert f"{one.won:,} won, {one.tied:,} tied, {one.lost:,} lost" in words
+    assert page.count('class="zero"') == sum(one.difference is not None for one in comparison.contrasts)
+    for line in comparison.warnings:
+        assert " ".join(line.split()) in words
+
+
+def test_shows_won_and_lost_questions_side_by_side(comparison):
+    """The first questions of each list have the answers and verdicts of both sides, each question once."""
+    page, words = make_page(comparison)
+    rows = [json.loads(line) for line in DEMO.read_text(encoding="utf-8").splitlines()]
+    answers = {(row["id"], row["method"]): row["answer"] for row in rows}
+    whole = [one for one in comparison.contrasts if not one.group]
+    named = {name for one in whole for name in (*one.lost_questions[:MAX_NAMED], *one.won_questions[:MAX_NAMED])}
+    assert len(re.findall(r'id="changed-\d+"', page)) == len(named) > MAX_NAMED
+    for name in named - {rows[5]["id"]}:
+        for method in ("local", "walk"):
+            assert " ".join(answers[name, method].split()) in words
+    assert f"Lost {whole[-1].lost}, the first {MAX_NAMED}" in words
+
+
+def test_a_run_is_compared_with_an_earlier_one(tmp_path):
+    """Both runs have their versions, and sides are named before and now."""
+    rows = [json.loads(line) for line in DEMO.read_text(encoding="utf-8").splitlines()][:20]
+    folders = [tmp_path / name for name in ("old", "new")]
+    metrics = [load_metric("correctness"), load_metric("latency")]
+    for folder in folders:
+        evaluate(rows, metrics, page_judge(), out=folder)
+        for row in rows:
+            row["answer"] = f"{row['answer']} Or so."
+    _, words = make_page(compare(folders[1], against=folders[0]))
+    assert "Before" in words
+    assert "Now" in words
+    assert "Or so." in words
+    assert words.count("fingerprint") == 2
+
+
+def test_without_a_difference_no_question_is_named(tmp_path):
+    """If no question differs, the page has no section of questions."""
+    cases = [
+        {"id": f"q{n}", "method": method, "question": "Who?", "answer": "Ada", "expected_answer": "Ada"}
+        for n in range(3)
+        for method in ("a", "b")
+    ]
+    run = evaluate(cases, [load_metric("exact_match")], out=tmp_path / "run")
+    page, words = make_page(compare(run.folder))
+    assert 'id="changed"' not in page
+    assert "equal on every question" in words
