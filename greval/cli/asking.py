@@ -19,10 +19,10 @@ from greval.datasets import RowFault
 from greval.datasets.chunk_sources import fill_sources
 from greval.datasets.file_identity import CaseSource, identify_file
 from greval.errors import StoreError
+from greval.judging.model.judge import Judge, check_judge
 from greval.methods.collecting.response_file import select_responses
-from greval.methods.loading import load_methods, split_name
+from greval.methods.loading import load_methods, resolve_spec, split_name
 from greval.records.case import Case
-from greval.runs.from_config.methods import resolve_spec
 
 if TYPE_CHECKING:
     from greval.methods import Method
@@ -74,14 +74,17 @@ class AskedCases(NamedTuple):
 
 
 def ask_methods(
-    given: CaseInput, asked: AskedMethods, folder: Path, options: CollectOptions, *, quiet: bool
+    given: CaseInput, asked: AskedMethods, judge: Judge | None, folder: Path, options: CollectOptions, *, quiet: bool
 ) -> AskedCases:
     """Ask the methods for the responses that the run folder does not hold yet, and return the cases.
 
     Raises:
+        JudgeError: If the judge could not judge the responses.
         StoreError: If the folder holds responses of another method of the same name, or cannot be written.
         typer.Exit: If it was stopped by Ctrl-C.
     """
+    if judge:
+        check_judge(judge)
     specs = _merge_specs(folder, asked.specs)
     folder.mkdir(parents=True, exist_ok=True)
     write_atomically(folder / METHODS_FILE, f"{json.dumps(specs, indent=2, ensure_ascii=False)}\n")

@@ -28,7 +28,7 @@ from greval.cli.options import parse_columns
 from greval.datasets.case_reader import STDIN
 from greval.errors import DataError, GrevalError
 from greval.judging.model.judge import KEY_VARIABLE, SECRET_NAME
-from greval.methods.loading import split_name
+from greval.methods.loading import resolve_spec, split_name
 from greval.metrics.files.validation import convert_errors, format_value
 from greval.metrics.files.yaml_text import MetricFileFault, YamlSource, find_line, read_source_file
 from greval.runs.manifest import RunCommand
@@ -220,8 +220,6 @@ def _find_value(content: Mapping[str, Any], path: tuple[str, ...]) -> Any:  # no
 def _convert_value(key: ConfigKey, value: Any, folder: Path) -> Any:  # noqa: ANN401 - a value of the file
     """Convert a value to what the option takes, with paths relative to the current folder."""
     if key.name == "methods":
-        from greval.runs.from_config.methods import resolve_spec
-
         return [f"{name}={resolve_spec(spec, folder)}" for name, spec in value.items()]
     if key.name in MAPPINGS:
         return [f"{name}={column}" for name, column in value.items()]

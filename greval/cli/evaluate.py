@@ -52,7 +52,6 @@ from greval.records.result import Result
 from greval.report.console import render
 from greval.report.gate import print_gate
 from greval.report.tables import print_lines
-from greval.runs.options import DEFAULT_CONCURRENCY
 from greval.runs.shard import Shard
 from greval.runs.store import Store
 
@@ -205,6 +204,7 @@ def evaluate(  # noqa: PLR0913 - the options of a command
         print_continuing(folder)
     if asked:
         from greval.runs.evaluation import find_free_folder
+        from greval.runs.options import DEFAULT_CONCURRENCY
 
         folder = folder if resume else find_free_folder(folder)
         options["resume"] = True
@@ -215,7 +215,7 @@ def evaluate(  # noqa: PLR0913 - the options of a command
             "total": given.reading.count(limit),
             "debug": bool(context.obj),
         }
-        found = ask_methods(given, asked, folder, collecting, quiet=quiet or json)
+        found = ask_methods(given, asked, model, folder, collecting, quiet=quiet or json)
         options["total"] = len(found.unread) + len(found.cases)
         options["origin"] = found.identify_source(folder, origin)
         given = CaseInput(given.reading, found.open_rows(doc_id_pattern))

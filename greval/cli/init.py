@@ -24,9 +24,8 @@ from greval.datasets.case_reader import STDIN
 from greval.datasets.row_faults import build_unreadable_error
 from greval.errors import DataError
 from greval.judging.model.judge import KEY_VARIABLE
-from greval.methods.loading import split_name
+from greval.methods.loading import resolve_spec, split_name
 from greval.metrics.fitting import find_fitting_metrics
-from greval.runs.from_config.methods import resolve_spec
 
 SUGGESTED_MODEL = "openai:gpt-5.4-mini"
 """The judge that is written if the environment holds a key of OpenAI; otherwise it is the embedded model."""

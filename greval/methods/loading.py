@@ -22,6 +22,7 @@ HOW_TO_NAME = (
     "reference:FOLDER?search=hybrid, graphrag:FOLDER?method=local or lightrag:..., each with NAME= before it if you "
     "like"
 )
+_FILE_SPEC = re.compile(r"(?P<file>[^:()?]+\.(?:py|ya?ml|json))(?P<rest>[:(?].*)?", re.DOTALL)
 _NAMED = re.compile(r"([^=:/?()\x00-\x1f]+)=(.+)", re.DOTALL)
 
 
@@ -73,6 +74,23 @@ def default_name(spec: str) -> str:
         return next((options[key][0] for key in ("method", "mode", "search") if key in options), kind)
     found = parse_object_spec(spec)
     return found.name.rpartition(".")[2] if found else Path(spec).stem
+
+
+def resolve_spec(spec: str, root: Path) -> str:
+    """Return a spec with the path of its file or index under the root, if it exists there; other specs are unchanged.
+
+    Example:
+        >>> resolve_spec("my_module:ask", Path("/data"))
+        'my_module:ask'
+    """
+    kind, _, rest = spec.partition(":")
+    if kind in ADAPTERS:
+        place, mark, options = rest.partition("?")
+        return f"{kind}:{root / place}{mark}{options}" if place and (root / place).exists() else spec
+    found = _FILE_SPEC.fullmatch(spec)
+    if not found or not (root / found["file"]).is_file():
+        return spec
+    return f"{root / found['file']}{found['rest'] or ''}"
 
 
 def load_method(spec: str) -> Method:

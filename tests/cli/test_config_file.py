@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import signal
+import subprocess
+import sys
 from inspect import signature
 from pathlib import Path
 
@@ -387,6 +389,13 @@ class TestMethods:
         assert code == 0
         assert re.search(r"exact_match +old +1 +1", out)
 
+    def test_a_judge_that_cannot_be_used_ends_the_command_first(self, run, monkeypatch):
+        """No method is asked for responses that could not be judged."""
+        Path("rag.py").write_text(METHODS, encoding="utf-8")
+        monkeypatch.delenv("OPENAI_API_KEY")
+        code, _, err = run(self.CONTENT, "-m", "correctness", "--judge", "openai:m")
+        assert (code, "OPENAI_API_KEY" in err, Path("runs").exists()) == (2, True, False)
+
     def test_a_dry_run_asks_nothing(self, run):
         """The forecast counts the missing responses."""
         Path("rag.py").write_text(METHODS, encoding="utf-8")
@@ -443,3 +452,11 @@ class TestMethods:
         assert process.returncode == 130
         assert 1 <= len(Path("run/responses.jsonl").read_text(encoding="utf-8").splitlines()) < 40
         assert not Path("run/results.sqlite").exists()
+
+
+def test_a_command_that_asks_nobody_loads_no_model_packages():
+    """`greval evaluate --help` and errors of the file come fast: LangChain is loaded when a run begins."""
+    code = (
+        "import sys, greval.cli.evaluate, greval.cli.init; sys.exit(sum('langchain' in name for name in sys.modules))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

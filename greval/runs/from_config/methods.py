@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -13,7 +12,7 @@ from greval.errors import DataError, GrevalError, MethodError
 from greval.judging.model.judge import Judge
 from greval.methods import Method
 from greval.methods.fair_context.answer_generation import with_generator
-from greval.methods.loading import ADAPTERS, load_method
+from greval.methods.loading import load_method, resolve_spec
 from greval.methods.reference.inventory import has_reference_index
 from greval.records.case import Response, Sample
 from greval.runs.from_config.config import INDEX_PLACEHOLDER, EvaluationConfig
@@ -23,7 +22,6 @@ INDEX_TAG = "index"
 """The tag that holds the folder of the group's index; user-defined methods read it."""
 THINK_ON_GRAPH = "tog"
 """The search that asks a model also when another one answers."""
-_FILE = re.compile(r"(?P<file>[^:()?]+\.(?:py|ya?ml|json))(?P<rest>[:(?].*)?", re.DOTALL)
 
 
 class GroupMethod:
@@ -117,23 +115,6 @@ def check_searches(
                 faults[f"methods: {name}: {error}"] = None
     if faults:
         raise MethodError("\n".join(faults))
-
-
-def resolve_spec(spec: str, root: Path) -> str:
-    """Return a spec with the path of its file or index under the root, if it exists there; other specs are unchanged.
-
-    Example:
-        >>> resolve_spec("my_module:ask", Path("/data"))
-        'my_module:ask'
-    """
-    kind, _, rest = spec.partition(":")
-    if kind in ADAPTERS:
-        place, mark, options = rest.partition("?")
-        return f"{kind}:{root / place}{mark}{options}" if place and (root / place).exists() else spec
-    found = _FILE.fullmatch(spec)
-    if not found or not (root / found["file"]).is_file():
-        return spec
-    return f"{root / found['file']}{found['rest'] or ''}"
 
 
 def _load_by_group(spec: str, groups: Mapping[str, int], indexes: Mapping[str, GroupIndex]) -> dict[str, Method]:

@@ -8,9 +8,10 @@ import pytest
 from framework_folder import CONFIG, make_folder
 
 from greval.errors import MethodError
+from greval.methods.loading import resolve_spec
 from greval.records.case import Response, Sample
 from greval.runs.from_config.config import read_config
-from greval.runs.from_config.methods import GroupMethod, load_group_methods, resolve_spec
+from greval.runs.from_config.methods import GroupMethod, load_group_methods
 
 
 def config(folder, text):
@@ -64,10 +65,13 @@ def test_a_tag_of_the_sample_wins_over_the_index(tmp_path):
         ("rag.yaml", "{root}/rag.yaml"),
         ("http://127.0.0.1/ask", "http://127.0.0.1/ask"),
         ("graphrag:{index}?method=local", "graphrag:{index}?method=local"),
+        ("reference:index?search=tog", "reference:{root}/index?search=tog"),
+        ("reference:none?search=tog", "reference:none?search=tog"),
     ],
 )
 def test_specs_of_files_are_relative_to_the_root(tmp_path, spec, resolved):
-    """Only a file that exists under the root is resolved; any other spec is unchanged."""
+    """Only a file or an index that exists under the root is resolved; any other spec is unchanged."""
     for name in ("methods.py", "rag.yaml"):
         (tmp_path / name).touch()
+    (tmp_path / "index").mkdir()
     assert resolve_spec(spec, tmp_path) == resolved.replace("{root}", str(tmp_path))
