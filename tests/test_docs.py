@@ -96,6 +96,7 @@ def surroundings(openai, tmp_path, monkeypatch):
     (tmp_path / "systems.yaml").write_text(blocks("docs/config.md", "yaml")[-1], encoding="utf-8")
     for name, block in zip(("verdicts.csv", "scores.csv"), blocks("docs/import.md", "csv"), strict=True):
         (tmp_path / name).write_text(block, encoding="utf-8")
+    (tmp_path / "labels.csv").write_text(blocks("docs/agreement.md", "csv")[0], encoding="utf-8")
     monkeypatch.setattr(sys, "path", [*sys.path])
     yield tmp_path
     for name, module in [*sys.modules.items()]:

@@ -6,7 +6,17 @@ from typing import Annotated, Literal
 
 import typer
 
-from greval.cli.options import AnnotationFiles, By, Level, ReportFormat, RunFolder, print_report
+from greval.cli.options import (
+    AnnotationFiles,
+    By,
+    LabelColumns,
+    LabelFiles,
+    Level,
+    ReportFormat,
+    RunFolder,
+    list_label_files,
+    print_report,
+)
 
 TreatAs = Annotated[
     Literal["categories", "numbers"] | None,
@@ -16,11 +26,13 @@ TreatAs = Annotated[
 
 def agreement(  # noqa: PLR0913 - the options of a command
     run: RunFolder,
+    labels: LabelFiles = None,
     *,
     metric: Annotated[
         str, typer.Option("--metric", "-m", metavar="METRIC", help="the metric that people judged as well")
     ],
     annotations: AnnotationFiles = None,
+    label_column: LabelColumns = None,
     by: By = None,
     people: Annotated[
         Literal["majority", "mean", "each"] | None,
@@ -39,7 +51,8 @@ def agreement(  # noqa: PLR0913 - the options of a command
     found = agreed(
         run,
         metric,
-        annotations or None,
+        list_label_files(run, labels, annotations),
+        label_columns=label_column or (),
         combine=people,
         treat_as=treat_as,
         by=by or (),

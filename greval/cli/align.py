@@ -21,6 +21,7 @@ from greval.cli.options import (
     Folders,
     JudgeName,
     JudgeOptions,
+    LabelColumns,
     Level,
     Only,
     ReportFormat,
@@ -46,6 +47,7 @@ def align(  # noqa: PLR0913 - the options of a command
     *,
     run: Annotated[Path, input_option("--run", metavar="RUN", help="the run folder that people annotated")],
     annotations: AnnotationFiles = None,
+    label_column: LabelColumns = None,
     judge: JudgeName = None,
     writer: Annotated[
         str | None, judge_option(metavar="MODEL", help="the model that writes texts and reasons; the judge by default")
@@ -87,6 +89,7 @@ def align(  # noqa: PLR0913 - the options of a command
         "limit": limit,
         "seed": seed,
         "level": level,
+        "label_columns": label_column or (),
         "work": work,
         "concurrency": concurrency,
         "on_told": partial(typer.echo, err=True),

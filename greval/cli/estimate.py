@@ -6,14 +6,26 @@ from typing import Annotated, Literal
 
 import typer
 
-from greval.cli.options import AnnotationFiles, Level, OtherTags, ReportFormat, RunFolder, print_report
+from greval.cli.options import (
+    AnnotationFiles,
+    LabelColumns,
+    LabelFiles,
+    Level,
+    OtherTags,
+    ReportFormat,
+    RunFolder,
+    list_label_files,
+    print_report,
+)
 
 
 def estimate(  # noqa: PLR0913 - the options of a command
     run: RunFolder,
+    labels: LabelFiles = None,
     *,
     metric: Annotated[str, typer.Option("--metric", "-m", metavar="METRIC", help="the metric that was labelled")],
     annotations: AnnotationFiles = None,
+    label_column: LabelColumns = None,
     by: OtherTags = None,
     baseline: Annotated[
         str | None,
@@ -36,7 +48,8 @@ def estimate(  # noqa: PLR0913 - the options of a command
     found = estimated(
         run,
         metric,
-        annotations or None,
+        list_label_files(run, labels, annotations),
+        label_columns=label_column or (),
         by=by or (),
         baseline=baseline,
         drawn_by=drawn_by,

@@ -96,7 +96,21 @@ Folders = Annotated[
 AnnotationFiles = Annotated[
     list[Path] | None,
     input_option(
-        metavar="FILE", help="a CSV or JSON lines file of annotations, repeatable; by default those in the run folder"
+        metavar="FILE", help="a file of annotations in any format, repeatable; by default those in the run folder"
+    ),
+]
+LabelFiles = Annotated[
+    list[Path] | None,
+    typer.Argument(
+        metavar="LABELS", show_default=False, help="files of labels, such as id,human_label; as --annotations"
+    ),
+]
+LabelColumns = Annotated[
+    list[str] | None,
+    input_option(
+        "--label-column",
+        metavar="COLUMN",
+        help="a column with labels, of the files or else of the cases; repeatable, each is an annotator",
     ),
 ]
 Concurrency = Annotated[int | None, limit_option(min=1, metavar="N", help="the maximum number of concurrent calls")]
@@ -274,3 +288,10 @@ def _format_option_error(fault: ErrorDetails) -> str:
     """Format a validation error as an option and what is wrong with it."""
     what = fault["msg"].removeprefix("Value error, ").removeprefix("Input ")
     return f"--{'.'.join(map(str, fault['loc'])).replace('_', '-')}: {what}"
+
+
+def list_label_files(run: Path, labels: Iterable[Path] | None, annotations: Iterable[Path] | None) -> list[Path] | None:
+    """Return the files of labels, None without any; raise `typer.BadParameter` if one is in place of the run."""
+    if run.is_file():
+        raise typer.BadParameter(f"{run.name} is a file; name the run folder first: RUN {run.name}")
+    return [*(labels or ()), *(annotations or ())] or None

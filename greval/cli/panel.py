@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from greval.cli.agreement import TreatAs
-from greval.cli.options import By, Level, ReportFormat, print_report
+from greval.cli.options import By, LabelColumns, Level, ReportFormat, print_report
 
 if TYPE_CHECKING:
     from greval.trust.panels.api import PanelOptions
@@ -24,6 +24,7 @@ def panel(  # noqa: PLR0913 - the options of a command
         list[Path] | None,
         typer.Option(metavar="FILE", help="a file of annotations, repeatable; by default those in the run folders"),
     ] = None,
+    label_column: LabelColumns = None,
     by: By = None,
     combine: Annotated[
         Literal["majority", "median", "mean"] | None,
@@ -45,6 +46,7 @@ def panel(  # noqa: PLR0913 - the options of a command
 
     options: PanelOptions = {
         "annotations": annotations or None,
+        "label_columns": label_column or (),
         "combine": combine,
         "treat_as": treat_as,
         "by": by or (),

@@ -26,6 +26,8 @@ MAX_DIGITS = 19
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 LIST_KEYS = ("cases", "data", "results", "testCases", "test_results", "examples", "samples", "goldens", "items", "rows")
 LIST_UNIT = ", row "
+NO_OBJECT = "must be an object with a question"
+"""The beginning of the message for a row that is no object, in a file of cases."""
 BOM = b"\xef\xbb\xbf"
 
 
@@ -94,9 +96,7 @@ def build_row(content: object, number: int, unit: str = ":", *, doubtful: bool) 
     """Build a row from a JSON value, which must be an object, with its faults."""
     if not isinstance(content, dict):
         hint = "; a file that is one JSON list is named .json" if isinstance(content, list) and unit == ":" else ""
-        return RawRow(
-            number, faults={"": f"must be an object with a question, got {describe_type(content)}{hint}"}, unit=unit
-        )
+        return RawRow(number, faults={"": f"{NO_OBJECT}, got {describe_type(content)}{hint}"}, unit=unit)
     return RawRow(number, content, find_faults(content) if doubtful else {}, unit)
 
 

@@ -14,7 +14,7 @@ from greval.datasets.case_reader import MAX_COLUMNS, STDIN, translate_errors
 from greval.datasets.case_records import iterate_rows
 from greval.datasets.column_map import ColumnMap
 from greval.datasets.field_names import fold_name, format_printable, list_names
-from greval.datasets.json_files import RawRow, read_stdin
+from greval.datasets.json_files import NO_OBJECT, RawRow, read_stdin
 from greval.datasets.raw_rows import READERS, TABLES, apply_columns, check_file
 from greval.errors import DataError
 
@@ -49,6 +49,11 @@ class LabelledRows:
     columns: Mapping[str, str]
 
     @property
+    def unused(self) -> tuple[str, ...]:
+        """The other columns."""
+        return tuple(dict.fromkeys(name for row in self.rows for name in row.values if name not in self.columns))
+
+    @property
     def renamed(self) -> Mapping[str, str]:
         """The fields that have a column of another name."""
         return {field: column for field, column in self.columns.items() if field != column}
@@ -60,6 +65,7 @@ def read_labelled_rows(
     columns: Mapping[str, str] | None = None,
     *,
     name: str = "rows",
+    required: bool = True,
 ) -> LabelledRows:
     """Read the rows of a file in any format that holds cases, and find the columns of some fields.
 
@@ -68,6 +74,7 @@ def read_labelled_rows(
         fields: The fields to look for, each with the names that its column may have.
         columns: The columns, or the places in JSON, of fields that are called otherwise.
         name: The name of rows that a program passes, in messages.
+        required: Whether it is an error if there are no rows.
 
     Raises:
         DataError: If the file cannot be read or is empty, a column that is named is not there, or several columns could
@@ -83,12 +90,14 @@ def read_labelled_rows(
     shown = format_printable(str(source if path or source == STDIN else name), 4096)
     with translate_errors(shown):
         names = _list_column_names(open_rows(None), is_table=bool(path and path.suffix.lower() in TABLES))
+        if not names and not required:
+            return LabelledRows(shown, tuple(open_rows(None)), {})
         if not names:
             raise DataError(f"{shown}: holds no rows; a row has the id of a case and a value")
         found = {**find_columns(fields, columns or {}, names, shown), **(columns or {})}
         mapping = ColumnMap(found, others=fields)
         mapping.check_names(names, shown)
-        return LabelledRows(shown, tuple(open_rows(mapping)), found)
+        return LabelledRows(shown, tuple(map(_correct_message, open_rows(mapping))), found)
 
 
 def find_columns(
@@ -152,6 +161,14 @@ def _check_header(names: Sequence[str], place: str) -> None:
     if len(names) == 1:
         name = format_printable(names[0])
         raise DataError(f"{place}: has one column, {name}; a row has the id of a case and a value")
+
+
+def _correct_message(row: RawRow) -> RawRow:
+    """Return a row whose fault does not ask for a question, which only cases need."""
+    fault = row.faults.get("", "")
+    if not fault.startswith(NO_OBJECT):
+        return row
+    return replace(row, faults={"": fault.replace(NO_OBJECT, "must be an object with an id and a value")})
 
 
 def _list_column_names(rows: Iterator[RawRow], *, is_table: bool) -> list[str]:

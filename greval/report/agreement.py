@@ -8,13 +8,19 @@ from rich.console import Console
 from rich.table import Table
 
 from greval._util.wording import format_count
+from greval.report.agreement_verdict import format_verdict
 from greval.report.tables import (
+    UNLIMITED_WIDTH,
     build_table,
     format_by_question,
     format_measured,
     format_name,
     format_number,
-    print_report,
+    print_line,
+    print_lines,
+    print_tables,
+    split_table,
+    split_warnings,
 )
 from greval.stats.measured import MeasuredValue, NumberSpread, Undefined
 from greval.trust.agreement.records import (
@@ -35,9 +41,14 @@ MAX_CATEGORIES = 12
 
 
 def render(agreement: Agreement, console: Console) -> None:
-    """Print an agreement: important warnings, the tables, their explanation, and the other warnings."""
-    title, tables = format_title(agreement), build_tables(agreement)
-    print_report(console, title, tables, format_legend(agreement), warnings=agreement.warnings, loud=PROMINENT)
+    """Print an agreement: important warnings, the tables, what they mean, their explanation, and other warnings."""
+    important, others = split_warnings(agreement.warnings, PROMINENT)
+    print_lines(console, important, "bold red")
+    print_line(console, format_title(agreement), "italic")
+    print_tables(console, build_tables(agreement, console))
+    print_lines(console, [format_verdict(agreement), ""])
+    print_lines(console, format_legend(agreement), "dim")
+    print_lines(console, others, "yellow")
 
 
 def format_legend(agreement: Agreement) -> Iterator[str]:
@@ -69,7 +80,7 @@ def format_title(agreement: Agreement) -> str:
     return f"{agreement.folder}: {agreement.metric}{judge} and {people} on {things}"
 
 
-def _build_figures_table(group: AgreementGroup, level: float) -> Table:
+def _build_figures_tables(group: AgreementGroup, level: float, console: Console) -> Iterator[Table]:
     """Build the table of the figures of judge and people, with the baselines."""
     clustered = any(isinstance(one, MeasuredValue) and one.clustered for one in group.judge.figures.values())
     floors = [baseline for baseline in group.baselines if baseline.figures]
@@ -86,33 +97,38 @@ def _build_figures_table(group: AgreementGroup, level: float) -> Table:
         )
         for name, figure in group.judge.figures.items()
     )
-    return build_table(("", "n", f"{head} [{level:.0%}]", *(["by question"] if clustered else []), *compared), rows)
+    columns = ("", "n", f"{head} [{level:.0%}]", *(["by question"] if clustered else []), *compared)
+    yield from split_table(console, columns, rows)
 
 
-def build_tables(agreement: Agreement) -> Iterator[Table]:
-    """Build the tables of an agreement: the figures, what they are made of, people among themselves, and groups."""
+def build_tables(agreement: Agreement, console: Console | None = None) -> Iterator[Table]:
+    """Build the tables of an agreement: the figures, what they are made of, people among themselves, and groups.
+
+    Tables that are wider than the console are split; without a console they are whole.
+    """
+    console = console or Console(width=UNLIMITED_WIDTH)
     whole, *groups = agreement.groups
-    yield _build_figures_table(whole, agreement.level)
+    yield from _build_figures_tables(whole, agreement.level, console)
     match whole.judge:
         case CategoricalAgreement() as judge:
-            yield _build_classes_table(judge)
+            yield from _build_classes_tables(judge, console)
             if len(judge.classes) <= MAX_CATEGORIES:
                 yield _build_confusion_table(judge)
         case NumericAgreement(people=people, judge=numbers):
-            yield _build_spreads_table(people, numbers)
+            yield from _build_spreads_tables(people, numbers, console)
     if whole.people.pairs:
-        yield build_pairs_table("people among themselves", whole.people)
+        yield from build_pairs_tables("people among themselves", whole.people, console)
     if groups:
-        yield _build_groups_table(agreement, groups)
+        yield from _build_groups_tables(agreement, groups, console)
 
 
-def _build_classes_table(judge: CategoricalAgreement) -> Table:
+def _build_classes_tables(judge: CategoricalAgreement, console: Console) -> Iterator[Table]:
     """Build the classification report, with people's categories as the truth."""
     rows = (
         (one.name, f"{one.support:,}", *map(format_measured, (one.precision, one.recall, one.f1)))
         for one in judge.classes
     )
-    return build_table(("category", "support", "precision", "recall", "F1"), rows)
+    return split_table(console, ("category", "support", "precision", "recall", "F1"), rows)
 
 
 def _build_confusion_table(judge: CategoricalAgreement) -> Table:
@@ -121,7 +137,7 @@ def _build_confusion_table(judge: CategoricalAgreement) -> Table:
     return build_table(("people \\ judge", *names), rows)
 
 
-def _build_spreads_table(people: NumberSpread, judge: NumberSpread) -> Table:
+def _build_spreads_tables(people: NumberSpread, judge: NumberSpread, console: Console) -> Iterator[Table]:
     """Build the table of the distributions of both sides' numbers."""
     rows = (
         (
@@ -130,10 +146,10 @@ def _build_spreads_table(people: NumberSpread, judge: NumberSpread) -> Table:
         )
         for name, side in (("people", people), ("judge", judge))
     )
-    return build_table(("", "count", "mean", "median", "standard deviation", "min", "max"), rows)
+    return split_table(console, ("", "count", "mean", "median", "standard deviation", "min", "max"), rows)
 
 
-def build_pairs_table(head: str, among: PeopleAgreement) -> Table:
+def build_pairs_tables(head: str, among: PeopleAgreement, console: Console) -> Iterator[Table]:
     """Build a table of each pair of people or judges who valued the same items."""
     names = [*dict.fromkeys(name for pair in among.pairs for name in pair.figures)]
     more = f" (and {format_count(among.left_out, 'more pair')})" if among.left_out else ""
@@ -141,13 +157,13 @@ def build_pairs_table(head: str, among: PeopleAgreement) -> Table:
         (" and ".join(pair.annotators), f"{pair.n:,}", *(format_measured(pair.figures.get(name)) for name in names))
         for pair in among.pairs
     )
-    return build_table((f"{head}{more}", "n", *map(format_name, names)), rows)
+    return split_table(console, (f"{head}{more}", "n", *map(format_name, names)), rows)
 
 
-def _build_groups_table(agreement: Agreement, groups: Sequence[AgreementGroup]) -> Table:
+def _build_groups_tables(agreement: Agreement, groups: Sequence[AgreementGroup], console: Console) -> Iterator[Table]:
     names = GROUP_FIGURES[groups[0].judge.kind]
     rows = (
         (group.name, f"{group.things:,}", *(format_measured(group.judge.figures.get(name)) for name in names))
         for group in groups
     )
-    return build_table((f"by {' · '.join(agreement.by)}", "n", *map(format_name, names)), rows)
+    return split_table(console, (f"by {' · '.join(agreement.by)}", "n", *map(format_name, names)), rows)

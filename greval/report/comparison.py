@@ -19,8 +19,10 @@ from greval.report.tables import (
     format_measured,
     format_number,
     format_place,
+    measure_width,
     print_line,
     print_lines,
+    split_table,
     split_warnings,
 )
 from greval.stats.measured import Undefined
@@ -28,6 +30,10 @@ from greval.stats.paired import MIN_BOOTSTRAP_CLUSTERS
 
 MIN_WIDE = 140
 """The terminal width from which the table also has the uncorrected p values and the effect sizes."""
+MEANS = (2, 3)
+"""The places of the columns with the means of both sides."""
+VERDICT_WIDTH = 13
+"""The width from which verdicts are readable; longer ones are folded between words."""
 PROMINENT = "NOT COMPARABLE"
 MAX_HEADING = 9
 TAKEN_HEADINGS = {"n", "p", "raw p", "w/t/l", "effect", "metric", "verdict"}
@@ -54,7 +60,8 @@ def render(comparison: Comparison, console: Console) -> None:
     for (method, baseline), rows in group_pairs(comparison).items():
         console.print()
         print_line(console, f"{method} against {baseline}", "bold")
-        console.print(_build_table(comparison, rows, wide=console.width >= MIN_WIDE))
+        for number, table in enumerate(_build_tables(comparison, rows, console)):
+            console.print(*([""] if number else []), table, sep="\n")
     console.print()
     print_lines(console, format_legend(comparison), "dim")
     print_lines(console, format_changed(comparison))
@@ -191,12 +198,18 @@ def group_pairs(comparison: Comparison) -> dict[tuple[str, str], list[Contrast]]
     return found
 
 
-def _build_table(comparison: Comparison, rows: list[Contrast], *, wide: bool) -> Table:
+def _build_tables(comparison: Comparison, rows: list[Contrast], console: Console) -> Iterator[Table]:
     """Build the table of one pair of methods: each metric over all questions, with its groups below it."""
-    writers = _build_columns(comparison, rows[0], wide=wide)
+    writers = _build_columns(comparison, rows[0], wide=console.width >= MIN_WIDE)
     left = {next(iter(writers)), "effect", "raw p"}
-    columns = (*(Column(name, left=name in left, wrap=False) for name in writers), Column("verdict", left=True))
-    return build_table(columns, [_format_row(one, writers.values()) for one in rows])
+    verdict = Column("verdict", left=True, min_width=VERDICT_WIDTH)
+    columns = (*(Column(name, left=name in left, wrap=False) for name in writers), verdict)
+    cells = [_format_row(one, writers.values()) for one in rows]
+    whole = build_table(columns, cells)
+    if measure_width(console, whole) <= console.width:
+        return iter([whole])
+    order = [0, 1, *range(MEANS[-1] + 1, len(columns)), *MEANS]  # both means last: the difference says the most
+    return split_table(console, [columns[n] for n in order], [[row[n] for n in order] for row in cells])
 
 
 def _format_row(one: Contrast, writers: Iterable[Callable[[Contrast], str]]) -> list[Cell]:

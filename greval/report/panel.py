@@ -8,28 +8,36 @@ from rich.console import Console
 from rich.table import Table
 
 from greval._util.wording import format_count
-from greval.report.agreement import build_pairs_table
-from greval.report.tables import build_table, format_by_question, format_measured, format_name, print_report
+from greval.report.agreement import build_pairs_tables
+from greval.report.tables import format_by_question, format_measured, format_name, print_report, split_table
 from greval.trust.panels.records import Panel, PanelGroup, SideAgreement
 
 PROMINENT = ("MIXED", "ENRICHED")
 PAIR = 2
+TableContent = tuple[Sequence[str], list[tuple[str, ...]]]
+"""The headings and the rows of a table."""
 VERDICTS = {"majority": "what most judges say", "median": "the median of the judges", "mean": "the mean of the judges"}
 
 
 def render(panel: Panel, console: Console) -> None:
     """Print a panel: important warnings, the tables, their explanation, and the other warnings."""
     whole, *groups = panel.groups
-    tables = (
-        _build_runs_table(panel),
-        _build_whole_table(whole, panel.level),
-        _build_judges_table(whole),
-        build_pairs_table("pairs of judges", whole.among) if len(whole.seats) > PAIR else None,
-        _build_people_table(whole),
-        _build_groups_table(panel, groups),
-    )
+    tables = _build_tables(panel, whole, groups, console)
     title = _format_title(panel, whole)
     print_report(console, title, tables, format_legend(panel), warnings=panel.warnings, loud=PROMINENT)
+
+
+def _build_tables(panel: Panel, whole: PanelGroup, groups: Sequence[PanelGroup], console: Console) -> Iterator[Table]:
+    """Build the tables, each in parts if it is wider than the console."""
+    yield from split_table(console, *_list_runs(panel))
+    yield from split_table(console, *_list_figures(whole, panel.level))
+    yield from split_table(console, *_list_judges(whole))
+    if len(whole.seats) > PAIR:
+        yield from build_pairs_tables("pairs of judges", whole.among, console)
+    if whole.people is not None:
+        yield from split_table(console, *_list_people(whole, whole.people))
+    if groups:
+        yield from split_table(console, *_list_groups(panel, groups))
 
 
 def format_legend(panel: Panel) -> Iterator[str]:
@@ -52,23 +60,23 @@ def _format_title(panel: Panel, whole: PanelGroup) -> str:
     return f"{panel.metric}: {len(panel.benches)} judges on {items} of {questions}"
 
 
-def _build_runs_table(panel: Panel) -> Table:
+def _list_runs(panel: Panel) -> TableContent:
     counts = ("verdicts", "missing", "failed", "skipped")
     rows = ((one.name, *(str(getattr(one, count)) for count in counts)) for one in panel.benches)
-    return build_table(("judge", *counts), rows)
+    return ("judge", *counts), [*rows]
 
 
-def _build_whole_table(whole: PanelGroup, level: float) -> Table:
-    """Build the table of the agreement among all judges."""
+def _list_figures(whole: PanelGroup, level: float) -> TableContent:
+    """List the figures of the agreement among all judges."""
     figures = {**whole.among.figures, "unanimous": whole.unanimous}
     rows = (
         (format_name(name), f"{figure.n:,}", format_measured(figure), format_by_question(figure))
         for name, figure in figures.items()
     )
-    return build_table(("all judges", "n", f"figure [{level:.0%}]", "by question"), rows)
+    return ("all judges", "n", f"figure [{level:.0%}]", "by question"), [*rows]
 
 
-def _build_judges_table(whole: PanelGroup) -> Table:
+def _list_judges(whole: PanelGroup) -> TableContent:
     names = _list_names(seat.others for seat in whole.seats)
     without = any(seat.alpha_without for seat in whole.seats)
     last = ["alpha without it"] if without else []
@@ -76,25 +84,21 @@ def _build_judges_table(whole: PanelGroup) -> Table:
         (*_format_cells(one.name, one.others, names), *([format_measured(one.alpha_without)] if without else []))
         for one in whole.seats
     )
-    return build_table(("against the others", "n", "tied", *map(format_name, names), *last), rows)
+    return ("against the others", "n", "tied", *map(format_name, names), *last), [*rows]
 
 
-def _build_people_table(whole: PanelGroup) -> Table | None:
-    if whole.people is None:
-        return None
-    sides = [("the panel", whole.people), *((seat.name, seat.people) for seat in whole.seats if seat.people)]
+def _list_people(whole: PanelGroup, panel: SideAgreement) -> TableContent:
+    sides = [("the panel", panel), *((seat.name, seat.people) for seat in whole.seats if seat.people)]
     names = _list_names(against for _, against in sides)
     rows = (_format_cells(name, against, names) for name, against in sides)
-    return build_table(("against people", "n", "tied", *map(format_name, names)), rows)
+    return ("against people", "n", "tied", *map(format_name, names)), [*rows]
 
 
-def _build_groups_table(panel: Panel, groups: Sequence[PanelGroup]) -> Table | None:
-    if not groups:
-        return None
+def _list_groups(panel: Panel, groups: Sequence[PanelGroup]) -> TableContent:
     names = [*groups[0].among.figures]
     judges = [seat.name for seat in groups[0].seats]
     columns = (f"by {' · '.join(panel.by)}", "n", *map(format_name, names), "unanimous", *judges)
-    return build_table(columns, (_format_group(group, names) for group in groups))
+    return columns, [_format_group(group, names) for group in groups]
 
 
 def _format_group(group: PanelGroup, names: Sequence[str]) -> tuple[str, ...]:

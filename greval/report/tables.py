@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from rich.console import Console, ConsoleOptions
@@ -23,6 +23,8 @@ COLUMN_GAP = 2
 MIN_FOLDED_WIDTH = 12
 """The minimum width of a column whose words may be broken, such as ids."""
 MIN_TEXT_WIDTH = 20
+MAX_KEY_WIDTH = 26
+"""The width up to which the names in the first column of a table in parts stay in one line."""
 NO_INTERVAL = "[no interval]"
 NAMES = {
     "kappa": "Cohen's kappa",
@@ -47,6 +49,7 @@ class Column(NamedTuple):
     wrap: bool = True
     min_width: int | None = None
     ratio: int | None = None
+    width: int | None = None
 
 
 def build_table(columns: Sequence[str | Column], rows: Iterable[Sequence[Cell]], *, title: str = "") -> Table:
@@ -69,10 +72,70 @@ def build_table(columns: Sequence[str | Column], rows: Iterable[Sequence[Cell]],
             overflow="fold",
             min_width=one.min_width,
             ratio=one.ratio,
+            width=one.width,
         )
     for row in rows:
         table.add_row(*map(_mark_up, row))
     return table
+
+
+def split_table(
+    console: Console, columns: Sequence[str | Column], rows: Iterable[Sequence[Cell]], *, keys: int = 1
+) -> Iterator[Table]:
+    """Build a table whose figures stay in one line; if it is too wide, several tables with the same first columns.
+
+    Args:
+        console: The console whose width counts.
+        columns: The columns, as in `build_table`. Headings are folded between words.
+        rows: The rows.
+        keys: The number of first columns that each table repeats.
+
+    Example:
+        >>> console = Console(width=24)
+        >>> tables = split_table(console, ["", "accuracy", "kappa"], [["ana", "0.81 [0.7, 0.9]", "0.62 [0.4, 0.8]"]])
+        >>> [[column.header for column in table.columns] for table in tables]
+        [['', 'accuracy'], ['', 'kappa']]
+    """
+    listed = [tuple(row) for row in rows]
+    whole = build_table(columns, listed)
+    wide = console.options.update(width=UNLIMITED_WIDTH, max_width=UNLIMITED_WIDTH)
+    if Measurement.get(console, wide, whole).maximum <= console.width:
+        yield whole
+        return
+    places = [*range(keys)]
+    for place in range(keys, len(columns)):
+        wider = _select_columns(columns, listed, [*places, place])
+        if len(places) > keys and measure_width(console, wider) - COLUMN_GAP > console.width:
+            yield _select_columns(columns, _drop_empty_rows(listed, places[keys:]), places)
+            places = [*range(keys)]
+        places.append(place)
+    parted = len(places) < len(columns)
+    yield _select_columns(columns, _drop_empty_rows(listed, places[keys:]) if parted else listed, places)
+
+
+def _drop_empty_rows(rows: Sequence[Sequence[Cell]], places: Sequence[int]) -> list[Sequence[Cell]]:
+    """Return the rows that have a text in one of some columns."""
+    return [row for row in rows if any(_get_text(row[place]) for place in places)]
+
+
+def _select_columns(columns: Sequence[str | Column], rows: Sequence[Sequence[Cell]], places: Sequence[int]) -> Table:
+    """Build a table of some columns, each as wide as its cells; headings and long names are folded between words."""
+    chosen = []
+    for place in places:
+        column = columns[place]
+        one = column if isinstance(column, Column) else Column(column, left=not place)
+        widest = max((len(_get_text(row[place])) for row in rows), default=0)
+        if one.min_width is not None:
+            chosen.append(one)
+        elif place:
+            chosen.append(one._replace(width=max(widest, *map(len, one.name.split() or [""]))))
+        else:
+            chosen.append(one._replace(min_width=min(widest, MAX_KEY_WIDTH)))
+    return build_table(chosen, ([row[place] for place in places] for row in rows))
+
+
+def _get_text(cell: Cell) -> str:
+    return cell if isinstance(cell, str) else cell[0]
 
 
 def _mark_up(cell: Cell) -> str:
@@ -105,6 +168,8 @@ def measure_width(console: Console, table: Table) -> int:
 
 
 def _measure_column(console: Console, wide: ConsoleOptions, column: RichColumn) -> int:
+    if column.width:
+        return column.width
     sizes = [Measurement.get(console, wide, cell) for cell in (column.header, *column.cells)]
     if column.no_wrap:
         return max(size.maximum for size in sizes)

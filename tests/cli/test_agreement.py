@@ -112,3 +112,30 @@ def test_what_is_wrong_is_an_error(run):
     done = CliRunner().invoke(app, [str(run), "-m", "grade"])
     assert isinstance(done.exception, DataError)
     assert "did you mean graded" in str(done.exception)
+
+
+LABELS = "id,human_label,rater\n" + "".join(
+    f"q{n},{value},{who}\n" for who, values in (("ana", ANA), ("bob", BOB)) for n, value in enumerate(values)
+)
+
+
+def test_labels_are_named_after_the_run_or_in_the_cases(run, tmp_path):
+    """A file of ids and labels needs no option but the metric; the figures are those of full annotations."""
+    path = tmp_path / "labels.csv"
+    path.write_text(LABELS.replace("Relevant", "relevant"))
+    stored, given = (
+        Agreement.model_validate_json(told(run, *words, "-m", "graded", "--format", "json")) for words in ((), (path,))
+    )
+    assert given.groups == stored.groups
+    assert given.verdict == stored.verdict
+    assert "What this means: " in told(run, path, "-m", "graded")
+    done = CliRunner().invoke(app, [str(path), "-m", "graded"])
+    assert done.exit_code == 2
+    assert "is a file" in done.output
+    with pytest.raises(DataError, match=r"no label column 'humn'.*did you mean|humn"):
+        told_error(run, "-m", "graded", "--label-column", "humn")
+
+
+def told_error(*words):
+    """Run the command and raise what it raises."""
+    CliRunner().invoke(app, [str(word) for word in words], catch_exceptions=False)

@@ -3,7 +3,8 @@
 import pytest
 from report_page import find_row, print_page
 
-from greval.report.agreement import build_pairs_table, format_legend, render
+from greval.report.agreement import build_pairs_tables, format_legend, render
+from greval.report.agreement_verdict import format_verdict
 from greval.trust.agreement.records import Agreement, PeopleAgreement
 
 
@@ -31,12 +32,25 @@ PEOPLE = {
 }
 
 
+ENDS = {"low": 0.81, "high": 0.9, "method": "t"}
+VERDICT = {
+    "use": "means",
+    "baselines": {"always the commonest": "better", "length of the text": "better"},
+    "people": "as good",
+    "difference": known(0.01, interval={"low": -0.03, "high": 0.05, "method": "t"}),
+    "same": known(0.86, interval=ENDS),
+    "mean_of": 80,
+    "bias": known(0.02, interval={"low": -0.01, "high": 0.05, "method": "t"}),
+}
+
+
 def build(judge=CATEGORICAL, groups=(), **more):
     """Return an agreement with one group over all, and others."""
     whole = {"name": "", "things": 9, "questions": 6, "enriched": False, "judge": judge, "people": PEOPLE}
     whole |= {"baselines": [{"name": "length", "figures": {"accuracy": known(0.55)}}]} | more.pop("whole", {})
     fields = {"folder": "runs/a", "metric": "tone", "judges": ["m"], "annotators": ["ada", "bob"], "by": [], **more}
     fields |= {"treat_as": "categories", "combine": "majority", "level": 0.95, "statuses": {}}
+    fields["verdict"] = more.get("verdict", VERDICT)
     fields["groups"] = [whole, *(whole | {"name": name, "things": 4} for name in groups)]
     return Agreement.model_validate(fields)
 
@@ -104,7 +118,7 @@ def test_a_missing_comparison_has_its_reason(part, name):
 
 def test_pairs_that_were_left_out_are_counted():
     """The heading of the pairs has the number of those that are not listed."""
-    page = print_page(lambda table, console: console.print(table), build_pairs_table("people", among_many()))
+    page = print_page(lambda among, console: console.print(*build_pairs_tables("people", among, console)), among_many())
     assert "people (and 3 more pairs)" in page
     assert find_row(page, "ada and bob") == ["ada and bob", "7", "0.90"]
 
@@ -112,3 +126,54 @@ def test_pairs_that_were_left_out_are_counted():
 def among_many():
     """Return the agreement of more pairs than are listed."""
     return PeopleAgreement.model_validate(PEOPLE | {"left_out": 3})
+
+
+def test_one_paragraph_says_what_the_figures_mean():
+    """Baselines, people, and what to use the judge for, each with the interval that decided; it is in the report."""
+    agreement = build()
+    assert format_verdict(agreement) == (
+        "What this means: the judge is better than both baselines, with intervals apart. "
+        "It agrees with people as well as they do with each other (+0.01 [-0.03, +0.05]). "
+        "It gives people's value on 0.86 [0.81, 0.90] of the items: use means of 80 and more items, not single cases."
+    )
+    assert format_verdict(agreement) in print_page(render, agreement)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"use": "single cases"}, "use single verdicts, and means of 80 and more items."),
+        ({"mean_of": None}, "how many items a mean needs is not known; do not use single cases."),
+        ({"people": "worse"}, "It agrees with people less than they do with each other"),
+        ({"people": "not shown"}, "Whether it agrees with people as they do with each other is not shown"),
+        ({"people": "not known", "difference": None}, "How well people agree with each other is not known."),
+        ({"baselines": {"a": "better"}}, "the judge is better than a; no other baseline is known."),
+        ({"baselines": {"a": "better", "b": "not shown"}, "use": "nothing yet"}, "the intervals overlap on 9 items."),
+        ({"baselines": {"a": "better", "b": "not shown"}, "use": "nothing yet"}, "Do not rely on it yet: label more"),
+        ({"baselines": {"a": "not better", "b": "better"}, "use": "nothing"}, "the judge is not better than a. "),
+        ({"baselines": {"a": "not better", "b": "better"}, "use": "nothing"}, "Do not use it for this metric."),
+        ({"baselines": {}, "use": "nothing yet"}, "no baseline is known to compare the judge with."),
+        (
+            {"bias": known(-0.1, interval={"low": -0.15, "high": -0.05, "method": "t"})},
+            "Its means are 0.10 [0.05, 0.15] of the scale's width below people's: greval estimate corrects them.",
+        ),
+        ({"use": "nothing yet", "why": "x"}, "the rules do not apply, because x."),
+    ],
+)
+def test_the_paragraph_follows_the_verdict(change, told):
+    """Each verdict has its sentence."""
+    assert told in format_verdict(build(verdict=VERDICT | change))
+
+
+def test_at_80_columns_no_figure_is_broken():
+    """Tables that are too wide come in parts, each with the names of the rows; a wide terminal has one."""
+    ends = {"low": 0.5, "high": 0.9, "method": "t"}
+    figures = {name: known(0.75, interval=ends, clustered=ends) for name in ("accuracy", "kappa", "macro precision")}
+    floors = [{"name": name, "figures": figures} for name in ("always the commonest", "length of the text")]
+    people = PEOPLE | {"figures": figures, "pairs": [PEOPLE["pairs"][0] | {"figures": figures}]}
+    agreement = build(CATEGORICAL | {"figures": figures}, whole={"baselines": floors, "people": people})
+    narrow, wide = (print_page(render, agreement, width=width) for width in (80, 200))
+    assert max(map(len, narrow.splitlines()[: narrow.splitlines().index("")])) <= 80
+    assert narrow.count("0.75 [0.50, 0.90]") == wide.count("0.75 [0.50, 0.90]")
+    assert sum(line.startswith("accuracy") for line in narrow.splitlines()) > 1
+    assert sum(line.startswith("accuracy") for line in wide.splitlines()) == 1

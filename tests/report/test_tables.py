@@ -24,6 +24,7 @@ from greval.report.tables import (
     print_line,
     print_report,
     shorten,
+    split_table,
     split_warnings,
 )
 from greval.stats.interval import Interval
@@ -182,3 +183,17 @@ def test_lines_are_folded_between_words_for_a_terminal_only(terminal, lines):
     out = io.StringIO()
     print_line(Console(width=12, file=out, force_terminal=terminal, color_system=None), "several [words] here")
     assert [line.strip() for line in out.getvalue().splitlines()] == lines
+
+
+def test_a_table_that_is_too_wide_comes_in_parts():
+    """Each part repeats the first column, no cell is broken, and a part leaves out rows that have nothing in it."""
+    columns = ["judge", "n", "accuracy", "kappa"]
+    rows = [["ana", "9", "0.81 [0.70, 0.90]", "0.62 [0.40, 0.80]"], ["bob", "9", "0.71 [0.60, 0.80]", ""]]
+    for width, heads in ((60, [columns]), (40, [["judge", "n", "accuracy"], ["judge", "kappa"]])):
+        out = io.StringIO()
+        console = Console(file=out, width=width)
+        tables = [*split_table(console, columns, rows)]
+        assert [[column.header for column in table.columns] for table in tables] == heads
+        console.print(*tables)
+        assert all(cell in out.getvalue() for row in rows for cell in row)
+    assert tables[1].row_count == 1

@@ -17,6 +17,7 @@ from greval.trust.agreement.baselines import compute_baselines, measure_lengths
 from greval.trust.agreement.figures import compute_judge_figures, compute_people_agreement, compute_weighted_figures
 from greval.trust.agreement.records import Agreement, AgreementGroup, CombineAnnotators, TreatAs
 from greval.trust.agreement.value_pairs import convert_items, pair_values
+from greval.trust.agreement.verdict import decide_verdict
 from greval.trust.agreement.warnings import find_warnings
 from greval.trust.annotations.files import load_annotations
 from greval.trust.annotations.matching import (
@@ -38,6 +39,7 @@ class AgreementOptions(TypedDict, total=False):
     treat_as: TreatAs | None
     by: str | Sequence[str]
     level: float
+    label_columns: str | Sequence[str]
 
 
 def agreement(
@@ -56,7 +58,8 @@ def agreement(
         **options: `combine`: how the values of several people become one: "majority" (default for categories), "mean"
             (default for numbers) or "each" (each value counts separately). `treat_as`: whether the levels of a value
             scale are compared as "categories" (default for two levels) or as "numbers". `by`: tags or "method" to
-            group by. `level`: the confidence level of the intervals, 0.95 by default.
+            group by. `level`: the confidence level of the intervals, 0.95 by default. `label_columns`: the columns of
+            the files that hold labels, each an annotator; without files, columns of the cases (tags).
 
     Returns:
         The agreement as data; `greval agreement` prints it.
@@ -83,7 +86,9 @@ def agreement(
     folder = resolve_run_folder(run)
     with Store.open(folder) as store, store.snapshot():
         scale_of_run = read_metric(store, metric).scale
-        rows, unread = load_annotations(folder, annotations, {metric: scale_of_run})
+        labels = options.get("label_columns", ())
+        scales = {metric: scale_of_run}
+        rows, unread = load_annotations(folder, annotations, scales, metric=metric, label_columns=labels)
         matched = match_annotations(store, metric, rows, scale_of_run)
         scale, things = convert_items(metric, scale_of_run, matched.things, options.get("treat_as"))
         between = len(matched.things) - len(things)
@@ -118,6 +123,7 @@ def agreement(
         level=level,
         statuses=matched.statuses,
         groups=tuple(groups),
+        verdict=decide_verdict(groups[0], pair_values(things, combine), things, scale, level=level),
         unread=unread,
         changed=matched.changed,
         warnings=tuple(find_warnings(matched, groups[0], unread, combine=combine, between=between)),

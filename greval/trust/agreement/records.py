@@ -104,10 +104,39 @@ class AgreementGroup(Record):
     baselines: tuple[Baseline, ...]
 
 
+BaselineVerdict = Literal["better", "not better", "not shown", "not known"]
+"""How the judge stands against a baseline: intervals apart, apart on the wrong side, overlapping, or missing."""
+PeopleVerdict = Literal["as good", "worse", "not shown", "not known"]
+"""Whether the judge agrees with people as they agree with each other."""
+JudgeUse = Literal["single cases", "means", "nothing yet", "nothing"]
+"""What the judge can be relied on for."""
+
+
+class AgreementVerdict(Record):
+    """What an agreement says about the use of its judge, by the rules of docs/agreement.md.
+
+    `use` is what the judge can be relied on for, and `why` the reason if the rules do not apply. `baselines` has the
+    verdict on each baseline, `people` that on people. `difference` is how much more the judge agrees with people than
+    people do with each other. `same` is the share of items with people's value, within a tenth of the scale. `mean_of`
+    is the number of items from which a mean is exact to a tenth of the scale, without the bias. `bias` is the mean
+    error as a share of the scale's width.
+    """
+
+    use: JudgeUse
+    why: str | None = None
+    baselines: dict[str, BaselineVerdict] = Field(default_factory=dict)
+    people: PeopleVerdict = "not known"
+    difference: Measured | None = None
+    same: Measured | None = None
+    mean_of: int | None = None
+    bias: Measured | None = None
+
+
 class Agreement(NotebookDisplay, Record):
     """How far the judge of a run agrees with people on one metric.
 
-    `judges` are the models whose verdicts were compared, and the first of `groups` is all items. `unread` are rows of
+    `judges` are the models whose verdicts were compared, and the first of `groups` is all items. `verdict` says what
+    the judge can be used for. `unread` are rows of
     the files that are not annotations, or whose value is not on the scale, with their place. `changed` are items of
     which people were shown another text than the judge; their annotations are left out.
     """
@@ -122,6 +151,7 @@ class Agreement(NotebookDisplay, Record):
     level: float
     statuses: dict[str, int]
     groups: tuple[AgreementGroup, ...]
+    verdict: AgreementVerdict
     unread: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()

@@ -70,6 +70,7 @@ class AlignOptions(TypedDict, total=False):
     limit: int | None
     seed: int
     level: float
+    label_columns: str | Sequence[str]
     work: str | Path | None
     concurrency: int | None
     max_calls: int | None
@@ -129,7 +130,8 @@ async def align_async(
             to try ("examples" and "rewrite"). `writer`: the model that writes (the judge). `folds`: the number
             of folds (5). `choosing`: the maximum number of items that choose between the strategies in each
             fold (60). `limit`: the maximum number of labelled items to use. `seed`: the random seed of folds
-            and samples (0). `level`: the confidence level (0.95). `work`: the folder in which judgements are
+            and samples (0). `level`: the confidence level (0.95). `label_columns`: the columns that hold
+            labels, as in `agreement`. `work`: the folder in which judgements are
             cached, so that no call is repeated (align in the run folder). `concurrency`, `max_calls`,
             `max_cost`, `prices`: as in `evaluate`. The caps hold for the work folder, over all calls of this
             function. `on_told`: a callback that receives one line of text per step.
@@ -254,7 +256,8 @@ def _prepare_alignment(
     defined = metric if isinstance(metric, Metric) else load_metric(metric)
     if not isinstance(defined, JudgedMetric):
         raise DefinitionError(f"{defined.name}: is computed; only what a model judges can be aligned")
-    labelled = _limit_items(read_labelled_items(folder, defined, annotations), options.get("limit"), seed)
+    items = read_labelled_items(folder, defined, annotations, options.get("label_columns", ()))
+    labelled = _limit_items(items, options.get("limit"), seed)
     questions = [item.question for item in labelled.items]
     if len(questions) < MIN_LABELS or len(set(questions)) < 2 * count:
         raise DataError(

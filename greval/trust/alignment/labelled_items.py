@@ -54,14 +54,17 @@ class LabelledItems(NamedTuple):
     warnings: tuple[str, ...]
 
 
-def read_labelled_items(folder: Path, metric: JudgedMetric, annotations: AnnotationSource) -> LabelledItems:
+def read_labelled_items(
+    folder: Path, metric: JudgedMetric, annotations: AnnotationSource, label_columns: str | Sequence[str] = ()
+) -> LabelledItems:
     """Read the labelled items of a run.
 
     Raise `DataError` if nothing is labelled, or a file or the metric does not exist, and `StoreError` if the folder is
     not a run.
     """
     with Store.open(folder) as store, store.snapshot():
-        labels, unread = load_annotations(folder, annotations, {metric.name: metric.scale})
+        scales = {metric.name: metric.scale}
+        labels, unread = load_annotations(folder, annotations, scales, metric=metric.name, label_columns=label_columns)
         judged_by = read_judged_metric(store, metric.name)
         matched = match_annotations(store, metric.name, labels, metric.scale)
         scale, annotated = convert_items(metric.name, metric.scale, matched.things, None)

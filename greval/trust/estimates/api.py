@@ -47,6 +47,7 @@ class EstimateOptions(TypedDict, total=False):
     drawn_by: DrawnBy | None
     new_questions: bool
     level: float
+    label_columns: str | Sequence[str]
 
 
 class _EstimateTarget(NamedTuple):
@@ -86,8 +87,9 @@ def estimate(
         baseline: A method; the differences of the others from it are estimated too, question by question.
         **options: `level`: the confidence level of the intervals, 0.95 by default. `drawn_by`: "items" if single items
             were sampled for annotation, "questions" if whole questions were; by default this is inferred from the
-            labels. `new_questions`: whether the intervals are for new questions like these; by default they are for
-            the judged items of this run.
+            labels. `label_columns`: the columns of the files that hold labels, each an annotator; without files,
+            columns of the cases. `new_questions`: whether the intervals are for new questions like these; by default
+            they are for the judged items of this run.
 
     Returns:
         The estimate as data; `greval estimate` prints it.
@@ -114,7 +116,8 @@ def estimate(
     level = check_level(options.get("level", LEVEL))
     folder = resolve_run_folder(run)
     tags = tuple(tag for tag in ((by,) if isinstance(by, str) else by) if tag != METHOD)
-    all_given = load_annotations(folder, annotations)
+    labels_in = options.get("label_columns", ())
+    all_given = load_annotations(folder, annotations, metric=metric, label_columns=labels_in)
     people = [one for one in all_given.annotations if one.metric == metric]
     with Store.open(folder) as store, store.snapshot():
         found = read_judged_columns(store, metric, by=tags, wanted={(one.sample_id, one.method) for one in people})

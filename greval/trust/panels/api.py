@@ -36,6 +36,7 @@ class PanelOptions(TypedDict, total=False):
     treat_as: TreatAs | None
     by: str | Sequence[str]
     level: float
+    label_columns: str | Sequence[str]
 
 
 def panel(runs: Sequence[str | Path | Run], metric: str, **options: Unpack[PanelOptions]) -> Panel:
@@ -50,7 +51,8 @@ def panel(runs: Sequence[str | Path | Run], metric: str, **options: Unpack[Panel
             (default for numbers) or "mean". `annotations`: annotations of people, as one or several files or
             annotations; by default those in the runs' folders, if any. `treat_as`: whether the levels of a value
             scale are compared as "categories" (default for two levels) or as "numbers". `by`: tags or "method" to
-            group by. `level`: the confidence level of the intervals, 0.95 by default.
+            group by. `level`: the confidence level of the intervals, 0.95 by default. `label_columns`: the columns of
+            the files that hold labels, each an annotator; without files, columns of the cases.
 
     Returns:
         The figures as data; `greval panel` prints them.
@@ -144,12 +146,12 @@ class _PeopleVerdicts(NamedTuple):
 
 def _read_people(items: PanelItems, metric: str, options: PanelOptions) -> _PeopleVerdicts:
     """Read the annotations of people, by default those in the runs' folders, and combine them."""
-    source = options.get("annotations")
+    source, labels = options.get("annotations"), options.get("label_columns", ())
     folders = [run.folder for run in items.runs.values()]
     annotated = [folder for folder in folders if (folder / ANNOTATIONS_FILE).is_file()]
     loaded = [
-        load_annotations(folder, source, {metric: items.scale_of_run})
-        for folder in (annotated if source is None else folders[:1])
+        load_annotations(folder, source, {metric: items.scale_of_run}, metric=metric, label_columns=labels)
+        for folder in (annotated if source is None and not labels else folders[:1])
     ]
     rows = [one for each in loaded for one in each.annotations]
     if not rows:

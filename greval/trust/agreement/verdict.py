@@ -1,0 +1,249 @@
+"""The verdict of an agreement: whether the judge can be relied on, and for what, by stated rules.
+
+The intervals decide, never the figures alone. docs/agreement.md states the rules for users.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations
+from math import ceil
+from statistics import fmean
+from typing import NamedTuple
+
+from greval.records.number_range import NumberRange, find_number_range
+from greval.records.scale import CategoricalScale, MeasureScale, Scale, Value
+from greval.stats.bootstrap import encode_names
+from greval.stats.interval import Interval
+from greval.stats.mean_interval import mean_interval, sum_by_cluster
+from greval.stats.measured import Measured, MeasuredValue, Undefined
+from greval.trust.agreement.figures import find_referees
+from greval.trust.agreement.records import (
+    AgreementGroup,
+    AgreementVerdict,
+    Baseline,
+    BaselineVerdict,
+    JudgeUse,
+    PeopleVerdict,
+)
+from greval.trust.agreement.value_pairs import ValuePair
+from greval.trust.annotations.matching import AnnotatedItem
+
+MARGIN = 0.05
+"""How much less often the judge may agree with people than they with each other, to be as good as they are."""
+NEAR = 0.1
+"""The share of the scale's width within which two numbers are the same, and to which a mean should be exact."""
+RELIABLE = 0.9
+"""The share of items on which single verdicts must be people's value."""
+Z = 1.96
+"""The standard errors that cover 95 of 100 means."""
+BASELINE_FIGURES = {"categorical": ("kappa", "accuracy"), "numeric": ("mae", "spearman")}
+"""The figures by which a judge is compared with a baseline; the first that both have with an interval counts."""
+LOWER_IS_BETTER = frozenset({"mae"})
+PERFECT = 1 - 1e-9
+"""A correlation of 1, up to rounding, that is the same in all resamples of different items, and so has no interval."""
+PAIR = 2
+SHARE = NumberRange(0.0, 1.0)
+DIFFERENCE = NumberRange(-1.0, 1.0)
+
+
+class _ItemErrors(NamedTuple):
+    """Of each pair of values: whether the judge gives people's value, the squared error, and the signed error.
+
+    Errors are shares of the scale's width. The signed ones are missing if the categories have no order of numbers.
+    """
+
+    questions: list[str]
+    same: list[float]
+    squared: list[float]
+    signed: list[float] | None
+
+
+def decide_verdict(
+    group: AgreementGroup, pairs: Sequence[ValuePair], things: Sequence[AnnotatedItem], scale: Scale, *, level: float
+) -> AgreementVerdict:
+    """Decide what an agreement allows the judge to be used for.
+
+    Args:
+        group: The figures of all items.
+        pairs: The value of people and of the judge for each item.
+        things: The items with the values of all annotators.
+        scale: The scale on which they are compared.
+        level: The confidence level of the intervals.
+    """
+    width = _find_width(scale, things)
+    if group.enriched:
+        return AgreementVerdict(use="nothing yet", why="items were sampled with different probabilities")
+    difference = _measure_difference(things, scale, width, level=level)
+    errors = _list_errors(pairs, scale, width)
+    figures = _complete_figures(group, errors, width, level=level)
+    baselines = {one.name: _compare_with_baseline(figures, one, group.judge.kind) for one in group.baselines}
+    same = _measure_mean(errors.same, errors.questions, SHARE, level=level)
+    squared = _measure_mean(errors.squared, errors.questions, SHARE, level=level)
+    bias = None if errors.signed is None else _measure_mean(errors.signed, errors.questions, DIFFERENCE, level=level)
+    use = _decide_use([*baselines.values()], same)
+    return AgreementVerdict(
+        use=use,
+        baselines=baselines,
+        people=_decide_against_people(difference),
+        difference=difference,
+        same=same,
+        mean_of=_count_items(squared) if use in {"single cases", "means"} else None,
+        bias=bias,
+    )
+
+
+def _complete_figures(
+    group: AgreementGroup, errors: _ItemErrors, width: float, *, level: float
+) -> Mapping[str, Measured]:
+    """Return the judge's figures, with an interval of the absolute error even if all errors are equal."""
+    figures = group.judge.figures
+    if group.judge.kind == "categorical" or _get_interval(figures["mae"]) or errors.signed is None:
+        return figures
+    found = _measure_mean([abs(error) for error in errors.signed], errors.questions, SHARE, level=level)
+    ends = found.interval
+    if ends is None:
+        return figures
+    interval = ends.model_copy(update={"low": ends.low * width, "high": ends.high * width})
+    return {**figures, "mae": MeasuredValue(value=found.value * width, n=found.n, interval=interval)}
+
+
+def _decide_use(baselines: Sequence[BaselineVerdict], same: Measured) -> JudgeUse:
+    """Decide on the use: nothing unless the judge is better than every known baseline."""
+    known = [one for one in baselines if one != "not known"]
+    if "not better" in known:
+        return "nothing"
+    if not known or "not shown" in known:
+        return "nothing yet"
+    ends = _get_interval(same)
+    return "single cases" if ends and ends.low >= RELIABLE else "means"
+
+
+def _compare_with_baseline(judge: Mapping[str, Measured], baseline: Baseline, kind: str) -> BaselineVerdict:
+    """Compare the judge with a baseline by their intervals: apart, overlapping, or apart on the wrong side."""
+    names = [name for name in BASELINE_FIGURES[kind] if name in baseline.figures and name in judge]
+    if not names:
+        return "not known"
+    name = next((one for one in names if _get_interval(judge[one])), names[0])
+    own, other = judge[name], baseline.figures[name]
+    if isinstance(own, Undefined):
+        return "not better" if isinstance(other, MeasuredValue) else "not known"
+    low, high = _get_ends(own)
+    floor, ceiling = (0.0, 0.0) if isinstance(other, Undefined) else _get_ends(other)
+    if name in LOWER_IS_BETTER:
+        low, high, floor, ceiling = -high, -low, -ceiling, -floor
+    if _get_interval(own) is None and own.value < PERFECT:
+        return "not shown"
+    return "better" if low > ceiling else "not better" if high < floor or high <= ceiling == floor else "not shown"
+
+
+def _get_interval(found: Measured) -> Interval | None:
+    """Return the interval of a figure: that over whole questions if there is one."""
+    return None if isinstance(found, Undefined) else found.clustered or found.interval
+
+
+def _get_ends(found: MeasuredValue) -> tuple[float, float]:
+    ends = found.clustered or found.interval
+    return (ends.low, ends.high) if ends else (found.value, found.value)
+
+
+def _decide_against_people(difference: Measured) -> PeopleVerdict:
+    """Decide whether the judge agrees with people as they do with each other."""
+    ends = _get_interval(difference)
+    if isinstance(difference, Undefined):
+        return "not known"
+    if ends is None:
+        return "not shown"
+    return "as good" if ends.low > -MARGIN else "worse" if ends.high < 0 else "not shown"
+
+
+def _count_items(squared: Measured) -> int | None:
+    """Return the number of items of which a mean is exact enough, by the upper end of the squared error."""
+    ends = _get_interval(squared)
+    if ends is None:
+        return None
+    return round_up(max(1, ceil((Z / NEAR) ** 2 * ends.high)))
+
+
+def round_up(count: int) -> int:
+    """Round a number of items up, so that it claims no more than it knows.
+
+    Example:
+        >>> round_up(7), round_up(61), round_up(123)
+        (10, 70, 150)
+    """
+    step = 10 if count < 100 else 50  # noqa: PLR2004 - tens below a hundred
+    return ceil(count / step) * step
+
+
+def _measure_difference(things: Sequence[AnnotatedItem], scale: Scale, width: float, *, level: float) -> Measured:
+    """Measure how much more the judge agrees with people than people do with each other, on the same items."""
+    referees = {*find_referees(things)}  # they make people agree more on the items on which others disagree
+    valued = [(thing, [value for who, value in thing.values.items() if who not in referees]) for thing in things]
+    shared = [(thing, values) for thing, values in valued if len(values) >= PAIR]
+    if not shared:
+        return Undefined(n=0, reason="no item was labelled by two annotators")
+    differences = []
+    for thing, values in shared:
+        own = fmean(_compare_values(thing.judgement.value, value, scale, width) for value in values)
+        among = fmean(_compare_values(one, other, scale, width) for one, other in combinations(values, PAIR))
+        differences.append(own - among)
+    return _measure_mean(differences, [thing.sample_id for thing, _ in shared], DIFFERENCE, level=level)
+
+
+def _compare_values(one: Value, other: Value, scale: Scale, width: float) -> float:
+    """Return how similar two values are, 1 if they are equal; by their distance if the scale has an order."""
+    if not isinstance(scale, CategoricalScale):
+        return max(0.0, 1 - abs(float(one) - float(other)) / width)
+    if not scale.ordered:
+        return float(one == other)
+    names = scale.names
+    return 1 - abs(names.index(str(one)) - names.index(str(other))) / (len(names) - 1)
+
+
+def _list_errors(pairs: Sequence[ValuePair], scale: Scale, width: float) -> _ItemErrors:
+    """List the errors of the judge, with people's value as the truth."""
+    questions = [one.thing.sample_id for one in pairs]
+    numbers = _read_numbers(pairs, scale)
+    if isinstance(scale, CategoricalScale):
+        same = [float(one.people == one.judge) for one in pairs]
+    else:
+        same = [float(abs(judge - people) <= NEAR * width + 1e-12) for people, judge in numbers or ()]
+    if numbers is None:
+        return _ItemErrors(questions, same, [1 - hit for hit in same], None)
+    signed = [max(-1.0, min(1.0, (judge - people) / width)) for people, judge in numbers]
+    return _ItemErrors(questions, same, [error * error for error in signed], signed)
+
+
+def _read_numbers(pairs: Sequence[ValuePair], scale: Scale) -> list[tuple[float, float]] | None:
+    """Return the values as numbers: of two categories the first is 1; None for others without scores."""
+    if not isinstance(scale, CategoricalScale):
+        return [(float(one.people), float(one.judge)) for one in pairs]
+    scores = {one.name: one.score for one in scale.categories if one.score is not None}
+    if len(scores) < len(scale.names):
+        if len(scale.names) != PAIR:
+            return None
+        scores = {scale.names[0]: 1.0, scale.names[1]: 0.0}
+    return [(scores[str(one.people)], scores[str(one.judge)]) for one in pairs]
+
+
+def _find_width(scale: Scale, things: Iterable[AnnotatedItem]) -> float:
+    """Return the width of the scale; without an upper end, that of the values."""
+    numbers = find_number_range(scale)
+    if numbers is not None and numbers.high is not None:
+        return numbers.high - numbers.low
+    if not isinstance(scale, MeasureScale):
+        return 1.0
+    values = [float(value) for thing in things for value in (*thing.values.values(), thing.judgement.value)]
+    return (max(values) - min(values)) or 1.0
+
+
+def _measure_mean(
+    values: Sequence[float], questions: list[str], numbers: NumberRange, *, level: float
+) -> MeasuredValue:
+    """Measure a mean over items, with an interval over whole questions."""
+    import numpy as np
+
+    found = sum_by_cluster(np.array(values), encode_names(questions))
+    interval = mean_interval(found.sums, found.sizes, numbers, level=level)
+    return MeasuredValue(value=found.mean, n=len(values), interval=interval)
