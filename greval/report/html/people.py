@@ -8,6 +8,7 @@ from typing import NamedTuple
 from greval.errors import DataError, MissingExtraError
 from greval.report import agreement as agreement_report
 from greval.report import probe as probe_report
+from greval.report.agreement_verdict import format_verdict
 from greval.report.html.table_view import TableView, read_tables
 from greval.runs.run_reader import read_metrics
 from greval.runs.store import Store
@@ -47,7 +48,11 @@ def _build_agreement(store: Store, metric: str) -> FindingSection:
     return FindingSection(
         title=metric,
         tables=read_tables(agreement_report.build_tables(found)),
-        lines=(f"{agreement_report.format_title(found)}.", *agreement_report.format_legend(found)),
+        lines=(
+            f"{agreement_report.format_title(found)}.",
+            format_verdict(found),
+            *agreement_report.format_legend(found),
+        ),
         warnings=found.warnings,
     )
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from greval._util.wording import format_count
 from greval.datasets.case_reader import CaseReader
 from greval.datasets.field_names import fold_name, format_printable, list_names, map_fields
+from greval.datasets.field_values import as_text
 from greval.datasets.json_files import RawRow
 from greval.datasets.labelled_rows import (
     LABEL_NAMES,
@@ -19,7 +20,7 @@ from greval.datasets.labelled_rows import (
     list_reason_names,
     read_labelled_rows,
 )
-from greval.datasets.row_conversion import as_text, split_methods
+from greval.datasets.row_conversion import split_methods
 from greval.datasets.row_faults import RowFault
 from greval.errors import DataError
 from greval.records.case import Case

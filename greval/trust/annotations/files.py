@@ -15,9 +15,9 @@ from greval._util.arguments import build_unknown_name_error
 from greval._util.files import write_atomically
 from greval.datasets import RowFault
 from greval.datasets.field_names import format_printable
+from greval.datasets.field_values import as_text
 from greval.datasets.json_files import RawRow
 from greval.datasets.labelled_rows import LABEL_NAMES, LabelledRows, read_labelled_rows
-from greval.datasets.row_conversion import as_text
 from greval.errors import DataError
 from greval.records.annotation import Annotation
 from greval.records.record import Record

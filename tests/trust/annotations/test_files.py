@@ -180,10 +180,10 @@ def test_other_columns_are_named(tmp_path):
     assert len(found.annotations) == 1
 
 
-@pytest.mark.parametrize(("name", "told"), [("p.xlsx", "is not known"), ("none.csv", "no such file")])
+@pytest.mark.parametrize(("name", "told"), [("p.docx", "is not known"), ("none.csv", "no such file")])
 def test_files_that_cannot_be_read_are_told(tmp_path, name, told):
     """An unknown ending and a missing file are data errors that name the file."""
-    (tmp_path / "p.xlsx").write_bytes(b"PK")
+    (tmp_path / "p.docx").write_bytes(b"PK")
     with pytest.raises(DataError, match=told) as raised:
         read_annotations(tmp_path / name)
     assert name in str(raised.value)
