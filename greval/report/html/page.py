@@ -18,6 +18,7 @@ from greval.records.scale import Scale
 from greval.report.console import (
     build_passes_table,
     build_shares_table,
+    describe_imports,
     describe_troubles,
     format_spending,
 )
@@ -124,7 +125,10 @@ def build_report_page(store: Store, report: Report, content: PageContent) -> str
         "probes": [build_probe(probe) for probe in content.probes],
         "cost": (format_spending(report.spending) or "").removeprefix("cost: "),
         "cost_table": _build_cost_table(report.spending),
-        "facts": [*list_run_facts(origin, page, report.command)],
+        "facts": [
+            *list_run_facts(origin, page, report.command),
+            *(("imported", line) for line in describe_imports(report.imported)),
+        ],
         "versions": build_versions_table(origin),
     }
     return render_page(

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from pydantic import JsonValue
 
 from greval.analysis.run_origin import RunOrigin
-from greval.report.console import describe_imports
 from greval.report.html.table_view import TableView
 from greval.report.html.templating import PageOrigin
 from greval.runs.manifest import RunCommand
@@ -19,7 +18,6 @@ def list_run_facts(origin: RunOrigin, page: PageOrigin, command: RunCommand | No
     """Yield what made a run and a page, as names and texts; `command` is the last command on the run."""
     yield from (("cases", f"{one.name} (sha256 {one.digest})" if one.digest else one.name) for one in origin.files)
     yield from (("judge" if name == "label" else f"judge: {name}", str(value)) for name, value in origin.judge.items())
-    yield from (("imported", line) for line in describe_imports(report.imported))
     if command:
         yield from ((f"option: {name}", format_option(value)) for name, value in command.options.items())
     yield "greval", f"{page.version}, Python {platform.python_version()}"
