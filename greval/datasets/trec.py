@@ -3,7 +3,8 @@
     qrels   question  iteration  document  grade
     run     question  Q0  document  rank  score  name
 
-`greval.metrics.columns` reads the same files into arrays, which is faster for many measures of large runs.
+Qrels of BEIR have a header and no iteration. `greval.metrics.columns` reads files of TREC into arrays, which is faster
+for many measures of large runs.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from greval.datasets.json_files import RawRow
 from greval.errors import DataError
 
 QRELS_COLUMNS, RUN_COLUMNS = 4, 6
+BEIR_HEADER = ["query-id", "corpus-id", "score"]
 EXPECTED = "a line of a run (question Q0 document rank score name) or of qrels (question iteration document grade)"
 
 
@@ -41,12 +43,20 @@ def read_trec_rows(path: Path) -> Iterator[RawRow]:
         with path.open(encoding="utf-8-sig") as stream:
             lines = (_Line(n, line.split()) for n, line in enumerate(stream, 1) if line.strip() and line[0] != "#")
             first = next(lines, None)
+            if first and first.cells == BEIR_HEADER:
+                lines = (_insert_iteration(line) for line in lines)
+                first = next(lines, None)
             if first is None:
                 return
             checked = _chain_checked(first, lines, path)
             yield from _read_run(checked, path) if len(first.cells) >= RUN_COLUMNS else _read_qrels(checked, path)
     except UnicodeDecodeError as error:
         raise DataError(f"{path}: is not UTF-8; save the file as UTF-8") from error
+
+
+def _insert_iteration(line: _Line) -> _Line:
+    """Return a line of BEIR's qrels as one of TREC's."""
+    return _Line(line.number, [*line.cells[:1], "0", *line.cells[1:]])
 
 
 def _chain_checked(first: _Line, others: Iterable[_Line], path: Path) -> Iterator[_Line]:

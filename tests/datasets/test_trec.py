@@ -40,6 +40,15 @@ def test_qrels(tmp_path):
     assert [gold.grades for gold in plain] == [None, None]
 
 
+def test_qrels_of_beir(tmp_path):
+    """The header of BEIR's qrels is not a line, and its three columns are question, document and grade."""
+    text = "query-id\tcorpus-id\tscore\nq1\td1\t2\nq1\td2\t1\n"
+    ((_, row),) = read_gold(wrote(tmp_path, "test.qrels", text))
+    assert (row.id, row.gold.grades) == ("q1", {"d1": 2, "d2": 1})
+    with pytest.raises(DataError, match=r"test\.qrels:3: must be a line of a run"):
+        [*read_gold(wrote(tmp_path, "test.qrels", text.replace("d2\t1", "d2")))]
+
+
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [

@@ -11,7 +11,7 @@ from greval.datasets import RowFault
 from greval.methods.reference.building import build_index
 from greval.methods.reference.documents import read_documents
 from greval.methods.reference.index import ReferenceIndex
-from greval.methods.reference.records import IndexedChunk
+from greval.methods.reference.records import Document, IndexedChunk
 from greval.methods.reference.triple_tables import (
     TripleColumns,
     build_triple_document,
@@ -90,6 +90,16 @@ def test_triples_cost_no_call_of_a_model(tmp_path):
     assert list_relations(tmp_path / "both").keys() - list_relations(tmp_path / "texts").keys() == {
         ("Pier 1", "leads to", "Tower 2")
     }
+
+
+def test_a_text_that_looks_like_a_triple_is_a_text(tmp_path):
+    """What a model finds in a text does not take the place of a triple with the same words, nor the reverse."""
+    line = "Pier 1 → leads to → Tower 2"
+    given = [Document(id="text", text=line), build_triple_document("triples", [line])]
+    make_index(tmp_path / "index", given, model=make_model())
+    relations = list_relations(tmp_path / "index")
+    assert relations["Pier 1", "leads to", "Tower 2"] == ("triples",)
+    assert [documents for (_, label, _), documents in relations.items() if label == "leaves"] == [("text",)]
 
 
 def test_a_row_that_is_no_triple_is_a_fault(tmp_path):
