@@ -48,7 +48,7 @@ def main() -> None:
         measured(entry, out / entry["name"], args) for entry in wanted if not args.only or entry["name"] in args.only
     ]
     usable = sum(row["usable"] for row in rows)
-    low, high = wilson_interval(usable / len(rows), len(rows), level=LEVEL)
+    interval = wilson_interval(usable / len(rows), len(rows), level=LEVEL)
     print(f"`python benchmarks/drafts.py --set {args.set}`, judge `{Judge(args.judge).label}`, {made}.\n")
     print(
         "| metric | scale | over | clean | higher | mean good | mean bad | usable | calls | tokens in, out | seconds |"
@@ -60,7 +60,10 @@ def main() -> None:
             f"| {row['higher']} of {row['pairs']} | {row['good']} | {row['bad']} | {'yes' if row['usable'] else 'no'} "
             f"| {row['calls']} | {row['tokens']} | {row['seconds']:.0f} |"
         )
-    print(f"\n{usable} of {len(rows)} drafts are usable ({LEVEL:.0%} interval {low:.2f} to {high:.2f}, Wilson).")
+    print(
+        f"\n{usable} of {len(rows)} drafts are usable "
+        f"({LEVEL:.0%} interval {interval.low:.2f} to {interval.high:.2f}, Wilson)."
+    )
 
 
 def arguments() -> argparse.Namespace:

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from greval._util.files import write_atomically
+from greval._util.wording import format_count
 from greval.cli.completion import complete_metric
 from greval.cli.metric_specs import load_named_metric
 from greval.cli.options import Folders, JudgeName, JudgeOptions, Only, expand_groups, print_table
 from greval.errors import DefinitionError, GrevalError
+from greval.judging.model.prices import Prices
 from greval.metrics.file_check import CheckedMetric, check_metrics
 from greval.metrics.files import write_metric
 from greval.metrics.files.json_schema import write_file_schema
@@ -21,10 +23,12 @@ from greval.metrics.library import FILE_SUFFIX, get_expected_name, predefined
 from greval.metrics.lint import lint_metric
 from greval.records.case import Over
 from greval.records.metric import JudgedMetric, Metric
+from greval.records.result import Usage
 from greval.records.scale import CategoricalScale, MeasureScale
+from greval.report.tables import format_cost
 
 if TYPE_CHECKING:
-    from greval.judging.metric_draft import DraftScale
+    from greval.judging.drafting.brief import DraftScale
 
 app = typer.Typer(help="List, show, check and draft metrics.", no_args_is_help=True)
 
@@ -105,7 +109,9 @@ def draft(  # noqa: PLR0913 - the options of a command
     *,
     scale: Annotated[
         str,
-        typer.Option(metavar="SCALE", help="categorical, value (1 to 5), a range LOW..HIGH, or names: Good,Fair,Poor"),
+        typer.Option(
+            metavar="SCALE", help="categorical, value (1 to 5), a range LOW..HIGH, or names, best first: Good,Fair,Poor"
+        ),
     ] = "categorical",
     over: Annotated[Over | None, typer.Option(help="judge each of these by itself")] = None,
     judge: JudgeName = None,
@@ -120,15 +126,18 @@ def draft(  # noqa: PLR0913 - the options of a command
     """Draft a complete metric with a model, and print it or write it to a file. Review it before use."""
     file = _choose_draft_file(name, out) if out else None
     model = options.create_judge(judge)
-    from greval.judging.metric_draft import draft as draft_metric
+    from greval.judging.metric_draft import write_draft
 
-    metric = draft_metric(name, description, scale=_parse_scale(scale), over=over, judge=model)
+    found = write_draft(name, description, scale=_parse_scale(scale), over=over, judge=model)
     if file:
-        _write_draft(file, metric)
+        _write_draft(file, found.metric)
     else:
-        typer.echo(write_metric(metric), nl=False)
+        typer.echo(write_metric(found.metric), nl=False)
     typer.echo(f"# drafted with {model.label}: review it before use", err=True)
-    for remark in lint_metric(metric):
+    typer.echo(f"# {_format_draft_cost(model.label, found.usage)}", err=True)
+    if found.remarks:
+        typer.echo(f"# {format_count(len(found.remarks), 'remark')} left, which you can mend in the file:", err=True)
+    for remark in found.remarks:
         typer.echo(f"# {remark}", err=True)
 
 
@@ -158,6 +167,13 @@ def _write_draft(file: Path, metric: JudgedMetric) -> None:
     except OSError as error:
         raise GrevalError(f"{file}: cannot be written: {error.strerror or error}") from error
     typer.echo(f"{file}: written, with {schema.name} beside it for editors")
+
+
+def _format_draft_cost(label: str, usage: Usage) -> str:
+    """Format what all calls for a draft cost."""
+    tokens = f"{usage.input_tokens or 0:,} input tokens, {usage.output_tokens or 0:,} output tokens"
+    cost = format_cost(Prices.load().cost(label, usage))
+    return f"spent: {format_count(usage.calls, 'call')}, {tokens}, cost {cost}"
 
 
 def _parse_scale(scale: str) -> DraftScale:

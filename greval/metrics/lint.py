@@ -16,7 +16,7 @@ MIN_SIMILARITY = 88
 """Similarity, of 100, from which the words of two descriptions are likely to be confused by a judge."""
 
 _INPUT_MENTIONS: tuple[tuple[str, frozenset[str], str], ...] = (
-    ("question", frozenset({"question"}), r"\bthe (?:user'?s? )?questions?\b"),
+    ("question", frozenset({"question"}), r"\bthe (?:user'?s? )?questions?\b|\bwhat (?:is|was) asked\b"),
     (
         "expected_answer",
         frozenset({"expected_answer"}),
@@ -25,7 +25,7 @@ _INPUT_MENTIONS: tuple[tuple[str, frozenset[str], str], ...] = (
     ("chunks", frozenset({"chunks", "context"}), r"\bchunks?\b|\bpassages?\b"),
     ("triples", frozenset({"triples", "context"}), r"\btriples?\b"),
     ("context", frozenset({"chunks", "triples", "context"}), r"\b(?:the|retrieved|given|provided) context\b"),
-    ("traversal", frozenset({"traversal"}), r"\btraversals?\b|\btraversed\b"),
+    ("traversal", frozenset({"traversal"}), r"\btraversals?\b|\btraversed\b|\bthe (?:graph )?walks?\b"),
 )
 """An input, the needs that include it in the prompt, and a pattern of the words that mention it."""
 
@@ -69,10 +69,23 @@ def _find_unseen_inputs(metric: JudgedMetric) -> Iterator[str]:
     """Find the inputs that a step or the instructions mention but the prompt does not contain."""
     texts = [*((f"steps.{n}", step) for n, step in enumerate(metric.steps, 1)), ("instructions", metric.instructions)]
     for place, text in texts:
-        for need, shown_by, words in _INPUT_MENTIONS:
-            cited = re.search(words, text, re.IGNORECASE)
-            if cited and shown_by.isdisjoint(metric.needs):
+        for need, shown_by, cited in find_cited_inputs(text):
+            if shown_by.isdisjoint(metric.needs):
                 yield f"{place}: cites {cited[0]!r}, which the judge does not see; add {need} to needs, or reword it"
+
+
+def find_cited_inputs(text: str) -> Iterator[tuple[str, frozenset[str], re.Match[str]]]:
+    """Find the inputs that a text cites: each with the needs that include it in the prompt, and its first mention.
+
+    The answer is not looked for, because texts speak of answers in general.
+
+    Example:
+        >>> [(need, cited[0]) for need, _, cited in find_cited_inputs("Compare it with the expected answer.")]
+        [('expected_answer', 'expected answer')]
+    """
+    for need, shown_by, words in _INPUT_MENTIONS:
+        if cited := re.search(words, text, re.IGNORECASE):
+            yield need, shown_by, cited
 
 
 def _find_double_questions(metric: JudgedMetric) -> Iterator[str]:
@@ -80,14 +93,14 @@ def _find_double_questions(metric: JudgedMetric) -> Iterator[str]:
     advice = "make one metric of each, because a verdict does not show which one was meant"
     if _TWO_IN_NAME.search(metric.name):
         yield f"name: {metric.name!r} names two qualities; {advice}"
-    for place, text in (("description", metric.description), *_list_descriptions(metric)):
+    for place, text in (("description", metric.description), *list_descriptions(metric)):
         if found := _TWO_IN_TEXT.search(text):
             yield f"{place}: {found[0]!r} joins two questions; {advice}"
         elif text.count("?") > 1:
             yield f"{place}: asks {text.count('?')} questions; {advice}"
 
 
-def _list_descriptions(metric: JudgedMetric) -> list[tuple[str, str]]:
+def list_descriptions(metric: JudgedMetric) -> list[tuple[str, str]]:
     """List the descriptions of the scale, each with its place."""
     match metric.scale:
         case CategoricalScale(categories=categories):
@@ -99,25 +112,29 @@ def _list_descriptions(metric: JudgedMetric) -> list[tuple[str, str]]:
 
 
 def _find_missing_descriptions(metric: JudgedMetric) -> Iterator[str]:
-    for place, text in _list_descriptions(metric):
+    for place, text in list_descriptions(metric):
         if not text.strip():
             yield f"{place}: is not described; say when it applies and how it differs from its neighbours"
 
 
 def _find_similar_descriptions(metric: JudgedMetric) -> Iterator[str]:
-    """Find the categories with nearly equal descriptions that no distinguishing word separates."""
+    """Find the categories or levels with nearly equal descriptions that no distinguishing word separates."""
     from rapidfuzz import fuzz
 
-    if not isinstance(metric.scale, CategoricalScale):
-        return
-    words = [(category.name, re.findall(r"\w+", category.means.casefold())) for category in metric.scale.categories]
-    texts = [(name, frozenset(found), " ".join(sorted(found))) for name, found in words if found]
+    advice = "make one category of both" if isinstance(metric.scale, CategoricalScale) else "describe only one of them"
+    words = [(place, re.findall(r"\w+", text.casefold())) for place, text in list_descriptions(metric)]
+    texts = [(place, frozenset(found), " ".join(sorted(found))) for place, found in words if found]
     for (one, ones, text), (other, others, other_text) in combinations(texts, 2):
         if not _has_distinguishing_word(ones, others) and fuzz.ratio(text, other_text, score_cutoff=MIN_SIMILARITY):
             yield (
-                f"scale.categories.{other}: reads nearly like {one!r}; "
-                "say what is in the one and not in the other, or make one category of both"
+                f"{other}: reads nearly like {_name_place(one)!r}; "
+                f"say what is in the one and not in the other, or {advice}"
             )
+
+
+def _name_place(place: str) -> str:
+    """Return the category or the level of a place such as `scale.levels.3`."""
+    return place.split(".", 2)[2]
 
 
 def _has_distinguishing_word(ones: frozenset[str], others: frozenset[str]) -> bool:

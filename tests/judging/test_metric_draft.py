@@ -8,14 +8,13 @@ import fault_server as fault
 import pytest
 
 from greval import Case, Judge, JudgeError, compile_metric, draft, parse_metric, write_metric
-from greval.judging.metric_draft import _build_schema
 from greval.testing import ScriptedJudge
 
 STEPS = ["Read the answer.", "Weigh what it says."]
 CATEGORIES = [
-    {"name": "Rude", "means": "Insults the reader.", "score": 0},
-    {"name": "Polite", "means": "Courteous throughout.", "score": 1},
-    {"name": "Casual", "means": "Chatty but polite.", "score": 0.5},
+    {"name": "Rude", "means": "It insults the reader.", "score": 0},
+    {"name": "Polite", "means": "It is courteous throughout.", "score": 1},
+    {"name": "Casual", "means": "It is chatty but polite.", "score": 0.5},
 ]
 
 
@@ -35,7 +34,7 @@ def test_categories_of_the_models_own(tier):
     """A draft on categories is complete in each tier, and puts the best one first."""
     metric = draft("tone", "Whether it is polite.", judge=ScriptedJudge([written()], tier=tier))
     assert metric.scale.names == ("Polite", "Casual", "Rude")
-    assert (metric.name, metric.description, metric.needs) == ("tone", "Whether it is polite.", ("question", "answer"))
+    assert (metric.name, metric.description, metric.needs) == ("tone", "Whether it is polite.", ("answer",))
     assert metric.steps == tuple(STEPS)
     assert parse_metric(write_metric(metric)) == metric
 
@@ -162,13 +161,3 @@ def test_drafting_within_a_running_loop():
         return draft("tone", "d", judge=ScriptedJudge([written()]))
 
     assert asyncio.run(notebook()).name == "tone"
-
-
-@pytest.mark.parametrize(("bounds", "names"), [(None, ()), (None, ("Good", "Poor")), ((1, 5), ())])
-def test_the_embedded_model_is_given_an_end(bounds, names):
-    """Under a grammar without an end a small model writes without end: each of its lists and texts is bounded."""
-    schema = _build_schema(bounds, names, brief=True)
-    scale = schema["properties"]["levels" if bounds else "categories"]
-    assert all("maxItems" in part for part in (schema["properties"]["needs"], schema["properties"]["steps"], scale))
-    assert "maxLength" in schema["properties"]["instructions"]
-    assert "maxLength" in scale["items"]["properties"]["means"]

@@ -7,7 +7,8 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query
 
 from greval.errors import DefinitionError
-from greval.judging.metric_draft import DraftScale, draft_async
+from greval.judging.drafting.brief import DraftScale
+from greval.judging.metric_draft import draft_async
 from greval.judging.model.client import JudgeClient
 from greval.metrics.files import parse_metric, write_metric
 from greval.metrics.lint import lint_metric
@@ -84,8 +85,8 @@ def check_metric(body: MetricText, tenant_metrics: TheTenantMetrics) -> MetricCh
 async def draft_metric(body: DraftRequest, tenant_metrics: TheTenantMetrics) -> MetricDraft:
     """Let a judge draft a metric from its name and a sentence; review it, then create it."""
     client = tenant_metrics.runner.get_client(tenant_metrics.tenant, body.judge)
-    metric = await draft_async(body.name, body.description, _parse_scale(body.scale), body.over, client)
-    return MetricDraft(yaml=write_metric(metric), warnings=lint_metric(metric))
+    found = await draft_async(body.name, body.description, _parse_scale(body.scale), body.over, client)
+    return MetricDraft(yaml=write_metric(found.metric), warnings=found.remarks, usage=found.usage)
 
 
 @router.get("/metrics/{name}", responses=describe_errors(404, 422, 500))

@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, JsonValue
 from greval.records.case import Over
 from greval.records.metric import ReasonDepth
 from greval.records.record import Label, Name, Record, Text
-from greval.records.result import Result
+from greval.records.result import Result, Usage
 from greval.serve.state.metric_library import Origin
 
 MAX_YAML = 65_536
@@ -114,7 +114,7 @@ class MetricCheck(Record):
 
 
 class DraftRequest(StrictRequest):
-    """The metric to draft: `scale` is a kind, a lower and an upper end, or the names of categories."""
+    """The metric to draft: `scale` is a kind, a lower and an upper end, or names of categories."""
 
     name: Name
     description: Annotated[Text, Field(max_length=MAX_DESCRIPTION)]
@@ -128,10 +128,14 @@ class DraftRequest(StrictRequest):
 
 
 class MetricDraft(Record):
-    """A metric as a model drafted it: review it before use."""
+    """A metric as a model drafted it: review it before use.
+
+    `warnings` are the remarks that the model did not mend, `usage` is that of all calls for the draft.
+    """
 
     yaml: str
     warnings: Sequence[str] = ()
+    usage: Usage
 
 
 class EvaluateRequest(StrictRequest):
