@@ -37,9 +37,9 @@ DRAFT = {
     "steps": ["Read the question to see which tone it calls for.", "Mark the words of the answer that carry its tone."],
     "instructions": "A quoted insult is not the answer's own.",
     "categories": [
-        {"name": "Professional", "means": "Neutral and courteous throughout.", "score": 1},
-        {"name": "Casual", "means": "Chatty or slangy but polite.", "score": 0.5},
-        {"name": "Rude", "means": "Insults or belittles the reader.", "score": 0},
+        {"name": "Professional", "means": "The answer is neutral and courteous throughout.", "score": 1},
+        {"name": "Casual", "means": "The answer is chatty or slangy but polite.", "score": 0.5},
+        {"name": "Rude", "means": "The answer insults or belittles the reader.", "score": 0},
     ],
 }
 

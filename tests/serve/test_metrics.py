@@ -16,7 +16,7 @@ DRAFT = {
     "needs": ["answer"],
     "steps": ["Read the answer.", "Weigh its tone."],
     "instructions": "",
-    "categories": [{"name": "Polite", "means": "Courteous.", "score": 1}, {"name": "Rude", "means": "No.", "score": 0}],
+    "categories": [{"name": "Polite", "means": "It is courteous.", "score": 1}, {"name": "Rude", "means": "It insults.", "score": 0}],
 }
 
 

@@ -18,7 +18,7 @@ ScaleKind = Literal["categorical", "value"]
 DraftScale = ScaleKind | tuple[int, int] | Sequence[str]
 MAX_DESCRIBED_LEVELS = 6
 """The most levels of a range that are all described."""
-MAX_SUBJECT_PLACE = 25
+MAX_SUBJECT_PLACE = 15
 """A question that is cited only later in a description is not what is judged: "How well it replies to the question"."""
 
 _ANSWER = re.compile(r"\b(?:the|an|each|every|this|its) (?:system's )?answers?\b", re.IGNORECASE)
@@ -107,7 +107,7 @@ class DraftBrief:
         found = {need for text in texts for need in _find_places(text)}
         cited |= {need for need in found if not self.over or need == "question"}
         if not cited:
-            cited = {*listed} or {"answer"}
+            cited = {*listed} or ({"answer"} if not self.over else set())
         chosen = cited | ({self.judged_field} if self.judged_field else set())
         if not self.over and ("context" in chosen or {"chunks", "triples"} <= chosen):
             chosen = (chosen | {"context"}) - {"chunks", "triples"}

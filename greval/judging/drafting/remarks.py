@@ -51,10 +51,13 @@ def _find_unfinished_texts(metric: JudgedMetric) -> Iterator[str]:
     for place, text in (*list_descriptions(metric), *steps, ("instructions", metric.instructions)):
         if len(text) > MAX_TEXT_CHARS:
             yield f"{place}: has {len(text)} characters; say it in at most {MAX_TEXT_WORDS} words"
-        elif text.strip() and unicodedata.category(text.strip()[-1]) not in {"Po", "Pe", "Pf"}:
+        elif text.strip() and not _ends_sentence(text.strip()):
             yield f"{place}: does not end as a sentence; write whole sentences"
-        elif text.strip().endswith((",", ";", ":")):
-            yield f"{place}: stops in the middle of a sentence; write whole sentences"
+
+
+def _ends_sentence(text: str) -> bool:
+    """Return whether a text ends with a punctuation mark of any script, a bracket or a quotation mark."""
+    return unicodedata.category(text[-1]) in {"Po", "Pe", "Pf"} and not text.endswith((",", ";", ":"))
 
 
 def _find_strange_descriptions(brief: DraftBrief, metric: JudgedMetric) -> Iterator[str]:
