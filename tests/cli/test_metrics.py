@@ -49,6 +49,22 @@ def test_metrics_draft_prints_a_file(greval_says, fault_server):
     assert code == 0
     assert greval.parse_metric(out).scale.range == (1, 5)
     assert "# drafted with openai:m: review it before use" in err
+    assert re.search(r"# spent: 1 call, \d+ input tokens, \d+ output tokens, cost unknown", err)
+    assert "left" not in err
+
+
+def test_metrics_draft_says_which_remarks_are_left(greval_says, fault_server):
+    """A writer that does not mend its faults is asked a bounded number of times, and what is left is named."""
+    levels = [{"level": n, "means": f"Level {n} of it, told from"} for n in (0, 1)]
+    written = {"needs": ["answer"], "steps": ["Read the answer."], "instructions": "", "levels": levels}
+    fault_server.plan = lambda _: gives(written)
+    words = ["metrics", "draft", "depth", "How deep it goes.", "--scale", "0..1", *judged_by(fault_server)]
+    code, out, err = greval_says(*words)
+    assert code == 0
+    assert greval.parse_metric(out).scale.range == (0, 1)
+    assert "# spent: 2 calls" in err
+    assert "# 2 remarks left, which you can mend in the file:" in err
+    assert "# scale.levels.0: does not end as a sentence; write whole sentences" in err
 
 
 def test_check_and_list_agree_about_a_folder(greval_says):

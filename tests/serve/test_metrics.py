@@ -16,7 +16,10 @@ DRAFT = {
     "needs": ["answer"],
     "steps": ["Read the answer.", "Weigh its tone."],
     "instructions": "",
-    "categories": [{"name": "Polite", "means": "It is courteous.", "score": 1}, {"name": "Rude", "means": "It insults.", "score": 0}],
+    "categories": [
+        {"name": "Polite", "means": "It is kind.", "score": 1},
+        {"name": "Rude", "means": "It is not.", "score": 0},
+    ],
 }
 
 
@@ -213,6 +216,7 @@ def test_a_judge_drafts_a_metric(tmp_path):
     wanted = {"name": "polite", "description": "Whether the answer is polite.", "scale": ["Polite", "Rude"]}
     draft = client.post("/v1/metrics/draft", json=wanted).json()
     assert parse_metric(draft["yaml"]).scale.names == ("Polite", "Rude")
+    assert (draft["warnings"], draft["usage"]["calls"], draft["usage"]["output_tokens"]) == ([], 1, 20)
     assert create(client, draft["yaml"]).status_code == 201
     assert len(judge.calls) == 1
 

@@ -43,7 +43,10 @@ DRAFT = {
     "needs": ["answer"],
     "steps": ["Read the answer."],
     "instructions": "",
-    "categories": [{"name": "Polite", "means": "It is courteous.", "score": 1}, {"name": "Rude", "means": "It insults.", "score": 0}],
+    "categories": [
+        {"name": "Polite", "means": "It is kind.", "score": 1},
+        {"name": "Rude", "means": "It is not.", "score": 0},
+    ],
 }
 
 

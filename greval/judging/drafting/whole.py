@@ -152,11 +152,13 @@ def _read_levels(brief: DraftBrief, written: Mapping[str, Any]) -> dict[str, Any
 
 
 def _read_categories(brief: DraftBrief, written: Mapping[str, Any]) -> dict[str, Any]:
+    """Read the categories in the caller's order, else the best first. Scores that rise then are a fault."""
     categories = _sort_best_first([dict(entry) for entry in _read_entries(written, "categories", Mapping)])
-    found = [entry.get("name") for entry in categories]
-    if brief.names and sorted(map(str, found)) != sorted(brief.names):
+    found = [str(entry.get("name")) for entry in categories]
+    if brief.names and sorted(found) != sorted(brief.names):
         raise MalformedVerdictError("off_scale", f"categories: must be exactly {', '.join(brief.names)}")
-    return {"categories": categories}
+    order = {name: place for place, name in enumerate(brief.names)}
+    return {"categories": sorted(categories, key=lambda entry: order.get(str(entry.get("name")), 0))}
 
 
 def _read_entries(written: Mapping[str, Any], name: str, kind: type) -> list[Any]:

@@ -66,3 +66,13 @@ def test_remarks_on_the_callers_words_cost_nothing():
     found, judge = drafted(written(GOOD), description="Whether the answer is polite and also short.")
     assert len(judge.calls) == 1
     assert found.remarks[0].startswith("description: 'and also' joins two questions")
+
+
+def test_given_categories_keep_their_order():
+    """Names are given best first; a writer that scores them the other way round is asked again."""
+    turned = [{**GOOD[0], "score": 0}, {**GOOD[1], "score": 1}]
+    judge = ScriptedJudge([written(turned), written(GOOD)])
+    names = ["Polite", "Rude"]
+    found = asyncio.run(draft_async("tone", "Whether the answer is polite.", names, None, JudgeClient(judge)))
+    assert [(one.name, one.score) for one in found.metric.scale.categories] == [("Polite", 1), ("Rude", 0)]
+    assert "scores must not rise" in judge.calls[1][-1].text
