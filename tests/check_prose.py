@@ -21,7 +21,7 @@ DIALECT = re.compile(
 )
 FORMATS = {"too few questions to tell", "not told"}
 """Values that reports and results hold: formats, which do not change with the prose."""
-PROMPTS = {"metric_draft.py", "counts.py", "ranking.py"}
+PROMPTS = {"whole.py", "parts.py", "counts.py", "ranking.py"}
 """Modules with texts that a judge reads, or that are part of a metric's fingerprint."""
 QUOTED = re.compile(r"`[^`]*`|'[^']*'|\"[^\"]*\"|^\s*((>>>|\.\.\.).*$|where:)", re.MULTILINE)
 """What is not prose: code, examples, and the name of an argument."""

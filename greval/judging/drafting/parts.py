@@ -26,7 +26,7 @@ from greval.records.metric import JudgedMetric, build_metric
 MAX_PART_TOKENS = 240
 """The most tokens of a reply. A sentence that the grammar ended is so long that it gets a remark."""
 MAX_LEVELS = 4
-"""The most levels of a range that are all described; a small model cannot tell more of them apart."""
+"""The most levels of a range that are all described; a small model mixes up more of them."""
 FALLBACK_NAMES = ("Good", "Mixed", "Poor")
 """The names of categories if the model gives two of them the same name."""
 FIELD_PHRASES = {"chunks": "the chunk", "triples": "the triple", "traversal": "the walk"}
