@@ -179,10 +179,10 @@ class PartsDraft:
     def _choose_similar(self, part: int | str, remark: str) -> int | str:
         """Choose which of two similar descriptions to write anew: the middle one, or else the worst."""
         found = _SIMILAR.match(remark)
-        if not found or not isinstance(part, int):
+        names = [str(rank) for rank in self._ranks]
+        if not found or not isinstance(part, int) or found["name"] not in names:
             return part
-        other = [str(rank) for rank in self._ranks].index(found["name"])
-        last = len(self._ranks) - 1
+        other, last = names.index(found["name"]), len(self._ranks) - 1
         return max({part, other} - {0, last} or {last})
 
     def _format_request(self, part: int | str) -> str:
@@ -245,8 +245,8 @@ class PartsDraft:
     async def _ask(self, request: str, patterns: Mapping[str, str]) -> dict[str, str]:
         """Ask for texts that match regular expressions, and again if the reply cannot be used."""
         schema = build_object_schema({key: {"type": "string", "pattern": pattern} for key, pattern in patterns.items()})
-        about = neutralise_fences(f"Metric: {self._brief.name}. {self._brief.description}")
-        messages = [SystemMessage(SYSTEM_PROMPT.format(thing=self._brief.thing)), HumanMessage(f"{about}\n{request}")]
+        asked = neutralise_fences(f"Metric: {self._brief.name}. {self._brief.description}\n{request}")
+        messages = [SystemMessage(SYSTEM_PROMPT.format(thing=self._brief.thing)), HumanMessage(asked)]
         fault = ""
         for _ in range(MAX_TRIES):
             text, fault = await self._writer.ask("part", schema, messages, max_tokens=MAX_PART_TOKENS)
