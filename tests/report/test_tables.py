@@ -108,7 +108,7 @@ def test_names_costs_and_places():
     assert [format_place("tone", group) for group in ("", "hard")] == ["tone", "tone (hard)"]
 
 
-@given(st.text(st.characters(categories=["L", "N", "P", "S"]), min_size=1, max_size=20))
+@given(st.text(st.characters(categories=["L", "N", "P", "Sc", "Sm", "So"]), min_size=1, max_size=20))
 def test_text_of_the_data_is_printed_as_it_is(text):
     """Brackets and backslashes of a cell, a heading or a title are no markup, also if the cell has a style."""
     page = page_of(build_table(["name", text], [(text, (text, "bold"))], title=text), width=400)
