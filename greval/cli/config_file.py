@@ -77,9 +77,9 @@ class ConfigurableCommand(GroupedCommand):
         ctx.meta[CONFIG] = found
         ctx.default_map = {CONFIG: str(found.path), **found.values}
         rest = super().parse_args(ctx, args)
-        for name, value in found.values.items():
-            if ctx.get_parameter_source(name).name == "ENVIRONMENT":
-                ctx.params[name] = value
+        for parameter in self.params:
+            if parameter.name in found.values and ctx.get_parameter_source(parameter.name).name == "ENVIRONMENT":
+                ctx.params[parameter.name] = parameter.process_value(ctx, found.values[parameter.name])
         return rest
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - as above

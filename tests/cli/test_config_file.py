@@ -183,6 +183,16 @@ class TestRun:
         assert fault_server.bodies[-1]["model"] == "environment"
         assert asked(fault_server) == {"1": 3, "2": 3}
 
+    def test_prices_of_the_file_come_before_the_environment(self, run, monkeypatch):
+        """GREVAL_PRICES does not replace a price table that the file names."""
+        monkeypatch.setenv("GREVAL_PRICES", "none.yaml")
+        table = "as_of: 2026-11-01\nsource: own\nmodels: {'openai:m': {input: 1000, output: 1000}}\n"
+        Path("own.yaml").write_text(table, encoding="utf-8")
+        content = "data: cases.jsonl\nmetrics: correctness\njudge: openai:m\nprices: own.yaml\ndry_run: true\n"
+        code, out, err = run(content)
+        assert code == 0, err
+        assert "unknown" not in out
+
     def test_columns_of_the_file(self, run):
         """`columns` maps fields to the columns of the file, and the mapping is printed."""
         write("other.jsonl", [{"question": "Who?", "said": "Ada", "expected_answer": "Ada"}])
