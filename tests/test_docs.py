@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
 import sys
 import tomllib
 from contextlib import redirect_stderr, redirect_stdout
+from functools import cache
 from io import StringIO
 from itertools import islice
 from typing import get_args
@@ -31,7 +33,11 @@ CASES = 40
 REASONS = ("It says what is asked for.", "A part of it is missing.", "It says something else.")
 """The reasons that the stand-in for a judge gives, for the first values of a scale."""
 PLACES = (0, 0, 0, 1, 2)
-"""The places of the values on their scale that it chooses from."""
+"""The places of the values on their scale that it chooses from, if people have not judged the answer."""
+BY_PEOPLE = {"yes": 0, "partly": 1, "no": 2}
+"""The place of the value for what people said of an answer."""
+ONE_WRONG_OF = 7
+"""The stand-in is wrong on about one of so many answers that people have judged."""
 DRAFT = {
     "needs": ["question", "answer"],
     "steps": ["Read the question to see which tone it calls for.", "Mark the words of the answer that carry its tone."],
@@ -58,7 +64,7 @@ def answers(body):
 
 
 def vary(content, schema, text):
-    """Replace each verdict by a value of its scale: always the same for the same text, mostly the first."""
+    """Replace each verdict by a value of its scale, and its reason by one of a few: the same for the same text."""
     if isinstance(content, list):
         return [vary(one, schema["items"], f"{text} {number}") for number, one in enumerate(content)]
     if not isinstance(content, dict):
@@ -67,9 +73,36 @@ def vary(content, schema, text):
     if "value" not in found:
         return found
     scale = schema["properties"]["value"]
-    values = scale.get("enum") or [*range(scale["maximum"], scale["minimum"] - 1, -1)]
-    place = min(PLACES[crc32(text.encode()) % len(PLACES)], len(values) - 1)
-    return {**found, "value": values[place], "reason": REASONS[place]}
+    values = scale.get("enum") or [*range(scale["minimum"], scale["maximum"] + 1)]
+    if not isinstance(values[0], str):
+        values = values[::-1]  # categories stand in their order, best first, and numbers in theirs
+    place = choose_place(text)
+    return {**found, "value": values[min(place, len(values) - 1)], "reason": REASONS[place]}
+
+
+def choose_place(text):
+    """Choose the place of a value: what people said of the answer, with a few errors, if they said anything."""
+    number = crc32(text.encode())
+    question, answer = read_field("question", text), read_field("answer", text)
+    if (question, answer) in by_people():
+        place = BY_PEOPLE[by_people()[question, answer]]
+        return place if number % ONE_WRONG_OF else 2 - place
+    planted = answer is not None and (not answer or any(known in answer for _, known in by_people()))
+    return 2 if planted else PLACES[number % len(PLACES)]
+
+
+def read_field(name, text):
+    """Return the text of a field of the case that the judge is shown, None if it is not shown."""
+    found = re.search(rf"<{name}>\s*(.*?)\s*</{name}>", text, re.DOTALL)
+    return found and found[1]
+
+
+@cache
+def by_people():
+    """Return what people said of each answer of the shipped cases, by question and answer."""
+    lines = (ROOT / "greval" / "demo" / "cases.jsonl").read_text(encoding="utf-8").splitlines()
+    cases = map(json.loads, lines)
+    return {(case["question"], case["answer"]): case["tags"]["human_correct"] for case in cases}
 
 
 @pytest.fixture(scope="module")
@@ -89,6 +122,7 @@ def surroundings(openai, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with (ROOT / "greval" / "demo" / "cases.jsonl").open(encoding="utf-8") as shipped:
         (tmp_path / "cases.jsonl").write_text("".join(islice(shipped, CASES)), encoding="utf-8")
+    (tmp_path / "people.csv").write_text("\n".join(list_labels()), encoding="utf-8")
     (tmp_path / "my_rag.py").write_text(blocks("docs/methods.md", "python")[0], encoding="utf-8")
     (tmp_path / "first.csv").write_text(blocks("README.md", "csv")[0], encoding="utf-8")
     (tmp_path / "tone.yaml").write_text(blocks("README.md", "yaml")[0], encoding="utf-8")
@@ -102,6 +136,15 @@ def surroundings(openai, tmp_path, monkeypatch):
     for name, module in [*sys.modules.items()]:
         if str(getattr(module, "__file__", None) or "").startswith(str(tmp_path)):
             del sys.modules[name]  # other tests have modules of these names too
+
+
+def list_labels():
+    """Give the lines of a file of labels: what a person says of about half of the answers."""
+    yield "sample_id,method,metric,annotator,value"
+    for line in (ROOT / "greval" / "demo" / "cases.jsonl").read_text(encoding="utf-8").splitlines():
+        case = json.loads(line)
+        if crc32(f"{case['method']} {case['id']}".encode()) % 2:
+            yield f"{case['id']},{case['method']},correctness,ana,{int(case['tags']['human_correct'] == 'yes')}"
 
 
 @pytest.mark.parametrize("page", [page for page in pages_with("python") if page != ON_A_CLUSTER])
@@ -131,12 +174,12 @@ def test_command_lines_run_in_order(page, surroundings, monkeypatch):
 
 
 def test_the_jobs_of_the_ci_page_run(surroundings):
-    """The commands of each job in docs/ci.md end with exit code 0, one after the other, with options that exist."""
+    """The commands of each job in docs/ci.md run one after the other; a gate may stop the release, nothing else."""
     for block in blocks("docs/ci.md", "yaml"):
         lines = re.findall(r"^\s*(?:- )?(greval .*)$", block, re.MULTILINE)
         assert lines
         for line in lines:
-            run(shlex.split(line), surroundings)
+            run(shlex.split(line), surroundings, codes={0, 1} if "--fail-if" in line else {0})
 
 
 def check_pictures(page, folder):
@@ -176,7 +219,7 @@ def hide_times(text):
     return "\n".join(TIME.sub("TIME", line).rstrip() for line in text.rstrip().splitlines())
 
 
-def run(words, folder):
+def run(words, folder, codes=frozenset({0})):
     """Run a line and return what it prints: greval as it is, folders by hand; targets and extras are looked up only."""
     command, *rest = words
     printed = ""
@@ -193,7 +236,7 @@ def run(words, folder):
         out = folder / rest[-1] if ">" in rest else None
         plain = rest[: rest.index(">")] if out else rest
         code, printed, told = greval_says(plain)
-        assert code == 0, (words, printed, told)
+        assert code in codes, (words, printed, told)
         assert "Traceback" not in told
         if out:
             out.write_text(printed, encoding="utf-8")
@@ -301,6 +344,18 @@ def test_links_between_pages_lead_somewhere():
     for page, path in PAGES.items():
         for link in re.findall(r"\]\(([^)#\s]+)", path.read_text(encoding="utf-8")):
             assert "://" in link or (path.parent / link).exists(), f"{page}: {link}"
+
+
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md"])
+def test_links_to_headings_lead_somewhere(page):
+    """Each link of a page outside the site names a heading that is there; the build of the site checks its own."""
+    for link, anchor in re.findall(r"\]\(([^)#\s]*)#([^)\s]+)\)", PAGES[page].read_text(encoding="utf-8")):
+        if "://" not in link:
+            target = (PAGES[page].parent / link) if link else PAGES[page]
+            headings = re.findall(r"^#+ (.+)$", target.read_text(encoding="utf-8"), re.MULTILINE)
+            assert anchor in {re.sub(r"[^\w\- ]", "", one).lower().replace(" ", "-") for one in headings}, (
+                f"{link}#{anchor}"
+            )
 
 
 def test_every_search_setting_is_documented_with_its_default():
