@@ -87,7 +87,10 @@ def choose_place(text):
     if (question, answer) in by_people():
         place = BY_PEOPLE[by_people()[question, answer]]
         return place if number % ONE_WRONG_OF else 2 - place
-    planted = answer is not None and (not answer or any(known in answer for _, known in by_people()))
+    planted = answer is not None and (not answer or any(known and known in answer for _, known in by_people()))
+    expected = read_field("expected_answer", text)
+    if expected and not planted:
+        return 0 if expected.rstrip(".") in (answer or "") else 2
     return 2 if planted else PLACES[number % len(PLACES)]
 
 
