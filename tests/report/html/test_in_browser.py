@@ -154,11 +154,14 @@ def test_a_link_opens_a_worst_case(page):
 
 
 def test_printing_shows_all_worst_cases(page):
-    """On paper the worst cases are open, and the list of all cases is left out."""
+    """On paper the worst cases are open, no table is cut, and the list of all cases is left out."""
+    page.set_viewport_size({"width": 690, "height": 1000})
     page.emulate_media(media="print")
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     assert page.locator("#worst .texts").evaluate_all("nodes => nodes.every((node) => node.checkVisibility())")
     assert not page.locator("#cases").is_visible()
+    wide = "nodes => nodes.filter((node) => node.scrollWidth > node.clientWidth + 1).map((node) => node.outerHTML)"
+    assert page.locator(".scroll").evaluate_all(wide) == []
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     assert page.locator("#worst details[open]").count() == 1
 

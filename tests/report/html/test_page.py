@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
-from base64 import b64encode
+import zlib
+from base64 import b64decode, b64encode
 from hashlib import sha256
 from html import unescape
 from html.parser import HTMLParser
@@ -155,3 +157,28 @@ def test_the_file_is_replaced_whole(judged_run, tmp_path):
         with pytest.raises(OSError, match="No such file"):
             write_report_page(store, build_report(store), tmp_path / "missing" / "page.html", MADE)
     assert [one.name for one in tmp_path.iterdir()] == ["page.html"]
+
+
+def test_markup_in_texts_is_escaped_everywhere(tmp_path):
+    """Neither the page nor the compressed details have an element that a text would make."""
+    evil = "</script><img src=x onerror=alert(1)>\"'&"
+    case = {
+        "id": evil,
+        "method": evil,
+        "question": evil,
+        "answer": evil,
+        "expected_answer": "Ada",
+        "tags": {evil: evil},
+    }
+    case |= {"chunks": [{"id": evil, "text": evil, "doc_id": evil}], "triples": [[evil, evil, evil]]}
+    case |= {"traversal": {"start_nodes": [evil]}, "gold": {"expected_edges": [[evil, evil, evil]]}}
+    run = evaluate([case, {**case, "method": "m"}], [load_metric("exact_match")], out=tmp_path / "run")
+    page = make_page(run.folder)
+    blocks = re.findall(r'data-part="cases">([^<]*)<', page)
+    details = [text for block in blocks for text in json.loads(zlib.decompress(b64decode(block)))]
+    assert len(details) == 2
+    for text in (page, *details):
+        tags = {tag for tag, _ in Markup(text).tags}
+        assert "img" not in tags
+        assert "&lt;img" in text
+    assert page.count("</script>") == page.count("<script")
