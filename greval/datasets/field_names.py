@@ -127,7 +127,7 @@ MESSAGE_MARKS = frozenset({"role", "type", "lc"})
 """Names that mark an object as a message, which is one text."""
 DATASET_MARKS = frozenset({"dataset_id", "source_run_id"})
 """Names that mark a row as an example of a LangSmith data set, in which `outputs` is what is expected."""
-GENERATED = ("generated_answer", "predicted_answer", "model_answer", "prediction")
+GENERATED = ("generated_answer", "predicted_answer", "model_answer", "prediction", "predictions")
 """Names of what a system answered, beside which `answer` is what is expected if nothing else is."""
 
 DEEPEVAL_MARKS = frozenset({"actual_output", "expected_output", "retrieval_context"})

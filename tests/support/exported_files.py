@@ -493,6 +493,19 @@ EXPORTS: Mapping[str, Export] = {
         ),
         ("question", "answer", "expected_answer"),
     ),
+    "predictions beside the right answers": Export(
+        "a.csv",
+        as_csv(
+            rows(
+                lambda truth: {
+                    "question": truth.question,
+                    "answer": truth.expected_answer,
+                    "predictions": truth.answer,
+                }
+            )
+        ),
+        ("question", "answer", "expected_answer"),
+    ),
     "Braintrust, events": Export(
         "a.jsonl", as_lines(rows(braintrust)), ("id", "question", "answer", "expected_answer")
     ),
