@@ -41,8 +41,8 @@ NO_JUDGE = """\
 no judge is named. Name one of:
   pytest --greval-judge openai:MODEL     or in the environment variable GREVAL_JUDGE
   a fixture `greval_judge` in conftest.py that returns the name, a greval.Judge or a chat model of LangChain"""
-CAP_REACHED = "the cap of {most:,} calls is reached (--greval-max-calls); raise it to continue, replies are cached"
-CAP_REACHED_UNCACHED = "the cap of {most:,} calls is reached (--greval-max-calls); raise it to judge the other cases"
+CAP_REACHED = "the cap of {calls} is reached (--greval-max-calls); raise it to continue, replies are cached"
+CAP_REACHED_UNCACHED = "the cap of {calls} is reached (--greval-max-calls); raise it to judge the other cases"
 
 
 @dataclass(frozen=True)
@@ -110,6 +110,7 @@ class PluginState:
             shutil.rmtree(self.shared_folder, ignore_errors=True)
 
     def _create_session(self, judge: Judge | BaseChatModel | str | None) -> JudgeSession:
+        from greval._util.wording import format_count
         from greval.judging.model.judge import Judge
         from greval.judging.model.judge_names import parse_judge_name
         from greval.judging.model.reply_cache import CACHE_FILE, ReplyCache
@@ -122,7 +123,7 @@ class PluginState:
             self._cache = ReplyCache(store.mkdir("greval") / CACHE_FILE)
         if self.max_calls is not None and self._cap is None:
             shared = getattr(self.config, "workerinput", {}).get(WORKER_KEY)
-            reason = (CAP_REACHED if store else CAP_REACHED_UNCACHED).format(most=self.max_calls)
+            reason = (CAP_REACHED if store else CAP_REACHED_UNCACHED).format(calls=format_count(self.max_calls, "call"))
             self._cap = CallCap(self.max_calls, Path(shared) if shared else None, reason=reason)
         if isinstance(judge, str):
             parse_judge_name(judge)

@@ -202,8 +202,8 @@ def test_the_cap_of_calls_makes_errors(folder):
     result, calls = run(folder, OVER_FILE, "--greval-max-calls", "1")
     result.assert_outcomes(passed=1, errors=1)
     assert calls == 1
-    result.stdout.fnmatch_lines(["*StoppedError: the cap of 1 calls is reached (--greval-max-calls); raise it *"])
-    result.stdout.fnmatch_lines(["not judged: 1 assertion: the cap of 1 calls is reached *"])
+    result.stdout.fnmatch_lines(["*StoppedError: the cap of 1 call is reached (--greval-max-calls); raise it *"])
+    result.stdout.fnmatch_lines(["not judged: 1 assertion: the cap of 1 call is reached *"])
     result, calls = run(folder, OVER_FILE, "--greval-max-calls", "1")
     assert calls == 1  # the reply to the first case was kept
     assert run(folder, OVER_FILE, "--greval-max-calls", "0")[0].ret == pytest.ExitCode.USAGE_ERROR

@@ -27,6 +27,7 @@ from greval.cli.options import (
     ReportFormat,
     expand_groups,
     print_report,
+    require_judged,
 )
 from greval.cli.progress_bar import describe_stop, stop_on_signals
 from greval.errors import StoppedError
@@ -79,6 +80,8 @@ def align(  # noqa: PLR0913 - the options of a command
     from greval.report.align import render, render_forecast
     from greval.trust.alignment.api import forecast_align
 
+    defined, _ = load_named_metric(metric, library)
+    require_judged(defined, "aligned")
     model = settings.create_judge(judge)
     options: AlignOptions = {
         "out": out,
@@ -99,7 +102,6 @@ def align(  # noqa: PLR0913 - the options of a command
     }
     if out and out.is_dir():
         raise typer.BadParameter(f"-o {out}: is a folder; name the file of the new metric in it")
-    defined, _ = load_named_metric(metric, library)
     if dry_run:
         print_report(forecast_align(run, defined, model, annotations or None, **options), form, render_forecast)
     else:

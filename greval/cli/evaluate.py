@@ -40,6 +40,7 @@ from greval.cli.options import (
     Show,
     create_console,
     expand_groups,
+    list_given_options,
     parse_columns,
 )
 from greval.cli.progress_bar import ProgressBar, describe_stop, stop_on_signals
@@ -64,6 +65,8 @@ if TYPE_CHECKING:
 COMMAND_CLASS = ConfigurableCommand
 """The class of the command, which reads its options from `greval.yaml`."""
 NO_METRIC = "no metric is named; name one with -m METRIC (`greval data {data}` lists those that fit), or in greval.yaml"
+JUDGING_OPTIONS = (*JudgeOptions._fields, *CapOptions._fields, "cache")
+"""Options that matter only if a model judges."""
 OTEL_DISABLED = "OTEL_SDK_DISABLED"
 
 
@@ -153,6 +156,8 @@ def evaluate(  # noqa: PLR0913 - the options of a command
     metrics = load_named_metrics(metric, library)
     check_conditions(fail_if or (), [one.name for one in metrics])  # before any call is paid for
     model = settings.create_judge(judge) if needs_judge(metrics) else None
+    if model is None and not quiet and (unused := list_given_options(context, JUDGING_OPTIONS)):
+        typer.echo(f"{', '.join(unused)}: without effect, because no metric is judged by a model", err=True)
     if doc_id_pattern is not None:
         read_pattern(doc_id_pattern)  # report an invalid pattern before anything else
     asked = _load_methods(ask, out=out, method=method, traversal=traversal, shard=shard) if ask else None
@@ -306,7 +311,8 @@ def report_and_exit(run: Run, *, by: Sequence[str], show: int, quiet: bool, fail
     if not quiet:
         with Store.open(run.folder) as store:
             found = build_report(store, by=by, show=show)
-        printed = {"unread": (), "unread_count": 0, "command": None}  # during the run
+        stopped = tuple(why for why in found.stopped if why != run.why)
+        printed = {"unread": (), "unread_count": 0, "command": None, "stopped": stopped}  # on stderr
         render(found.model_copy(update=printed), create_console())
         _print_next_commands(folder, several="method" in found.by)
         print_failure_hints(run.folder, list_failure_kinds(found), found.judge or "", run.why or "")

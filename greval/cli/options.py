@@ -23,7 +23,7 @@ from greval.judging.answer_schema import ReasonPosition
 from greval.judging.model.judge import NO_JUDGE_MESSAGE, Judge, Structured
 from greval.judging.model.judge_names import parse_judge_name
 from greval.judging.model.prices import FILE_VARIABLE, Prices
-from greval.records.metric import ReasonDepth
+from greval.records.metric import Metric, ReasonDepth, needs_judge
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -259,6 +259,22 @@ def expand_groups(command: Callable[..., None]) -> Callable[..., None]:
     call.__signature__ = signature(command).replace(parameters=parameters)  # type: ignore[attr-defined]
     call.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return call
+
+
+def list_given_options(context: Any, names: Iterable[str]) -> list[str]:  # noqa: ANN401 - typer's own context
+    """List the options that were given on the command line, of those with these names in Python."""
+    wanted = {*names}
+    return [
+        max(param.opts, key=len)
+        for param in context.command.params
+        if param.name in wanted and context.get_parameter_source(param.name).name == "COMMANDLINE"
+    ]
+
+
+def require_judged(metric: Metric, done: str) -> None:
+    """Raise `typer.BadParameter` for a computed metric, before a judge is asked for that it does not need."""
+    if not needs_judge([metric]):
+        raise typer.BadParameter(f"{metric.name} is computed: only what a model judges can be {done}")
 
 
 def create_console() -> ReportConsole:

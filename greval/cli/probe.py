@@ -28,6 +28,7 @@ from greval.cli.options import (
     expand_groups,
     parse_columns,
     print_report,
+    require_judged,
 )
 from greval.cli.progress_bar import ProgressBar, describe_stop, stop_on_signals
 from greval.datasets import CaseReader, read_cases
@@ -84,6 +85,7 @@ def probe(  # noqa: PLR0913 - the options of a command
     """Measure which planted faults a judge detects. The same command again judges only what is missing."""
     named, built_on = load_named_metric(metric, library)
     (definition,) = set_reason_depth([named], settings.reason_depth)
+    require_judged(definition, "probed")
     model = settings.create_judge(judge)
     options: ProbeOptions = {
         "checks": [name.strip() for name in checks.split(",") if name.strip()] if checks else None,

@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    ModelWrapValidatorHandler,
+    ValidationError,
+    model_validator,
+)
+from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from greval.records.record import Record
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
 
 Over = Literal["chunks", "triples"]
 
@@ -236,6 +247,32 @@ class Case(Sample, Response):
         >>> case.chunks[0].id
         'c1'
     """
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _name_fields(cls, given: object, build: ModelWrapValidatorHandler[Self]) -> Self:
+        """Let the error of an unknown field name the fields that there are."""
+        try:
+            return build(given)
+        except ValidationError as error:
+            details = error.errors(include_url=False)
+            if not any(map(_is_unknown_field, details)):
+                raise
+            raise ValidationError.from_exception_data(cls.__name__, [*map(_name_known_fields, details)]) from None
+
+
+def _is_unknown_field(detail: ErrorDetails) -> bool:
+    return detail["type"] == "extra_forbidden" and len(detail["loc"]) == 1
+
+
+def _name_known_fields(detail: ErrorDetails) -> InitErrorDetails:
+    """Return an error as it is, or with the known fields if it is one of an unknown field."""
+    message = detail["msg"]
+    if _is_unknown_field(detail):
+        fields = ", ".join([*Sample.model_fields, *Response.model_fields])
+        message = f"is no field of a case; the fields are {fields}"
+    kind = PydanticCustomError(detail["type"], message)
+    return InitErrorDetails(type=kind, loc=detail["loc"], input=detail["input"])
 
 
 FIELDS = ("question", "expected_answer", "answer", "chunks", "triples", "context", "traversal", "gold", "usage")

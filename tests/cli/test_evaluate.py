@@ -237,3 +237,23 @@ def test_a_killed_run_goes_on_without_asking_twice(greval_says):
         assert set(again.values()) == {1}
         assert f"({len(kept)} from before)" in err
         assert re.search(rf"correctness +{count} +{count} +0 +0 ", out)
+
+
+def test_settings_of_a_judge_that_nothing_asks(greval_says):
+    """Settings that were given although all metrics are computed are named; those of no effect here alone are not."""
+    write("cases.jsonl", [case(1, expected_answer="Yes.")])
+    command = ["evaluate", "cases.jsonl", "-m", "exact_match", "-o", "run"]
+    code, _, err = greval_says(*command, "--temperature", "0.5", "--confidence", "--max-calls", "3", "--limit", "1")
+    assert code == 0
+    assert "--temperature, --confidence, --max-calls: without effect, because no metric is judged by a model" in err
+    assert "without effect" not in greval_says(*command, "--limit", "1")[2]
+
+
+def test_why_a_run_was_stopped_is_printed_once(greval_says, fault_server):
+    """The reason of a stop is on stderr, and not also in the report of the same command; the next report has it."""
+    write("cases.jsonl", [case(n) for n in range(3)])
+    words = ["evaluate", "cases.jsonl", "-m", "correctness", *judged_by(fault_server), "--max-calls", "1", "-o", "run"]
+    _, out, err = greval_says(*words)
+    assert "stopped: " not in out
+    assert err.count("the cap of 1 call is reached") == 1
+    assert "stopped: the cap of 1 call is reached" in greval_says("report", "run")[1]

@@ -164,3 +164,14 @@ def test_the_depth_of_reasons(words, fault_server):
     )
     assert fault_server.bodies
     assert all("step_1" in json.dumps(body) for body in fault_server.bodies)
+
+
+@pytest.mark.parametrize(
+    ("words", "done"), [(("probe", "latency"), "probed"), (("align", "latency", "--run", "run"), "aligned")]
+)
+def test_a_computed_metric_is_refused_for_what_it_is(greval_says, words, done):
+    """A computed metric is refused as such, not for want of a judge that it would not need."""
+    code, _, err = greval_says(*words)
+    assert code == 2
+    assert f"latency is computed: only what a model judges can be {done}" in " ".join(err.split())
+    assert "No judge" not in err

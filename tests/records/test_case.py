@@ -113,3 +113,15 @@ def test_unknown_needs_are_listed(need):
     """An unknown need is reported with the known ones."""
     with pytest.raises(ValidationError, match="is no field of a case; known: question"):
         TypeAdapter(Need).validate_python(need)
+
+
+@pytest.mark.parametrize("name", ["context", "contexts", "anser"])
+def test_an_unknown_field_names_those_that_there_are(name):
+    """A field that a case does not have is refused with the list of its fields; other faults stay."""
+    with pytest.raises(ValidationError) as refused:
+        Case(question="Who?", answer=3, **{name: "Ada"})
+    wrong, unknown = refused.value.errors()
+    assert (wrong["loc"], wrong["type"], wrong["msg"]) == (("answer",), "string_type", "Input should be a valid string")
+    assert (unknown["loc"], unknown["type"]) == ((name,), "extra_forbidden")
+    assert {*unknown["msg"].rpartition("are ")[2].split(", ")} == {*Case.model_fields}
+    assert "pydantic.dev" not in str(refused.value)

@@ -193,7 +193,7 @@ def test_what_is_no_case_or_judge_is_raised_as_it_is(monkeypatch):
     with pytest.raises(JudgeError, match="OPENAI_API_KEY"):
         compiled(Judge("openai:m")).invoke(cases(1)[0])
     guard = RunGuard(max_calls=1)
-    with pytest.raises(StoppedError, match="the cap of 1 calls"):
+    with pytest.raises(StoppedError, match="the cap of 1 call"):
         compiled(JudgeClient(ScriptedJudge(by_metric), guard=guard)).invoke(cases(1)[0])
 
 

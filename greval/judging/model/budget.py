@@ -261,7 +261,9 @@ def format_cap_reason(
     """
     if max_calls is not None:
         spent = f"; earlier commands on this run made {before.calls:,} of them" if before.calls else ""
-        return f"the cap of {max_calls:,} calls is reached (--max-calls){spent}{in_flight}; {RAISE_CAP_HINT}"
+        return (
+            f"the cap of {format_count(max_calls, 'call')} is reached (--max-calls){spent}{in_flight}; {RAISE_CAP_HINT}"
+        )
     spent = f"; earlier commands on this run spent ${before.cost:.4f} of it" if before.cost else ""
     return f"the cap of ${max_cost:g} is reached (--max-cost){spent}{in_flight}; {RAISE_CAP_HINT}"
 

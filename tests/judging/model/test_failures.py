@@ -8,7 +8,7 @@ from langchain_core.messages import AIMessage
 from langchain_openai import ChatOpenAI
 from virtual_time import in_virtual_time
 
-from greval.judging.model.failures import MAX_MESSAGE_CHARS, classify_error, redact_secrets
+from greval.judging.model.failures import FAILURE_HINTS, MAX_MESSAGE_CHARS, classify_error, redact_secrets
 from greval.judging.model.judge import Judge
 from greval.records.case import Case
 from greval.records.metric import CategoricalMetric, ManyCategoricalMetric
@@ -289,3 +289,8 @@ def test_result_of_broken_text_can_be_stored():
     result = compile_metric(TONE, ScriptedJudge(['{"reason": "\\ud83d", "value": "Polite"}'])).invoke(CASES[0])
     assert result.outcome.error.kind == "malformed"
     assert result.model_dump_json()
+
+
+def test_hints_leave_going_on_to_the_report():
+    """No hint repeats that the same command goes on, which the report and the reason of a stop say."""
+    assert [hint for hint in FAILURE_HINTS.values() if "same command" in hint] == []
