@@ -156,8 +156,7 @@ def evaluate(  # noqa: PLR0913 - the options of a command
     metrics = load_named_metrics(metric, library)
     check_conditions(fail_if or (), [one.name for one in metrics])  # before any call is paid for
     model = settings.create_judge(judge) if needs_judge(metrics) else None
-    if model is None and not quiet and (unused := list_given_options(context, JUDGING_OPTIONS)):
-        typer.echo(f"{', '.join(unused)}: without effect, because no metric is judged by a model", err=True)
+    _print_unused_options(context, model, quiet=quiet)
     if doc_id_pattern is not None:
         read_pattern(doc_id_pattern)  # report an invalid pattern before anything else
     asked = _load_methods(ask, out=out, method=method, traversal=traversal, shard=shard) if ask else None
@@ -229,6 +228,12 @@ def evaluate(  # noqa: PLR0913 - the options of a command
     bar = ProgressBar(quiet=quiet, json=json, also=_create_emitter() if otel else None)
     run = asyncio.run(judge_cases(given, metrics, model, folder, bar, options))
     report_and_exit(run, by=by or (), show=show, quiet=quiet or json, fail_if=fail_if or ())
+
+
+def _print_unused_options(context: typer.Context) -> None:
+    """Print which given options have no effect without a judge."""
+    if unused := list_given_options(context, JUDGING_OPTIONS):
+        typer.echo(f"{', '.join(unused)}: without effect, because no metric is judged by a model", err=True)
 
 
 def _load_methods(ask: Sequence[str], *, out: Path | None, **others: object) -> AskedMethods:
