@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
-from greval._util.wording import format_count
+from greval._util.wording import format_count, format_names
 from greval.cli.console import escape_control_characters
 from greval.cli.evaluate import report_and_exit
 from greval.cli.options import Columns, Folders, MethodName, Quiet, parse_columns
 from greval.cli.run_folder import choose_folder
 from greval.datasets.case_reader import STDIN
 from greval.datasets.file_identity import UNKNOWN_SOURCE, identify_file
+from greval.datasets.labelled_rows import LABEL_NAMES, VALUE, read_labelled_rows
 from greval.datasets.row_faults import describe_row_faults
+from greval.errors import DataError
 from greval.metrics.dependencies import list_dependency_names
 from greval.metrics.scale_text import build_scale_metric
 from greval.metrics.sources import load_metrics
 from greval.records.metric import Metric
 
 DEFAULT_NAME = "verdict"
+MAX_VALUES = 12
+WHICH_SCALE = (
+    "say what the verdicts are of: -m METRIC for a metric of greval or a file, "
+    "or --scale 0..3 --name NAME for any other"
+)
 
 
 def import_verdicts(  # noqa: PLR0913 - the options of a command
@@ -74,6 +81,9 @@ def import_verdicts(  # noqa: PLR0913 - the options of a command
     """
     from greval.runs.importing.api import import_verdicts as import_file
 
+    columns = parse_columns(column)
+    if not metric and not scale:
+        raise typer.BadParameter(f"{WHICH_SCALE}{_describe_values(verdicts, columns)}")
     metrics = _load_metrics(metric, scale, name, over, library)
     unread: list[str] = []
     origin = UNKNOWN_SOURCE if verdicts == STDIN else identify_file(Path(verdicts))
@@ -84,7 +94,7 @@ def import_verdicts(  # noqa: PLR0913 - the options of a command
         judge=judge,
         cases=cases,
         method=method,
-        columns=parse_columns(column),
+        columns=columns,
         on_note=lambda note: None if quiet else typer.echo(escape_control_characters(note), err=True),
         on_unread=unread.append,
     )
@@ -96,6 +106,19 @@ def import_verdicts(  # noqa: PLR0913 - the options of a command
     report_and_exit(run, by=(), show=0, quiet=quiet)
 
 
+def _describe_values(source: str, columns: Mapping[str, str]) -> str:
+    """Describe the values in a file, so that its scale can be written; empty if they cannot be found."""
+    named = {name: column for name, column in columns.items() if name == VALUE}
+    if source == STDIN:
+        return ""
+    try:
+        rows = read_labelled_rows(source, {VALUE: LABEL_NAMES[VALUE]}, named).rows
+    except DataError as error:
+        return f" ({error})"
+    values = sorted({str(row.values[VALUE]) for row in rows if row.values.get(VALUE) is not None})
+    return f" (the values are {format_names(values, MAX_VALUES)})" if values else ""
+
+
 def _load_metrics(
     names: list[str] | None,
     scale: str | None,
@@ -103,12 +126,9 @@ def _load_metrics(
     over: Literal["chunks", "triples"] | None,
     library: list[Path] | None,
 ) -> list[Metric]:
-    """Return the metrics that verdicts are of; raise `typer.BadParameter` unless they or a scale are given."""
-    if bool(names) == bool(scale):
-        raise typer.BadParameter(
-            "say what the verdicts are of: -m METRIC for a metric of greval or a file, "
-            "or --scale 0..3 --name NAME for any other"
-        )
+    """Return the metrics that verdicts are of; raise `typer.BadParameter` if options exclude each other."""
+    if names and scale:
+        raise typer.BadParameter(WHICH_SCALE)
     if names and (own or over):
         raise typer.BadParameter("--name and --over belong to --scale; a metric has both in its definition")
     if names:

@@ -57,7 +57,9 @@ def test_verdicts_on_a_metric_of_greval_have_its_scale(verdicts, tmp_path, greva
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ((), "say what the verdicts are of"),
+        ((), "or --scale 0..3 --name NAME for any other (the values are no, yes)"),
+        (("--column", "value=why"), "(the values are Right., Wrong year.)"),
+        (("--column", "value=judge"), "'judge', which is to be value, is not there"),
         (("-m", "correctness", *SCALE), "say what the verdicts are of"),
         (("-m", "correctness", "--name", "x"), "belong to --scale"),
         (("--scale", "0-3"), "expected 0..3"),
