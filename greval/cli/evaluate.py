@@ -230,9 +230,9 @@ def evaluate(  # noqa: PLR0913 - the options of a command
     report_and_exit(run, by=by or (), show=show, quiet=quiet or json, fail_if=fail_if or ())
 
 
-def _print_unused_options(context: typer.Context) -> None:
-    """Print which given options have no effect without a judge."""
-    if unused := list_given_options(context, JUDGING_OPTIONS):
+def _print_unused_options(context: typer.Context, judge: Judge | None, *, quiet: bool) -> None:
+    """Print which given options have no effect if there is no judge."""
+    if judge is None and not quiet and (unused := list_given_options(context, JUDGING_OPTIONS)):
         typer.echo(f"{', '.join(unused)}: without effect, because no metric is judged by a model", err=True)
 
 
