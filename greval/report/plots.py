@@ -1,4 +1,4 @@
-"""Plots of figures with their intervals, as matplotlib figures and as SVG for a page.
+"""Plots of figures with their intervals, as matplotlib figures and as SVG.
 
 A plot is data first: each `PlotAxis` has its points, and `draw_intervals` draws them below each other. Names from
 the data are drawn verbatim: they are neither formulas of matplotlib nor markup.
@@ -97,19 +97,12 @@ def draw_intervals(axes: Sequence[PlotAxis]) -> Figure:
     return figure
 
 
-def format_svg(figure: Figure, *, inherit_colour: bool = False) -> str:
-    """Format a figure as an SVG element, without XML declaration and without any address.
-
-    Args:
-        figure: The figure.
-        inherit_colour: Whether texts and axes have the text colour of the page around them and the background is
-            transparent, so that the figure suits light and dark pages.
-    """
+def format_svg(figure: Figure) -> str:
+    """Format a figure as an SVG element, without XML declaration and without any address."""
     file = io.StringIO()
-    figure.savefig(file, format="svg", transparent=inherit_colour)
+    figure.savefig(file, format="svg")
     text = file.getvalue()
-    text = UNWANTED_SVG.sub("", text[text.index("<svg") :])
-    return text.replace(INK, "currentColor") if inherit_colour else text
+    return UNWANTED_SVG.sub("", text[text.index("<svg") :])
 
 
 @contextmanager

@@ -1,13 +1,11 @@
-"""Plots of intervals: what is drawn where, and SVG that suits any page."""
+"""Plots of intervals: what is drawn where, and SVG that is the same each time."""
 
 from __future__ import annotations
 
 import re
 from xml.etree import ElementTree as ET
 
-import pytest
-
-from greval.report.plots import COLOURS, INK, MAX_POINTS, PlotAxis, PlotPoint, draw_intervals, format_svg
+from greval.report.plots import COLOURS, MAX_POINTS, PlotAxis, PlotPoint, draw_intervals, format_svg
 
 ONE = PlotAxis("tone", [PlotPoint("walk", 0.7, 0.6, 0.8, "better")], reference=0.5, limits=(0.0, 1.0))
 
@@ -52,14 +50,6 @@ def test_svg_is_the_same_each_time_and_holds_nothing_of_the_page():
     assert first == second
     assert ET.fromstring(first).tag.endswith("svg")  # noqa: S314 - our own
     assert re.findall(r"<style|<metadata|id=\"figure_1|\d{4}-\d\d-\d\d|https?://(?!www\.w3\.org)", first) == []
-
-
-@pytest.mark.parametrize("inherit", [True, False])
-def test_svg_has_the_text_colour_of_the_page_if_that_is_asked(inherit):
-    """On a dark page texts and axes are light, as the page says; by default the figure has a page of its own."""
-    svg = format_svg(draw_intervals([ONE]), inherit_colour=inherit)
-    assert ("currentColor" in svg, INK in svg) == (inherit, not inherit)
-    assert ("#ffffff" in svg) is not inherit
 
 
 def test_characters_that_no_font_has_are_drawn_without_a_warning(tmp_path):

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import gzip
 import os
 import subprocess
 import sys
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 
 import pytest
+from collector import serve_collector
 from hypothesis import given
 from hypothesis import strategies as st
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
@@ -220,44 +218,21 @@ def run(folder, *start, **variables):
     )
 
 
-class Collector(BaseHTTPRequestHandler):
-    """A collector of OpenTelemetry that answers with a status and keeps what it is sent."""
-
-    status = 200
-
-    def do_POST(self):
-        """Keep the path, the headers and the content."""
-        content = self.rfile.read(int(self.headers["Content-Length"]))
-        self.server.received.append((self.path, self.headers, content))
-        self.send_response(self.status)
-        self.end_headers()
-
-    def log_message(self, *_):
-        """Print nothing."""
-
-
 @pytest.fixture
 def collector():
     """Give a collector on this machine."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), Collector) as server:
-        server.received = []
-        thread = Thread(target=server.serve_forever)
-        thread.start()
+    with serve_collector() as server:
         yield server
-        server.shutdown()
-        thread.join()
 
 
 def test_otel_sends_events_to_the_address_of_the_usual_variables(tmp_path, collector):
     """Without a provider the command sends by OTLP itself: each event arrives before it ends, with the headers."""
-    address = f"http://127.0.0.1:{collector.server_port}"
     headers = {"OTEL_EXPORTER_OTLP_HEADERS": "x-team=harbour", "OTEL_SERVICE_NAME": "nightly"}
-    done = run(tmp_path, "-c", COMMAND, OTEL_EXPORTER_OTLP_ENDPOINT=address, **headers)
-    assert (done.returncode, done.stderr) == (0, f"--otel: events are sent to {address}/v1/logs\n")
+    done = run(tmp_path, "-c", COMMAND, OTEL_EXPORTER_OTLP_ENDPOINT=collector.url, **headers)
+    assert (done.returncode, done.stderr) == (0, f"--otel: events are sent to {collector.url}/v1/logs\n")
     ((path, sent, content),) = collector.received
     assert (path, sent["x-team"]) == ("/v1/logs", "harbour")
-    plain = gzip.decompress(content) if sent["Content-Encoding"] == "gzip" else content
-    (resource,) = ExportLogsServiceRequest.FromString(plain).resource_logs
+    (resource,) = ExportLogsServiceRequest.FromString(content).resource_logs
     assert {one.key: one.value.string_value for one in resource.resource.attributes}["service.name"] == "nightly"
     (event,) = resource.scope_logs[0].log_records
     found = {one.key: one.value for one in event.attributes}
@@ -266,10 +241,10 @@ def test_otel_sends_events_to_the_address_of_the_usual_variables(tmp_path, colle
     assert found["gen_ai.evaluation.score.value"].double_value == 1.5
 
 
-def test_events_that_nobody_takes_are_reported_and_the_run_is_kept(tmp_path, collector, monkeypatch):
+def test_events_that_nobody_takes_are_reported_and_the_run_is_kept(tmp_path, collector):
     """If the collector refuses, that is printed; the results are in the run all the same."""
-    monkeypatch.setattr(Collector, "status", 400)
-    done = run(tmp_path, "-c", COMMAND, OTEL_EXPORTER_OTLP_ENDPOINT=f"http://127.0.0.1:{collector.server_port}")
+    collector.status = 400
+    done = run(tmp_path, "-c", COMMAND, OTEL_EXPORTER_OTLP_ENDPOINT=collector.url)
     assert done.returncode == 0
     assert "400" in done.stderr
     assert (tmp_path / "run").is_dir()
