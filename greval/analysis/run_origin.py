@@ -7,6 +7,7 @@ from pathlib import Path
 from pydantic import Field, JsonValue
 
 from greval.records.record import Record
+from greval.runs.manifest import read_judges
 from greval.runs.run_reader import read_metrics
 from greval.runs.store import Store
 
@@ -29,10 +30,15 @@ class SourceFile(Record):
 
 
 class RunOrigin(Record):
-    """How a run came to be; `judge` are the settings of the last judge that decide its answers."""
+    """How a run came to be.
+
+    `judge` are the settings of the last judge that decide its answers. If the metrics have several judges, `judges` are
+    those of each metric by its name; it is empty if they have one.
+    """
 
     files: tuple[SourceFile, ...]
     judge: dict[str, JsonValue] = Field(default_factory=dict)
+    judges: dict[str, dict[str, JsonValue]] = Field(default_factory=dict)
     versions: tuple[JudgedVersion, ...]
     descriptions: dict[str, str]
 
@@ -50,12 +56,14 @@ def read_origin(store: Store) -> RunOrigin:
         [('latency', 1)]
     """
     judge = store.fact("judge")
+    judges = {name: settings for name, settings in read_judges(store).items() if name in store.judges_by_metric()}
     sources = dict.fromkeys(
         SourceFile(name=Path(one.path).name, digest=one.digest) for one in store.origins() if one.path
     )
     return RunOrigin(
         files=tuple(sources),
         judge={key: value for key, value in judge.items() if value is not None} if isinstance(judge, dict) else {},
+        judges=judges if any(one != judge for one in judges.values()) else {},
         versions=tuple(
             JudgedVersion(
                 metric=plan.metric,

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import assert_never
 
-from pydantic import JsonValue
+from pydantic import Field
 
 from greval.analysis.gate.records import GateCheck
 from greval.analysis.verdicts import ReportVerdict, list_verdicts
@@ -16,7 +16,7 @@ from greval.judging.model.prices import Price
 from greval.records.record import Record
 from greval.records.result import Result, Usage
 from greval.records.scale import MAX_ENUM_LEVELS, CategoricalScale, MeasureScale, Scale, ValueScale
-from greval.runs.manifest import RunCommand, read_command
+from greval.runs.manifest import RunCommand, read_command, read_prices
 from greval.runs.run_summary import (
     PassSummary,
     ShareSummary,
@@ -51,6 +51,7 @@ class ImportSource(Record):
 class Report(Record):
     """The report of a run; every renderer reads this and nothing else.
 
+    `judge` is the label of the judge, or of all judges with commas between them, and `judges` those of each metric.
     `by` names what the summaries are grouped by, and `scales` has the values of each metric's scale in their order.
     `pending` is the number of cases that each metric has not judged yet. `stopped` are the reasons why commands on
     this run were stopped. `others` is the number of results in the folder that are not counted, because they are of
@@ -63,6 +64,7 @@ class Report(Record):
 
     folder: str
     judge: str | None
+    judges: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     by: tuple[str, ...]
     summaries: tuple[Summary, ...]
     scales: dict[str, tuple[str, ...]]
@@ -111,6 +113,7 @@ def _build_from_snapshot(store: Store, by: Sequence[str], show: int) -> Report:
     unread = store.fact("unread")
     unread = [*map(str, unread)] if isinstance(unread, list) else []
     count = store.fact("unread_count")
+    judges = store.judges_by_metric()
     return Report(
         folder=str(store.folder),
         judge=", ".join(store.judges()) or None,
@@ -122,7 +125,8 @@ def _build_from_snapshot(store: Store, by: Sequence[str], show: int) -> Report:
         scales={name: _list_values(scale) for name, scale in found.scales.items()},
         unread=tuple(unread[:MAX_UNREAD]),
         unread_count=max(len(unread), count if isinstance(count, int) else 0),
-        spending=compute_spending(found.summaries, store.fact("price")),
+        judges=judges,
+        spending=compute_spending(found.summaries, judges, read_prices(store)),
         shares=summarise_shares(store, found.by),
         passes=summarise_passes(store, found.by),
         imported=tuple(ImportSource(**one._asdict()) for one in store.imports()),
@@ -131,11 +135,25 @@ def _build_from_snapshot(store: Store, by: Sequence[str], show: int) -> Report:
     )
 
 
-def compute_spending(summaries: Sequence[Summary], price: JsonValue) -> tuple[MetricSpending, ...]:
-    """Return the cost of each group with calls, by the price in the run's manifest."""
-    known = Price.model_validate(price) if isinstance(price, dict) else None
+def compute_spending(
+    summaries: Sequence[Summary], judges: Mapping[str, Sequence[str]], prices: Mapping[str, Price]
+) -> tuple[MetricSpending, ...]:
+    """Return the cost of each group with calls, by the judges of its metric and the prices in the run's manifest.
+
+    The cost is None if a price is not known, or if several judges of a metric have different prices.
+    """
+
+    def find_price(metric: str) -> Price | None:
+        found = [prices.get(judge) for judge in judges.get(metric, ())]
+        return found[0] if found and all(price == found[0] for price in found) else None
+
     return tuple(
-        MetricSpending(metric=one.metric, group=one.group, usage=one.usage, cost=known and known.cost(one.usage))
+        MetricSpending(
+            metric=one.metric,
+            group=one.group,
+            usage=one.usage,
+            cost=price.cost(one.usage) if (price := find_price(one.metric)) else None,
+        )
         for one in summaries
         if one.usage.calls or one.usage.hits
     )

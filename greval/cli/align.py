@@ -19,12 +19,13 @@ from greval.cli.options import (
     Concurrency,
     DryRun,
     Folders,
-    JudgeName,
+    JudgeNames,
     JudgeOptions,
     LabelColumns,
     Level,
     Only,
     ReportFormat,
+    create_judges,
     expand_groups,
     print_report,
     require_judged,
@@ -49,7 +50,7 @@ def align(  # noqa: PLR0913 - the options of a command
     run: Annotated[Path, input_option("--run", metavar="RUN", help="the run folder that people annotated")],
     annotations: AnnotationFiles = None,
     label_column: LabelColumns = None,
-    judge: JudgeName = None,
+    judge: JudgeNames = None,
     writer: Annotated[
         str | None, judge_option(metavar="MODEL", help="the model that writes texts and reasons; the judge by default")
     ] = None,
@@ -80,9 +81,9 @@ def align(  # noqa: PLR0913 - the options of a command
     from greval.report.align import render, render_forecast
     from greval.trust.alignment.api import forecast_align
 
-    defined, _ = load_named_metric(metric, library)
+    defined, built_on = load_named_metric(metric, library)
     require_judged(defined, "aligned")
-    model = settings.create_judge(judge)
+    model = create_judges(settings, judge, built_on).get_judge(defined.name)
     options: AlignOptions = {
         "out": out,
         "ways": cast("list[AlignStrategy]", [way.strip() for way in ways.split(",") if way.strip()]),

@@ -19,7 +19,7 @@ from greval.cli.options import (
     Cases,
     Columns,
     Folders,
-    JudgeName,
+    JudgeNames,
     JudgeOptions,
     Limit,
     MethodName,
@@ -27,6 +27,7 @@ from greval.cli.options import (
     Only,
     Repeats,
     Show,
+    create_judges,
     expand_groups,
     parse_columns,
 )
@@ -46,7 +47,7 @@ def submit(  # noqa: PLR0913 - the options of a command
     *,
     metric: MetricNames,
     out: Annotated[Path, output_option("--out", "-o", metavar="RUN", help="the run folder")],
-    judge: JudgeName = None,
+    judge: JudgeNames = None,
     limit: Limit = None,
     repeats: Repeats = 1,
     method: MethodName = None,
@@ -58,10 +59,12 @@ def submit(  # noqa: PLR0913 - the options of a command
     from greval.runs.batch import submit as send
 
     metrics = load_named_metrics(metric, library)
-    model = settings.create_judge(judge)
+    model, judges = create_judges(settings, judge, metrics)
     reading = read_cases(cases, method=method, columns=parse_columns(column))
     rows = islice(reading, limit)
-    sent = asyncio.run(send(rows, metrics, model, out=out, repeats=repeats, reason_depth=settings.reason_depth))
+    sent = asyncio.run(
+        send(rows, metrics, model, out=out, judges=judges, repeats=repeats, reason_depth=settings.reason_depth)
+    )
     if notice := reading.notice():
         typer.echo(notice, err=True)
     for line in describe_row_faults(sent.unread):

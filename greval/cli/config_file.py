@@ -27,10 +27,11 @@ from greval.cli.help_layout import GroupedCommand
 from greval.cli.options import parse_columns
 from greval.datasets.case_reader import STDIN
 from greval.errors import DataError, GrevalError
-from greval.judging.model.judge import KEY_VARIABLE, SECRET_NAME
+from greval.judging.model.judge import KEY_VARIABLE
 from greval.methods.loading import resolve_spec, split_name
 from greval.metrics.files.validation import convert_errors, format_value
 from greval.metrics.files.yaml_text import MetricFileFault, YamlSource, find_line, read_source_file
+from greval.records.judge_choice import SECRET_NAME
 from greval.runs.manifest import RunCommand
 
 if TYPE_CHECKING:
@@ -128,7 +129,8 @@ def describe_command(context: Any, config: Path | None) -> RunCommand:  # noqa: 
         if name in keys and context.get_parameter_source(name).name != "DEFAULT":
             *sections, last = keys[name].path
             place = options.setdefault(sections[0], {}) if sections else options
-            place[last] = PAIRS[last](value) if last in PAIRS else to_jsonable_python(value)
+            given = value[0] if keys[name].path[0] == JUDGE and isinstance(value, list) and len(value) == 1 else value
+            place[last] = PAIRS[last](given) if last in PAIRS else to_jsonable_python(given)
     return RunCommand(config=None if config is None else str(config), options=options)
 
 

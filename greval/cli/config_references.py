@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from greval.analysis.gate.conditions import check_conditions, split_condition
 from greval.cli.config_keys import JUDGE, MODEL
-from greval.cli.options import JudgeOptions
+from greval.cli.options import JudgeOptions, parse_judge_names
 from greval.datasets.case_reader import STDIN
 from greval.errors import DataError, DefinitionError, JudgeError
 from greval.judging.model.judge import Judge
@@ -54,11 +54,12 @@ def find_reference_faults(
 
 def _find_judge_faults(settings: Mapping[str, Any], lines: Lines) -> Iterator[MetricFileFault]:
     """Find settings of the judge that are invalid, and a name that is not one of a judge."""
-    name = settings.get(JUDGE)
+    given = settings.get(JUDGE) or PLACEHOLDER
     faults: dict[str, str] = {}
     try:
-        Judge(name or PLACEHOLDER, **{field: value for field, value in settings.items() if field != JUDGE})
-        parse_judge_name(name or PLACEHOLDER)
+        Judge(PLACEHOLDER, **{field: value for field, value in settings.items() if field != JUDGE})
+        for name in parse_judge_names([given] if isinstance(given, str) else given).values():
+            parse_judge_name(name)
     except ValidationError as error:
         faults = {str(one["loc"][0]): one["msg"].removeprefix("Value error, ") for one in error.errors() if one["loc"]}
     except JudgeError as error:

@@ -30,7 +30,7 @@ from greval.cli.options import (
     Columns,
     Concurrency,
     Folders,
-    JudgeName,
+    JudgeNames,
     JudgeOptions,
     Limit,
     MethodName,
@@ -39,6 +39,7 @@ from greval.cli.options import (
     Repeats,
     Show,
     create_console,
+    create_judges,
     expand_groups,
     list_given_options,
     parse_columns,
@@ -82,7 +83,7 @@ def evaluate(  # noqa: PLR0913 - the options of a command
     ] = None,
     *,
     metric: OptionalMetricNames = None,
-    judge: JudgeName = None,
+    judge: JudgeNames = None,
     out: Annotated[
         Path | None, output_option("--out", "-o", metavar="RUN", help="the run folder; runs/NAME by default")
     ] = None,
@@ -155,8 +156,8 @@ def evaluate(  # noqa: PLR0913 - the options of a command
         raise typer.BadParameter(NO_METRIC.format(data=quote(cases)))
     metrics = load_named_metrics(metric, library)
     check_conditions(fail_if or (), [one.name for one in metrics])  # before any call is paid for
-    model = settings.create_judge(judge) if needs_judge(metrics) else None
-    _print_unused_options(context, model, quiet=quiet)
+    model, judges = create_judges(settings, judge, metrics) if needs_judge(metrics) else (None, {})
+    _print_unused_options(context, model or next(iter(judges.values()), None), quiet=quiet)
     if doc_id_pattern is not None:
         read_pattern(doc_id_pattern)  # report an invalid pattern before anything else
     asked = _load_methods(ask, out=out, method=method, traversal=traversal, shard=shard) if ask else None
@@ -178,6 +179,7 @@ def evaluate(  # noqa: PLR0913 - the options of a command
     )
     folder = out or choose_folder(cases, origin, config.parent if config else Path())
     options: EvaluateOptions = {
+        "judges": judges,
         "concurrency": concurrency,
         "repeats": repeats,
         "reason_depth": settings.reason_depth,

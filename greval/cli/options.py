@@ -15,15 +15,16 @@ from pydantic import BaseModel, ValidationError
 from rich.markup import escape
 from rich.table import Table
 
+from greval._util.wording import did_you_mean, format_names
 from greval.cli.completion import complete_judge, complete_metric
 from greval.cli.console import ReportConsole
 from greval.cli.help_layout import input_option, judge_option, limit_option, output_option
 from greval.errors import DataError, JudgeError
 from greval.judging.answer_schema import ReasonPosition
-from greval.judging.model.judge import NO_JUDGE_MESSAGE, Judge, Structured
-from greval.judging.model.judge_names import parse_judge_name
+from greval.judging.model.judge import NO_JUDGE_MESSAGE, Judge, Structured, build_chosen_judge
+from greval.judging.model.judge_names import LOCAL, parse_judge_name
 from greval.judging.model.prices import FILE_VARIABLE, Prices
-from greval.records.metric import Metric, ReasonDepth, needs_judge
+from greval.records.metric import JudgedMetric, Metric, ReasonDepth, needs_judge
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -84,6 +85,17 @@ JudgeName = Annotated[
         envvar="GREVAL_JUDGE",
         metavar="MODEL",
         help="openai:MODEL, local, local:NAME or PROVIDER:MODEL",
+    ),
+]
+JudgeNames = Annotated[
+    list[str] | None,
+    judge_option(
+        "--judge",
+        autocompletion=complete_judge,
+        envvar="GREVAL_JUDGE",
+        metavar="[METRIC=]MODEL",
+        help="openai:MODEL, local, local:NAME or PROVIDER:MODEL, for metrics that name no judge; METRIC=MODEL for one "
+        "metric; repeatable",
     ),
 ]
 By = Annotated[list[str] | None, output_option("--by", metavar="TAG", help="group by a tag or by method; repeatable")]
@@ -203,6 +215,67 @@ class JudgeOptions(NamedTuple):
             raise JudgeError("\n".join(map(_format_option_error, error.errors()))) from error
         parse_judge_name(judge.model)
         return judge
+
+
+class CommandJudges(NamedTuple):
+    """The judges of a command: one for the metrics that name none, and those of single metrics by name."""
+
+    default: Judge | None
+    named: dict[str, Judge]
+
+    def get_judge(self, metric: str) -> Judge:
+        """Return the judge of a judged metric."""
+        judge = self.named.get(metric, self.default)
+        if judge is None:
+            raise JudgeError(NO_JUDGE_MESSAGE)
+        return judge
+
+
+def create_judges(settings: JudgeOptions, names: Iterable[str] | None, metrics: Iterable[Metric]) -> CommandJudges:
+    """Create the judges of a command, before any call is paid for.
+
+    `METRIC=MODEL` goes before the judge that a metric names, and this before `MODEL`. The settings hold for all of
+    them, except that the address of a server is that of the judges that the command names.
+
+    Raises:
+        JudgeError: If a judged metric has no judge, a name is given for a metric that is not judged, two names are
+            given for the same, or a name or a setting is invalid.
+    """
+    given = parse_judge_names(names or ())
+    judged = {metric.name: metric.judge for metric in metrics if isinstance(metric, JudgedMetric)}
+    if unknown := [name for name in given if name and name not in judged]:
+        hint = did_you_mean(unknown[0], judged)
+        raise JudgeError(f"--judge {unknown[0]}={given[unknown[0]]}: no judged metric has this name{hint}")
+    lacking = [name for name, choice in judged.items() if choice is None and name not in given]
+    if lacking and "" not in given:
+        first = f"{format_names(lacking)}: " if len(lacking) < len(judged) else ""
+        raise JudgeError(f"{first}{NO_JUDGE_MESSAGE}")
+    default = settings.create_judge(given[""]) if "" in given else None
+    template = default or settings._replace(base_url=None).create_judge(LOCAL)
+    named = {name: build_chosen_judge(choice, template) for name, choice in judged.items() if choice}
+    return CommandJudges(default, named | {name: settings.create_judge(model) for name, model in given.items() if name})
+
+
+def parse_judge_names(names: Iterable[str]) -> dict[str, str]:
+    """Parse `MODEL` and `METRIC=MODEL`; the name of the metric is empty for the first form.
+
+    Raises:
+        JudgeError: If one metric, or all, are given two judges.
+
+    Example:
+        >>> parse_judge_names(["openai:a", "tone=openai:b"])
+        {'': 'openai:a', 'tone': 'openai:b'}
+    """
+    found: dict[str, str] = {}
+    for text in names:
+        metric, sign, model = text.partition("=")
+        name, judge = (metric.strip(), model.strip()) if sign and ":" not in metric else ("", text.strip())
+        if found.setdefault(name, judge) != judge:
+            whose = f"{name} has" if name else "all metrics have"
+            raise JudgeError(
+                f"--judge {text}: {whose} the judge {found[name]} already; write METRIC=MODEL for one metric"
+            )
+    return found
 
 
 class CapOptions(NamedTuple):

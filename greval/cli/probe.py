@@ -19,12 +19,13 @@ from greval.cli.options import (
     Concurrency,
     DryRun,
     Folders,
-    JudgeName,
+    JudgeNames,
     JudgeOptions,
     Only,
     Quiet,
     ReportFormat,
     create_console,
+    create_judges,
     expand_groups,
     parse_columns,
     print_report,
@@ -54,7 +55,7 @@ def probe(  # noqa: PLR0913 - the options of a command
         str | None, input_option("--cases", metavar="FILE", help="cases with good answers; shipped ones by default")
     ] = None,
     column: Columns = None,
-    judge: JudgeName = None,
+    judge: JudgeNames = None,
     checks: Annotated[
         str | None,
         input_option(metavar="NAMES", help="names such as repeats,padded,injected; by default all that fit the metric"),
@@ -86,7 +87,7 @@ def probe(  # noqa: PLR0913 - the options of a command
     named, built_on = load_named_metric(metric, library)
     (definition,) = set_reason_depth([named], settings.reason_depth)
     require_judged(definition, "probed")
-    model = settings.create_judge(judge)
+    model, judges = create_judges(settings, judge, built_on)
     options: ProbeOptions = {
         "checks": [name.strip() for name in checks.split(",") if name.strip()] if checks else None,
         "limit": limit,
@@ -94,6 +95,7 @@ def probe(  # noqa: PLR0913 - the options of a command
         "repeats": repeats,
         "out": out,
         "built_on": built_on,
+        "judges": judges,
         "concurrency": concurrency,
         "debug": bool(context.obj),
         "max_calls": caps.max_calls,
@@ -115,7 +117,7 @@ def probe(  # noqa: PLR0913 - the options of a command
 
 
 async def _probe(
-    metric: Metric, judge: Judge, reading: CaseReader | None, options: ProbeOptions, bar: ProgressBar
+    metric: Metric, judge: Judge | None, reading: CaseReader | None, options: ProbeOptions, bar: ProgressBar
 ) -> Probe:
     """Probe with a progress bar. The first Ctrl-C finishes calls in flight, the second stops immediately."""
     from greval.trust.probing.api import probe_async
@@ -129,7 +131,7 @@ async def _probe(
     return found
 
 
-def _print_forecast(metric: Metric, judge: Judge, reading: CaseReader | None, options: ProbeOptions) -> None:
+def _print_forecast(metric: Metric, judge: Judge | None, reading: CaseReader | None, options: ProbeOptions) -> None:
     """Print the maximum number of calls of the probe, and their cost."""
     from greval.report.forecast import render
     from greval.trust.probing.api import forecast_probe

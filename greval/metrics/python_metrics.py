@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import wraps
 from pathlib import Path
 from types import ModuleType
@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hint
 from pydantic import ValidationError
 
 from greval._util.object_loading import (
+    FILE_MODULE_PREFIX,
     PYTHON_SUFFIX,
     ObjectSpec,
     import_user_module,
@@ -81,6 +82,18 @@ def load_python_metrics(spec: str) -> PythonMetrics:
     module = import_user_module(spec, parsed.module, DefinitionError)
     metric = _add_version(_convert_to_metric(found, parsed, spec), module)
     return PythonMetrics((metric,), _list_defined_metrics(module), _find_folder(module))
+
+
+def list_file_modules(metrics: Iterable[Metric]) -> list[ModuleType]:
+    """List the modules of functions that were loaded from a Python file, which other processes cannot import by name.
+
+    Example:
+        >>> list_file_modules([])
+        []
+    """
+    functions = (inspect.unwrap(metric.compute) for metric in metrics if isinstance(metric, ComputedMetric))
+    names = dict.fromkeys(getattr(function, "__module__", None) or "" for function in functions)
+    return [sys.modules[name] for name in names if name.startswith(FILE_MODULE_PREFIX)]
 
 
 def build_function_metric(function: Callable[..., Any], name: str) -> ComputedMetric:

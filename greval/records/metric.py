@@ -22,6 +22,7 @@ from pydantic import (
 
 from greval.errors import DefinitionError
 from greval.records.case import PROMPT_FIELDS, TAG, Case, Need, Over, read_need
+from greval.records.judge_choice import JudgeChoice
 from greval.records.limit import parse_limit
 from greval.records.note import RESERVED, Notes, ShareNote, find_share_faults
 from greval.records.record import Label, Name, Record, Text
@@ -150,7 +151,8 @@ class JudgedMetric(Metric):
 
     `reason_depth` sets the length of the reason for a verdict: `brief`, one sentence; `detailed`, several sentences;
     `steps`, a finding for each step, then one sentence. `pass_if`, `pass` in files, is what the number of a case, or
-    the mean of its items, must meet for the case to pass, such as `>= 0.7`; it changes no verdict.
+    the mean of its items, must meet for the case to pass, such as `>= 0.7`; it changes no verdict. `judge` names the
+    model that judges by this metric instead of the judge of the run.
     """
 
     kind = "judged"
@@ -162,6 +164,7 @@ class JudgedMetric(Metric):
     instructions: str = ""
     reason_depth: ReasonDepth = "brief"
     pass_if: Annotated[str, Field(alias="pass")] = ""
+    judge: JudgeChoice | None = None
     notes: Notes = Field(default_factory=dict)
     uses: dict[Over, Use] = Field(default_factory=dict)
     examples: tuple[Example, ...] = ()
@@ -219,6 +222,7 @@ class _CategoricalBase(JudgedMetric):
             instructions: str = ...,
             reason_depth: ReasonDepth = ...,
             pass_if: str = ...,
+            judge: str | Mapping[str, object] | JudgeChoice | None = ...,
             notes: Mapping[str, object] = ...,
             uses: Mapping[Over, Use | Mapping[str, object]] = ...,
             examples: Sequence[Example | Mapping[str, object]] = ...,
@@ -253,6 +257,7 @@ class _ValueBase(JudgedMetric):
             instructions: str = ...,
             reason_depth: ReasonDepth = ...,
             pass_if: str = ...,
+            judge: str | Mapping[str, object] | JudgeChoice | None = ...,
             notes: Mapping[str, object] = ...,
             uses: Mapping[Over, Use | Mapping[str, object]] = ...,
             examples: Sequence[Example | Mapping[str, object]] = ...,

@@ -128,8 +128,11 @@ def compute_fingerprint(
 
 
 def _drop_reading(definition: dict[str, Any]) -> dict[str, Any]:
-    """Return a definition without `pass` and `better` of its notes, which only affect how verdicts are read."""
-    definition = {key: part for key, part in definition.items() if key != "pass"}
+    """Return a definition without what is no part of it: how verdicts are read, and the judge, which is beside it.
+
+    Only `pass` and `better` of notes affect how verdicts are read.
+    """
+    definition = {key: part for key, part in definition.items() if key not in {"pass", "judge"}}
     if notes := definition.get("notes"):
         read = {name: {key: part for key, part in note.items() if key != "better"} for name, note in notes.items()}
         return {**definition, "notes": read}

@@ -31,6 +31,7 @@ from greval.report.tables import (
     print_lines,
     shorten,
 )
+from greval.runs.manifest import format_judges
 from greval.runs.run_summary import ShareSummary
 from greval.stats.measured import MeasuredValue, build_measured
 from greval.stats.summary import Summary
@@ -170,7 +171,8 @@ def _build_narrow_table(report: Report, *, values: bool) -> Table:
 
 
 def _format_title(report: Report) -> str:
-    return f"{report.folder}, judge {report.judge}" if report.judge else report.folder
+    judges = format_judges(report.judges) or (f"judge {report.judge}" if report.judge else "")
+    return f"{report.folder}, {judges}" if judges else report.folder
 
 
 def _list_pending(report: Report) -> Iterator[tuple[str, list[str], int]]:

@@ -17,8 +17,12 @@ OUTCOMES = {True: "the run would be completed", False: "the run would stop at it
 def render(forecast: Forecast, console: Console) -> None:
     """Print the calls of a run, how its tokens were counted, and what is not included."""
     parts = [*forecast.expected, *([_sum_metrics(forecast)] if len(forecast.expected) > 1 else [])]
-    rows = ((part.metric, *_format_cells(part)) for part in parts)
-    console.print(build_table(COLUMNS, rows, title=f"would be asked of {forecast.judge or 'no judge'}"))
+    judges = {part.judge for part in forecast.expected if part.judge}
+    several = len(judges) > 1
+    columns = (COLUMNS[0], "judge", *COLUMNS[1:]) if several else COLUMNS
+    rows = ((part.metric, *([part.judge or ""] if several else []), *_format_cells(part)) for part in parts)
+    title = "would be asked of several judges" if several else f"would be asked of {forecast.judge or 'no judge'}"
+    console.print(build_table(columns, rows, title=title))
     print_lines(console, _format_notes(forecast))
 
 
@@ -37,8 +41,10 @@ def _sum_metrics(forecast: Forecast) -> MetricForecast:
 def _format_notes(forecast: Forecast) -> list[str]:
     """Return notes on how the figures were made."""
     notes = [f"input tokens: {forecast.how}; output tokens: an estimate", "calls: without what is asked again"]
-    if forecast.judge and forecast.cost is None:
-        notes.append(f"no price is known for {forecast.judge}: --prices FILE gives one")
+    free = dict.fromkeys(part.judge for part in forecast.expected if part.judge and part.calls and part.cost is None)
+    if free or (forecast.judge and forecast.cost is None):
+        names = ", ".join(filter(None, free)) or forecast.judge
+        notes.append(f"no price is known for {names}: --prices FILE gives one")
     notes += _format_caps(forecast)
     if forecast.unread:
         notes.append(f"rows that are no cases and would not be judged: {forecast.unread}")

@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, Unpack, cast
 
+from langchain_core.language_models import BaseChatModel
 from pydantic import JsonValue, ValidationError
 
 from greval._util.files import write_atomically
@@ -34,6 +35,8 @@ from greval.records.metric import Metric, ReasonDepth, build_metric, set_reason_
 from greval.records.record import Record
 from greval.records.result import Failure, Usage
 from greval.runs.evaluation import JOURNAL, Run, evaluate_async
+from greval.runs.judges import JudgeModel, choose_judges
+from greval.runs.manifest import format_judges
 from greval.runs.options import EvaluateOptions, get_prices
 
 if TYPE_CHECKING:
@@ -74,12 +77,13 @@ class SubmittedBatch(Record):
     unread: tuple[str, ...] = ()
 
 
-async def submit(
+async def submit(  # noqa: PLR0913 - what a run is made of
     cases: CaseRecords,
     metrics: Sequence[Metric],
-    judge: Judge,
+    judge: Judge | None,
     *,
     out: str | Path,
+    judges: Mapping[str, Judge | BaseChatModel] | None = None,
     repeats: int = 1,
     reason_depth: ReasonDepth | None = None,
 ) -> SubmittedBatch:
@@ -88,8 +92,9 @@ async def submit(
     Args:
         cases: The cases to judge. They are stored in the run folder until the batch is done.
         metrics: Metric definitions. The metrics that they build on are added.
-        judge: A judge of an OpenAI-compatible provider that has a batch endpoint.
+        judge: A judge of an OpenAI-compatible provider that has a batch endpoint, unless the metrics name one.
         out: The run folder.
+        judges: The judges of single metrics by name, as in `evaluate`. All metrics must have the same.
         repeats: How often each case is judged.
         reason_depth: How much the judge writes for each verdict, which overrides the metrics.
 
@@ -97,17 +102,25 @@ async def submit(
         JudgeError: If the judge does not support batches, or an earlier batch of this run is not collected yet.
         JudgeUnavailableError: If the provider does not accept the batch.
     """
-    if judge.local or not judge.model.startswith("openai:"):
+    whole = set_reason_depth(add_dependencies(metrics), reason_depth)
+    chosen = choose_judges(whole, judge, judges)
+    if len(chosen.groups) != 1:
         raise JudgeError(
-            f"{judge.label}: expected openai:MODEL, because only OpenAI-compatible servers have a batch endpoint"
+            f"a batch has one judge, and these metrics have {format_judges(chosen.labels_by_metric) or 'none'}; "
+            "submit the metrics of each judge to a run folder of their own"
         )
+    (group,) = chosen.groups
+    judge = _require_batch_endpoint(group.judge)
     folder = Path(out) / BATCH_FOLDER
     folder.mkdir(parents=True, exist_ok=True)
-    whole = set_reason_depth(add_dependencies(metrics), reason_depth)
     plan = BatchPlan(
         judge=judge,
         metrics=tuple(metric.name for metric in whole),
-        definitions=tuple(metric.model_dump(mode="json") for metric in whole if metric.kind == "judged"),
+        definitions=tuple(
+            {key: part for key, part in metric.model_dump(mode="json").items() if key != "judge"}
+            for metric in whole
+            if metric.kind == "judged"
+        ),
         repeats=repeats,
     )
     if (folder / PLAN_FILE).is_file():
@@ -118,6 +131,16 @@ async def submit(
     unread = _write_cases(cases, folder / CASES_FILE)
     sent = await _submit_requests(plan, Path(out))
     return sent.model_copy(update={"unread": tuple(unread)})
+
+
+def _require_batch_endpoint(judge: JudgeModel) -> Judge:
+    """Return the judge if its provider may have a batch endpoint."""
+    if not isinstance(judge, Judge) or judge.local or not judge.model.startswith("openai:"):
+        label = judge.label if isinstance(judge, Judge) else type(judge).__name__
+        raise JudgeError(
+            f"{label}: expected openai:MODEL, because only OpenAI-compatible servers have a batch endpoint"
+        )
+    return judge
 
 
 async def read_status(out: str | Path) -> dict[str, BatchState]:

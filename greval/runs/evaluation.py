@@ -25,19 +25,27 @@ from greval.datasets.case_reader import CaseReader
 from greval.datasets.case_records import CaseRecords, read_records
 from greval.datasets.file_identity import CaseSource
 from greval.datasets.row_faults import build_unreadable_error, describe_row_faults
-from greval.errors import DataWarning, DefinitionError, JudgeError
+from greval.errors import DataWarning, DefinitionError
 from greval.judging.model.budget import RunGuard, RunSpending
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.failures import FailureLog
 from greval.judging.model.judge import Judge
-from greval.judging.model.judge_names import format_key_hint
 from greval.judging.model.reply_cache import ReplyCache, delete_cache_file, find_cache_file
 from greval.metrics.library import add_dependencies
 from greval.records.case import Case
 from greval.records.metric import Metric, set_reason_depth
 from greval.records.result import Result
-from greval.runs.manifest import read_spending, refuse_probe, store_command, store_metrics, store_spending
-from greval.runs.options import EvaluateOptions, count_judgements, get_concurrency, get_prices, get_shard, get_source
+from greval.runs.judges import RunJudges, build_judge_guard, build_run_guard, choose_judges
+from greval.runs.manifest import read_spending, refuse_probe, store_command, store_judges, store_metrics, store_spending
+from greval.runs.options import (
+    EvaluateOptions,
+    count_judgements,
+    get_concurrency,
+    get_prices,
+    get_shard,
+    get_source,
+    get_total_concurrency,
+)
 from greval.runs.progress import Progress
 from greval.runs.run_reader import add_texts
 from greval.runs.run_summary import ShareSummary, find_missing_tag, summarise_run, summarise_shares
@@ -196,13 +204,15 @@ async def evaluate_async(
         cases: Cases, mappings of case fields (greval's names or those of other tools), a pandas or polars table, or the
             return value of `read_cases`. They are read lazily.
         metrics: Metric definitions. The metrics that they build on are added.
-        judge: Settings of a judge, or a chat model. Computed metrics need none.
+        judge: Settings of a judge, or a chat model, for the judged metrics that name no judge. Computed metrics need
+            none.
         out: The run folder. Results that it holds from an earlier run are not judged again. The run counts only the
             results of its own cases, metrics and judge: for the same metric and method, it replaces earlier runs in
             the folder.
         stop: An event that stops the run when set: no further call is made, and calls in flight are finished and
             stored.
-        **options: `concurrency`: the maximum number of concurrent calls. `gate`: a context manager entered for each
+        **options: `judges`: the judges of single metrics by name, which go before those that the metrics name.
+            `concurrency`: the maximum number of concurrent calls. `gate`: a context manager entered for each
             call instead of the concurrency limit, for example one that several runs share. `repeats`: how often each
             case is judged. `reason_depth`: how much the judge writes for each verdict ("brief", "detailed" or "steps"),
             which overrides the metrics. `retry_failed` (default true): retry failed rows of an earlier run, and
@@ -229,7 +239,7 @@ async def evaluate_async(
     Raises:
         DataError: If the cases are a single string or record, no case can be read, or the shard is invalid.
         DefinitionError: If `metrics` is empty, or a metric builds on one that does not exist.
-        JudgeError: If the judge cannot be used at all.
+        JudgeError: If a judge cannot be used at all, or a judged metric has none.
         StoreError: If the folder cannot be written or holds a probe.
         TypeError: If an option does not exist.
     """
@@ -239,17 +249,24 @@ async def evaluate_async(
         raise DefinitionError("no metric is given; give those to judge by, such as [load('correctness')]")
     shard = get_shard(options)
     folder = Path(out) if options.get("resume", True) else find_free_folder(Path(out))
-    width = get_concurrency(judge, options)
-    guard = _build_guard(judge, options)
+    wanted = set_reason_depth(add_dependencies(metrics), options.get("reason_depth"))
+    judges = choose_judges(wanted, judge, options.get("judges"))
+    width = get_total_concurrency([group.judge for group in judges.groups], options)
+    guard = build_run_guard(
+        judges,
+        get_prices(options),
+        max_calls=options.get("max_calls"),
+        max_cost=options.get("max_cost"),
+        clock=asyncio.get_running_loop().time,
+    )
     with ExitStack() as opened:
         store = opened.enter_context(Store.create(folder))
         if not options.get("probe"):
             refuse_probe(store)
-        client = _build_client(judge, guard, width, folder, options, opened) if judge is not None else None
-        if client:
+        clients = _create_clients(judges, guard, folder, options, opened)
+        for client in clients:
             await client.ready()
-        wanted = set_reason_depth(add_dependencies(metrics), options.get("reason_depth"))
-        runnables = compile_metrics(wanted, client, repeats=options.get("repeats", 1))
+        runnables = compile_metrics(wanted, judges.assign(clients), repeats=options.get("repeats", 1))
         work = JudgingLoop(
             store,
             runnables,
@@ -265,7 +282,7 @@ async def evaluate_async(
             on_unread=options.get("on_unread"),
         )
         reads_on = store.holds_results() and (isinstance(cases, Sized) or options.get("total") is not None)
-        _store_metadata(work, store, client, options)
+        _store_metadata(work, store, judges, clients, options)
         capped = options.get("max_calls") is not None or options.get("max_cost") is not None
         guard.before = read_spending(store, get_prices(options) if capped else None)
         guard.was_read = lambda name: store.was_scored(name, runnables[name].fingerprint)
@@ -278,7 +295,7 @@ async def evaluate_async(
             async with (
                 _stop_on_request(guard, stop, options.get("deadline")),
                 _flush_periodically(store),
-                _record_spending(work, store, client, options),
+                _record_spending(work, store, judges, options),
             ):
                 with reduce_collections():
                     await _judge_source(work, store, iter(reading), width, read_remaining=reads_on)
@@ -341,7 +358,7 @@ async def _flush_periodically(store: Store) -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def _record_spending(
-    work: JudgingLoop, store: Store, client: JudgeClient | None, options: EvaluateOptions
+    work: JudgingLoop, store: Store, judges: RunJudges, options: EvaluateOptions
 ) -> AsyncIterator[None]:
     """Store the total spending of the run once a second and at the end, because the budget counts all commands."""
     guard = work.guard
@@ -350,8 +367,8 @@ async def _record_spending(
     def record() -> None:
         nonlocal noted
         spending = guard.total_spending
-        if client and "reply_source" in options:
-            spending += _price_batch(work, client, options)
+        if judges.labels and "reply_source" in options:
+            spending += _price_batch(work, judges.labels[0], options)
         if spending != noted:
             store_spending(store, spending)
             noted = spending
@@ -368,10 +385,10 @@ async def _record_spending(
         record()
 
 
-def _price_batch(work: JudgingLoop, client: JudgeClient, options: EvaluateOptions) -> RunSpending:
-    """Return the cost of the replies of a batch, which this process did not request itself."""
+def _price_batch(work: JudgingLoop, judge: str, options: EvaluateOptions) -> RunSpending:
+    """Return the cost of the replies of a batch, which has one judge and which this process did not request itself."""
     usage = work.progress.usage
-    return RunSpending(calls=usage.calls, cost=get_prices(options).cost(client.label, usage) if usage.calls else None)
+    return RunSpending(calls=usage.calls, cost=get_prices(options).cost(judge, usage) if usage.calls else None)
 
 
 @asynccontextmanager
@@ -409,52 +426,42 @@ def find_free_folder(folder: Path) -> Path:
     return next((name for name in names if not name.exists() or not any(name.iterdir())), folder)
 
 
-def _build_guard(judge: Judge | BaseChatModel | None, options: EvaluateOptions) -> RunGuard:
-    """Build the guard that stops the run at its budget or if the judge is unusable."""
-    if judge is None:
-        return RunGuard()
-    label = JudgeClient(judge).label
-    prices = get_prices(options)
-    cap = options.get("max_cost")
-    if cap is not None and prices.of(label) is None:
-        raise JudgeError(f"{label}: no price is known to cap a cost by; give one (--prices) or cap calls (--max-calls)")
-    hint = format_key_hint(judge.model) if isinstance(judge, Judge) else "check the model's key"
-    costs, clock = partial(prices.cost, label), asyncio.get_running_loop().time
-    return RunGuard(max_calls=options.get("max_calls"), max_cost=cap, cost=costs, hint=hint, model=label, clock=clock)
+def _create_clients(
+    judges: RunJudges, guard: RunGuard, folder: Path, options: EvaluateOptions, stack: ExitStack
+) -> list[JudgeClient]:
+    """Create the client of each judge. They share the cache, the journal and the guard of the run.
 
-
-def _build_client(
-    judge: Judge | BaseChatModel,
-    guard: RunGuard,
-    concurrency: int,
-    folder: Path,
-    options: EvaluateOptions,
-    stack: ExitStack,
-) -> JudgeClient:
-    """Build the judge client that all metrics of the run share."""
+    They also share the limit of concurrent calls if the options have one. Otherwise each judge has its own.
+    """
     cache = options.get("cache") or None
     file = cache if isinstance(cache, Path) else find_cache_file()
-    return JudgeClient(
-        judge,
-        gate=options.get("gate") or asyncio.Semaphore(concurrency),
-        guard=guard,
-        cache=stack.enter_context(ReplyCache(file)) if cache else None,
-        journal=stack.enter_context(ReplyCache(folder / JOURNAL, paid=True)),
-        reply_source=options.get("reply_source"),
-        on_failure=FailureLog(folder) if options.get("debug") else None,
-    )
+    replies = stack.enter_context(ReplyCache(file)) if cache and judges.groups else None
+    journal = stack.enter_context(ReplyCache(folder / JOURNAL, paid=True)) if judges.groups else None
+    limit = options.get("concurrency")
+    shared = options.get("gate") or (asyncio.Semaphore(limit) if limit else None)
+    return [
+        JudgeClient(
+            group.judge,
+            gate=shared or asyncio.Semaphore(get_concurrency(group.judge, options)),
+            guard=build_judge_guard(guard, group, judges, get_prices(options)),
+            cache=replies,
+            journal=journal,
+            reply_source=options.get("reply_source"),
+            on_failure=FailureLog(folder) if options.get("debug") else None,
+        )
+        for group in judges.groups
+    ]
 
 
-def _store_metadata(work: JudgingLoop, store: Store, client: JudgeClient | None, options: EvaluateOptions) -> None:
-    """Store the metrics, the command and the judge of the run; without a judge the stored one is left unchanged."""
+def _store_metadata(
+    work: JudgingLoop, store: Store, judges: RunJudges, clients: Sequence[JudgeClient], options: EvaluateOptions
+) -> None:
+    """Store the metrics, the command and the judges of the run; without a judge the stored ones are unchanged."""
     runnables = work.runnables
     store_metrics(store, [runnable.metric.model_dump(mode="json") for runnable in runnables.values()])
     if command := options.get("command"):
         store_command(store, command)
-    if client:
-        price = get_prices(options).of(client.label)
-        store.put_fact("judge", {"label": client.label, **client.identity})
-        store.put_fact("price", price.model_dump() if price else None)
+    store_judges(store, judges, clients, get_prices(options))
 
 
 def _begin_plan(work: JudgingLoop, store: Store, source: CaseSource, options: EvaluateOptions) -> None:

@@ -27,6 +27,7 @@ from greval.records.metric import JudgedMetric, Metric, set_reason_depth
 from greval.records.metric_input import compute_keys, explain_missing_needs
 from greval.records.record import Record
 from greval.records.result import Failure, Result, Usage
+from greval.runs.judges import choose_judges
 from greval.runs.manifest import read_spending, refuse_probe
 from greval.runs.options import EvaluateOptions, get_prices, get_shard
 from greval.runs.runnable import compile_metrics
@@ -42,9 +43,13 @@ OUTPUT_TOKENS_PER_FINDING = 30
 
 
 class MetricForecast(Record):
-    """The forecast of one metric: calls and tokens for what is not judged yet. `cost` is None if no price is known."""
+    """The forecast of one metric: calls and tokens for what is not judged yet. `cost` is None if no price is known.
+
+    `judge` is the label of its judge, None if it is computed.
+    """
 
     metric: str
+    judge: str | None = None
     judged: int = 0
     kept: int = 0
     skipped: int = 0
@@ -57,8 +62,9 @@ class MetricForecast(Record):
 class Forecast(Record):
     """The forecast of a run, with one entry for each metric.
 
-    `how` describes the token counter; `exact` is true if it is the model's own. `spent` is what earlier commands spent
-    on the run folder, which `max_calls` and `max_cost` count too.
+    `judge` is the label of the judge, or of all judges with commas between them. `how` describes the token counter;
+    `exact` is true if it is the model's own. `spent` is what earlier commands spent on the folder, which `max_calls`
+    and `max_cost` count too.
     """
 
     judge: str | None
@@ -72,7 +78,9 @@ class Forecast(Record):
 
     @property
     def cost(self) -> float | None:
-        """The cost of all metrics in US dollars, or None if no price is known."""
+        """The cost of all metrics in US dollars, or None if the price of a judge that would be asked is not known."""
+        if any(part.calls and part.cost is None for part in self.expected):
+            return None
         costs = [part.cost for part in self.expected if part.cost is not None]
         return sum(costs) if costs else None
 
@@ -144,11 +152,22 @@ async def _forecast_async(
     options: EvaluateOptions,
 ) -> Forecast:
     shard = get_shard(options)
-    client = JudgeClient(judge) if judge is not None else None
-    count = create_token_counter((await client.ready()).model) if client else TokenCounter()
     wanted = set_reason_depth(add_dependencies(metrics), options.get("reason_depth"))
-    compiled = compile_metrics(wanted, client, repeats=options.get("repeats", 1))
-    parts = [_MetricCounter(one.metric, one.fingerprint, client, count, options) for one in compiled.values()]
+    judges = choose_judges(wanted, judge, options.get("judges"))
+    clients = [JudgeClient(group.judge) for group in judges.groups]
+    counters = [create_token_counter((await client.ready()).model) for client in clients] or [TokenCounter()]
+    assigned = judges.assign(clients)
+    compiled = compile_metrics(wanted, assigned, repeats=options.get("repeats", 1))
+    parts = [
+        _MetricCounter(
+            one.metric,
+            one.fingerprint,
+            client := assigned.get(name),
+            counters[clients.index(client)] if client else counters[0],
+            options,
+        )
+        for name, one in compiled.items()
+    ]
     known = Store.open(folder, all_rows=True) if options.get("resume", True) and (folder / FILE).is_file() else None
     prices = get_prices(options)
     unread: list[str] = []
@@ -173,12 +192,11 @@ async def _forecast_async(
             known.close()
     if taken and taken == len(unread):
         raise build_unreadable_error(unread, taken)
-    expected = tuple(part.build_forecast(prices, client.label if client else "") for part in parts)
     return Forecast(
-        judge=client.label if client else None,
-        expected=expected,
-        how=count.how,
-        exact=count.exact,
+        judge=", ".join(judges.labels) or None,
+        expected=tuple(part.build_forecast(prices) for part in parts),
+        how="; ".join(dict.fromkeys(counter.how for counter in counters)),
+        exact=all(counter.exact for counter in counters),
         unread=len(unread),
         spent=spent,
         max_calls=options.get("max_calls"),
@@ -232,7 +250,7 @@ class _MetricCounter:
         self._retry_failed = options.get("retry_failed", True)
         self._start = sum(count(message.text) for message in self._asking.start) if self._asking else 0
         self._seen: set[str] = set()
-        self._totals = MetricForecast(metric=metric.name)
+        self._totals = MetricForecast(metric=metric.name, judge=self._asking and self._asking.client.label)
 
     def add(self, case: Case, known: Store | None, kept: Mapping[str, Result]) -> Result | None:
         """Count one case and return its stored result, if any; `kept` holds those of the metrics before this one."""
@@ -274,10 +292,10 @@ class _MetricCounter:
         now = self._totals
         self._totals = now.model_copy(update={name: getattr(now, name) + n for name, n in counts.items()})
 
-    def build_forecast(self, prices: Prices, label: str) -> MetricForecast:
+    def build_forecast(self, prices: Prices) -> MetricForecast:
         """Return the counts with their cost."""
         found = self._totals
-        if self._asking is None:
+        if found.judge is None:
             return found
         usage = Usage(calls=found.calls, input_tokens=found.input_tokens, output_tokens=found.output_tokens)
-        return found.model_copy(update={"cost": prices.cost(label, usage)})
+        return found.model_copy(update={"cost": prices.cost(found.judge, usage)})

@@ -26,9 +26,10 @@ from greval.judging.model.judge_names import format_key_hint
 from greval.judging.model.reply_cache import LOCK_TIMEOUT_SECONDS, ReplyCache
 from greval.metrics.library import find_dependencies
 from greval.records.case import Case
-from greval.records.metric import Metric, needs_judge
+from greval.records.metric import JudgedMetric, Metric, needs_judge
 from greval.records.metric_input import hash_json
 from greval.records.result import Result, Usage, format_outline
+from greval.runs.judges import JudgeGroup, build_own_guard, choose_judges, is_same_judge
 from greval.runs.progress import Progress
 from greval.runs.runnable import compile_metrics
 from greval.runs.worker import JudgingLoop, MemoryLog
@@ -132,7 +133,9 @@ class JudgeSession:
         self._hint = hint
         self.rows: list[JudgedRow] = []
         self.metrics: dict[str, Metric] = {}
-        self._client = JudgeClient(judge, guard=self.guard, cache=cache) if judge is not None else None
+        self._judge = judge
+        self._cache = cache
+        self._clients: list[tuple[Judge | BaseChatModel, JudgeClient]] = []
         self._log = MemoryLog()
         self._compiled: dict[str, Mapping[str, MetricRunnable]] = {}
 
@@ -164,11 +167,26 @@ class JudgeSession:
         key = f"{repeats} {id(metric)}"
         if key not in self._compiled:
             metrics = find_dependencies(metric, built_on)
-            if self._client is None and needs_judge(metrics):
+            named = {one.name for one in metrics if isinstance(one, JudgedMetric) and one.judge}
+            if self._judge is None and needs_judge(one for one in metrics if one.name not in named):
                 raise JudgeError(f"{metric.name}: is judged by a model; {self._hint}")
-            self._compiled[key] = compile_metrics(metrics, self._client, repeats=repeats)
+            judges = choose_judges(metrics, self._judge)
+            clients = judges.assign([self._get_client(group) for group in judges.groups])
+            self._compiled[key] = compile_metrics(metrics, clients, repeats=repeats)
             self.metrics.update({one.name: one for one in metrics})
         return self._compiled[key]
+
+    def _get_client(self, group: JudgeGroup) -> JudgeClient:
+        """Return the client of a judge, the same one each time, because it owns connections."""
+        for judge, client in self._clients:
+            if is_same_judge(judge, group.judge):
+                return client
+        guard: RunGuard = self.guard
+        if self._judge is not None and not is_same_judge(group.judge, self._judge):
+            guard = build_own_guard(guard, group)
+        client = JudgeClient(group.judge, guard=guard, cache=self._cache)
+        self._clients.append((group.judge, client))
+        return client
 
 
 def merge_rows(rows: Iterable[JudgedRow]) -> list[JudgedRow]:

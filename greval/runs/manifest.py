@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pydantic import Field, JsonValue, ValidationError
 
+from greval._util.wording import format_names
 from greval.errors import StoreError
 from greval.judging.model.budget import RunSpending
-from greval.judging.model.prices import Prices
+from greval.judging.model.prices import Price, Prices
 from greval.records.record import Record
 from greval.runs.store import FILE, Store
+
+if TYPE_CHECKING:
+    from greval.judging.model.client import JudgeClient
+    from greval.runs.judges import RunJudges
 
 PROBE_TAG = "probe"
 """The tag of every case of a probe that names the planted fault."""
 SPENDING = "spent"
 """The name of the metadata entry for the spending of all commands."""
+JUDGES = "judges"
+"""The name of the metadata entry for the label and the settings of the judge of each metric."""
+PRICES = "prices"
+"""The name of the metadata entry for the prices of the judges by their labels."""
 PROBED_CASE_TAG = "of"
 """The tag of every case of a probe that names the case in which the fault was planted."""
 COMMAND = "command"
@@ -55,6 +65,58 @@ def store_metrics(store: Store, metrics: Iterable[JsonValue]) -> None:
     known = store.fact("metrics")
     named = {_get_name(metric): metric for metric in known} if isinstance(known, list) else {}
     store.put_fact("metrics", [*(named | {_get_name(metric): metric for metric in metrics}).values()])
+
+
+def store_judges(store: Store, judges: RunJudges, clients: Iterable[JudgeClient], prices: Prices) -> None:
+    """Store the judge of each metric with its settings, and the prices of the judges, beside those that are known.
+
+    A run without a judge changes nothing.
+    """
+    if not judges.groups:
+        return
+    settings: list[JsonValue] = [{"label": client.label, **client.identity} for client in clients]
+    named: dict[str, JsonValue] = {
+        name: found for group, found in zip(judges.groups, settings, strict=True) for name in group.metrics
+    }
+    known = {label: prices.of(label) for label in judges.labels}
+    costs: dict[str, JsonValue] = {label: price.model_dump() if price else None for label, price in known.items()}
+    store.put_fact("judge", settings[0])
+    store.put_fact(JUDGES, _read_mapping(store, JUDGES) | named)
+    store.put_fact(PRICES, _read_mapping(store, PRICES) | costs)
+
+
+def format_judges(labels: Mapping[str, Sequence[str]]) -> str:
+    """Format the judges of metrics: one name if all have the same, else each with its metrics.
+
+    Example:
+        >>> format_judges({"tone": ["openai:a"], "depth": ["openai:a"]}), format_judges({"tone": ["a"], "depth": ["b"]})
+        ('judge openai:a', 'judges a (tone), b (depth)')
+    """
+    metrics: dict[str, list[str]] = {}
+    for metric, names in labels.items():
+        for name in names:
+            metrics.setdefault(name, []).append(metric)
+    if len(metrics) == 1:
+        return f"judge {next(iter(metrics))}"
+    return f"judges {', '.join(f'{name} ({format_names(used)})' for name, used in metrics.items())}" if metrics else ""
+
+
+def read_judges(store: Store) -> dict[str, dict[str, JsonValue]]:
+    """Return the label and the settings of the judge of each metric, as the last command on it had them."""
+    return {name: found for name, found in _read_mapping(store, JUDGES).items() if isinstance(found, dict)}
+
+
+def read_prices(store: Store) -> dict[str, Price]:
+    """Return the prices of the judges of a run by their labels; judges without a known price are left out."""
+    found = _read_mapping(store, PRICES)
+    if not found and (price := store.fact("price")):  # of a run before it could have several judges
+        found = dict.fromkeys(store.judges(), price)
+    return {label: Price.model_validate(price) for label, price in found.items() if price}
+
+
+def _read_mapping(store: Store, name: str) -> dict[str, JsonValue]:
+    found = store.fact(name)
+    return found if isinstance(found, dict) else {}
 
 
 def read_spending(store: Store, prices: Prices | None = None) -> RunSpending:

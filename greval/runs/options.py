@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sized
+from collections.abc import Callable, Mapping, Sequence, Sized
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import TypedDict
@@ -34,6 +34,7 @@ OnProgress = Callable[[Progress], None]
 class EvaluateOptions(TypedDict, total=False):
     """Options of a run; see `evaluate_async`."""
 
+    judges: Mapping[str, Judge | BaseChatModel] | None
     concurrency: int | None
     gate: AbstractAsyncContextManager[object] | None
     repeats: int
@@ -61,9 +62,19 @@ class EvaluateOptions(TypedDict, total=False):
 
 
 def get_concurrency(judge: Judge | BaseChatModel | None, options: EvaluateOptions) -> int:
-    """Return the maximum number of concurrent calls."""
+    """Return the maximum number of concurrent calls of a judge."""
     local = isinstance(judge, Judge) and judge.local
     return options.get("concurrency") or (LOCAL_CONCURRENCY if local else DEFAULT_CONCURRENCY)
+
+
+def get_total_concurrency(judges: Sequence[Judge | BaseChatModel], options: EvaluateOptions) -> int:
+    """Return the maximum number of concurrent calls of all judges: the option, or the sum of their defaults.
+
+    Example:
+        >>> get_total_concurrency([Judge("local"), Judge("openai:gpt-5.4-mini")], {})
+        10
+    """
+    return options.get("concurrency") or sum(get_concurrency(judge, options) for judge in judges) or DEFAULT_CONCURRENCY
 
 
 def count_judgements(cases: CaseRecords, options: EvaluateOptions, metrics: int) -> int | None:

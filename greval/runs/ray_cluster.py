@@ -25,6 +25,7 @@ from greval.judging.model.client import JudgeClient
 from greval.judging.model.judge import Judge
 from greval.metrics.computed import find_computed_metric
 from greval.metrics.library import add_dependencies, find_metric
+from greval.metrics.python_metrics import list_file_modules
 from greval.records.metric import Metric
 from greval.records.result import Usage
 from greval.runs.evaluation import Run, evaluate_async
@@ -41,7 +42,7 @@ LOCK_SECONDS = 5.0  # a shared file system may release the lock of a lost worker
 OBJECT_STORE_BYTES = 80 * 1024 * 1024
 SUMMED_COUNTS = ("done", "scored", "skipped", "failed", "items_failed", "kept")
 RATE_LIMITS = ("requests_per_minute", "tokens_per_minute")
-UNSUPPORTED_OPTIONS = frozenset({"reply_source", "on_result", "resume", "shard", "total"})
+UNSUPPORTED_OPTIONS = frozenset({"judges", "reply_source", "on_result", "resume", "shard", "total"})
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ def evaluate_on_ray(  # noqa: PLR0913 - what a run is made of
             RAY_ADDRESS, else a new one on this machine.
         method: The method of the cases that do not name one.
         limit: The maximum number of cases; the first ones are judged.
-        **options: As in `evaluate_async`, without `reply_source`, `on_result`, `resume`, `shard`, `total`.
+        **options: As in `evaluate_async`, without `judges`, `reply_source`, `on_result`, `resume`, `shard`, `total`.
             `concurrency` applies to each worker. `max_calls` and `max_cost` are divided among the shards, and
             count all calls of this function for the run. `cache` is on the worker's machine. `on_progress` is
             called after each shard. `columns` names columns of the file, as in `read_cases`.
@@ -109,6 +110,8 @@ def evaluate_on_ray(  # noqa: PLR0913 - what a run is made of
     job = RayJob(source, sent, judge, folder, shards, method, limit, _divide_budget(options, shards))
     total = (read_cases(job.source, columns=options.get("columns")).count(limit) or 0) * len(job.metrics)
     with _connect_to_ray(address, workers) as ray:
+        for module in list_file_modules(metrics):
+            ray.cloudpickle.register_pickle_by_value(module)  # no worker could import it by its name
         width = min(shards, workers or int(ray.cluster_resources().get("CPU", 1)))
         limits = {name: limit / width for name in RATE_LIMITS if (limit := getattr(judge, name))}
         crew = RayDriver(ray, replace(job, judge=judge.model_copy(update=limits)), width, total, options)

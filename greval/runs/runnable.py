@@ -24,6 +24,7 @@ from greval.records.case import Case
 from greval.records.metric import ComputedMetric, JudgedMetric, Metric
 from greval.records.metric_input import compute_fingerprint
 from greval.records.result import Outcome, Result, Usage
+from greval.runs.judges import choose_judges
 from greval.runs.progress import Progress
 from greval.runs.worker import JudgingLoop, MemoryLog
 
@@ -34,6 +35,7 @@ def compile_metric(
     *,
     repeats: int = 1,
     built_on: Iterable[Metric] = (),
+    judges: Mapping[str, Judge | BaseChatModel | JudgeClient] | None = None,
 ) -> MetricRunnable:
     """Compile a metric and a judge into a runnable, which can judge any number of cases.
 
@@ -44,11 +46,12 @@ def compile_metric(
     Args:
         metric: A definition, judged or computed.
         model: Settings of a judge, any chat model of LangChain, or a client shared by several
-            metrics. A computed metric needs none.
+            metrics. A computed metric needs none, and neither does one that names its judge.
         repeats: How often each case is judged. The result is the majority (categories) or the mean (values),
             with the votes and the flip rate.
         built_on: Definitions of the metrics that this one builds on. Missing ones are looked up among the
             predefined metrics.
+        judges: Judges of single metrics by name, which go before those that the metrics name and before `model`.
 
     Returns:
         A runnable from a case (or a mapping of its fields) to a `Result`, with `invoke`, `ainvoke`,
@@ -70,30 +73,54 @@ def compile_metric(
         'Polite'
     """
     metrics = find_dependencies(metric, built_on)
-    client = model if model is None or isinstance(model, JudgeClient) else JudgeClient(model)
-    parts = compile_metrics(metrics, client, repeats=repeats)
-    return parts[metric.name] if client is None or len(parts) == 1 else ComposedRunnable(parts, client.guard)
+    clients = _create_clients(metrics, model, judges or {})
+    parts = compile_metrics(metrics, clients, repeats=repeats)
+    if not clients or len(parts) == 1:
+        return parts[metric.name]
+    return ComposedRunnable(parts, next(iter(clients.values())).guard.run)
+
+
+def _create_clients(
+    metrics: Iterable[Metric],
+    model: Judge | BaseChatModel | JudgeClient | None,
+    judges: Mapping[str, Judge | BaseChatModel | JudgeClient],
+) -> dict[str, JudgeClient]:
+    """Return the client of each judged metric: a given one, or one for each judge, all with one guard."""
+    ready = {name: judge for name, judge in judges.items() if isinstance(judge, JudgeClient)}
+    plain = {name: judge for name, judge in judges.items() if not isinstance(judge, JudgeClient)}
+    left = [metric for metric in metrics if metric.name not in ready]
+    default: Judge | BaseChatModel | None
+    if isinstance(model, JudgeClient):
+        named = {*plain, *(one.name for one in left if isinstance(one, JudgedMetric) and one.judge)}
+        ready |= {metric.name: model for metric in left if metric.kind == "judged" and metric.name not in named}
+        left, default = [metric for metric in left if metric.name in named], model.judge
+    else:
+        default = model
+    guard = model.guard if isinstance(model, JudgeClient) else RunGuard(watchful=False)
+    chosen = choose_judges(left, default, plain)
+    return {**ready, **chosen.assign([JudgeClient(group.judge, guard=guard) for group in chosen.groups])}
 
 
 def compile_metrics(
-    metrics: Iterable[Metric], client: JudgeClient | None, *, repeats: int = 1
+    metrics: Iterable[Metric], clients: JudgeClient | Mapping[str, JudgeClient] | None, *, repeats: int = 1
 ) -> dict[str, MetricRunnable]:
     """Compile metrics separately for a worker. Each runnable judges a case as it is passed, without its dependencies.
 
     Args:
         metrics: Definitions, each after those that it builds on.
-        client: The judge that they share, or None if all metrics are computed.
+        clients: The judge that they share, or that of each judged metric by its name, or None if all are computed.
         repeats: How often each case is judged.
 
     Returns:
         The runnables by name in the same order. The fingerprint of each covers the metrics that it builds on.
 
     Raises:
-        JudgeError: If a metric is judged and `client` is None.
+        JudgeError: If a judged metric has no client.
     """
     compiled: dict[str, MetricRunnable] = {}
     for metric in metrics:
         marks = {name: compiled[name].fingerprint for name in built_on_by(metric)}
+        client = clients.get(metric.name) if isinstance(clients, Mapping) else clients
         compiled[metric.name] = _compile_one(metric, client, repeats, marks)
     return compiled
 

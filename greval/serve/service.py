@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +15,7 @@ from langchain_core.language_models import BaseChatModel
 
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.judge import NO_JUDGE_MESSAGE, Judge
+from greval.records.metric import JudgedMetric, Metric
 from greval.serve.call_limit import FairCallLimit
 from greval.serve.problems import ServeError
 from greval.serve.prometheus import ServerCounters
@@ -81,9 +82,33 @@ class Service:
             raise ServeError(404, f"judge {name!r}: the server has none of this name; it has {', '.join(self.models)}")
         return self.models[name]
 
-    def create_client(self, tenant: Tenant, name: str | None = None) -> JudgeClient:
-        """Create a client of a judge that uses the tenant's share of the call limit; see `find_judge`."""
-        return JudgeClient(self.find_judge(name), gate=self.get_call_slot(tenant))
+    def choose_judge(self, metric: Metric, name: str | None = None) -> Judge | BaseChatModel:
+        """Return the judge of a metric: the one that it names, if the server offers it, else the one of this name.
+
+        A metric names a model. Its server must be the one that the operator named, so that no request can send texts
+        elsewhere. Raise `ServeError` (409) if the server does not offer the model, and the errors of `find_judge`.
+        """
+        choice = metric.judge if isinstance(metric, JudgedMetric) else None
+        if choice is None:
+            return self.find_judge(name)
+        for model in self.models.values():
+            if not isinstance(model, Judge):
+                if JudgeClient(model).label == choice.model:
+                    return model
+            elif choice.model in {model.model, model.label} and choice.base_url in {None, model.base_url}:
+                temperature = model.temperature if choice.temperature is None else choice.temperature
+                return model.model_copy(update={"temperature": temperature})
+        offered = ", ".join(JudgeClient(model).label for model in self.models.values()) or "none"
+        where = f" at {choice.base_url}" if choice.base_url else ""
+        raise ServeError(
+            409,
+            f"metric {metric.name!r}: names the judge {choice.model}{where}, which the server does not offer; it has "
+            f"{offered}. Take judge out of the metric, or ask the operator to start the server with it",
+        )
+
+    def choose_judges(self, metrics: Iterable[Metric], name: str | None = None) -> dict[str, Judge | BaseChatModel]:
+        """Return the judge of each judged metric by its name; see `choose_judge`."""
+        return {metric.name: self.choose_judge(metric, name) for metric in metrics if metric.kind == "judged"}
 
 
 def get_service(request: Request) -> Service:

@@ -6,6 +6,7 @@ from greval import Case, Store, ValueMetric, evaluate
 from greval.analysis.summary import build_report, compute_spending
 from greval.analysis.verdicts import list_verdicts
 from greval.errors import DataError
+from greval.judging.model.prices import Price
 from greval.records.result import Failed, Failure, Judgement, Result, Scored, Skipped, Usage
 from greval.stats.summary import summarise
 from greval.testing import ScriptedJudge
@@ -18,7 +19,7 @@ DEPTH = ValueMetric(
     levels={1: "None.", 50: "All."},
     steps=["Read."],
 )
-PRICE = {"input": 2.0, "output": 10.0}
+PRICE = Price(input=2.0, output=10.0)
 
 
 def build_result(outcome, **more):
@@ -69,16 +70,31 @@ def test_what_was_not_judged_is_a_row_too(outcome, value, reason):
 def test_the_cost_is_that_of_the_tokens():
     """A price per million tokens, or none, in which case the cost is not known."""
     summaries = summarise([build_result(Skipped(reason="no answer"))], [DEPTH])
-    (priced,) = compute_spending(summaries, PRICE)
+    (priced,) = compute_spending(summaries, {DEPTH.name: ["j"]}, {"j": PRICE})
     assert priced.cost == pytest.approx(0.5 * 2 + 0.1 * 10)
-    (unpriced,) = compute_spending(summaries, None)
+    (unpriced,) = compute_spending(summaries, {DEPTH.name: ["j"]}, {})
     assert unpriced.cost is None
+
+
+def test_each_metric_costs_what_its_judge_costs():
+    """A metric of two judges has a cost only if they cost the same: the tokens of each are not known."""
+    summaries = summarise([build_result(Skipped(reason="no answer"))], [DEPTH])
+    prices = {"j": PRICE, "same": PRICE, "other": Price(input=4.0, output=20.0)}
+
+    def cost(*judges):
+        (found,) = compute_spending(summaries, {DEPTH.name: judges}, prices)
+        return found.cost
+
+    assert cost("other") == pytest.approx(2 * cost("j"))
+    assert cost("j", "same") == cost("j")
+    assert cost("j", "other") is None
+    assert cost("j", "unpriced") is None
 
 
 def test_groups_without_calls_cost_nothing():
     """A group for which no judge was asked has no row."""
     result = build_result(Skipped(reason="no answer")).model_copy(update={"usage": Usage()})
-    assert compute_spending(summarise([result], [DEPTH]), PRICE) == ()
+    assert compute_spending(summarise([result], [DEPTH]), {DEPTH.name: ["j"]}, {"j": PRICE}) == ()
 
 
 def test_a_run_with_two_methods_is_grouped_by_them(run):

@@ -104,7 +104,7 @@ def test_only_metrics_that_fit_are_chosen(greval_says, columns, metrics, judged)
     assert greval_says("init", "cases.jsonl", "--judge", "openai:m")[0] == 0
     values = read_values()
     assert values["metric"] == metrics
-    assert values.get("judge") == ("openai:m" if judged else None)
+    assert values.get("judge") == (["openai:m"] if judged else None)
 
 
 @pytest.mark.parametrize("name", ["cases.jsonl", "odd: name #1.jsonl", "2024.jsonl", "Fälle 'ä\".jsonl", "true.jsonl"])
@@ -205,7 +205,7 @@ def test_the_judge_that_is_there_is_chosen(greval_says, monkeypatch, variables, 
         monkeypatch.setenv(name, value)
     write("cases.jsonl", [case(1)])
     assert greval_says("init", "cases.jsonl")[0] == 0
-    assert read_values()["judge"] == judge
+    assert read_values()["judge"] == [judge]
 
 
 @given(st.text(st.characters(exclude_categories=["Cs", "Co", "Cn"], max_codepoint=0xFFFF), min_size=1))

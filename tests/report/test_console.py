@@ -22,6 +22,7 @@ from greval import (
 )
 from greval.analysis.summary import build_report, compute_spending
 from greval.cli.progress_bar import ProgressBar, format_progress
+from greval.judging.model.prices import Price
 from greval.records.result import Failed, Failure, Result, Scored, Skipped, Usage
 from greval.report.console import format_spending, render
 from greval.runs.progress import Progress
@@ -342,5 +343,7 @@ def test_the_cost_is_told_by_metric_and_group(price, said):
     rest = {"counted": 0, "mean": None, "interval": None, "failures": {}, "skips": {}}
     groups = [Summary(metric="tone", group=name, usage=usage, **empty, **rest) for name in ("a", "b")]
     silent = Summary(metric="latency", usage=Usage(), **empty, **rest)
-    assert format_spending(compute_spending([*groups, silent], price)).startswith(said)
-    assert format_spending(compute_spending([silent], price)) is None
+    prices = {"j": Price.model_validate(price)} if price else {}
+    judges = {"tone": ["j"], "latency": ["j"]}
+    assert format_spending(compute_spending([*groups, silent], judges, prices)).startswith(said)
+    assert format_spending(compute_spending([silent], judges, prices)) is None

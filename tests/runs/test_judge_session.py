@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from fault_server import gives
 
 from greval import Case, JudgeError, ScriptedJudge, StoppedError, load_metric
+from greval.records.judge_choice import JudgeChoice
 from greval.runs.judge_session import CallCap, JudgedRow, JudgeSession, merge_rows
 
 CASE = Case(id="q1", question="Who?", expected_answer="Ada", answer="Ada.", chunks=["Ada wrote it."], triples=[])
@@ -60,3 +62,15 @@ def test_rows_of_several_processes():
     again = scored._replace(costs=(0, None, None, None, 1))
     (row,) = merge_rows([failed, scored, again])
     assert row == scored._replace(costs=(3, 30, 6, None, 0))
+
+
+def test_a_metric_that_names_its_judge_asks_it_in_a_session(fault_server):
+    """No judge of the session is needed for it, and its client is kept."""
+    fault_server.plan = gives(GOOD)
+    own = load_metric("correctness").model_copy(
+        update={"judge": JudgeChoice(model="openai:own", base_url=fault_server.url)}
+    )
+    session = JudgeSession(None)
+    for answer in ("Ada", "Ada Lovelace"):
+        assert session.judge_case(CASE.model_copy(update={"answer": answer}), own).judge == "openai:own"
+    assert [body["model"] for body in fault_server.bodies] == ["own", "own"]

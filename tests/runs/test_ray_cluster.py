@@ -167,6 +167,17 @@ def test_computed_metrics_travel(cluster, tmp_path):
     assert (run.progress.scored, run.progress.skipped) == (10, 10)
 
 
+def test_a_function_of_a_python_file_travels(cluster, tmp_path):
+    """No worker can import the file by the name of its module, so its code is sent."""
+    (tmp_path / "own.py").write_text(
+        "SIZE = 2\n\ndef double(answer):\n    return SIZE * len(answer)\n", encoding="utf-8"
+    )
+    (tmp_path / "cases.jsonl").write_text('{"id": "q1", "question": "?", "answer": "Ada"}\n', encoding="utf-8")
+    metric = load_metric(f"{tmp_path}/own.py:double")
+    run = evaluate_on_ray(tmp_path / "cases.jsonl", [metric], Judge("openai:unused"), out=tmp_path / "run", shards=1)
+    assert [result.value for result in run.results()] == [6]
+
+
 def test_columns_travel(cluster, tmp_path):
     """The workers read the columns that the caller names."""
     path = tmp_path / "cases.csv"

@@ -7,8 +7,8 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Annotated, Any
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any, Self
 
 from pydantic import Field
 
@@ -69,6 +69,9 @@ class RunSpending(Record):
 class RunGuard:
     """Checks before each call whether it may be made, and stops the run at a cap or after too many failures.
 
+    With several judges, each has a guard made by `for_judge`: the caps and the stop are those of the run, while
+    failures, costs of a call and calls in flight are counted for each judge, because one judge says nothing of another.
+
     Args:
         max_calls: The most calls of the run, over all commands.
         max_cost: The most US dollars of the run, over all commands. It needs `cost`.
@@ -97,27 +100,43 @@ class RunGuard:
     answers: int = field(default=0, init=False)
     flying: int = field(default=0, init=False)
     spent: float | None = field(default=None, init=False)
-    _waiting: set[asyncio.Task[Any]] = field(default_factory=set, init=False)
+    waiting: set[asyncio.Task[Any]] = field(default_factory=set, init=False)
     _row: Counter[str] = field(default_factory=Counter, init=False)
     _priced: int = field(default=0, init=False)
     _dead_since: float = field(default=0.0, init=False)
     _came: asyncio.Event = field(default_factory=asyncio.Event, init=False)
     _read: set[str] = field(default_factory=set, init=False)
     _unread: Counter[str] = field(default_factory=Counter, init=False)
+    whole: RunGuard | None = field(default=None, init=False)
+    parts: list[RunGuard] = field(default_factory=list, init=False)
+
+    def for_judge(self, *, cost: Callable[[Usage], float | None], hint: str, model: str) -> Self:
+        """Return the guard of one of several judges, which stops the whole run."""
+        part = replace(self, cost=cost, hint=hint, model=model)
+        part.whole = self
+        self.parts.append(part)
+        return part
+
+    @property
+    def run(self) -> RunGuard:
+        """The guard of the run: this one, unless it is that of one of several judges."""
+        return self.whole or self
 
     @property
     def total_spending(self) -> RunSpending:
         """The calls and the cost of the run, over all commands."""
-        return self.before + RunSpending(calls=self.calls, cost=self.spent)
+        run = self.run
+        return run.before + RunSpending(calls=run.calls, cost=run.spent)
 
     def stop(self, reason: str, *, fatal: bool = False, kind: FailureKind | None = None) -> None:
         """Stop the run: allow no further call and cancel everything that waits for one. The first reason is kept.
 
         `kind` is the kind of the failures that caused the stop.
         """
-        if self.why is None:
-            self.why, self.fatal, self.kind = reason, fatal, kind
-            for task in self._waiting:
+        run = self.run
+        if run.why is None:
+            run.why, run.fatal, run.kind = reason, fatal, kind
+            for task in run.waiting:
                 task.cancel()
 
     @contextmanager
@@ -132,15 +151,16 @@ class RunGuard:
         if task is None:
             yield
             return
-        self._waiting.add(task)
+        waiting = self.run.waiting
+        waiting.add(task)
         try:
             yield
         except asyncio.CancelledError:
-            if self.why is not None and task.uncancel() == 0:
+            if self.run.why is not None and task.uncancel() == 0:
                 self._raise_if_stopped()
             raise
         finally:
-            self._waiting.discard(task)
+            waiting.discard(task)
 
     async def sleep(self, seconds: float) -> None:
         """Wait for a number of seconds; raise `StoppedError` if the run is stopped meanwhile."""
@@ -168,24 +188,27 @@ class RunGuard:
             StoppedError: If the call may not be made.
         """
         if self.max_calls is not None and self.total_spending.calls >= self.max_calls:
-            self.stop(format_cap_reason(self.before, max_calls=self.max_calls))
+            self.stop(format_cap_reason(self.run.before, max_calls=self.max_calls))
         spent = self.total_spending.cost or 0.0
         if self.max_cost is not None and spent + self._estimate_cost(tokens) > self.max_cost:
-            out = f"; ${spent:.4f} spent, {format_count(self.flying, 'call')} out"
-            self.stop(format_cap_reason(self.before, max_cost=self.max_cost, in_flight=out))
+            out = f"; ${spent:.4f} spent, {format_count(self.run.flying, 'call')} out"
+            self.stop(format_cap_reason(self.run.before, max_cost=self.max_cost, in_flight=out))
         self._raise_if_stopped()
-        self.calls += 1
-        self.flying += 1
+        for guard in self._list_guards():
+            guard.calls += 1
+            guard.flying += 1
 
     def record_reply(self, reply: Reply | None) -> None:
         """Record the reply of a call, None if it was cancelled, and stop the run if further calls cannot succeed."""
-        self.flying -= 1
+        for guard in self._list_guards():
+            guard.flying -= 1
         self._came.set()
         if reply is None or not self.watchful:
             return
         failure = reply.failure
         if (cost := self.cost(reply.usage)) is not None:
-            self.spent = _add_costs(self.spent, cost)
+            for guard in self._list_guards():
+                guard.spent = _add_costs(guard.spent, cost)
             self._priced += 1
         if failure and failure.kind == "rate_limit":
             self._row["dead"] = 0  # a rate limit shows that the endpoint works
@@ -199,10 +222,11 @@ class RunGuard:
         if sort == "dead" and self._row["dead"] == 1:
             self._dead_since = self.clock()
         if failure and self._row["refused"] >= (MAX_REFUSALS_IN_A_ROW if self.answers else 1):
-            self.stop(f"the judge refuses the key: {failure.message}; {self.hint}", fatal=True, kind=failure.kind)
+            self.stop(f"{self._name} refuses the key: {failure.message}; {self.hint}", fatal=True, kind=failure.kind)
         elif failure and self._is_hopeless():
             last = f"the last with: {failure.message}; {format_failure_hint(failure.kind, self.model)}"
-            self.stop(f"{self._row.total()} calls in a row failed, {last}", fatal=True, kind=failure.kind)
+            calls = f"{self._row.total()} calls{f' of {self.model}' if self.whole else ''} in a row failed"
+            self.stop(f"{calls}, {last}", fatal=True, kind=failure.kind)
 
     def record_answer(self, metric: str, failure: Failure | None) -> None:
         """Record whether an answer was read as a verdict of a metric, and stop the run if too many were not.
@@ -219,10 +243,10 @@ class RunGuard:
         self._unread[metric] += 1
         before, after = MAX_UNREADABLE_IN_A_ROW
         count = self._unread[metric] if self._read else self._unread.total()
-        if count >= after or (count >= before and not (metric in self._read or self.was_read(metric))):
+        if count >= after or (count >= before and not (metric in self._read or self.run.was_read(metric))):
             last = f"the last on {metric}, {_format_answer_excerpt(failure)}"
             hint = format_failure_hint(failure.kind, self.model)
-            why = f"{count} answers of the judge in a row held no verdict that can be read, {last}; {hint}"
+            why = f"{count} answers of {self._name} in a row held no verdict that can be read, {last}; {hint}"
             self.stop(why, fatal=True, kind=failure.kind)
 
     def _is_cost_unknown(self) -> bool:
@@ -234,8 +258,16 @@ class RunGuard:
         return self.watchful and self.flying >= MAX_UNPROVEN_CALLS and not self._read
 
     def _raise_if_stopped(self) -> None:
-        if self.why is not None:
-            raise StoppedError(self.why)
+        if self.run.why is not None:
+            raise StoppedError(self.run.why)
+
+    def _list_guards(self) -> tuple[RunGuard, ...]:
+        """Return the guards that count a call: this one, and that of the run if it is another."""
+        return (self,) if self.whole is None else (self, self.whole)
+
+    @property
+    def _name(self) -> str:
+        return f"the judge {self.model}" if self.whole else "the judge"
 
     def _is_hopeless(self) -> bool:
         """Return whether the consecutive failures show a bad endpoint or setting rather than single failed calls."""
@@ -246,8 +278,14 @@ class RunGuard:
 
     def _estimate_cost(self, tokens: int) -> float:
         """Estimate the cost of the next call and those in flight, from the mean so far or, at first, from `tokens`."""
-        first = self.cost(Usage(input_tokens=tokens, output_tokens=ASSUMED_OUTPUT_TOKENS)) or 0.0
-        return (self.flying + 1) * (self.spent / self._priced if self.spent else first)
+        in_flight = sum(guard.flying * guard.get_mean_cost(tokens) for guard in self.run.parts or (self,))
+        return in_flight + self.get_mean_cost(tokens)
+
+    def get_mean_cost(self, tokens: int) -> float:
+        """Return the mean cost of a call of this judge so far, or what a first one with these tokens would cost."""
+        if self.spent:
+            return self.spent / self._priced
+        return self.cost(Usage(input_tokens=tokens, output_tokens=ASSUMED_OUTPUT_TOKENS)) or 0.0
 
 
 def format_cap_reason(

@@ -16,7 +16,6 @@ from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
-from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, SecretStr, ValidationError, field_validator
@@ -31,6 +30,7 @@ from greval.judging.model.judge_names import (
     suggest_judge_name,
 )
 from greval.judging.model.rate_limit import RateLimiter, get_rate_limiter
+from greval.records.judge_choice import SECRET_NAME, JudgeChoice, check_base_url
 from greval.records.record import Record
 
 if TYPE_CHECKING:
@@ -44,9 +44,6 @@ LOCAL_REASON_LENGTH = 160
 LOCAL_MAX_TOKENS = 1024
 KEY_VARIABLE = "OPENAI_API_KEY"
 URL_VARIABLE = "OPENAI_BASE_URL"
-SECRET_NAME = re.compile(r"key|secret|password|authorization|credential|cookie|token\b", re.IGNORECASE)
-"""Names of options that hold a secret, at any depth. Headers may hold keys; `max_tokens` does not match."""
-
 NOT_IN_IDENTITY = {
     *("timeout", "max_retries", "requests_per_minute", "tokens_per_minute"),
     *("max_items", "item_tokens", "confidence"),
@@ -115,13 +112,7 @@ class Judge(Record):
     @classmethod
     def _check_url(cls, url: str | None) -> str | None:
         """Reject invalid addresses, and addresses with credentials, because they are stored with the results."""
-        if url is not None:
-            parts = urlsplit(url)
-            if parts.scheme not in {"http", "https"} or not parts.hostname:
-                raise ValueError(f"{url!r} is not an http(s) address such as http://127.0.0.1:8000/v1")
-            if parts.username or parts.password or SECRET_NAME.search(parts.query):
-                raise ValueError("the address holds credentials; keys come from the environment only")
-        return url
+        return check_base_url(url)
 
     @property
     def label(self) -> str:
@@ -148,6 +139,29 @@ class Judge(Record):
         settings = self.model_dump(mode="json", exclude=NOT_IN_IDENTITY, exclude_defaults=True)
         url = self.base_url or (os.environ.get(URL_VARIABLE) if self.model.startswith("openai:") else None)
         return {**settings, "model": self.label, **({"base_url": url} if url else {})}
+
+
+def build_chosen_judge(choice: JudgeChoice, settings: Judge | None = None) -> Judge:
+    """Build the judge that a metric names, with the other settings of a run's judge, if it has one.
+
+    A metric that names the model of the run's judge uses its server. Another model has its own `base_url` or that of
+    the environment, and none of the `options`, because these belong to a model.
+
+    Raises:
+        JudgeError: If the name is not `PROVIDER:MODEL` or `local`.
+
+    Example:
+        >>> judge = build_chosen_judge(JudgeChoice(model="openai:large"), Judge("openai:small", timeout=30))
+        >>> judge.model, judge.timeout
+        ('openai:large', 30.0)
+    """
+    parse_judge_name(choice.model)
+    own = {} if choice.temperature is None else {"temperature": choice.temperature}
+    if settings is None:
+        return Judge(choice.model, base_url=choice.base_url, **own)
+    if choice.model == settings.model and choice.base_url in {None, settings.base_url}:
+        return settings.model_copy(update=own)
+    return settings.model_copy(update={"model": choice.model, "base_url": choice.base_url, "options": {}, **own})
 
 
 def _iterate_names(content: JsonValue) -> Iterator[str]:

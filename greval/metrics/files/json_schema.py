@@ -24,6 +24,7 @@ _FIELD_DESCRIPTIONS = {
     "instructions": "Rules for the doubtful cases.",
     "reason_depth": "How much the judge writes for a verdict: one sentence, some, or a finding for each step first.",
     "pass": "What the number of a case, or the mean of its items, must meet to pass, such as '>= 0.7'.",
+    "judge": "The model that judges by this metric, as after --judge; without it, the judge of the run.",
     "notes": "Further fields asked of the judge, by name: a text, a list, or a share counted over a list.",
     "examples": "Judged cases that the judge is shown first.",
     "uses": "Narrow the chunks or triples to those to which another metric gave certain values.",
@@ -54,6 +55,10 @@ _PART_DESCRIPTIONS = {
     ("Example", "reason"): "Why it gets this value, in one or two sentences.",
     ("Example", "value"): "The value it gets.",
     ("Example", "notes"): "What is asked for in notes.",
+    ("JudgeChoice", ""): "A model with settings of its own; a key is never part of a metric.",
+    ("JudgeChoice", "model"): "openai:MODEL, local, local:NAME or PROVIDER:MODEL.",
+    ("JudgeChoice", "temperature"): "The sampling temperature; that of the run without it.",
+    ("JudgeChoice", "base_url"): "The address of an OpenAI-compatible server.",
     ("Use", "judged_by"): "The name of the metric that judges the chunks or triples.",
     ("Use", "as"): "The values that are kept.",
 }
@@ -110,6 +115,7 @@ def _adapt_fields(fields: Schema) -> None:
     fields["needs"]["items"] = {"anyOf": known}
     fields["over"] = {"enum": [*get_args(Over), None]}
     fields["scale"] = {"anyOf": [_build_ref("CategoricalScale"), _build_ref("ValueScale")]}
+    fields["judge"] = {"anyOf": [_TEXT_SCHEMA, _build_ref("JudgeChoice"), {"type": "null"}]}
     notes = [_TEXT_SCHEMA, _build_ref("TextNote"), _build_ref("ListNote"), _build_ref("ShareNote")]
     fields["notes"]["additionalProperties"] = {"anyOf": notes}
     fields["notes"]["propertyNames"]["not"] = {"enum": [*RESERVED]}

@@ -13,6 +13,7 @@ from greval._util.wording import did_you_mean
 from greval.metrics.files.json_schema import LEVEL
 from greval.metrics.files.yaml_text import MetricFileFault, Path, YamlSource, find_line
 from greval.records.case import PROMPT_FIELDS, TAG, Case
+from greval.records.judge_choice import JudgeChoice
 from greval.records.metric import Example, JudgedMetric, build_metric
 from greval.records.note import ListNote, ShareNote, TextNote
 from greval.records.scale import CategoricalScale, ValueScale, has_field
@@ -44,6 +45,7 @@ _KNOWN_KEYS: dict[tuple[str, int], tuple[str, ...]] = {
     ("scale", 4): ("means", "score"),
     ("notes", 3): tuple({**ListNote.model_fields, **ShareNote.model_fields, **TextNote.model_fields}),
     ("uses", 3): ("judged_by", "as"),
+    ("judge", 2): tuple(JudgeChoice.model_fields),
     ("examples", 3): tuple(Example.model_fields),
     ("examples", 4): tuple(Case.model_fields),
 }

@@ -30,6 +30,7 @@ from ruamel.yaml.reader import ReaderError
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString, FoldedScalarString, LiteralScalarString
 
 from greval.errors import DataError, GrevalError
+from greval.records.judge_choice import JudgeChoice
 from greval.records.metric import JudgedMetric
 from greval.records.note import ListNote, Note, ShareNote, TextNote
 from greval.records.scale import CategoricalScale, Category, MeasureScale, Scale, ValueScale
@@ -233,6 +234,7 @@ def write_yaml(metric: JudgedMetric) -> str:
         "instructions": _style_text(metric.instructions),
         "reason_depth": None if metric.reason_depth == "brief" else metric.reason_depth,
         "pass": metric.pass_if,
+        "judge": _dump_judge(metric.judge) if metric.judge else None,
         "notes": {name: _dump_note(note) for name, note in metric.notes.items()},
         "examples": [
             _style_texts(example.model_dump(mode="json", exclude_defaults=True)) for example in metric.examples
@@ -244,6 +246,16 @@ def write_yaml(metric: JudgedMetric) -> str:
     stream = io.StringIO()
     yaml.dump({key: part for key, part in content.items() if part}, stream)
     return SCHEMA_LINE + stream.getvalue()
+
+
+def _dump_judge(judge: JudgeChoice) -> object:
+    """Return the judge of a metric in its file form: a name, or a mapping on one line."""
+    settings: object = judge.model_dump(mode="json")
+    return _build_flow_mapping(**_quote_words(settings)) if isinstance(settings, dict) else settings
+
+
+def _quote_words(content: Mapping[str, object]) -> dict[str, object]:
+    return {key: _quote_word(part) if isinstance(part, str) else part for key, part in content.items()}
 
 
 def _style_text(text: str) -> object:

@@ -17,7 +17,9 @@ from greval.runs.manifest import RunCommand
 def list_run_facts(origin: RunOrigin, page: PageOrigin, command: RunCommand | None = None) -> Iterator[tuple[str, str]]:
     """Yield what made a run and a page, as names and texts; `command` is the last command on the run."""
     yield from (("cases", f"{one.name} (sha256 {one.digest})" if one.digest else one.name) for one in origin.files)
-    yield from (("judge" if name == "label" else f"judge: {name}", str(value)) for name, value in origin.judge.items())
+    for metric, settings in origin.judges.items() or [("", origin.judge)]:
+        judge = f"judge of {metric}" if metric else "judge"
+        yield from ((judge if name == "label" else f"{judge}: {name}", str(value)) for name, value in settings.items())
     if command:
         yield from ((f"option: {name}", format_option(value)) for name, value in command.options.items())
     yield "greval", f"{page.version}, Python {platform.python_version()}"

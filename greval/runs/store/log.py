@@ -400,6 +400,14 @@ class Store(CloseOnExit):
             for metric, judge, *source in rows
         ]
 
+    def judges_by_metric(self) -> dict[str, tuple[str, ...]]:
+        """Return the labels of the judges of the counted results by the names of the metrics."""
+        query = "SELECT DISTINCT metric, judge FROM plans WHERE current AND judge != '' ORDER BY id"
+        found: dict[str, tuple[str, ...]] = {}
+        for metric, judge in self._db.execute(query):
+            found[metric] = tuple(dict.fromkeys((*found.get(metric, ()), judge)))
+        return found
+
     def origins(self) -> list[CaseSource]:
         """Return all sources from which the cases of this run were read."""
         return [CaseSource(*row) for row in self._db.execute("SELECT label, digest FROM sources ORDER BY id")]

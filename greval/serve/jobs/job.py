@@ -14,7 +14,8 @@ from greval.datasets.file_identity import CaseSource
 from greval.errors import GrevalError, StoreError
 from greval.judging.model.failures import redact_secrets
 from greval.runs.evaluation import Run, evaluate_async
-from greval.runs.options import EvaluateOptions, get_concurrency
+from greval.runs.judges import choose_judges
+from greval.runs.options import EvaluateOptions, get_total_concurrency
 from greval.runs.progress import Progress
 from greval.runs.store import FILE
 from greval.runs.store.pages import PageReader
@@ -119,7 +120,6 @@ class RunJob:
         request = self.spec.asked
         uploads = Uploads(self._tenant.datasets)
         cases = uploads.find(request.dataset).cases
-        judge = None if self.spec.judge is None else self._service.find_judge(self.spec.judge)
         options: EvaluateOptions = {
             "concurrency": request.concurrency,
             "repeats": request.repeats,
@@ -131,15 +131,14 @@ class RunJob:
             "on_result": self._service.counters.count_result,
             "on_unread": lambda _: None,  # the run's folder stores them, and its report shows them
         }
-        options["gate"] = ThreadSlot(
-            self._service.get_call_slot(self._tenant), self._server_loop, get_concurrency(judge, options)
-        )
         metrics = [self._service.library.restore(one) for one in self.spec.definitions]
+        options["judges"] = self._service.choose_judges(metrics, self.spec.judge)
+        distinct = [group.judge for group in choose_judges(metrics, None, options["judges"]).groups]
+        width = get_total_concurrency(distinct, options)
+        options["gate"] = ThreadSlot(self._service.get_call_slot(self._tenant), self._server_loop, width)
         rows = islice(uploads.open_cases(request.dataset), request.limit)
         async with run_in_background(self._sync_progress()):
-            return await evaluate_async(
-                rows, metrics, judge, out=self.folder, stop=self._stop_request.attach(), **options
-            )
+            return await evaluate_async(rows, metrics, out=self.folder, stop=self._stop_request.attach(), **options)
 
     def _set_progress(self, progress: Progress) -> None:
         self.progress = progress

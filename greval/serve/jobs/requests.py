@@ -38,8 +38,8 @@ LOCK_RETRY_SECONDS = 0.02
 def build_job_spec(service: Service, tenant: Tenant, request: RunRequest, metrics: Sequence[Metric]) -> JobSpec:
     """Build the specification of a job; `metrics` include those that others build on, in order.
 
-    Raise `ServeError` if the data set (404) or the judge (404, 503) does not exist, the data set holds no case, or the
-    price that a cost cap needs is unknown (409).
+    Raise `ServeError` if the data set (404) or the judge (404, 503) does not exist, the data set holds no case, the
+    server does not offer a judge that a metric names, or the price that a cost cap needs is unknown (409).
     """
     dataset = Uploads(tenant.datasets).find(request.dataset)
     if not dataset.cases:
@@ -83,7 +83,11 @@ def resume_job(
     Uploads(tenant.datasets).find(spec.asked.dataset)
     caps = request.model_dump(exclude_none=True) if request else {}
     if spec.judge is not None:
-        _check_price(JudgeClient(service.find_judge(spec.judge)).label, caps.get("max_cost"))
+        service.find_judge(spec.judge)
+    if spec.judge is not None and caps.get("max_cost") is not None:
+        metrics = [service.library.restore(one) for one in spec.definitions]
+        for judge in service.choose_judges(metrics, spec.judge).values():
+            _check_price(JudgeClient(judge).label, caps["max_cost"])
     with lock_ended_run(folder, "it is worked on already"):
         state = read_job_state(folder) or JobState(status="queued")
         if state.status in ACTIVE:
@@ -117,10 +121,13 @@ def _check_queue_length(queue: JobQueue, tenant: Tenant) -> None:
 
 
 def _resolve_judge(service: Service, request: RunRequest, metrics: Sequence[Metric]) -> str | None:
-    """Return the name of the judge, or None if no metric needs one."""
+    """Return the name of the judge for the metrics that name none, or None if no metric needs one."""
     if request.judge is None and not needs_judge(metrics):
         return None
-    _check_price(JudgeClient(service.find_judge(request.judge)).label, request.max_cost)
+    if request.judge is not None:
+        service.find_judge(request.judge)
+    for judge in service.choose_judges(metrics, request.judge).values():
+        _check_price(JudgeClient(judge).label, request.max_cost)
     return request.judge if request.judge is not None else next(iter(service.models))
 
 

@@ -12,6 +12,7 @@ from greval.judging.metric_draft import draft_async
 from greval.judging.model.client import JudgeClient
 from greval.metrics.files import parse_metric, write_metric
 from greval.metrics.lint import lint_metric
+from greval.records.metric import JudgedMetric
 from greval.serve.problems import ServeError, describe_errors
 from greval.serve.schemas.metrics import (
     DraftRequest,
@@ -25,7 +26,7 @@ from greval.serve.schemas.metrics import (
     MetricText,
     limit_faults,
 )
-from greval.serve.service import TheService
+from greval.serve.service import Service, TheService
 from greval.serve.state.metric_library import LibraryMetric
 from greval.serve.state.metric_runner import PathName, TheTenantMetrics
 
@@ -59,11 +60,13 @@ def list_metrics(
 def create_metric(
     body: MetricText,
     tenant_metrics: TheTenantMetrics,
+    service: TheService,
     *,
     replace: Annotated[bool, Query(description="whether a metric that you made may be replaced")] = False,
 ) -> MetricInfo:
     """Create a metric of your own from the text of a metric file; it can be used at once."""
     try:
+        _check_judge(service, parse_metric(body.yaml, "yaml"))
         found = tenant_metrics.library.add(tenant_metrics.tenant.metrics, body.yaml, replace=replace)
     except DefinitionError as error:
         raise ServeError(422, "yaml: not a valid metric", faults=limit_faults(error.faults)) from error
@@ -71,11 +74,12 @@ def create_metric(
 
 
 @router.post("/metrics/check", responses=describe_errors(422))
-def check_metric(body: MetricText, tenant_metrics: TheTenantMetrics) -> MetricCheck:
+def check_metric(body: MetricText, tenant_metrics: TheTenantMetrics, service: TheService) -> MetricCheck:
     """Check the text of a metric file: report all faults at once, then warnings about unreliable judging."""
     try:
         metric = parse_metric(body.yaml, "yaml")
         tenant_metrics.library.resolve_dependencies(tenant_metrics.tenant.metrics, [metric])
+        _check_judge(service, metric)
     except DefinitionError as error:
         return MetricCheck(ok=False, faults=limit_faults(error.faults))
     return MetricCheck(ok=True, warnings=lint_metric(metric))
@@ -93,6 +97,16 @@ async def draft_metric(body: DraftRequest, tenant_metrics: TheTenantMetrics) -> 
 def show_metric(name: PathName, tenant_metrics: TheTenantMetrics) -> MetricDetail:
     """Show a metric in full, with the text of its file."""
     return _build_detail(tenant_metrics.find(name))
+
+
+def _check_judge(service: Service, metric: JudgedMetric) -> None:
+    """Raise `DefinitionError` if a metric names a judge that the server does not offer."""
+    if metric.judge is None:
+        return
+    try:
+        service.choose_judge(metric)
+    except ServeError as error:
+        raise DefinitionError(f"judge: {error}") from error
 
 
 def _parse_scale(scale: str | list[int] | list[str]) -> DraftScale:
@@ -126,7 +140,7 @@ def _build_info(found: LibraryMetric) -> dict[str, Any]:
     }
 
 
-DETAIL_FIELDS = ("steps", "instructions", "reason_depth", "notes", "uses", "examples")
+DETAIL_FIELDS = ("steps", "instructions", "reason_depth", "judge", "notes", "uses", "examples")
 
 
 def _build_detail(found: LibraryMetric) -> MetricDetail:

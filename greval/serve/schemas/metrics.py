@@ -88,11 +88,12 @@ class MetricList(Record):
 
 
 class MetricDetail(MetricInfo):
-    """A metric in full; `yaml` is the text of its file, null if it is computed."""
+    """A metric in full; `judge` is the judge that it names, `yaml` the text of its file; null if it has none."""
 
     steps: Sequence[str] = ()
     instructions: str = ""
     reason_depth: ReasonDepth = "brief"
+    judge: JsonValue = None
     notes: dict[str, JsonValue] = Field(default_factory=dict)
     uses: dict[str, JsonValue] = Field(default_factory=dict)
     examples: Sequence[JsonValue] = ()

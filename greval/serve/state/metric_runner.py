@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Annotated, cast
@@ -13,8 +13,9 @@ from greval.judging.metric_runnable import MetricRunnable
 from greval.judging.model.budget import RunGuard
 from greval.judging.model.client import JudgeClient
 from greval.records.case import Case
-from greval.records.metric import ReasonDepth, needs_judge, set_reason_depth
+from greval.records.metric import ReasonDepth, set_reason_depth
 from greval.records.result import Failed, Failure, Result
+from greval.runs.judges import JudgeModel, is_same_judge
 from greval.runs.progress import Progress
 from greval.runs.runnable import compile_metric, compile_metrics
 from greval.runs.worker import JudgingLoop, MemoryLog
@@ -32,26 +33,46 @@ class MetricRunner:
     def __init__(self, service: Service) -> None:
         """Create empty caches."""
         self._service = service
-        self._client = lru_cache(maxsize=MAX_CLIENTS)(service.create_client)
+        self._clients: list[tuple[Tenant, JudgeModel, JudgeClient]] = []
         self._compiled = lru_cache(maxsize=MAX_RUNNABLES)(self._compile)
 
     def get_client(self, tenant: Tenant, judge: str | None) -> JudgeClient:
-        """Return the client of a judge, the same object each time because it owns connections."""
-        return self._client(tenant, next(iter(self._service.models), None) if judge is None else judge)
+        """Return the client of a judge by the server's name of it, the first by default."""
+        return self._get_model_client(tenant, self._service.find_judge(judge))
+
+    def get_clients(
+        self, tenant: Tenant, judge: str | None, metrics: Iterable[LibraryMetric]
+    ) -> dict[str, JudgeClient]:
+        """Return the client of each judged metric: of the judge that it names, else of the one that the request names.
+
+        Raise `ServeError` if the server has no such judge.
+        """
+        chosen = self._service.choose_judges((found.metric for found in metrics), judge)
+        return {name: self._get_model_client(tenant, model) for name, model in chosen.items()}
+
+    def _get_model_client(self, tenant: Tenant, model: JudgeModel) -> JudgeClient:
+        """Return the client of a judge for a tenant, the same object each time because it owns connections."""
+        for owner, known, client in self._clients:
+            if owner == tenant and is_same_judge(known, model):
+                return client
+        client = JudgeClient(model, gate=self._service.get_call_slot(tenant))
+        self._clients = [*self._clients[1 - MAX_CLIENTS :], (tenant, model, client)]
+        return client
 
     def get_runnable(self, tenant: Tenant, judge: str | None, metrics: tuple[LibraryMetric, ...]) -> MetricRunnable:
         """Return the last metric, which builds on those before it, as a runnable, the same object each time."""
         return self._compiled(tenant, judge, metrics)
 
     async def check_ready(self, tenant: Tenant, judge: str | None, *metrics: LibraryMetric) -> None:
-        """Check that the judge can be used, if a metric needs one.
+        """Check that the judges of the metrics can be used.
 
-        Raise `ServeError` (404) if there is no such judge, and `JudgeError` if it cannot be used as it is set up.
+        Raise `ServeError` (404, 409) if the server has no such judge, and `JudgeError` if one cannot be used as it is
+        set up.
         """
         if judge is not None:
             self._service.find_judge(judge)
-        if needs_judge(found.metric for found in metrics):
-            await self.get_client(tenant, judge).ready()
+        for client in dict.fromkeys(self.get_clients(tenant, judge, metrics).values()):
+            await client.ready()
 
     async def judge_cases(
         self,
@@ -67,10 +88,15 @@ class MetricRunner:
         If the judge stopped working, the remaining results are failures. It raises the errors of `check_ready`.
         """
         await self.check_ready(tenant, judge, *metrics)
-        client = self.get_client(tenant, judge) if needs_judge(found.metric for found in metrics) else None
-        guard = RunGuard(hint=KEY_HINT, model=client.label if client else "")
-        guarded = client.with_guard(guard) if client else None
-        runnables = compile_metrics([found.metric for found in metrics], guarded, repeats=repeats)
+        clients = self.get_clients(tenant, judge, metrics)
+        distinct = [*dict.fromkeys(clients.values())]
+        guard = RunGuard(hint=KEY_HINT, model=distinct[0].label if len(distinct) == 1 else "")
+        guarded = {client: client.with_guard(_build_part(guard, client, distinct)) for client in distinct}
+        runnables = compile_metrics(
+            [found.metric for found in metrics],
+            {name: guarded[client] for name, client in clients.items()},
+            repeats=repeats,
+        )
         work = JudgingLoop(MemoryLog(), runnables, guard, Progress(), on_result=self._service.counters.count_result)
         return [
             results.get(name) or runnable.row(case, Failed(error=_build_unasked_failure(guard)))
@@ -79,9 +105,13 @@ class MetricRunner:
         ]
 
     def _compile(self, tenant: Tenant, judge: str | None, metrics: tuple[LibraryMetric, ...]) -> MetricRunnable:
-        client = self.get_client(tenant, judge) if needs_judge(found.metric for found in metrics) else None
         *below, metric = (found.metric for found in metrics)
-        return compile_metric(metric, client, built_on=below)
+        return compile_metric(metric, built_on=below, judges=self.get_clients(tenant, judge, metrics))
+
+
+def _build_part(guard: RunGuard, client: JudgeClient, clients: Sequence[JudgeClient]) -> RunGuard:
+    """Return the guard of one of the judges of a request: that of the request if it has no other."""
+    return guard if len(clients) == 1 else guard.for_judge(cost=guard.cost, hint=KEY_HINT, model=client.label)
 
 
 def _build_unasked_failure(guard: RunGuard) -> Failure:

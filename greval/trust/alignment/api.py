@@ -264,7 +264,7 @@ def _prepare_alignment(
             f"{folder}: {len(questions)} labelled items of {len(set(questions))} questions are too few to align "
             f"{defined.name} in {count} folds; label {MIN_LABELS} or more, of {2 * count} questions at least"
         )
-    fingerprint = compile_metric(defined, judge, built_on=labelled.metrics).fingerprint
+    fingerprint = compile_metric(defined, judge, built_on=labelled.metrics, judges={defined.name: judge}).fingerprint
     return PreparedAlignment(
         folder=folder,
         work=Path(options.get("work") or folder / FOLDER),

@@ -177,6 +177,7 @@ class DefinitionRunner:
             **self.budget.compute_remaining_caps(folder),
             "concurrency": self.width,
             "total": len(cases),
+            "judges": {alone.name: self.judge},
         }
         run = await evaluate_async(cases.values(), [alone], self.judge, out=folder, stop=self.stop, **options)
         self.budget.add(run.progress.usage, self.client.label)

@@ -22,6 +22,7 @@ from greval.records.case import Case
 from greval.records.metric import JudgedMetric, Metric
 from greval.records.metric_input import explain_missing_needs
 from greval.runs.forecast import Forecast, MetricForecast, forecast
+from greval.runs.judges import choose_judge
 from greval.runs.manifest import PROBE_TAG
 from greval.runs.options import EvaluateOptions
 from greval.runs.worker import narrow_for_metric
@@ -50,7 +51,7 @@ NO_REPEATS = "each case is judged once only (repeats of 1)"
 
 def probe(
     metric: Metric,
-    judge: Judge | BaseChatModel,
+    judge: Judge | BaseChatModel | None,
     cases: CaseRecords | None = None,
     **options: Unpack[ProbeOptions],
 ) -> Probe:
@@ -70,7 +71,7 @@ def probe(
 
 async def probe_async(
     metric: Metric,
-    judge: Judge | BaseChatModel,
+    judge: Judge | BaseChatModel | None,
     cases: CaseRecords | None = None,
     *,
     stop: asyncio.Event | None = None,
@@ -84,7 +85,7 @@ async def probe_async(
 
     Args:
         metric: The definition, judged by a model.
-        judge: Settings of a judge or a chat model.
+        judge: Settings of a judge or a chat model. It may be None if the metric names its judge.
         cases: The cases, preferably with good answers. Defaults to the shipped ones.
         stop: When set, no further call is made.
         **options: `checks`: names from `PROBE_CHECKS`; all that apply by default. `limit` (20): the number of
@@ -129,7 +130,7 @@ async def probe_async(
 
 def forecast_probe(
     metric: Metric,
-    judge: Judge,
+    judge: Judge | None,
     cases: CaseRecords | None = None,
     **probe_options: Unpack[ProbeOptions],
 ) -> Forecast:
@@ -151,7 +152,12 @@ def forecast_probe(
     stages.check_folder()
     options: EvaluateOptions = {"prices": probe_options.get("prices"), "probe": True}
     parts = [
-        (name, forecast(stage_cases, metrics, judge, out=folder / stage, **options))
+        (
+            name,
+            forecast(
+                stage_cases, metrics, judge, out=folder / stage, **(options | {"judges": stages.select_judges(metrics)})
+            ),
+        )
         for name, stage, stage_cases, metrics in _list_stages(task)
         if stage_cases
     ]
@@ -184,7 +190,7 @@ class ProbeTask:
 
 
 def _build_task(
-    metric: Metric, judge: Judge | BaseChatModel, cases: CaseRecords | None, options: ProbeOptions
+    metric: Metric, judge: Judge | BaseChatModel | None, cases: CaseRecords | None, options: ProbeOptions
 ) -> ProbeTask:
     """Read the cases and select the checks, or raise `DataError` if there is nothing to probe."""
     if not isinstance(metric, JudgedMetric):
@@ -201,7 +207,8 @@ def _build_task(
             reasons += f"; rows that are not cases: {len(source.unread)}, the first: {source.unread[0]}"
         raise DataError(f"{metric.name}: no case to probe on among the first {max(limit, MIN_POOL)}: {reasons}")
     alone = metric.model_copy(update={"uses": {}})
-    one_by_one = alone.over is not None and MetricJudge(alone, JudgeClient(judge)).max_items == 1
+    chosen = choose_judge(metric, judge, options.get("judges"))
+    one_by_one = alone.over is not None and MetricJudge(alone, JudgeClient(chosen)).max_items == 1
     context = CheckContext(alone, one_by_one=one_by_one, named=named)
     unfit = {name: check.unfit(context) for name, check in CHECKS.items() if name in named or not named}
     skipped = [SkippedCheck(check=name, reason=reason) for name, reason in unfit.items() if reason]
@@ -259,7 +266,7 @@ def _build_probe(task: ProbeTask, stages: ProbeStages, bases: Sequence[Reference
     return Probe(
         folder=str(stages.folder),
         metric=task.given.name,
-        judge=JudgeClient(stages.judge).label,
+        judge=JudgeClient(choose_judge(task.metric, stages.judge, stages.options.get("judges"))).label,
         cases=len(bases),
         checks=(),
         noise=measure_noise(bases, stages.verdicts, (MAIN, *task.repeats)) if task.repeats else None,

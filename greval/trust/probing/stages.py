@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypedDict
@@ -34,6 +34,7 @@ class ProbeOptions(TypedDict, total=False):
     retry_failed: bool
     out: str | Path | None
     built_on: Sequence[Metric]
+    judges: Mapping[str, Judge | BaseChatModel] | None
     concurrency: int | None
     max_calls: int | None
     max_cost: float | None
@@ -51,7 +52,7 @@ class ProbeStages:
     """
 
     folder: Path
-    judge: Judge | BaseChatModel
+    judge: Judge | BaseChatModel | None
     options: ProbeOptions
     stop: asyncio.Event | None = None
     verdicts: dict[VerdictKey, Result] = field(default_factory=dict)
@@ -79,7 +80,7 @@ class ProbeStages:
         """
         if not cases or self.why is not None:
             return {}
-        options = self._build_options(stage, len(cases), part)
+        options = self._build_options(stage, len(cases), part) | {"judges": self.select_judges(metrics)}
         run = await evaluate_async(cases, metrics, self.judge, out=self.folder / stage, stop=self.stop, **options)
         self.usage += run.progress.usage
         if run.progress.cost is not None:
@@ -92,6 +93,11 @@ class ProbeStages:
                 results.setdefault(result.metric, {})[stage, result.sample_id, result.method] = result
         self.verdicts |= results.get(metrics[-1].name, {})
         return results
+
+    def select_judges(self, metrics: Iterable[Metric]) -> dict[str, Judge | BaseChatModel]:
+        """Return the judges that the options give for these metrics."""
+        given = self.options.get("judges") or {}
+        return {metric.name: given[metric.name] for metric in metrics if metric.name in given}
 
     def _describe_stop(self, why: str | None) -> str | None:
         """Return why a stage was stopped, with the cap of a single stage replaced by the overall cap."""

@@ -43,6 +43,7 @@ function sheet(metric) {
       metric.instructions ? section("Rules", h("p", null, text(metric.instructions))) : null,
       Object.keys(metric.notes ?? {}).length ? section("Also told", notes(metric.notes)) : null,
       Object.keys(metric.uses ?? {}).length ? section("Builds on", uses(metric.uses)) : null,
+      metric.judge ? section("Judge", h("p", { class: "mono" }, text(metric.judge.model ?? metric.judge))) : null,
       metric.yaml ? file(metric.yaml) : null),
   ];
 }

@@ -1,0 +1,157 @@
+"""The judges of a run: the judge of each metric, and the clients and guards that are made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from langchain_core.language_models import BaseChatModel
+
+from greval._util.wording import did_you_mean, format_names
+from greval.errors import JudgeError
+from greval.judging.model.budget import RunGuard
+from greval.judging.model.client import JudgeClient
+from greval.judging.model.judge import Judge, build_chosen_judge
+from greval.judging.model.judge_names import format_key_hint
+from greval.judging.model.prices import Prices
+from greval.records.metric import JudgedMetric, Metric
+from greval.records.result import Usage
+
+JudgeModel = Judge | BaseChatModel
+
+
+@dataclass(frozen=True)
+class JudgeGroup:
+    """One judge of a run, with the names of the metrics that ask it; none if every metric has another one."""
+
+    judge: JudgeModel
+    metrics: tuple[str, ...] = ()
+
+    @property
+    def label(self) -> str:
+        """The name of the judge in results."""
+        return JudgeClient(self.judge).label
+
+
+@dataclass(frozen=True)
+class RunJudges:
+    """The distinct judges of a run, in the order of the metrics that ask them."""
+
+    groups: tuple[JudgeGroup, ...]
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The names of the judges in results, each once."""
+        return tuple(dict.fromkeys(group.label for group in self.groups))
+
+    @property
+    def labels_by_metric(self) -> dict[str, tuple[str, ...]]:
+        """The name of the judge of each metric."""
+        return {name: (group.label,) for group in self.groups for name in group.metrics}
+
+    def assign(self, clients: Sequence[JudgeClient]) -> dict[str, JudgeClient]:
+        """Return the clients of the judges, given in their order, by the names of the metrics that ask them."""
+        pairs = zip(self.groups, clients, strict=True)
+        return {name: client for group, client in pairs for name in group.metrics}
+
+
+def _leave_unknown(_: Usage) -> float | None:
+    """Return no cost, because the sum over all judges is not known."""
+    return None
+
+
+def choose_judge(
+    metric: Metric, judge: JudgeModel | None, judges: Mapping[str, JudgeModel] | None = None
+) -> JudgeModel:
+    """Return the judge of a metric: that of `judges`, else the one that the metric names, else `judge`.
+
+    Raises:
+        JudgeError: If no judge is given, or the name that the metric gives cannot be used.
+
+    Example:
+        >>> from greval.metrics.library import load
+        >>> choose_judge(load("correctness"), Judge("openai:a"), {"correctness": Judge("openai:b")}).label
+        'openai:b'
+    """
+    if judges and metric.name in judges:
+        return judges[metric.name]
+    if isinstance(metric, JudgedMetric) and metric.judge:
+        return build_chosen_judge(metric.judge, judge if isinstance(judge, Judge) else None)
+    if judge is None:
+        message = f"{metric.name}: a judged metric needs a judge, such as Judge('openai:MODEL') or Judge('local')"
+        raise JudgeError(message)
+    return judge
+
+
+def choose_judges(
+    metrics: Iterable[Metric], judge: JudgeModel | None, judges: Mapping[str, JudgeModel] | None = None
+) -> RunJudges:
+    """Choose the judge of each metric, see `choose_judge`; metrics with equal judges share one.
+
+    A judge that no metric asks is only part of the run if no metric is judged at all.
+
+    Raises:
+        JudgeError: If a judged metric has no judge, or `judges` names a metric that is not judged here.
+    """
+    judged = [metric for metric in metrics if metric.kind == "judged"]
+    names = [metric.name for metric in judged]
+    if unknown := [name for name in judges or () if name not in names]:
+        name = unknown[0]
+        raise JudgeError(
+            f"a judge is given for {name}, which is no judged metric of the run{did_you_mean(name, names)}"
+        )
+    groups: list[JudgeGroup] = []
+    for metric in judged:
+        chosen = choose_judge(metric, judge, judges)
+        place = next((n for n, group in enumerate(groups) if is_same_judge(group.judge, chosen)), len(groups))
+        before = groups.pop(place) if place < len(groups) else JudgeGroup(chosen)
+        groups.insert(place, JudgeGroup(chosen, (*before.metrics, metric.name)))
+    return RunJudges(tuple(groups) or ((JudgeGroup(judge),) if judge is not None else ()))
+
+
+def build_run_guard(
+    judges: RunJudges, prices: Prices, *, max_calls: int | None, max_cost: float | None, clock: Callable[[], float]
+) -> RunGuard:
+    """Build the guard that stops the run at its budget or if a judge is unusable.
+
+    If the price of one of several judges is not known, the cost of the run is not known either.
+
+    Raises:
+        JudgeError: If a cost is capped, but no price is known.
+    """
+    if not judges.groups:
+        return RunGuard()
+    if max_cost is not None and (free := [label for label in judges.labels if prices.of(label) is None]):
+        raise JudgeError(
+            f"{format_names(free)}: no price is known to cap a cost by; give one (--prices) or cap calls (--max-calls)"
+        )
+    guard = RunGuard(max_calls=max_calls, max_cost=max_cost, clock=clock)
+    if len(judges.groups) == 1:
+        (group,) = judges.groups
+        guard = replace(guard, cost=partial(prices.cost, group.label), hint=_format_hint(group), model=group.label)
+    return guard
+
+
+def build_judge_guard(guard: RunGuard, group: JudgeGroup, judges: RunJudges, prices: Prices) -> RunGuard:
+    """Return the guard of one judge: that of the run if it has no other judge."""
+    if len(judges.groups) == 1:
+        return guard
+    priced = all(prices.of(label) is not None for label in judges.labels)
+    return build_own_guard(guard, group, partial(prices.cost, group.label) if priced else _leave_unknown)
+
+
+def build_own_guard(
+    guard: RunGuard, group: JudgeGroup, cost: Callable[[Usage], float | None] = _leave_unknown
+) -> RunGuard:
+    """Return the guard of one of several judges, which counts its failures by themselves."""
+    return guard.for_judge(cost=cost, hint=_format_hint(group), model=group.label)
+
+
+def is_same_judge(one: JudgeModel, other: JudgeModel) -> bool:
+    """Return whether two judges are one: equal settings, or the same chat model."""
+    return one is other or (isinstance(one, Judge) and isinstance(other, Judge) and one == other)
+
+
+def _format_hint(group: JudgeGroup) -> str:
+    return format_key_hint(group.judge.model) if isinstance(group.judge, Judge) else "check the model's key"

@@ -1,0 +1,210 @@
+"""Several judges in one run: each metric asks its own, and budget, failures, report and resumption follow."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import pytest
+from rich.console import Console
+
+from greval.analysis.comparison.api import compare
+from greval.analysis.summary import build_report
+from greval.errors import JudgeError
+from greval.judging.model.budget import RunGuard
+from greval.judging.model.judge import Judge
+from greval.judging.model.prices import Price, Prices
+from greval.judging.model.reply_cache import Reply
+from greval.records.metric import ValueMetric
+from greval.records.result import Failure, Usage
+from greval.report.console import render
+from greval.runs.evaluation import evaluate
+from greval.runs.forecast import forecast
+from greval.runs.judges import choose_judges
+from greval.runs.manifest import format_judges
+from greval.runs.runnable import compile_metric
+from greval.runs.store import Store
+from greval.testing import ScriptedJudge
+
+CASES = [{"id": f"q{n}", "question": f"Who is {n}?", "answer": "Ada."} for n in range(4)]
+PRICES = Prices(
+    models={"NamedJudge:small": Price(input=1, output=1), "NamedJudge:large": Price(input=10, output=10)},
+    as_of="today",
+    source="the test",
+)
+
+
+class NamedJudge(ScriptedJudge):
+    """A scripted judge with a name, so that two of them differ."""
+
+    model_name: str = ""
+
+
+def metric(name, judge=None):
+    levels = {0: "No.", 1: "Yes."}
+    needs = ["question", "answer"]
+    return ValueMetric(
+        name=name, description=f"Is it {name}?", needs=needs, steps=["Read."], range=(0, 1), levels=levels, judge=judge
+    )
+
+
+@pytest.fixture
+def judges():
+    """Give a judge that says 0 and one that says 1."""
+    small = NamedJudge([{"reason": "r", "value": 0}], model_name="small")
+    large = NamedJudge([{"reason": "r", "value": 1}], model_name="large")
+    return small, large
+
+
+def printed(report):
+    text = io.StringIO()
+    render(report, Console(file=text, width=300))
+    return text.getvalue()
+
+
+def values(run):
+    return {(result.metric, result.judge, result.value) for result in run.results()}
+
+
+def test_each_metric_asks_its_own_judge(judges, tmp_path):
+    """The results carry the judge that gave them, and no judge is asked by the metric of another."""
+    small, large = judges
+    metrics = [metric("plain"), metric("hard")]
+    run = evaluate(CASES, metrics, small, judges={"hard": large}, out=tmp_path)
+    assert values(run) == {("plain", "NamedJudge:small", 0), ("hard", "NamedJudge:large", 1)}
+    assert len(small.calls) == len(large.calls) == len(CASES)
+    assert all("Is it plain?" in call[0].text for call in small.calls)
+    assert all("Is it hard?" in call[0].text for call in large.calls)
+
+
+def test_a_resumed_run_asks_only_for_the_metric_whose_judge_changed(judges, tmp_path):
+    """The same judges ask nothing again; another judge of one metric judges this metric only."""
+    small, large = judges
+    metrics = [metric("plain"), metric("hard")]
+    evaluate(CASES, metrics, small, judges={"hard": large}, out=tmp_path)
+    again = evaluate(CASES, metrics, small, judges={"hard": large}, out=tmp_path)
+    assert again.progress.kept == 2 * len(CASES)
+    changed = evaluate(CASES, metrics, small, out=tmp_path)
+    assert len(small.calls) == 2 * len(CASES)
+    assert values(changed) == {("plain", "NamedJudge:small", 0), ("hard", "NamedJudge:small", 0)}
+
+
+@pytest.mark.parametrize("cap", [1, 3, 6])
+def test_a_cap_counts_the_calls_of_all_judges(judges, tmp_path, cap):
+    """The calls of both together stay within the cap, over several commands, and a higher one goes on."""
+    small, large = judges
+    options = {"judges": {"hard": large}, "out": tmp_path, "concurrency": 2}
+    metrics = [metric("plain"), metric("hard")]
+    first = evaluate(CASES, metrics, small, max_calls=cap, **options)
+    assert len(small.calls) + len(large.calls) == cap
+    assert "--max-calls" in first.why
+    done = evaluate(CASES, metrics, small, max_calls=2 * len(CASES), **options)
+    assert done.why is None
+    assert (len(small.calls), len(large.calls)) == (len(CASES), len(CASES))
+
+
+def test_a_capped_cost_is_the_sum_over_the_judges(judges, tmp_path):
+    """Each call costs what its judge costs; without the price of one, a cost can neither be capped nor be stated."""
+    small, large = judges
+    metrics, options = [metric("plain"), metric("hard")], {"judges": {"hard": large}, "prices": PRICES}
+    run = evaluate(CASES, metrics, small, out=tmp_path / "a", max_cost=1.0, **options)
+    with Store.open(tmp_path / "a") as store:
+        spent = {one.metric: one.cost for one in build_report(store).spending}
+    assert spent["hard"] == pytest.approx(10 * spent["plain"], rel=0.2)
+    assert run.progress.cost == pytest.approx(sum(spent.values()))
+    free = Prices(models={"NamedJudge:small": Price(input=1, output=1)}, as_of="today", source="the test")
+    with pytest.raises(JudgeError, match="NamedJudge:large: no price is known"):
+        evaluate(CASES, metrics, small, out=tmp_path / "b", max_cost=1.0, **{**options, "prices": free})
+    unpriced = evaluate(CASES, metrics, small, out=tmp_path / "b", **{**options, "prices": free})
+    assert unpriced.progress.cost is None
+
+
+def test_the_report_names_the_judge_of_each_metric(judges, tmp_path):
+    """Several judges are listed with their metrics, in the title, as data, and in the manifest."""
+    small, large = judges
+    evaluate(CASES, [metric("plain"), metric("hard")], small, judges={"hard": large}, out=tmp_path)
+    with Store.open(tmp_path) as store:
+        report = build_report(store)
+        manifest = store.fact("judges")
+    assert report.judges == {"plain": ("NamedJudge:small",), "hard": ("NamedJudge:large",)}
+    assert "judges NamedJudge:small (plain), NamedJudge:large (hard)" in " ".join(printed(report).split())
+    assert {name: one["label"] for name, one in manifest.items()} == {
+        name: label for name, (label,) in report.judges.items()
+    }
+
+
+def test_the_forecast_has_the_calls_and_the_cost_of_each_judge(judges, tmp_path):
+    """Each metric is forecast with its own judge; an unknown price makes the sum unknown, not smaller."""
+    small, large = judges
+    metrics = [metric("plain"), metric("hard")]
+    found = forecast(CASES, metrics, small, judges={"hard": large}, out=tmp_path, prices=PRICES)
+    parts = {part.metric: part for part in found.expected}
+    assert {name: part.judge for name, part in parts.items()} == {
+        "plain": "NamedJudge:small",
+        "hard": "NamedJudge:large",
+    }
+    assert found.cost == pytest.approx(sum(part.cost for part in parts.values()))
+    assert parts["hard"].cost > 5 * parts["plain"].cost
+    free = Prices(models={"NamedJudge:small": Price(input=1, output=1)}, as_of="today", source="the test")
+    assert forecast(CASES, metrics, small, judges={"hard": large}, out=tmp_path, prices=free).cost is None
+
+
+def test_two_methods_of_two_judges_are_not_comparable(judges, tmp_path):
+    """Only the metric whose judges differ is marked; the other is compared."""
+    small, large = judges
+    metrics = [metric("plain"), metric("hard")]
+    for method, judge in (("old", small), ("new", large)):
+        rows = [{**case, "method": method} for case in CASES]
+        evaluate(rows, metrics, small, judges={"hard": judge}, out=tmp_path)
+    found = {one.metric: one for one in compare(tmp_path).contrasts}
+    assert found["plain"].judged_alike
+    assert not found["hard"].judged_alike
+
+
+def test_one_dead_judge_stops_the_run_although_the_other_answers():
+    """Failures in a row are counted for each judge, and the reason names the one that failed."""
+    time = [0.0]
+    guard = RunGuard(clock=lambda: time[0])
+    dead, alive = (guard.for_judge(cost=lambda _: None, hint="h", model=name) for name in ("openai:dead", "openai:ok"))
+    gone = Reply("", Usage(calls=1), Failure(kind="connection", message="refused"))
+    for _ in range(20):
+        time[0] += 1
+        for part, reply in ((dead, gone), (alive, Reply("{}", Usage(calls=1)))):
+            if guard.why is None:
+                part.admit_call()
+                part.record_reply(reply)
+    assert guard.why.startswith("20 calls of openai:dead in a row failed")
+    assert guard.fatal
+    assert (guard.calls, guard.flying) == (39, 0)
+
+
+def test_what_a_metric_names_goes_before_the_run_and_after_the_caller():
+    """The order is: `judges`, the metric, the judge of the run; equal judges are one, and none is an error."""
+    default, named = Judge("openai:small"), metric("named", judge="openai:large")
+    found = choose_judges([metric("plain"), named], default)
+    assert [(group.label, group.metrics) for group in found.groups] == [
+        ("openai:small", ("plain",)),
+        ("openai:large", ("named",)),
+    ]
+    assert choose_judges([named], default, {"named": default}).labels == ("openai:small",)
+    assert choose_judges([named], None).labels == ("openai:large",)
+    assert len(choose_judges([metric("plain"), metric("same", judge="openai:small")], default).groups) == 1
+    with pytest.raises(JudgeError, match="plain: a judged metric needs a judge"):
+        choose_judges([metric("plain"), named], None)
+    with pytest.raises(JudgeError, match=r"given for namd, which is no judged metric of the run; did you mean named\?"):
+        choose_judges([named], None, {"namd": default})
+
+
+def test_a_runnable_asks_as_a_run_does(judges):
+    """`compile_metric` gives a metric that builds on another one the judge of each."""
+    small, large = judges
+    runnable = compile_metric(metric("hard"), small, judges={"hard": large})
+    assert runnable.invoke(CASES[0]).judge == "NamedJudge:large"
+    assert json.dumps(runnable.fingerprint) != json.dumps(compile_metric(metric("hard"), small).fingerprint)
+
+
+def test_the_names_of_judges():
+    """One judge is one name; several have their metrics; none is empty."""
+    assert format_judges({}) == ""
+    assert format_judges({"a": ("j",), "b": ("j",)}) == "judge j"
+    assert format_judges({"a": ("j",), "b": ("k", "j")}) == "judges j (a, b), k (b)"

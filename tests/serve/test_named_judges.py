@@ -1,0 +1,99 @@
+"""Metrics that name their judge on a server, which decides which judges may be used."""
+
+from __future__ import annotations
+
+import pytest
+from served_metrics import tone
+from served_runs import ended, rows, serving, started, uploaded
+
+from greval.judging.model.judge import Judge
+from greval.metrics.files import parse_metric
+from greval.serve.service import Service
+from greval.serve.settings import ServerSettings
+from greval.testing import ScriptedJudge
+
+POLITE = {"reason": "It is courteous.", "value": "Polite"}
+RIGHT = {"reason": "It is the same.", "value": 1}
+
+
+class NamedJudge(ScriptedJudge):
+    """A scripted judge with a name."""
+
+    model_name: str = ""
+
+
+@pytest.fixture
+def judges():
+    """Give the judges that the server offers, the default first."""
+    return {"fast": NamedJudge([RIGHT], model_name="fast"), "good": NamedJudge([RIGHT], model_name="good")}
+
+
+@pytest.fixture
+def client(tmp_path, judges):
+    """Give a client of a server with two judges."""
+    with serving(tmp_path / "runs", judges=judges) as client:
+        yield client
+
+
+def text(judge):
+    return (
+        "name: exact\ndescription: Is it exact?\nneeds: [question, answer]\nsteps: [Read.]\n"
+        f"scale: {{range: [0, 1], better: higher, levels: {{0: No., 1: Yes.}}}}\njudge: {judge}\n"
+    )
+
+
+def test_a_metric_asks_the_judge_that_it_names(client, judges):
+    """Within a request and in a run, the named judge is asked by its metric, and the request's by the others."""
+    assert client.post("/v1/metrics", json={"yaml": text("NamedJudge:good")}).status_code == 201
+    assert client.get("/v1/metrics/exact").json()["judge"] == "NamedJudge:good"
+    case = {"question": "Who?", "answer": "Ada", "expected_answer": "Ada"}
+    answer = client.post("/v1/evaluate", json={"metrics": ["exact", "correctness"], "cases": [case]})
+    assert {one["metric"]: one["judge"] for one in answer.json()["results"]} == {
+        "exact": "NamedJudge:good",
+        "correctness": "NamedJudge:fast",
+    }
+    assert (len(judges["fast"].calls), len(judges["good"].calls)) == (1, 1)
+    run = started(client, uploaded(client, rows(3)), "exact", "correctness")
+    assert ended(client, run)["status"] == "finished"
+    assert (len(judges["fast"].calls), len(judges["good"].calls)) == (4, 4)
+    report = client.get(f"/v1/runs/{run}/report").json()
+    assert report["judges"] == {"exact": ["NamedJudge:good"], "correctness": ["NamedJudge:fast"]}
+
+
+@pytest.mark.parametrize(
+    "judge",
+    ["openai:other", "{model: 'NamedJudge:other'}", "{model: 'openai:good', base_url: 'http://127.0.0.1:9/v1'}"],
+)
+def test_a_judge_that_is_not_offered_is_refused(client, judges, judge):
+    """The text is refused with the judges that there are, and the check says the same; nothing is asked."""
+    answer = client.post("/v1/metrics", json={"yaml": text(judge)})
+    assert answer.status_code == 422
+    (fault,) = answer.json()["faults"]
+    assert "which the server does not offer; it has NamedJudge:fast, NamedJudge:good" in fault
+    assert client.post("/v1/metrics/check", json={"yaml": text(judge)}).json()["faults"] == [fault]
+    assert not judges["fast"].calls
+
+
+def test_a_file_of_the_operator_that_names_another_judge_is_refused_when_it_is_used(tmp_path, judges):
+    """The request and the run say which judge is missing; other metrics are not affected."""
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "exact.yaml").write_text(text("openai:other"), encoding="utf-8")
+    (tmp_path / "own" / "tone.yaml").write_text(tone(), encoding="utf-8")
+    with serving(tmp_path / "runs", judges=judges, library=(tmp_path / "own",)) as client:
+        case = {"question": "Who?", "answer": "Ada"}
+        answer = client.post("/v1/evaluate", json={"metrics": ["exact"], "cases": [case]})
+        assert answer.status_code == 409
+        assert "names the judge openai:other, which the server does not offer" in answer.json()["detail"]
+        run = {"dataset": uploaded(client, rows(1)), "metrics": ["exact"]}
+        assert client.post("/v1/runs", json=run).status_code == 409
+        assert client.post("/v1/evaluate", json={"metrics": ["latency"], "cases": [case]}).status_code == 200
+
+
+def test_only_the_operators_server_of_a_model_is_used(tmp_path):
+    """A metric may repeat the address of an offered judge and choose a temperature, but name no other address."""
+    judge = Judge("openai:m", base_url="http://127.0.0.1:1/v1")
+    service = Service(ServerSettings(runs=tmp_path), {"one": judge}, None)
+    for given in ("openai:m", "{model: 'openai:m', base_url: 'http://127.0.0.1:1/v1'}"):
+        assert service.choose_judge(parse_metric(text(given))) == judge
+    warm = service.choose_judge(parse_metric(text("{model: 'openai:m', temperature: 1}")))
+    assert warm == judge.model_copy(update={"temperature": 1.0})
