@@ -144,12 +144,10 @@ def test_wrong_names_are_errors(run):
         assert isinstance(done.exception, DataError)
 
 
-def test_labels_need_no_more_than_ids_and_words(run):
-    """A file of id, method and yes or no, named after the run, gives the estimate of full annotations."""
+def test_labels_need_no_more_than_ids_and_values(run):
+    """A file of id, method and label, named after the run, gives the estimate of full annotations."""
     full = run.parent / "people.csv"
-    rows = [
-        (one.sample_id, one.method, "yes" if int(one.value) else "no") for one in read_annotations(full).annotations
-    ]
+    rows = [(one.sample_id, one.method, str(one.value)) for one in read_annotations(full).annotations]
     path = run.parent / "labels.tsv"
     path.write_text("id\tsystem\tlabel\n" + "".join("\t".join(row) + "\n" for row in rows))
     found, expected = (
