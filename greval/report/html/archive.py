@@ -14,15 +14,24 @@ from greval.report.html.case_view import cut_text
 
 BLOCK_CHARACTERS = 200_000
 """The number of characters in a block: a few dozen cases, which a browser decompresses in about a millisecond."""
-MAX_DETAIL_BYTES = 10_300_000
-"""The size of the details of cases in the page, without the texts of chunks. Later cases are listed without details."""
-MAX_CASE_BYTES = 12_800_000
-"""The size of details and texts of chunks together. If there are more, long texts are cut."""
 TEXT_LIMITS = (4_000, 2_000, 1_000, 500, 250, 120, 0)
 """The numbers of characters to which texts of chunks are cut, the first that is small enough."""
 SAMPLE_CHARACTERS = 2_000_000
 LEVEL = 6
 """The effort of the compression. Higher ones take several times as long for one or two percent."""
+
+
+class ArchiveLimits(NamedTuple):
+    """What a page holds of its cases at most, so that it stays below 15 MB.
+
+    `cases` is the number of listed cases. `detail_bytes` is the size of the details of cases without the texts of
+    chunks: later cases are listed without details. `case_bytes` is the size of details and texts of chunks together: if
+    there are more, long texts are cut.
+    """
+
+    cases: int = 20_000
+    detail_bytes: int = 10_300_000
+    case_bytes: int = 12_800_000
 
 
 class TextBlocks(NamedTuple):
@@ -36,7 +45,7 @@ class TextBlocks(NamedTuple):
 class DetailBlocks:
     """Collects the details of cases in blocks, as long as they are small enough."""
 
-    def __init__(self, most: int = MAX_DETAIL_BYTES) -> None:
+    def __init__(self, most: int) -> None:
         self.blocks: list[str] = []
         self._most = most
         self._open: list[str] = []
@@ -80,7 +89,7 @@ class TextTable:
         """Return the number of a text; an equal one has the same."""
         return self._numbers.setdefault(text, len(self._numbers))
 
-    def build_blocks(self, most: int = MAX_CASE_BYTES) -> TextBlocks:
+    def build_blocks(self, most: int) -> TextBlocks:
         """Compress the texts, cut to the highest limit at which the blocks have at most about `most` bytes."""
         texts = [*self._numbers]
         limit = _choose_limit(texts, most)

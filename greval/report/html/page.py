@@ -22,7 +22,7 @@ from greval.report.console import (
     describe_troubles,
     format_spending,
 )
-from greval.report.html.archive import MAX_CASE_BYTES, DetailBlocks, TextTable, compress_json
+from greval.report.html.archive import ArchiveLimits, DetailBlocks, TextTable, compress_json
 from greval.report.html.case_index import CaseIndex
 from greval.report.html.case_view import CaseView, CaseViewBuilder
 from greval.report.html.figure_rows import build_figure_groups, build_tag_table
@@ -38,8 +38,6 @@ from greval.trust.probing.records import Probe
 
 DEFAULT_WORST = 5
 """The number of worst cases of each metric, if none is given."""
-MAX_CASES = 20_000
-"""The number of cases that are listed in a page."""
 
 
 class WorstEntry(NamedTuple):
@@ -77,7 +75,8 @@ class PageContent(NamedTuple):
     """What a page shows besides the run.
 
     `made` is the time and `command` the command line that made it. `worst` is the number of worst cases of each of
-    `metrics`, or of all metrics if it is empty. `probes` are the planted faults that the judge caught.
+    `metrics`, or of all metrics if it is empty. `probes` are the planted faults that the judge caught, and
+    `limits` bound the size of the page.
     """
 
     made: datetime
@@ -85,6 +84,7 @@ class PageContent(NamedTuple):
     worst: int = DEFAULT_WORST
     metrics: tuple[str, ...] = ()
     probes: tuple[Probe, ...] = ()
+    limits: ArchiveLimits = ArchiveLimits()
 
 
 def write_report_page(store: Store, report: Report, path: Path, content: PageContent) -> None:
@@ -109,7 +109,7 @@ def build_report_page(store: Store, report: Report, content: PageContent) -> str
         origin = read_origin(store)
         lists, views = _build_worst(store, content.worst, content.metrics)
         tags = [build_tag_table(report, found, scales) for found in summarise_by_tags(store, report.by)]
-        archive = _build_archive(store, scales)
+        archive = _build_archive(store, scales, content.limits)
     parts = {
         "report": report,
         "origin": origin,
@@ -210,28 +210,29 @@ def _build_worst_entry(case: WorstCase, number: int, scale: Scale) -> WorstEntry
     return WorstEntry(number, name, case.question or "", text, tone)
 
 
-def _build_archive(store: Store, scales: Mapping[str, Scale]) -> CaseArchive:
+def _build_archive(store: Store, scales: Mapping[str, Scale], limits: ArchiveLimits) -> CaseArchive:
     """Compress all cases of a run, one at a time."""
-    index, details, texts = CaseIndex(scales), DetailBlocks(), TextTable()
+    index, details, texts = CaseIndex(scales), DetailBlocks(limits.detail_bytes), TextTable()
     builder = CaseViewBuilder(read_metrics(store), keep_text=texts.keep, prefix="case")
     keys = [*index_results(store)]
     listed = 0
-    for found in read_case_results(store, keys[:MAX_CASES]):
+    for found in read_case_results(store, keys[: limits.cases]):
         if details.is_full:
             index.add(found, None)
             continue
         index.add(found, details.add(render_case(builder.build_view(found))))
         listed += 1
     details.finish()
-    packed = texts.build_blocks(MAX_CASE_BYTES - details.size)
+    packed = texts.build_blocks(limits.case_bytes - details.size)
     notes = []
-    if len(keys) > MAX_CASES:
-        notes.append(f"The first {MAX_CASES:,} of {len(keys):,} cases are listed; the figures are of all of them.")
+    if len(keys) > limits.cases:
+        notes.append(f"The first {limits.cases:,} of {len(keys):,} cases are listed; the figures are of all of them.")
     if listed < len(index):
         left = len(index) - listed
         notes.append(f"{format_count(left, 'case')} without details, so that the file stays small; the run has them.")
     if packed.limit is not None:
-        notes.append(f"Texts of chunks are cut to {packed.limit:,} characters, so that the file stays small.")
+        cut = f"cut to {packed.limit:,} characters" if packed.limit else "left out"
+        notes.append(f"Texts of chunks are {cut}, so that the file stays small; the run has them.")
     return CaseArchive(
         _describe_size(keys),
         compress_json(index.build(packed.starts)),

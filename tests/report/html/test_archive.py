@@ -31,7 +31,7 @@ def test_every_text_is_kept_once(first, second):
     """A text has one number whatever the case, and the blocks hold it at this number."""
     table = TextTable()
     numbers = [table.keep(text) for text in (*first, *second)]
-    packed = table.build_blocks()
+    packed = table.build_blocks(10_000_000)
     found = [text for block in packed.blocks for text in unpack(block)]
     assert [found[number] for number in numbers] == [*first, *second]
     assert len(found) == len({*first, *second})

@@ -11,9 +11,10 @@ from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 from report_pages import MADE, make_page
 
-from greval import Case, evaluate
+from greval import Case, evaluate, load_metric
 from greval.analysis.comparison.api import compare
 from greval.metrics.files import parse_metric
+from greval.report.html.archive import ArchiveLimits
 from greval.report.html.comparison_page import build_comparison_page
 from greval.testing import ScriptedJudge
 
@@ -143,6 +144,24 @@ def test_opens_a_case_with_its_chunks(page):
     body.locator("svg").wait_for()
     assert "A crew session lasts 12 hours" in body.inner_text()
     assert body.locator("[data-text]").evaluate_all("nodes => nodes.every((node) => node.textContent)")
+
+
+def test_many_cases_are_listed_in_pages(chromium, tmp_path):
+    """Fifty cases are shown at a time; cases whose details did not fit are listed and say so."""
+    long = "".join(map(chr, range(0x4E00, 0x4E00 + 7_000)))  # compresses little
+    cases = [{"id": f"q{n}", "question": f"{n}?", "answer": long[n:], "expected_answer": "Ada"} for n in range(120)]
+    run = evaluate(cases, [load_metric("exact_match")], out=tmp_path / "run")
+    text = make_page(run.folder, MADE._replace(limits=ArchiveLimits(detail_bytes=100_000)))
+    with opened(chromium, tmp_path / "page.html", text) as page:
+        assert page.inner_text("#count") == "120 of 120 cases, 1 to 50 shown"
+        for _ in range(2):
+            page.get_by_role("button", name="Next").click()
+        assert page.inner_text("#count") == "120 of 120 cases, 101 to 120 shown"
+        assert page.get_by_role("button", name="Next").is_disabled()
+        page.locator(f"{OPEN} > summary").last.click()
+        page.locator(f"{OPEN} .case-body", has_text="not in this file").wait_for()
+        page.get_by_role("button", name="Previous").click()
+        assert len(rows(page)) == 50
 
 
 def test_a_link_opens_a_worst_case(page):

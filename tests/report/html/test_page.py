@@ -18,6 +18,7 @@ import greval
 from greval import Store, evaluate, load_metric
 from greval.analysis.summary import build_report
 from greval.report.console import describe_troubles, format_mean
+from greval.report.html.archive import ArchiveLimits
 from greval.report.html.page import write_report_page
 from greval.report.html.templating import create_environment
 
@@ -157,6 +158,16 @@ def test_the_file_is_replaced_whole(judged_run, tmp_path):
         with pytest.raises(OSError, match="No such file"):
             write_report_page(store, build_report(store), tmp_path / "missing" / "page.html", MADE)
     assert [one.name for one in tmp_path.iterdir()] == ["page.html"]
+
+
+def test_a_small_limit_leaves_out_details_and_cuts_texts(judged_run):
+    """The page says how many cases are listed, how many have no details, and to which length texts are cut."""
+    page = make_page(judged_run, MADE._replace(limits=ArchiveLimits(cases=30, detail_bytes=1, case_bytes=500)))
+    words = read_words(page)
+    assert "The first 30 of 40 cases are listed; the figures are of all of them." in words
+    assert "Texts of chunks are left out" in words
+    listed = json.loads(zlib.decompress(b64decode(re.search(r'id="index">([^<]*)<', page)[1])))["cases"]
+    assert len(listed) == 30
 
 
 def test_markup_in_texts_is_escaped_everywhere(tmp_path):
