@@ -76,6 +76,16 @@ def assertion(bounds, metric="correctness", answer="In 1842."):
     return f"def test_it(greval):\n    greval.assert_metric({case}, {metric!r}, {bounds})\n"
 
 
+def test_a_function_of_a_python_file_is_a_metric(folder):
+    """It is found from the test file, as a metric file is, and needs no judge."""
+    folder.makepyfile(own="def length(answer):\n    return len(answer)\n")
+    result, calls = run(folder, assertion("at_least=8", "own.py:length"))
+    result.assert_outcomes(passed=1)
+    assert calls == 0
+    result, _ = run(folder, assertion("at_least=9", "own.py:length"))
+    result.stdout.fnmatch_lines(["*AssertionError: length is 8, expected at least 9"])
+
+
 def test_a_bad_answer_is_a_failure_that_shows_all(folder):
     """A value outside its bounds fails with question, answers, value, reason and judge; the others pass."""
     result, calls = run(folder, OVER_FILE)

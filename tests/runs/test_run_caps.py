@@ -135,7 +135,7 @@ def test_the_command_line_says_the_same_in_forecast_message_and_help(fault_serve
     assert invoke(app, [*command, "-o", "run", "--max-calls", "4", "-q"]).exit_code == 3
     told = invoke(app, [*command, "-o", "run", "--max-calls", "5", "--dry-run"]).stdout
     assert "spent by earlier commands on this run: 4 calls; --max-calls and --max-cost count it" in told
-    assert "--max-calls 5: the run would stop at it; it leaves 1 calls" in told
+    assert "--max-calls 5: the run would stop at it; it leaves 1 call\n" in told
     assert (
         "--max-calls 6: the run would be completed"
         in invoke(app, [*command, "-o", "run", "--max-calls", "6", "--dry-run"]).stdout
