@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,7 +13,7 @@ from greval._util.files import write_atomically
 from greval._util.wording import format_count
 from greval.cli.completion import complete_metric
 from greval.cli.metric_specs import load_named_metric
-from greval.cli.options import Folders, JudgeName, JudgeOptions, Only, expand_groups, print_table
+from greval.cli.options import Folders, JudgeName, JudgeOptions, Only, create_console, expand_groups, print_table
 from greval.errors import DefinitionError, GrevalError
 from greval.judging.model.prices import Prices
 from greval.metrics.file_check import CheckedMetric, check_metrics
@@ -30,6 +31,10 @@ from greval.report.tables import format_cost
 if TYPE_CHECKING:
     from greval.judging.drafting.brief import DraftScale
 
+MIN_WIDTH_FOR_SCALES = 110
+"""The list leaves scales out on a narrower terminal; `greval metrics show` has them."""
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
+
 app = typer.Typer(help="List, show, check and draft metrics.", no_args_is_help=True)
 
 
@@ -42,7 +47,11 @@ def list_metrics(library: Folders = None) -> None:
         for found in check_metrics(folder, *(library or ())):
             rows[found.name] = _build_row(found.metric) if found.metric else _build_faulty_row(found)
             faults.extend(found.faults)
-    print_table(("metric", "judges", "needs", "scale", "description"), rows.values())
+    columns = ["metric", "judges", "needs", "scale", "description"]
+    if create_console().width < MIN_WIDTH_FOR_SCALES:
+        columns.remove("scale")
+        rows = {name: (*row[:3], *row[4:]) for name, row in rows.items()}
+    print_table(columns, rows.values())
     if faults:
         raise DefinitionError(*faults)
 
@@ -93,7 +102,8 @@ def _find_own_name(file: Path, metric: Metric) -> Iterator[str]:
 
 def _build_row(metric: Metric) -> tuple[str, ...]:
     scale = _format_scale(metric)
-    return metric.name, _name_judged_part(metric), _format_needs(metric), scale, metric.description
+    summary = _SENTENCE_END.split(metric.description.strip())[0]
+    return metric.name, _name_judged_part(metric), _format_needs(metric), scale, summary
 
 
 def _build_faulty_row(found: CheckedMetric) -> tuple[str, ...]:

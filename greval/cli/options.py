@@ -150,6 +150,9 @@ Depth = Annotated[
     ),
 ]
 FILE_WIDTH = 160
+MAX_WORD_CHARS = 24
+"""A longer word may be broken in a table."""
+COLUMN_GAP = 2
 
 
 def parse_columns(lines: Iterable[str] | None) -> dict[str, str]:
@@ -356,13 +359,17 @@ def create_console() -> ReportConsole:
 
 
 def print_table(columns: Iterable[str], rows: Iterable[Iterable[str]]) -> None:
-    """Print rows of texts below the names of their columns."""
+    """Print rows of texts below the names of their columns. If there is room, no words but long ones are broken."""
+    names, listed, console = [*columns], [tuple(row) for row in rows], create_console()
+    words = [[name, *(word for row in listed for word in row[place].split())] for place, name in enumerate(names)]
+    widths = [max(len(word) for word in column if len(word) <= MAX_WORD_CHARS) for column in words]
+    fits = sum(widths) + COLUMN_GAP * len(widths) <= console.width
     table = Table(box=None, pad_edge=False)
-    for column in columns:
-        table.add_column(column, overflow="fold")
-    for row in rows:
+    for name, width in zip(names, widths, strict=True):
+        table.add_column(name, overflow="fold", min_width=width if fits else None)
+    for row in listed:
         table.add_row(*map(escape, row))
-    create_console().print(table)
+    console.print(table)
 
 
 def print_report(found: BaseModel, form: str, render: Callable[..., None], **options: object) -> None:

@@ -131,3 +131,24 @@ def test_a_draft_that_fails_leaves_no_file(greval_says, fault_server, out):
     assert code != 0
     assert (fault_server.calls > 0) == (out == "m/depth.yaml")
     assert [*Path("m").iterdir()] == []
+
+
+def test_the_list_has_the_first_sentence_of_a_description(greval_says):
+    """The list has one sentence on each metric; the whole description is in its definition."""
+    whole = greval.load_metric("answer_alignment").description
+    first = whole.partition(". ")[0]
+    assert whole != f"{first}."
+    listed = " ".join(greval_says("metrics", "list")[1].split())
+    rest = whole.removeprefix(f"{first}. ").split()[:6]
+    assert " ".join(rest) not in listed
+    assert " ".join(first.split()[:3]) in listed
+
+
+def test_the_list_breaks_no_word_at_80_columns(greval_says, monkeypatch):
+    """At 80 columns each word of the list is whole, and no line is longer."""
+    monkeypatch.setenv("COLUMNS", "80")
+    narrow = greval_says("metrics", "list")[1]
+    assert max(map(len, narrow.splitlines())) <= 80
+    assert {*greval.predefined()} <= {*narrow.split()}
+    monkeypatch.setenv("COLUMNS", "400")
+    assert {*narrow.split()} <= {*greval_says("metrics", "list")[1].split()}

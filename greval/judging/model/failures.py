@@ -119,7 +119,7 @@ KIND_BY_FINISH_REASON: dict[str, FailureKind] = {
 """The failure kind by the finish reason of an incomplete answer, across providers."""
 
 FINISH_MESSAGES: dict[FailureKind, str] = {
-    "length": "the answer was cut by the length limit; raise max_tokens",
+    "length": "the answer was cut by the length limit",
     "content_filter": "the provider's content filter withheld the answer",
     "refusal": "the model refused to judge",
 }
