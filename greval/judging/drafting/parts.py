@@ -62,7 +62,7 @@ BOTH_ENDS = "says that it is like the best and like the worst; say which flaw it
 _SIMILAR = re.compile(r"reads nearly like (['\"])(?P<name>.+)\1;")
 
 SENTENCE = r'[^."\\]{10,320}[.]$'
-VERB = "[a-z]+s"
+VERB = "([a-z]+ly )?[a-z]+s"
 """A verb in the third person, so that a description is a statement about the judged thing."""
 HALF = r'[^.,"\\]{10,150}'
 NAME = r"^[A-Z][a-z]{2,14}( [a-z]{2,14})?$"
