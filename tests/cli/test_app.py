@@ -146,3 +146,9 @@ def test_the_help_is_as_wide_as_the_terminal(greval_says, monkeypatch, width):
     monkeypatch.setenv("COLUMNS", str(width))
     lines = greval_says("evaluate", "--help")[1].splitlines()
     assert width - 20 < max(map(len, lines)) <= width
+
+
+def test_the_options_of_evaluate_are_in_groups(greval_says):
+    """The longest list of options is in groups, in the order in which a user meets them."""
+    titles = re.findall(r"^(\w[\w ]+):$", greval_says("evaluate", "--help")[1], re.MULTILINE)
+    assert titles == ["Arguments", *GROUPS[1:], "Options"]
