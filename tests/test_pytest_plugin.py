@@ -271,7 +271,8 @@ def test_the_plugin_loads_nothing_heavy(tmp_path):
     """A test run that does not use greval loads a few modules of it, and prints no summary."""
     (tmp_path / "test_it.py").write_text(
         "import sys\ndef test_it():\n    assert sorted(n for n in sys.modules if n.startswith('greval')) == "
-        "['greval', 'greval.pytest_plugin']\n    assert not {'pydantic', 'numpy', 'langchain_core'} & {*sys.modules}\n",
+        "['greval', 'greval._util', 'greval._util.notebook_display', 'greval.pytest_plugin']\n"
+        "    assert not {'pydantic', 'numpy', 'langchain_core'} & {*sys.modules}\n",
         encoding="utf-8",
     )
     surroundings = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}

@@ -21,7 +21,7 @@ WRONG = {
     "unknown ending": (["evaluate", "cases.txt", "-m", "latency"], ["cases.txt", ".jsonl"]),
     "bad option": (["evaluate", "cases.jsonl", "-m", "latency", "--limits", "2"], ["--limits", "--limit"]),
     "bad number": (["evaluate", "cases.jsonl", "-m", "latency", "--limit", "0"], ["--limit", "1"]),
-    "no metric": (["evaluate", "cases.jsonl"], ["--metric"]),
+    "no metric": (["evaluate", "cases.jsonl"], ["-m METRIC", "greval data"]),
     "no judge": (
         ["evaluate", "cases.jsonl", "-m", "correctness"],
         ["No judge is named", "--judge openai:MODEL ", "--base-url URL", "--judge local"],

@@ -150,8 +150,15 @@ def test_named_columns_and_another_folder(greval_says):
 def test_questions_alone_with_methods_to_ask(greval_says):
     """With --ask, the metrics fit the responses, and the written file asks the methods and compares them."""
     write("questions.jsonl", [{"question": f"Question {n}?", "expected_answer": "Yes."} for n in (1, 2)])
-    Path("answering.py").write_text("def good(sample):\n    return 'Yes.'\n", encoding="utf-8")
-    words = ["--ask", "old=answering.py:good", "--ask", "new=answering:good", "--judge", "openai:m"]
+    Path("system_asked_by_init.py").write_text("def good(sample):\n    return 'Yes.'\n", encoding="utf-8")
+    words = [
+        "--ask",
+        "old=system_asked_by_init.py:good",
+        "--ask",
+        "new=system_asked_by_init:good",
+        "--judge",
+        "openai:m",
+    ]
     assert greval_says("init", "questions.jsonl", "-o", "ci/run.yaml", *words)[0] == 0
     values = read_values("ci/run.yaml")
     assert values["metric"] == ["correctness", "completeness", "latency"]
