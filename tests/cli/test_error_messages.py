@@ -163,7 +163,7 @@ def test_a_file_without_annotations(greval_says, run, judge, command, text):
     code, _, err = greval_says(*words, "--annotations", "said.jsonl")
     assert code == 2
     assert "said.jsonl:1: " in err
-    assert "no row is an annotation; a row has sample_id, metric, annotator and value" in err
+    assert "no row is an annotation; a row has id and value" in err
 
 
 def test_aligning_by_a_judge_that_is_down_is_no_finding(greval_says, run, judge):

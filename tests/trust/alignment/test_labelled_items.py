@@ -113,7 +113,7 @@ def test_what_people_said_unevenly_or_unreadably_is_told(better):
     off = Annotation(sample_id="q9", metric="tone", annotator="bob", value="Nice")
     found = align(run, TONE, judge, [*heavy, *said[3:], off], ways=["rewrite"], **SMALL)
     assert any(line.startswith("ENRICHED SAMPLE") for line in found.warnings)
-    told = next(n for n, line in enumerate(found.warnings) if line == "1 rows cannot be read:")
+    told = next(n for n, line in enumerate(found.warnings) if line == "1 row cannot be read:")
     assert found.warnings[told + 1].startswith("  q9, bob: ")
 
 

@@ -65,7 +65,7 @@ def test_a_cap_on_calls_holds_for_reasons_that_are_written_at_once(tmp_path, cap
     judge = follower(TONE, truth, wrong_in(0.95, 0.02), delay=0.01)
     run = judged(tmp_path / "run", TONE, truth, judge)
     before = len(judge.calls)
-    with pytest.raises(StoppedError, match=f"the cap of {cap} calls"):
+    with pytest.raises(StoppedError, match=f"the cap of {cap} calls? "):
         align(run, TONE, judge, labels(TONE, truth), max_calls=cap, **SMALL)
     assert len(judge.calls) == before + cap
     with pytest.raises(StoppedError, match=f"earlier commands on this run made {cap} of them; raise it to continue"):
