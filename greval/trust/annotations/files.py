@@ -70,8 +70,9 @@ def read_annotations(
     r"""Read annotations from a file in any format that holds cases, one a row, or one for each label column.
 
     The columns are the fields of `Annotation`, or have names such as `id`, `human_label` and `rater`. An invalid row is
-    reported with its line number, and reading goes on. An empty cell is a missing value: an item with an empty value is not
-    labelled yet, unless the row says that it is submitted. A file without a column of values has no annotations. Other columns are ignored and listed in the result.
+    reported with its line number, and reading goes on. An empty cell is a missing value: an item with an empty value is
+    not labelled yet, unless the row says that it is submitted. A file without a column of values has no annotations.
+    Other columns are ignored and listed in the result.
 
     Args:
         path: A file such as .csv, .jsonl or .parquet.
