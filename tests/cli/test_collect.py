@@ -22,23 +22,22 @@ from greval.errors import DataError, GrevalError, MethodError, StoreError
 from greval.methods.collecting.response_file import read_responses
 
 METHODS = """\
-import asyncio, os, time
-made = []
+import asyncio, itertools, os, time
+numbers = itertools.count(1)
 def note(sample):
-    made.append(sample.id)
+    number = next(numbers)  # not the number of calls that other threads have begun since
     with open("calls.txt", "a") as file:
         file.write(sample.id + "\\n")
+    return number
 def held(number):
     return number > int(os.environ.get("HELD_AFTER", "1000")) and not os.path.exists("release")
 async def ask(sample):
-    note(sample)
-    number = len(made)
+    number = note(sample)
     while held(number):
         await asyncio.sleep(0.01)
     return f"About {sample.question}"
 def plain(sample):
-    note(sample)
-    number = len(made)
+    number = note(sample)
     while held(number):
         time.sleep(0.01)
     if sample.id in os.environ.get("BROKEN", "").split():
