@@ -93,7 +93,8 @@ def measure(kills: int, count: int, seed: int = 1) -> int:
         server.plan = lambda body: gives(find_names(body["messages"][-1]["content"]))
         documents, done, last, seconds = make_documents(count), 0, "", 4.0
         while done < kills:
-            (folder / "rows.jsonl").write_text("".join(f"{one.model_dump_json()}\n" for one in documents))
+            rows = [f"{one.model_dump_json(exclude_defaults=True)}\n" for one in documents]
+            (folder / "rows.jsonl").write_text("".join(rows))
             build_index(documents, folder / f"unbroken-{done}", SETTINGS, model=make_model())
             wanted = find_digest(folder / f"unbroken-{done}")
             with ReferenceIndex.open(folder / f"unbroken-{done}") as index:

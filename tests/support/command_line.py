@@ -20,7 +20,7 @@ scale:
     Rude: {means: Insults or belittles the reader., score: 0}
 steps:
   - Mark the words of the answer that carry its tone.
-  - Choose the category of the worst marked passage.
+  - Choose the category of the worst of these words.
 """
 QUESTION = re.compile(r"Question (\d+)\?")
 
