@@ -45,7 +45,9 @@ test-argilla: $(DEV)
 	$(BIN)/python -m pytest -m argilla_server tests/trust/argilla/real_server
 
 test-browser: $(DEV)
-	$(BIN)/python -m pytest -m browser tests/serve/page tests/test_site.py tests/report/html
+	$(BIN)/python -m pytest -m browser tests/serve/page
+	$(BIN)/python -m pytest -m browser tests/report/html
+	$(BIN)/python -m pytest -m browser tests/test_site.py
 
 # Debian's Chromium, where there is none; needs the rights to install packages
 browser:

@@ -111,10 +111,10 @@ class BatchServer:
         for line in self.files[file_id].decode().splitlines():
             asked = json.loads(line)
             name = asked["custom_id"]
-            if name.startswith("late"):
+            if name.startswith("late-"):
                 fault = {"code": "batch_expired", "message": "Too late."}
                 bad.append(json.dumps({"custom_id": name, "response": None, "error": fault}))
-            elif name.startswith("bad"):
+            elif name.startswith("bad-"):
                 bad.append(answer_line(name, {"error": {"message": "No.", "code": None}}, 400))
             else:
                 answered = completion(self.answer(asked.get("body", {})))

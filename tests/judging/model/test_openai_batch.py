@@ -222,7 +222,7 @@ async def test_requests_go_out_and_their_answers_come_back(server, model):
     """A batch is sent, goes through its states, and gives a message or a failure for each request."""
     asked = model(server.url)
     files = BatchFiles(asked.root_async_client)
-    names = ["a", "bad1", "late1", "ü"]
+    names = ["a", "bad-1", "late-1", "ü"]
     batch_id = await files.submit(format_batch_request(name, asked, SEEN, {}) for name in names)
     with pytest.raises(JudgeError, match="not done yet"):
         [line async for line in files.collect(batch_id)]
@@ -231,7 +231,7 @@ async def test_requests_go_out_and_their_answers_come_back(server, model):
     assert {*came} == {*names}
     assert came["a"].text == came["ü"].text == "a\u2028b\x85c"
     assert came["a"].usage_metadata["input_tokens"] == 100
-    assert (came["bad1"].kind, came["late1"].kind) == ("request", "timeout")
+    assert (came["bad-1"].kind, came["late-1"].kind) == ("request", "timeout")
     [sent] = [server.files[batch["input_file_id"]] for batch in server.batches.values()]
     assert [json.loads(line)["custom_id"] for line in sent.splitlines()] == names
 

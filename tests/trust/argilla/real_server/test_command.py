@@ -65,7 +65,7 @@ def test_suggestions_and_changes_are_told(owner, tmp_path):
     judged(run, TONE, 3, word="was")
     assert "3 of them changed since they were pushed" in said(*words)
     told = said("pull", run, "--dataset", "d", "--workspace", owner.workspace)
-    assert "1 answers are on texts that have changed in the run since" in told
+    assert "1 answer on texts that have changed in the run since" in told
 
 
 def test_the_documentation_runs(argilla_server, owner, tmp_path, monkeypatch):
