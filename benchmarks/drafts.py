@@ -69,10 +69,13 @@ def main() -> None:
 def arguments() -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--set", choices=("unseen", "dev"), default="unseen")
+    parser.add_argument("--set", choices=("unseen", "seen", "dev"), default="unseen")
     parser.add_argument("--only", nargs="*", help="these metrics only")
     parser.add_argument("--judge", default="local", help="drafts and judges")
     parser.add_argument("--base-url")
+    parser.add_argument(
+        "--reason", choices=("before", "after"), default="after", help="where the judge's reason stands"
+    )
     parser.add_argument("--out", type=Path, default=Path("runs/drafts"))
     return parser.parse_args()
 
@@ -92,7 +95,7 @@ def circumstances(out: Path) -> str:
 
 def measured(entry: dict[str, Any], folder: Path, args: argparse.Namespace) -> dict[str, Any]:
     """Draft one metric, judge its pairs, and return its row of the table."""
-    judge = Judge(args.judge, base_url=args.base_url, timeout=600)
+    judge = Judge(args.judge, base_url=args.base_url, reason=args.reason, timeout=600)
     folder.mkdir(exist_ok=True)
     row = {
         "name": entry["name"],

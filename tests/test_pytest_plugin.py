@@ -18,6 +18,7 @@ import greval.analysis.bounds
 import greval.report.assertions
 import greval.runs.judge_session  # noqa: F401 - as above
 from greval import ScriptedJudge  # noqa: F401 - as above
+from greval.judging.local.fetch import fetch
 
 pytest_plugins = ["pytester"]
 PLUGINS = ("-p", "no:greval", "-p", "greval.pytest_plugin")
@@ -374,3 +375,22 @@ def test_a_crashed_worker_is_named(folder):
     result, _ = run(folder, f"{crash}{OVER_FILE}", "-p", "xdist", "-n", "1")
     result.assert_outcomes(passed=1, failed=2)
     result.stdout.fnmatch_lines(["correctness *2 *n=2", "not counted: what 1 crashed worker had judged"])
+
+
+@pytest.mark.long
+@pytest.mark.local_model
+def test_a_local_model_judges_here_and_in_workers(folder):
+    """With llama.cpp as the judge, verdicts of a file of cases come back; workers of xdist then use the same cache."""
+    model = "smollm2-135m"
+    fetch(model)
+    folder.makepyfile(test_it=OVER_FILE.replace("at_least=1).value == 1", "at_least=0).value in {0, 1}"))
+    words = (*PLUGINS, "--greval-judge", f"local:{model}")
+    for workers, calls in (((), 2), (("-p", "xdist", "-n", "2"), 0), (("-p", "xdist", "-n", "2", "--cache-clear"), 2)):
+        result = folder.runpytest_subprocess(*words, *workers)
+        result.assert_outcomes(passed=2)
+        result.stdout.fnmatch_lines(
+            [
+                f"judge local:{model}: 2 results, {calls} calls, {2 - calls} cached replies, *",
+                "correctness *2 *0 *0 *n=2",
+            ]
+        )

@@ -13,9 +13,15 @@ from typing import Any, TypeVar, cast
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
+from pydantic import JsonValue
 
 from greval.errors import MalformedVerdictError
-from greval.judging.answer_schema import DETAILED_FACTOR, build_answer_schema, parse_item_verdicts, parse_verdict
+from greval.judging.answer_schema import (
+    DETAILED_FACTOR,
+    build_answer_schema,
+    parse_item_verdicts,
+    parse_verdict,
+)
 from greval.judging.model.answer_format import AnswerFormat
 from greval.judging.model.client import CHARS_PER_TOKEN, JudgeClient
 from greval.judging.model.judge import LOCAL_MAX_TOKENS, LOCAL_REASON_LENGTH
@@ -27,15 +33,21 @@ from greval.judging.prompt import (
     list_numbered_ids,
     neutralise_fences,
 )
-from greval.judging.reply_json import ValuePath, compute_probability, parse_last_object
+from greval.judging.reply_json import ValuePath, compute_probability, compute_value_probabilities, parse_last_object
 from greval.records.case import Case
 from greval.records.metric import JudgedMetric
 from greval.records.metric_input import Item, list_judged_items
 from greval.records.result import Failure, FailureKind, Judgement, Outcome, ShownIds, Usage, build_outcome
+from greval.records.scale import Value
 
 DEFAULT_MAX_ITEMS = 10
 LOCAL_MAX_ITEMS = 1
 """The embedded model judges one item a call: small models drop and permute items of a list (benchmarks/chunks.py)."""
+
+WEIGHED_ALTERNATIVES = 20
+"""The alternatives of each token that are requested to weigh values: the most that OpenAI-compatible servers give."""
+MEAN_DIGITS = 3
+"""The digits to which a weighted mean is rounded."""
 
 REPAIRABLE_FAILURES = frozenset({"malformed", "off_scale", "missing_item"})
 """Failures that a second answer may repair. A refusal or a truncated answer would repeat itself."""
@@ -77,6 +89,7 @@ class MetricJudge:
         self.max_items = client.judge.max_items or (LOCAL_MAX_ITEMS if client.judge.local else DEFAULT_MAX_ITEMS)
         self.many = metric.over is not None and self.max_items > 1
         reason = client.judge.reason
+        self.weighed_values = self._list_weighed_values()
         examples = format_examples(metric, many=self.many, reason=reason)
         self.start = [
             SystemMessage(format_system_text(metric, many=self.many, example=self.tier == "text", reason=reason)),
@@ -85,7 +98,31 @@ class MetricJudge:
         length = LOCAL_REASON_LENGTH if client.judge.local else None
         schema = build_answer_schema(metric, many=self.many, reason=reason, reason_length=length)
         most = compute_answer_limit(metric, self.max_items if self.many else 1) if self._has_answer_limit() else None
-        self.question = AnswerFormat(metric.name, schema, self.tier, client.judge.confidence, max_tokens=most)
+        self.question = AnswerFormat(
+            metric.name,
+            schema,
+            self.tier,
+            client.judge.confidence,
+            max_tokens=most,
+            alternatives=WEIGHED_ALTERNATIVES if self.weighed_values else 0,
+        )
+
+    def _list_weighed_values(self) -> Sequence[Value]:
+        """List the values that are weighed by their probabilities: those of the embedded model if it gives them first.
+
+        Once it has written a reason, one value has nearly all probability. Values without a number have no mean.
+        """
+        judge, scale = self.client.judge, self.metric.scale
+        is_weighed = judge.local and judge.reason == "after" and self.tier == "schema"
+        values: Sequence[Value] = scale.answer_schema().get("enum", ()) if is_weighed else ()
+        return () if any(scale.number(value) is None for value in values) else values
+
+    @property
+    def settings(self) -> dict[str, JsonValue]:
+        """The settings that affect the verdicts, as JSON: those of the judge, and how it is asked for this metric."""
+        packing: dict[str, JsonValue] = {"max_items": self.max_items} if self.metric.over else {}
+        reading: dict[str, JsonValue] = {"number": "weighted"} if self.weighed_values else {}
+        return {**self.client.identity, **packing, **reading}
 
     def _has_answer_limit(self) -> bool:
         """Return whether the answer length is limited by the metric: a detailed reason of the embedded model."""
@@ -172,15 +209,29 @@ class MetricJudge:
         answer = parse_last_object(reply.text)
         if not self.many:
             judgement = parse_verdict(self.metric, answer, item=numbers.get(1), shown_ids=shown_ids)
-            return [_add_confidence(judgement, reply, ("value",))]
+            return [self._read_probabilities(judgement, reply, ("value",))]
         return [
             _build_failure(verdict, reply, numbers[number])
             if isinstance(verdict, MalformedVerdictError)
-            else _add_confidence(verdict, reply, ("judgements", place, "value"))
+            else self._read_probabilities(verdict, reply, ("judgements", place, "value"))
             for number, (place, verdict) in parse_item_verdicts(
                 self.metric, answer, numbers, shown_ids=shown_ids
             ).items()
         ]
+
+    def _read_probabilities(self, judgement: Judgement, reply: Reply, path: ValuePath) -> Judgement:
+        """Add the probability of the value as confidence, if the model returned it, and weigh the values."""
+        if reply.tokens and (self.question.confidence or not self.weighed_values):
+            judgement = judgement.model_copy(update={"confidence": compute_probability(reply.tokens, path)})
+        if not self.weighed_values:
+            return judgement
+        probabilities = compute_value_probabilities(reply.tokens, path, self.weighed_values)
+        if probabilities is None:
+            raise MalformedVerdictError("malformed", "the reply has no probabilities, with which its value is weighed")
+        numbers = {value: self.metric.scale.number(value) or 0.0 for value in probabilities}
+        total = sum(probabilities.values())
+        mean = sum(numbers[value] * share for value, share in probabilities.items()) / total
+        return judgement.model_copy(update={"number": round(mean, MEAN_DIGITS)})
 
 
 def compute_answer_limit(metric: JudgedMetric, verdicts: int = 1) -> int:
@@ -215,13 +266,6 @@ def _build_failure(error: MalformedVerdictError, reply: Reply, item: str | None)
     """Build the failure of an unreadable reply, with its text verbatim."""
     raw = (reply.failure.raw if reply.failure else None) or reply.text or None
     return Failure(kind=cast("FailureKind", error.kind), message=str(error), raw=raw, item=item)
-
-
-def _add_confidence(judgement: Judgement, reply: Reply, path: ValuePath) -> Judgement:
-    """Add the probability of the value as confidence, if the model returned log-probabilities."""
-    if not reply.tokens:
-        return judgement
-    return judgement.model_copy(update={"confidence": compute_probability(reply.tokens, path)})
 
 
 def _build_objection(first: AttemptResult) -> tuple[BaseMessage, ...]:

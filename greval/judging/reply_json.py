@@ -9,11 +9,14 @@ from itertools import accumulate
 from typing import Any
 
 from greval.errors import MalformedVerdictError
+from greval.records.scale import Value
 
 ValuePath = tuple[str | int, ...]
 TextSpan = tuple[int, int]
 
 _WHITESPACE = " \t\n\r"
+_DELIMITERS = f"{_WHITESPACE},}}]"
+"""The characters that can follow a value."""
 
 
 def parse_last_object(text: str) -> dict[str, Any]:
@@ -86,6 +89,52 @@ def compute_probability(tokens: Sequence[Mapping[str, Any]], path: ValuePath) ->
         if end - len(piece) < span[1] and end > span[0]
     ]
     return None if None in logs else min(1.0, math.exp(sum(map(float, logs))))
+
+
+def compute_value_probabilities(
+    tokens: Sequence[Mapping[str, Any]], path: ValuePath, values: Sequence[Value]
+) -> dict[Value, float] | None:
+    """Compute the probabilities of the values that a model could have written at `path`; None if it returned none.
+
+    Each token of the value has alternatives (`top_logprobs`). One that begins exactly one of the values, after the
+    tokens before it, adds its probability to that value. The sum is not 1, because other texts are not counted.
+    """
+    pieces = [_read_token_bytes(token).decode("latin-1") for token in tokens]
+    span = find_value("".join(pieces), path)
+    texts = {value: json.dumps(value, ensure_ascii=False).encode().decode("latin-1") for value in values}
+    if span is None:
+        return None
+    found: dict[Value, float] = {}
+    written, before = "", 1.0
+    for token, piece, end in zip(tokens, pieces, accumulate(map(len, pieces)), strict=True):
+        start = max(span[0] - (end - len(piece)), 0)
+        if end <= span[0] or end - len(piece) >= span[1]:
+            continue
+        if token.get("logprob") is None or not token.get("top_logprobs"):
+            return None
+        for other in token["top_logprobs"]:
+            text = _read_token_bytes(other).decode("latin-1")
+            own = text.removeprefix(piece[:start])  # the token may begin before the value
+            if text != piece and (value := _find_begun_value(texts, (written + own).lstrip())) is not None:
+                found[value] = found.get(value, 0.0) + before * math.exp(other["logprob"])
+        written += piece[start:]
+        before *= math.exp(token["logprob"])
+    if (value := _find_begun_value(texts, written)) is not None:
+        found[value] = found.get(value, 0.0) + before
+    return found or None
+
+
+def _find_begun_value(texts: Mapping[Value, str], written: str) -> Value | None:
+    """Find the one value of which a text is the beginning, or which it holds whole; None if it fits several or none."""
+    if not written:
+        return None
+    whole = [
+        value
+        for value, text in texts.items()
+        if written.startswith(text) and written[len(text) : len(text) + 1] in {"", *_DELIMITERS}
+    ]
+    begun = whole or [value for value, text in texts.items() if text.startswith(written)]
+    return begun[0] if len(begun) == 1 else None
 
 
 def _read_token_bytes(token: Mapping[str, Any]) -> bytes:

@@ -88,16 +88,21 @@ def narrow_case(metric: Metric, case: Case, judged: Mapping[str, Mapping[str, ob
 
 
 def _explain_absence(need: str, found: object, metric: Metric) -> str | None:
-    """Return whether the content of a need is not recorded or empty, as a phrase; None if it is usable.
+    """Return whether the content of a need is not recorded or empty, as a phrase; None if it is usable."""
+    if found is None:
+        return "is not recorded"
+    return None if found or may_be_empty(metric, need) else "is empty"
+
+
+def may_be_empty(metric: Metric, need: str) -> bool:
+    """Return whether a metric judges a case in which a needed field is recorded and empty.
 
     An empty answer is judged, and so is a case that `uses` narrowed to no items. The exception is a metric
     over those items, which has nothing left to judge.
     """
-    if found is None:
-        return "is not recorded"
     uses = metric.dependencies
     narrows = (need in uses or (need == "context" and uses)) and need != metric.over
-    return None if found or need == "answer" or narrows else "is empty"
+    return need == "answer" or bool(narrows)
 
 
 def _get_texts(item: Item) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage
 
+from greval.judging.metric_judge import MetricJudge
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.judge import Judge
 from greval.records.case import Case, Chunk
@@ -473,3 +474,28 @@ async def test_gate_is_shared(fault_server):
         *(compile_metric(metric, client).abatch([passages(4), passages(5)]) for metric in (CHUNKS,) * 2)
     )
     assert (fault_server.calls, fault_server.most) == (18, 2)
+
+
+@pytest.mark.parametrize(
+    ("judge", "weighed"),
+    [
+        (Judge("local", reason="after"), (0, 1, 2, 3)),
+        (Judge("local"), ()),
+        (Judge("local", reason="after", structured="text"), ()),
+        (Judge("openai:m", reason="after"), ()),
+    ],
+)
+def test_values_are_weighed_only_where_the_embedded_model_gives_them_first(judge, weighed):
+    """Probabilities of other values are requested then, and the fingerprint says so; other judges are as they were."""
+    metric = ValueMetric(**{**DEPTH.model_dump(exclude={"scale"}), "range": (0, 3), "levels": {0: "n", 3: "y"}})
+    asking = MetricJudge(metric, JudgeClient(judge))
+    assert (*asking.weighed_values,) == weighed
+    assert asking.question.alternatives == (20 if weighed else 0)
+    assert ("number" in asking.settings) == bool(weighed)
+
+
+def test_categories_without_scores_are_not_weighed():
+    """There is no mean of names."""
+    asking = MetricJudge(TONE, JudgeClient(Judge("local", reason="after")))
+    assert TONE.scale.number(TONE.scale.names[0]) is None
+    assert (asking.weighed_values, asking.question.alternatives, asking.question.confidence) == ((), 0, False)

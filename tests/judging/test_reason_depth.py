@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langchain_openai import ChatOpenAI
 from served_metrics import CASE, app_of, client_of
-from served_runs import ended, started, uploaded
+from served_runs import ended, over_http, started, uploaded
 from strategies import metrics
 
 from greval import Judge, Result, ValueMetric, evaluate, load_metric
@@ -247,7 +247,10 @@ def test_the_command_line_has_the_option(greval_says, fault_server: FaultServer)
 def test_over_http_a_request_and_a_run_set_the_depth(tmp_path):
     """`reason_depth` of `/v1/evaluate` and of `/v1/runs` asks for findings, and results carry them."""
     answer = {"findings": {f"step_{n}": "Seen." for n in (1, 2, 3)}, "reason": "r", "value": 1}
-    with client_of(app_of(tmp_path, {"scripted": ScriptedJudge([answer])})) as client:
+    with (
+        over_http({"scripted": ScriptedJudge([answer])}) as judges,
+        client_of(app_of(tmp_path, judges)) as client,
+    ):
         body = {"cases": [CASE], "metrics": ["correctness"], "reason_depth": "steps"}
         (row,) = client.post("/v1/evaluate", json=body).json()["results"]
         assert row["outcome"]["judgements"][0]["findings"] == ["Seen."] * 3

@@ -11,7 +11,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from greval.errors import MalformedVerdictError
-from greval.judging.reply_json import compute_probability, find_last_object, find_value, parse_last_object
+from greval.judging.reply_json import (
+    compute_probability,
+    compute_value_probabilities,
+    find_last_object,
+    find_value,
+    parse_last_object,
+)
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 PLAIN = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="{}"), max_size=30)
@@ -175,3 +181,59 @@ def test_probability_in_a_list():
 def test_probability_unknown(tokens):
     """Where the tokens hold no such value or no probability there is None, not a guess."""
     assert compute_probability(tokens, ("value",)) is None
+
+
+def with_others(*pieces):
+    """Give tokens, each with the probability of its own text and of others in its place."""
+    return [
+        {
+            "token": token,
+            "logprob": math.log(own),
+            "top_logprobs": [
+                {"token": text, "logprob": math.log(share)} for text, share in {token: own, **others}.items()
+            ],
+        }
+        for token, own, others in pieces
+    ]
+
+
+LEVELS = (0, 1, 2, 3, 10)
+
+
+def test_levels_have_the_probabilities_of_their_tokens():
+    """Digits count with and without a space before or a bracket after them; what is no level counts for none."""
+    tokens = with_others(('{"value":', 1, {}), (" ", 1, {}), ("3", 0.5, {"1": 0.2, " 0": 0.1, "2}": 0.1, "7": 0.1}))
+    tokens += with_others((', "reason": "1"}', 0.9, {}))
+    assert compute_value_probabilities(tokens, ("value",), LEVELS) == pytest.approx({3: 0.5, 1: 0.2, 0: 0.1, 2: 0.1})
+
+
+def test_values_of_several_tokens_part_at_any_of_them():
+    """A token in place of a later one counts with the probability of those before it."""
+    tokens = with_others(('{"value": ', 1, {}), ("1", 0.8, {"3": 0.2}), ("0", 0.75, {"}": 0.25}), ("}", 1, {}))
+    assert compute_value_probabilities(tokens, ("value",), LEVELS) == pytest.approx({3: 0.2, 1: 0.2, 10: 0.6})
+
+
+def test_categories_have_the_probabilities_of_their_beginnings():
+    """Two categories with the same beginning are told apart by the token after it, in any script."""
+    tokens = with_others(
+        ('{"value": "', 1, {}),
+        ("Un", 0.6, {"Hö": 0.3, "U": 0.1}),
+        ("klar", 0.5, {"höflich": 0.5}),
+        ('"}', 1, {}),
+    )
+    found = compute_value_probabilities(tokens, ("value",), ("Höflich", "Unklar", "Unhöflich"))
+    assert found == pytest.approx({"Höflich": 0.3, "Unklar": 0.3, "Unhöflich": 0.3})
+
+
+@pytest.mark.parametrize(
+    "tokens",
+    [
+        [],
+        [{"token": '{"value": 1}', "logprob": -0.1}],
+        with_others(('{"reason": "r"}', 1, {})),
+        with_others(('{"value": 8}', 1, {})),
+    ],
+)
+def test_without_alternatives_there_are_no_probabilities_of_values(tokens):
+    """Without alternatives, without a value or with a value off the scale nothing is computed."""
+    assert compute_value_probabilities(tokens, ("value",), LEVELS) is None

@@ -27,8 +27,10 @@ MAX_PART_TOKENS = 240
 """The most tokens of a reply. A sentence that the grammar ended is so long that it gets a remark."""
 MAX_LEVELS = 4
 """The most levels of a range that are all described; a small model mixes up more of them."""
-FALLBACK_NAMES = ("Good", "Mixed", "Poor")
-"""The names of categories if the model gives two of them the same name."""
+FALLBACK_NAMES = ("Good", "Poor")
+"""The names of categories if the model gives both the same name. Two, because a small judge cannot tell more apart."""
+COMMON_WORDS = 5
+"""The number of equal words at the start from which a worst is taken for a description of the best."""
 FIELD_PHRASES = {"chunks": "the chunk", "triples": "the triple", "traversal": "the walk"}
 
 SYSTEM_PROMPT = """\
@@ -57,7 +59,7 @@ CHECK_REQUEST = (
     "Write a step for the judge: what to check about them, to tell the best {thing} from the worst. One sentence of 6 "
     "to 20 words."
 )
-NAMES_REQUEST = "Write a name of one or two words for each of the three. No two names are the same."
+NAMES_REQUEST = "Write a name of one or two words for each of the two. The names are opposites."
 BOTH_ENDS = "says that it is like the best and like the worst; say which flaw it has, or which merit"
 _SIMILAR = re.compile(r"reads nearly like (['\"])(?P<name>.+)\1;")
 
@@ -127,7 +129,10 @@ class PartsDraft:
             place, _, text = remark.partition(": ")
             if place in places:
                 found.setdefault(self._choose_similar(places[place], text), text)
-        best, worst = (_cut_subject(self._texts[rank], self._brief.thing) for rank in (0, len(self._ranks) - 1))
+        last = len(self._ranks) - 1
+        best, worst = (_cut_subject(self._texts[rank], self._brief.thing) for rank in (0, last))
+        if best.split()[:COMMON_WORDS] == worst.split()[:COMMON_WORDS]:
+            found.setdefault(last, f"reads nearly like '{self._ranks[0]}'; say what the {self._brief.thing} lacks")
         for rank in self._described_ranks[1:-1]:
             if best in self._texts[rank] and worst in self._texts[rank]:
                 found.setdefault(rank, BOTH_ENDS)
@@ -232,15 +237,12 @@ class PartsDraft:
         return f"^The {thing} {VERB} {HALF}, but {HALF}[.]$"
 
     async def _write_names(self) -> Sequence[str]:
-        """Write the names of the categories, from the best to the worst."""
-        keys = ("best", "between", "worst")
+        """Write the names of the two categories, the best first."""
+        keys = ("best", "worst")
         lines = [f"{key}: {self._texts[rank]}" for rank, key in enumerate(keys)]
         written = await self._ask("\n".join([*lines, NAMES_REQUEST]), dict.fromkeys(keys, NAME))
-        best, between, worst = (written[key] for key in keys)
-        if len({best.casefold(), worst.casefold()}) == 1:
-            return FALLBACK_NAMES
-        is_repeated = between.casefold() in {best.casefold(), worst.casefold()}
-        return best, FALLBACK_NAMES[1] if is_repeated else between, worst
+        names = [written[key] for key in keys]
+        return FALLBACK_NAMES if len({name.casefold() for name in names}) == 1 else names
 
     async def _ask(self, request: str, patterns: Mapping[str, str]) -> dict[str, str]:
         """Ask for texts that match regular expressions, and again if the reply cannot be used."""

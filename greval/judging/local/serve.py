@@ -5,10 +5,12 @@ from __future__ import annotations
 import atexit
 import ctypes
 import importlib
+import json
 import os
 import secrets
 import threading
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
 
 MODEL_VARIABLE = "GREVAL_LOCAL_MODEL"
 """The environment variable that names a GGUF file to use instead of the default model."""
+
+SHARED_VARIABLE = "GREVAL_LOCAL_SERVERS"
+"""The environment variable that names the models that the parent process serves, as JSON."""
 
 DEFAULT_CONTEXT = 8192
 """Context size in tokens. Ten passages take about 3000; doubling 4096 costs no time and 0.05-0.1 GB of memory."""
@@ -84,8 +89,19 @@ def serve(
     name, path = _resolve_model(name_or_path, fetch_missing=fetch_missing)
     with _LOCK:
         if path not in _RUNNING:
-            _RUNNING[path] = _start_server(name, path, context)
+            _RUNNING[path] = _find_shared_server(path) or _start_server(name, path, context)
         return _RUNNING[path]
+
+
+def share_servers() -> Mapping[str, str]:
+    """Return the environment variable with which a child process uses the models of this process; empty without any.
+
+    A child process that has it loads no such model again. It holds the key of each server, as the environment holds
+    the keys of all judges.
+    """
+    with _LOCK:
+        servers = [{**asdict(server), "path": str(server.path)} for server in _RUNNING.values()]
+    return {SHARED_VARIABLE: json.dumps(servers)} if servers else {}
 
 
 def check_model(name_or_path: str | Path | None = None) -> None:
@@ -157,6 +173,14 @@ def _check_own_file(path: Path) -> tuple[str, Path]:
     if magic != _MAGIC:
         raise JudgeUnavailableError(f"model file {path}: not a GGUF file (it starts with {magic!r})")
     return path.stem, path.resolve()
+
+
+def _find_shared_server(path: Path) -> LocalServer | None:
+    """Return the server of a model file in the parent process, or None if the parent shares none."""
+    for shared in json.loads(os.environ.get(SHARED_VARIABLE, "[]")):
+        if Path(shared["path"]) == path:
+            return LocalServer(**{**shared, "path": path})
+    return None
 
 
 def _start_server(name: str, path: Path, context: int) -> LocalServer:

@@ -27,6 +27,8 @@ MAX_CACHED_MODELS = 8
 class AnswerFormat:
     """The format of an answer: a named JSON schema, and the tier by which it is requested.
 
+    `confidence` requests the probability of each token, and `alternatives` is the number of other tokens in its place
+    whose probabilities are requested.
     `max_tokens` is the length limit of the answer if it differs from the model's own. It is ignored by the tier
     `tools`, in which the model's own limit holds.
     """
@@ -36,12 +38,19 @@ class AnswerFormat:
     tier: Tier
     confidence: bool = False
     max_tokens: int | None = None
+    alternatives: int = 0
     form: str = field(init=False, default="")
     _made: dict[int, tuple[BaseChatModel, Any]] = field(default_factory=dict, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Serialise the format once, for the keys of cached replies."""
-        parts = [self.name, dict(self.schema), self.tier, self.confidence]
+        parts = [
+            self.name,
+            dict(self.schema),
+            self.tier,
+            self.confidence,
+            *([self.alternatives] * bool(self.alternatives)),
+        ]
         object.__setattr__(self, "form", json.dumps(parts, sort_keys=False))
 
     async def ask(
@@ -102,8 +111,9 @@ def _bind_schema(model: BaseChatModel, question: AnswerFormat) -> Runnable[Any, 
 def build_schema_arguments(model: BaseChatModel, question: AnswerFormat) -> dict[str, Any]:
     """Build the call arguments that make an OpenAI-compatible server enforce the schema."""
     named = {"name": format_schema_name(question.name), "schema": dict(question.schema), "strict": True}
-    probabilities = {"logprobs": True} if question.confidence else {}
-    further = {**probabilities, **build_limit_arguments(question)}
+    probabilities = {"logprobs": True} if question.confidence or question.alternatives else {}
+    alternatives = {"top_logprobs": question.alternatives} if question.alternatives else {}
+    further = {**probabilities, **alternatives, **build_limit_arguments(question)}
     if getattr(model, "use_responses_api", None):
         return {"text": {"format": {"type": "json_schema", **named}}, **build_limit_arguments(question)}
     body = getattr(model, "extra_body", None) or {}

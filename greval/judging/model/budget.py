@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Protocol, Self
 
 from pydantic import Field
 
@@ -63,6 +63,19 @@ class RunSpending(Record):
     def __add__(self, other: RunSpending) -> RunSpending:
         """Add calls and costs. An unknown cost counts as 0 if the other is known."""
         return RunSpending(calls=self.calls + other.calls, cost=_add_costs(self.cost, other.cost))
+
+
+class CallMeter(Protocol):
+    """Counts the calls of several runs and requests together, such as those of one client of a server."""
+
+    def admit_call(self, judge: str) -> str | None:
+        """Count a call that is about to be made, or return the reason why it may not be made."""
+
+    def withdraw_call(self, judge: str) -> None:
+        """Take back a call that was admitted and is not made."""
+
+    def record_usage(self, judge: str, usage: Usage) -> None:
+        """Record the usage of a call that was admitted."""
 
 
 @dataclass(eq=False, kw_only=True)

@@ -16,9 +16,9 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from pydantic import JsonValue
 
-from greval.errors import JudgeError
+from greval.errors import JudgeError, StoppedError
 from greval.judging.model.answer_format import AnswerFormat, select_tier
-from greval.judging.model.budget import RunGuard
+from greval.judging.model.budget import CallMeter, RunGuard
 from greval.judging.model.failures import classify_error, find_finish_failure, list_secrets, replace_lone_surrogates
 from greval.judging.model.judge import LOCAL_TIMEOUT, Judge, get_chat_model, read_environment
 from greval.judging.model.openai_direct import can_ask_directly
@@ -73,6 +73,7 @@ class JudgeClient:
         journal: Replies of this run, for judgements that take several calls.
         reply_source: A function that returns replies in place of the model. Its replies may also be in the journal.
         on_failure: A function called with the messages, the reply and the failures of each unreadable reply.
+        meter: Counts all calls of several runs and requests, and may refuse further ones.
     """
 
     def __init__(  # noqa: PLR0913 - the settings of a client
@@ -85,6 +86,7 @@ class JudgeClient:
         journal: ReplyCache | None = None,
         reply_source: ReplySource | None = None,
         on_failure: FailureCallback | None = None,
+        meter: CallMeter | None = None,
     ) -> None:
         """Store the settings. The chat model is created at the first call."""
         if not isinstance(model, Judge | BaseChatModel):
@@ -100,6 +102,7 @@ class JudgeClient:
         self._journal = journal
         self._reply_source = reply_source
         self._on_failure = on_failure
+        self._meter = meter
         self._lines: dict[asyncio.AbstractEventLoop, Connection] = {}
         self._origin: JudgeClient | None = None
         self._retries = self.judge.max_retries if self._given is None else 0  # a model object retries by itself
@@ -225,8 +228,10 @@ class JudgeClient:
         return reply if len(spent) == 1 else replace(reply, usage=sum(spent, Usage()))
 
     async def _call_once(self, line: Connection, call: Callable[[], Awaitable[AIMessage]], tokens: int) -> Reply:
-        """Make one call if the guard admits it, and report its result to the guard and the rate limiter."""
-        self.guard.admit_call(tokens)
+        """Make one call if meter and guard admit it, and report its result to them and the rate limiter."""
+        if self._meter and (refusal := self._meter.admit_call(self.label)):
+            return self._refuse_call(refusal)
+        self._admit_call(tokens)
         reply = None
         try:
             async with asyncio.timeout(_select_timeout(self.judge)):
@@ -235,8 +240,26 @@ class JudgeClient:
             reply = Reply("", Usage(calls=1), classify_error(error, line.secrets), pause=read_retry_after(error))
         finally:
             self.guard.record_reply(reply)
+            if self._meter and reply:
+                self._meter.record_usage(self.label, reply.usage)
         line.record_reply(reply, tokens)
         return reply
+
+    def _refuse_call(self, refusal: str) -> Reply:
+        """Stop the run because the meter admits no further call; outside a run, only this call fails."""
+        if self.guard.watchful:
+            self.guard.stop(refusal, kind="quota")
+            raise StoppedError(refusal)
+        return Reply("", Usage(), Failure(kind="quota", message=refusal))
+
+    def _admit_call(self, tokens: int) -> None:
+        """Count a call for the guard; if it admits none, the meter has counted one too many."""
+        try:
+            self.guard.admit_call(tokens)
+        except StoppedError:
+            if self._meter:
+                self._meter.withdraw_call(self.label)
+            raise
 
     def _connect(self, model: BaseChatModel) -> Connection:
         """Build the connection to a model. All calls to one address with one key share a rate limiter."""

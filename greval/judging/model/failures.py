@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import SecretStr
 
+from greval._util.urls import redact_credentials
 from greval.judging.model.judge_names import LOCAL, format_key_hint
 from greval.judging.model.reply_cache import Reply
 from greval.records.result import Failure, FailureKind
@@ -164,17 +165,19 @@ def list_secrets(model: BaseChatModel) -> tuple[str, ...]:
 
 
 def redact_secrets(text: str, secrets: Iterable[str] = ()) -> str:
-    """Replace secrets, and all texts that are or look like a key of the environment, by a placeholder.
+    """Replace secrets, keys of the environment, texts that look like a key, and credentials of URLs by placeholders.
 
     Example:
         >>> redact_secrets("Incorrect API key provided: sk-abcdef123456.")
         'Incorrect API key provided: [key].'
+        >>> redact_secrets("http://admin:hunter2@host/ does not answer")
+        'http://[credentials]@host/ does not answer'
     """
     kept = (value for name, value in os.environ.items() if any(word in name for word in ("KEY", "TOKEN", "SECRET")))
     for secret in (*secrets, *kept):
         if len(secret) > MIN_SECRET_CHARS:
             text = text.replace(secret, "[key]")
-    return _SECRETS.sub("[key]", replace_lone_surrogates(text))
+    return redact_credentials(_SECRETS.sub("[key]", replace_lone_surrogates(text)))
 
 
 def replace_lone_surrogates(text: str) -> str:

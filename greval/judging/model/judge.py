@@ -67,7 +67,8 @@ class Judge(Record):
     - `structured` sets how structured answers are requested.
     - `max_items` is the most items judged in one call, and `item_tokens` the most tokens of these items.
     - `confidence` requests log-probabilities.
-    - `reason` sets whether the judge gives its reason before or after the value.
+    - `reason` sets whether the judge gives its reason before or after the value. After the value, the embedded model's
+      numbers are means over the values of the scale, weighted by their probabilities.
     - `options` are passed to the model.
 
     Raises:

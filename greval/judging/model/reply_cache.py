@@ -15,9 +15,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random
-
 from greval._util.files import CloseOnExit
+from greval._util.shared_database import open_shared_database
 from greval.errors import StoreError
 from greval.records.record import Record
 from greval.records.result import Failure, Usage
@@ -72,19 +71,6 @@ class CacheSize(Record):
     bytes: int
 
 
-def _is_busy(error: BaseException) -> bool:
-    return isinstance(error, sqlite3.OperationalError) and error.sqlite_errorcode == sqlite3.SQLITE_BUSY
-
-
-_RETRY_WHILE_BUSY = Retrying(
-    retry=retry_if_exception(_is_busy),
-    stop=stop_after_delay(LOCK_TIMEOUT_SECONDS),
-    wait=wait_random(0.01, 0.1),
-    reraise=True,
-)
-"""Several processes that create one file at once change its journal mode, for which SQLite does not wait."""
-
-
 class ReplyCache(CloseOnExit):
     """A cache file of replies, created if it is missing. Several processes may use it at once.
 
@@ -108,15 +94,7 @@ class ReplyCache(CloseOnExit):
         self.path = path
         self._paid = paid
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._db = sqlite3.connect(
-                path, isolation_level=None, timeout=LOCK_TIMEOUT_SECONDS, check_same_thread=False
-            )
-            for attempt in _RETRY_WHILE_BUSY:
-                with attempt:
-                    self._db.executescript(
-                        f"PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; {REPLIES_TABLE}; {COUNTED_TABLE}"
-                    )
+            self._db = open_shared_database(path, f"{REPLIES_TABLE}; {COUNTED_TABLE}", LOCK_TIMEOUT_SECONDS)
         except (OSError, sqlite3.Error) as error:
             raise StoreError(
                 f"{path}: cannot be used to remember replies: {error}; name another file, or go without"

@@ -25,7 +25,7 @@ TEXTS = {
     "find": "Find the words that carry the tone.",
     "check": "Check whether all of these words are courteous.",
 }
-NAMES = {"best": "Polite", "between": "Casual", "worst": "Rude"}
+NAMES = {"best": "Polite", "worst": "Rude"}
 
 
 class SmallModel:
@@ -79,10 +79,10 @@ def test_two_levels_have_no_middle():
 
 
 def test_own_categories():
-    """Categories are named after they were described, and scored evenly."""
-    metric, remarks, _ = drafted(SmallModel(), "categorical")
-    assert [(one.name, one.score) for one in metric.scale.categories] == [("Polite", 1), ("Casual", 0.5), ("Rude", 0)]
-    assert remarks == []
+    """Two categories are described, then named."""
+    metric, remarks, usage = drafted(SmallModel(), "categorical")
+    assert [(one.name, one.score) for one in metric.scale.categories] == [("Polite", 1), ("Rude", 0)]
+    assert (remarks, usage.calls) == ([], 5)
 
 
 def test_given_categories():
@@ -138,6 +138,15 @@ def test_a_worst_that_repeats_the_best_must_say_what_is_missing():
     """The second time, the grammar wants a negation, so that the ends differ."""
     mended = "The answer does not greet the reader or thank them."
     metric, remarks, _ = drafted(SmallModel(worst=[TEXTS["best"], mended]), (0, 1))
+    assert (metric.scale.levels[0], remarks) == (mended, [])
+
+
+def test_a_worst_that_begins_as_the_best_must_say_what_is_missing():
+    """A worst that grants what the best has, and only adds a flaw, is written anew."""
+    best = "The answer greets the reader and thanks them for the question."
+    granted = "The answer greets the reader and thanks them, although it later mocks, scolds and threatens all of us."
+    mended = "The answer does not greet the reader or thank them."
+    metric, remarks, _ = drafted(SmallModel(best=best, worst=[granted, mended]), (0, 1))
     assert (metric.scale.levels[0], remarks) == (mended, [])
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from greval import Case, Judge, ManyCategoricalMetric, compile_metric, evaluate, load_metric
+from greval import Case, Judge, ManyCategoricalMetric, ValueMetric, compile_metric, evaluate, load_metric
 from greval.judging.model import judge
 
 if TYPE_CHECKING:
@@ -47,3 +47,25 @@ def test_chunks_are_judged_one_at_a_time(smollm):
     result = compile_metric(metric, JUDGE).invoke(case)
     assert [judgement.item for judgement in result.judgements] == ["c1", "c2"]
     assert result.usage.calls == 2
+
+
+def test_a_value_before_its_reason_has_a_number_weighted_by_probability(smollm):
+    """The value is a level, its number the mean of the levels; both orders have fingerprints of their own."""
+    metric = ValueMetric(
+        name="clarity",
+        description="How clear the answer is.",
+        needs=["answer"],
+        range=(0, 3),
+        levels={0: "The answer is unclear.", 3: "The answer is clear."},
+        steps=["Read the answer."],
+    )
+    case = {"question": "Who wrote it?", "answer": "Ada wrote it."}
+    weighing = compile_metric(metric, JUDGE.model_copy(update={"reason": "after"}))
+    (judgement,) = weighing.invoke(case).judgements
+    assert judgement.value in {0, 1, 2, 3}
+    assert 0 < judgement.number < 3
+    assert not float(judgement.number).is_integer()
+    plain = compile_metric(metric, JUDGE)
+    (judgement,) = plain.invoke(case).judgements
+    assert judgement.number == judgement.value
+    assert plain.fingerprint != weighing.fingerprint

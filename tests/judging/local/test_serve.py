@@ -13,7 +13,7 @@ import pytest
 from waiting import SECONDS
 
 from greval.errors import JudgeUnavailableError, MissingExtraError
-from greval.judging.local.serve import LocalServer, count_usable_cores, describe, serve
+from greval.judging.local.serve import LocalServer, count_usable_cores, describe, serve, share_servers
 
 if TYPE_CHECKING:
     import subprocess
@@ -129,6 +129,17 @@ def test_process_ends_cleanly(smollm: Path, python: Start) -> None:
     assert smollm.exists()
     out, err = python(f"{SERVE}print(ask(2))").communicate(timeout=SECONDS)
     assert (out, err) == ("200\n", "")
+
+
+@pytest.mark.local_model
+def test_child_process_uses_the_model_of_its_parent(
+    server: LocalServer, python: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process with the variable of `share_servers` loads no model; its calls reach the parent's."""
+    for name, value in share_servers().items():
+        monkeypatch.setenv(name, value)
+    out, err = python(f"{SERVE}print(ask(2), server.base_url)").communicate(timeout=SECONDS)
+    assert (out, err) == (f"200 {server.base_url}\n", "")
 
 
 @pytest.mark.local_model
