@@ -17,6 +17,7 @@ from greval.datasets.field_names import MappedRow, format_printable, map_fields
 from greval.datasets.file_identity import UNKNOWN_SOURCE, CaseSource, identify_file
 from greval.datasets.json_files import BOM, LIST_UNIT, RawRow, read_stdin
 from greval.datasets.raw_rows import apply_columns, check_file, read_raw_rows
+from greval.datasets.read_limits import iterate_lines
 from greval.datasets.row_conversion import METHODS, build_case, get_id, split_methods
 from greval.datasets.row_faults import RowFault
 from greval.errors import DataError
@@ -25,6 +26,7 @@ from greval.records.case import TAG, Case
 LINE_SUFFIXES = frozenset({".jsonl", ".ndjson"})
 STDIN = "-"
 MAX_COLUMNS = 1000
+"""The most columns of each kind that are recorded."""
 
 
 @dataclass
@@ -52,7 +54,8 @@ class CaseReader:
     """The cases of a file, or those that a program passes; a row that is not a valid case is returned as a `RowFault`.
 
     A file can be read again by iterating again, standard input cannot. The id of a case without one is made from its
-    position; rows of several methods that ask the same question share the position of the first.
+    position; rows of several methods that ask the same question share the position of the first. `check` returns why a
+    valid case is not accepted all the same, such as its size; it is then a `RowFault` too.
 
     Example:
         >>> import greval
@@ -61,7 +64,7 @@ class CaseReader:
         'q01'
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - where rows come from, and how they are read
         self,
         name: str,
         rows: Callable[[], Iterator[RawRow | Case | RowFault]],
@@ -70,6 +73,7 @@ class CaseReader:
         *,
         needed: bool = True,
         columns: ColumnMap | None = None,
+        check: Callable[[Case], str | None] | None = None,
     ) -> None:
         self._name = name
         self._rows = rows
@@ -77,6 +81,7 @@ class CaseReader:
         self._path = path
         self._needed = needed
         self._columns = columns
+        self._check = check
         self._mapping: dict[str, str] = {}
         self._own_names: dict[str, str] = {}
         self._ignored: dict[str, str] = {}
@@ -223,16 +228,22 @@ class CaseReader:
         if row.note:
             self._notes[row.note] = None
         settled = map_fields(row.valid_values if row.faults else row.values)
-        self._mapping.update({name: own for own, name in settled.names.items() if name != own})
-        self._own_names.update({name: own for own, name in settled.names.items() if name == own and name in row.values})
-        self._own_names.update(settled.parts)
-        self._mapping.update({name: f"{TAG}{name}" for name in settled.tagged})
+        _record_columns(self._mapping, {name: own for own, name in settled.names.items() if name != own})
+        _record_columns(
+            self._own_names, {name: own for own, name in settled.names.items() if name == own and name in row.values}
+        )
+        _record_columns(self._own_names, settled.parts)
+        _record_columns(self._mapping, {name: f"{TAG}{name}" for name in settled.tagged})
         case = build_case(row, settled, made_id, self._method)
-        for name, why in settled.ignored.items():
-            self._record_ignored(name, why)
+        _record_columns(
+            self._ignored,
+            {own: why for name, why in settled.ignored.items() if (own := format_printable(name)) not in self._ignored},
+        )
         if isinstance(case, str):
             given = get_id(settled, made_id)
             return self._build_fault(row, case, format_printable(given) if isinstance(given, str) else made_id)
+        if self._check and (refusal := self._check(case)):
+            return self._build_fault(row, refusal, format_printable(case.id))
         return self._assign_id(case, row, position, known, made=_has_no_id(settled))
 
     def _assign_id(self, case: Case, row: RawRow, position: int, known: _SeenCases, *, made: bool) -> Case | RowFault:
@@ -252,10 +263,6 @@ class CaseReader:
         message = f"id: {format_printable(case.id)}{of} is at {place} already; give each case its own"
         return self._build_fault(row, message, case.id)
 
-    def _record_ignored(self, name: str, why: str) -> None:
-        """Record an ignored column and the first reason."""
-        self._ignored.setdefault(format_printable(name), why)
-
     def _build_fault(self, row: RawRow, message: str, given: str) -> RowFault:
         return RowFault(place=self._format_place(row, row.number), message=message, id=given)
 
@@ -270,6 +277,16 @@ def translate_errors(name: str) -> Iterator[None]:
         yield
     except OSError as error:
         raise DataError(f"{name}: cannot be read: {error.strerror or format_printable(str(error), 200)}") from error
+
+
+def _record_columns(known: dict[str, str], found: Mapping[str, str]) -> None:
+    """Record columns; further ones than `MAX_COLUMNS` are left out, as each row may have others."""
+    if len(known) + len(found) <= MAX_COLUMNS:
+        known.update(found)
+        return
+    for name, own in found.items():
+        if name in known or len(known) < MAX_COLUMNS:
+            known[name] = own
 
 
 def _has_no_id(settled: MappedRow) -> bool:
@@ -322,7 +339,7 @@ def read_cases(
 def _iterate_case_lines(path: Path) -> Iterator[bytes]:
     """Yield the lines of a file that are not blank."""
     with path.open("rb") as stream:
-        for number, line in enumerate(stream, 1):
+        for number, line in enumerate(iterate_lines(stream), 1):
             content = line.removeprefix(BOM) if number == 1 else line
             if content and not content.isspace():
                 yield content

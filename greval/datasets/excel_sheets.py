@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
 from datetime import datetime, time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from zipfile import BadZipFile, ZipFile
 
 from greval._util.wording import format_names
 from greval.datasets.field_names import find_known_name, format_printable
 from greval.datasets.field_values import as_text
 from greval.datasets.json_files import LIST_UNIT, RawRow
+from greval.datasets.read_limits import refuse_large_content
 from greval.datasets.tables import build_check, check_columns, finish_row, name_columns
 from greval.errors import DataError, MissingExtraError
 
@@ -44,6 +46,7 @@ def read_excel(
         import openpyxl
     except ImportError as error:
         raise MissingExtraError("excel", "openpyxl") from error
+    _check_unpacked_size(path)
     try:
         book = openpyxl.load_workbook(path, read_only=True, data_only=True)
     except OSError:
@@ -61,6 +64,12 @@ def read_excel(
                 note = ""
 
 
+def _check_unpacked_size(path: Path) -> None:
+    """Raise `DataError` if a workbook would take too much memory; another file is reported when it is opened."""
+    with suppress(BadZipFile), ZipFile(path) as book:
+        refuse_large_content(str(path), sum(part.file_size for part in book.infolist()))
+
+
 def _choose_sheet(book: Any, path: Path, check: Callable[[Sequence[str], str], None]) -> tuple[str, str]:  # noqa: ANN401 - openpyxl is untyped
     """Return the title of the first sheet whose header can be used, and a note on it if there are several sheets."""
     titles = [sheet.title for sheet in book.worksheets]
@@ -72,7 +81,7 @@ def _choose_sheet(book: Any, path: Path, check: Callable[[Sequence[str], str], N
         try:
             check_columns(name_columns(list(map(_format_cell, header))), f"{path}, sheet {sheet.title!r}", check)
         except DataError as error:
-            first = first or error
+            first = first or error.with_traceback(None)  # its frames would keep the workbook open
             continue
         others = format_names((title for title in titles if title != sheet.title), MAX_SHEETS_SHOWN)
         return sheet.title, f"read the sheet {sheet.title!r}, not {others}" if others else ""

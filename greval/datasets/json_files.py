@@ -17,6 +17,7 @@ from pathlib import Path
 
 from greval._util.wording import find_typo
 from greval.datasets.field_names import format_printable, list_names
+from greval.datasets.read_limits import explain_large_row, explain_many_fields, iterate_lines
 from greval.errors import DataError
 
 MAX_DIGITS = 19
@@ -97,6 +98,8 @@ def build_row(content: object, number: int, unit: str = ":", *, doubtful: bool) 
     if not isinstance(content, dict):
         hint = "; a file that is one JSON list is named .json" if isinstance(content, list) and unit == ":" else ""
         return RawRow(number, faults={"": f"{NO_OBJECT}, got {describe_type(content)}{hint}"}, unit=unit)
+    if fault := explain_many_fields(len(content)):
+        return RawRow(number, faults={"": fault}, unit=unit)
     return RawRow(number, content, find_faults(content) if doubtful else {}, unit)
 
 
@@ -157,7 +160,7 @@ def _build_decoder(refuse: Callable[[str], RefusedLiteral]) -> json.JSONDecoder:
 def read_json_lines(path: Path) -> Iterator[RawRow]:
     """Read a file with one case per line."""
     with path.open("rb") as stream:
-        yield from _parse_lines(stream)
+        yield from _parse_lines(iterate_lines(stream))
 
 
 def read_json(path: Path) -> Iterator[RawRow]:
@@ -168,8 +171,9 @@ def read_json(path: Path) -> Iterator[RawRow]:
 def read_stdin() -> Iterator[RawRow]:
     """Read standard input: one JSON value or a case per line; raise `DataError` for a list that is invalid."""
     stream = sys.stdin.buffer
+    lines = iterate_lines(stream)
     head: list[bytes] = []
-    for line in stream:
+    for line in lines:
         head.append(line)
         if line.removeprefix(BOM).strip():
             break
@@ -181,7 +185,7 @@ def read_stdin() -> Iterator[RawRow]:
         whole = _read_object(content.removeprefix(BOM)) is not None
         yield from _parse_list(content, "stdin") if whole else _parse_lines(BytesIO(content))
     else:
-        yield from _parse_lines(chain(head, stream))
+        yield from _parse_lines(chain(head, lines))
 
 
 def _has_list(content: bytes) -> bool:
@@ -217,6 +221,8 @@ def _parse_lines(lines: Iterable[bytes]) -> Iterator[RawRow]:
 
 
 def _parse_line(content: bytes, number: int) -> RawRow:
+    if fault := explain_large_row(content):
+        return RawRow(number, faults={"": fault})
     try:
         row, doubtful = parse_json(content.decode())
         return build_row(row, number, doubtful=doubtful)

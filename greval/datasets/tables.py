@@ -28,6 +28,7 @@ from greval.datasets.json_files import (
     parse_json,
 )
 from greval.datasets.python_literals import InvalidLiteralError, parse_literal
+from greval.datasets.read_limits import MAX_ROW_BYTES, explain_many_fields
 from greval.datasets.text_encoding import TextEncoding, detect_encoding
 from greval.errors import DataError
 
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     ColumnCheck = Callable[[Sequence[str], str], None]
     """Raises `DataError` if the names of the columns, at a place, lack what every row needs."""
 
-MAX_CELL = 2**25
+MAX_CELL = MAX_ROW_BYTES
 """The maximum length of a cell: more than any case needs, and a bound on the effect of a missing quote."""
 
 STRUCTURED = frozenset({"chunks", "triples", "tags", "traversal", "gold", "usage", "expected_answer"})
@@ -195,7 +196,12 @@ def name_columns(cells: Sequence[str]) -> list[str]:
 
 
 def check_columns(names: Sequence[str], place: str, check_needed: ColumnCheck) -> None:
-    """Raise `DataError` if a table lacks what it needs or has a column twice, as every row would be wrong."""
+    """Raise `DataError` if a table lacks what it needs or has a column twice, as every row would be wrong.
+
+    A table with too many columns is refused too.
+    """
+    if fault := explain_many_fields(len(names)):
+        raise DataError(f"{place}: {fault}")
     twice = [format_printable(name) for name, times in Counter(names).items() if times > 1]
     if twice:
         raise DataError(f"{place}: {', '.join(twice)} is there twice; rename or drop one")

@@ -273,7 +273,10 @@ def test_argilla_at_no_address(greval_says, run, monkeypatch):
     monkeypatch.setenv("ARGILLA_API_KEY", "key")
     code, _, err = greval_says("argilla", "push", run, "-m", "correctness", "--dataset", "d", "--url", "here")
     assert code == 2
-    assert "here: is no http(s) address such as http://127.0.0.1:6900" in err
+    assert "expected an http(s) address such as http://127.0.0.1:6900, got here" in err
+    url = "http://admin:hunter2@127.0.0.1:1"
+    code, out, err = greval_says("argilla", "push", run, "-m", "correctness", "--dataset", "d", "--url", url)
+    assert (code, "127.0.0.1:1: no answer" in err, "hunter2" in out + err) == (2, True, False)
 
 
 def test_gold_check_documents_its_exit_code(greval_says):

@@ -11,6 +11,8 @@ from greval.records.metric import JudgedMetric
 __all__ = ["MAX_BYTES", "build_file_schema", "parse_metric", "read_metric", "write_metric"]
 
 MAX_BYTES = 1_000_000
+MAX_VALUES = 5_000
+"""The most keys and values of a metric file: far more than a metric has, and few enough to be read in an instant."""
 
 
 def read_metric(path: str | Path) -> JudgedMetric:
@@ -74,7 +76,7 @@ def parse_metric(text: str, source: str = "metric") -> JudgedMetric:
     from greval.metrics.files.yaml_text import read_source
 
     _refuse_large(len(text.encode(errors="replace")), source)
-    found = validate_source(read_source(text))
+    found = validate_source(read_source(text, MAX_VALUES))
     if isinstance(found, JudgedMetric):
         return found
     in_order = sorted(found, key=lambda fault: fault.line)

@@ -93,12 +93,13 @@ def find_line(path: Path, lines: Mapping[Path, int]) -> int:
     return lines.get(path, 1)
 
 
-def read_source(text: str) -> YamlSource:
+def read_source(text: str, max_values: int | None = None) -> YamlSource:
     """Parse a YAML 1.2 text of one document, without anchors, aliases and tags.
 
-    Keys of mappings stay text as written, so that a category may be named `1.0` or `true`.
+    Keys of mappings stay text as written, so that a category may be named `1.0` or `true`. Parsing stops with a fault
+    at the key or value beyond `max_values`.
     """
-    reader = _YamlReader(text)
+    reader = _YamlReader(text, max_values)
     try:
         data = reader.read_document()
     except _StopParsing as stop:
@@ -119,10 +120,11 @@ def read_source_file(path: FilePath, hint: str, error: type[GrevalError] = DataE
 class _YamlReader:
     """Converts parser events to data; only content that the text spells out is built."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, max_values: int | None = None) -> None:
         self.lines: dict[Path, int] = {(): 1}
         self.faults: list[MetricFileFault] = []
-        self._events = _parse_events(text)
+        events = _parse_events(text)
+        self._events = events if max_values is None else _limit_values(events, max_values)
 
     def read_document(self) -> object:
         """Return the content of the only document, None if the text has no document."""
@@ -199,6 +201,16 @@ def _parse_events(text: str) -> Iterator[Event]:
         raise _StopParsing(line, f"holds U+{error.character:04X}, which YAML does not allow") from error
     except Exception as error:  # the parser itself may fail with any exception on broken text
         raise _StopParsing(1, f"is not YAML: {error}") from error
+
+
+def _limit_values(events: Iterator[Event], most: int) -> Iterator[Event]:
+    """Yield events; raise `_StopParsing` at the first key or value that is too many."""
+    count = 0
+    for event in events:
+        count += isinstance(event, NodeEvent)
+        if count > most:
+            raise _StopParsing(_get_line(event), f"has more than {most:,} keys and values; shorten it")
+        yield event
 
 
 def _get_line(event: Event) -> int:

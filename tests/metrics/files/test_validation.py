@@ -9,7 +9,7 @@ from metric_file_texts import GOOD, faults_of, faults_or_none
 from strategies import AWKWARD, SCRIPTS
 
 from greval.errors import DefinitionError
-from greval.metrics.files import MAX_BYTES, parse_metric, read_metric
+from greval.metrics.files import MAX_BYTES, MAX_VALUES, parse_metric, read_metric
 
 
 class TestFaults:
@@ -109,6 +109,10 @@ class TestFaults:
             ("a: b\n\nc: \x00\n", "tone.yaml:3: holds U+0000, which YAML does not allow"),
             ("[" * 100_000, "tone.yaml:1: nested more than 12 deep"),
             ("x" * (MAX_BYTES + 1), "tone.yaml: is larger than 1,000,000 bytes"),
+            (
+                "".join(f"k{n}: 1\n" for n in range(MAX_VALUES)),
+                "tone.yaml:2500: has more than 5,000 keys and values; shorten it",
+            ),
         ],
     )
     def test_no_metric_at_all(self, text, fault):
