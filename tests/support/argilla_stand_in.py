@@ -23,6 +23,8 @@ class ArgillaStandIn:
         self.parts: dict[str, dict[str, list[dict]]] = {}
         self.records: dict[str, dict[str, dict]] = {}
         self.requests: list[tuple[str, str]] = []
+        self.logins: set[str | None] = set()
+        """The `Authorization` headers that came."""
         self.failing: dict[str, tuple[int, object]] = {}
         """The status and detail with which requests to paths with this ending fail."""
         self.is_unstable = False
@@ -42,6 +44,11 @@ class ArgillaStandIn:
                 return 200, {"username": "ana", "role": self.role}
             case "GET", ["me", "workspaces"]:
                 return 200, {"items": [{"id": key, "name": name} for key, name in self.workspaces.items()]}
+            case "POST", ["workspaces"] if self.role == "owner":
+                self.workspaces[f"w{len(self.workspaces) + 1}"] = content["name"]
+                return 201, content
+            case "POST", ["workspaces"]:
+                return 403, {"detail": "Operation not allowed"}
             case "GET", ["users"] if self.role != "owner":
                 return 403, {"detail": "Operation not allowed"}
             case "GET", ["users"] | ["workspaces", _, "users"]:
@@ -95,6 +102,7 @@ def serve_argilla() -> Iterator[ArgillaStandIn]:
             content = json.loads(self.rfile.read(length)) if length else {}
             url = urlsplit(self.path)
             query = {name: values[0] for name, values in parse_qs(url.query).items()}
+            stand_in.logins.add(self.headers.get("Authorization"))
             known = self.headers.get("X-Argilla-Api-Key") == KEY
             refused = (401, {"detail": "Unauthorized"})
             path = url.path.removeprefix("/api/v1")

@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
 
 from greval._util.files import CloseOnExit
 from greval.errors import ArgillaError, MissingExtraError
@@ -43,16 +44,16 @@ class ArgillaClient(CloseOnExit):
             import httpx
         except ImportError as error:
             raise MissingExtraError("argilla", "httpx") from error
-        self.url = _read_setting("url", url, URL_VARIABLE).rstrip("/")
-        if not self.url.startswith(("http://", "https://")):
-            raise ArgillaError(
-                f"{self.url}: is no http(s) address such as http://127.0.0.1:6900; mend --url or {URL_VARIABLE}"
-            )
+        self.url, user = split_credentials(_read_setting("url", url, URL_VARIABLE))
         headers = {"X-Argilla-Api-Key": _read_setting("key", key, KEY_VARIABLE)}
         try:
-            self._client = httpx.Client(base_url=f"{self.url}/api/v1", headers=headers, timeout=timeout)
+            self._client = httpx.Client(base_url=f"{self.url}/api/v1", auth=user, headers=headers, timeout=timeout)
         except (httpx.InvalidURL, UnicodeEncodeError, ValueError) as error:
-            raise ArgillaError(f"{URL_VARIABLE} or {KEY_VARIABLE}: cannot be used: {error}") from error
+            # the error may quote a key, so that its type alone is passed on
+            message = (
+                f"{URL_VARIABLE} or {KEY_VARIABLE}: cannot be used ({type(error).__name__}); look for wrong characters"
+            )
+            raise ArgillaError(message) from None
 
     def call(self, method: str, path: str, content: object = None, **query: str | int) -> Json:
         """Send a request and return the parsed response.
@@ -142,6 +143,34 @@ class ArgillaClient(CloseOnExit):
             return f"the user {user['username']!r}, an {user['role']},"
         except (httpx.HTTPError, ValueError, KeyError, TypeError):
             return "the user of this key"
+
+
+def split_credentials(url: str) -> tuple[str, tuple[str, str] | None]:
+    """Return the URL of a server without user name and password, and these, None if it has none.
+
+    Raise `ArgillaError` if it is no http(s) URL. The message never has the credentials.
+
+    Example:
+        >>> split_credentials("http://admin:hunter2@127.0.0.1:6900/")
+        ('http://127.0.0.1:6900', ('admin', 'hunter2'))
+    """
+    place = f"the URL of the Argilla server ({URL_VARIABLE} or --url)"
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        parts = urlsplit("")
+    if parts.scheme not in {"http", "https"} or not parts.netloc:
+        shown = "another text" if "@" in url else url
+        raise ArgillaError(f"{place}: expected an http(s) address such as http://127.0.0.1:6900, got {shown}")
+    if "@" in f"{parts.path}{parts.query}{parts.fragment}":
+        message = (
+            "has an @ after the host; in a user name or password write %2F for /, %23 for #, %3F for ? and %40 for @"
+        )
+        raise ArgillaError(f"{place}: {message}")
+    user, at, host = parts.netloc.rpartition("@")
+    name, _, password = user.partition(":")
+    plain = parts._replace(netloc=host).geturl().rstrip("/")
+    return plain, (unquote(name), unquote(password)) if at else None
 
 
 def _read_setting(name: str, given: str | None, variable: str) -> str:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field, ValidationError
 
-from greval.errors import ArgillaError
+from greval.errors import ArgillaArgumentError, ArgillaError
 from greval.records.metric import JudgedMetric
 from greval.records.record import Record
 from greval.records.scale import JudgedScale
@@ -45,29 +45,45 @@ class ArgillaDataset(Record):
 def find_workspace(server: ArgillaClient, name: str | None) -> tuple[str, str]:
     """Find a workspace and return its id and name. None selects the only one that the user of the key can see.
 
-    Raise `ArgillaError` if no workspace has this name, or there are several and no name is given.
+    Raise `ArgillaArgumentError` if no workspace has this name, or there is not exactly one and no name is given.
     """
-    known = {one["name"]: one["id"] for one in server.list_items("/me/workspaces")}
-    names = ", ".join(sorted(known)) or "none"
+    known = _list_workspaces(server)
     if name is None and len(known) == 1:
         return next((found, only) for only, found in known.items())
     if name is None:
-        raise ArgillaError(f"{server.url}: name a workspace with --workspace; there: {names}")
+        raise ArgillaArgumentError("workspace", f"name one; {server.url} has {len(known)}", known=known)
     if name not in known:
-        raise ArgillaError(
-            f"{server.url}: no workspace {name!r} there; there: {names}; create it in Argilla, or name another"
-        )
+        reason = f"no {name!r} at {server.url}; create it in Argilla, or name another"
+        raise ArgillaArgumentError("workspace", reason, "missing", known=known)
     return known[name], name
 
 
+def ensure_workspace(server: ArgillaClient, name: str) -> None:
+    """Create a workspace if it does not exist, or raise `ArgillaArgumentError` if the user of the key may not."""
+    if name in _list_workspaces(server):
+        return
+    try:
+        server.call("POST", "/workspaces", {"name": name})
+    except ArgillaError as error:
+        if error.status == CONFLICT and name in _list_workspaces(server):  # somebody else has just created it
+            return
+        reason = f"no {name!r} for the user of the key, who could not create it; create it in Argilla as an owner"
+        raise ArgillaArgumentError("workspace", reason, "missing") from error
+
+
+def _list_workspaces(server: ArgillaClient) -> dict[str, str]:
+    """Return the ids of the workspaces that the user of the key can see, by their names."""
+    return {one["name"]: one["id"] for one in server.list_items("/me/workspaces")}
+
+
 def find_dataset(server: ArgillaClient, name: str, workspace: str | None) -> ArgillaDataset:
-    """Find a dataset by name, or raise `ArgillaError` if it does not exist or was not created by greval."""
+    """Find a dataset by name, or raise `ArgillaArgumentError` if it does not exist or was not created by greval."""
     workspace_id, workspace = find_workspace(server, workspace)
     found = _find_raw_dataset(server, name, workspace_id)
     if found is None:
-        known = ", ".join(sorted(one["name"] for one in server.list_items("/me/datasets", workspace_id=workspace_id)))
-        raise ArgillaError(f"{server.url}: no dataset {name!r} in workspace {workspace!r}; there: {known or 'none'}")
-    return _parse_dataset(server, found, workspace)
+        known = [one["name"] for one in server.list_items("/me/datasets", workspace_id=workspace_id)]
+        raise ArgillaArgumentError("dataset", f"no {name!r} in workspace {workspace!r}", "missing", known=known)
+    return _parse_dataset(found, workspace)
 
 
 def ensure_dataset(
@@ -75,20 +91,19 @@ def ensure_dataset(
 ) -> ArgillaDataset:
     """Find a dataset by name, or create it. Missing parts are added, and the dataset is published.
 
-    Raise `ArgillaError` if the name is taken by a dataset with other settings.
+    Raise `ArgillaArgumentError` if the name is taken by a dataset with other settings.
     """
     if not 1 <= len(name) <= MAX_NAME:
-        raise ArgillaError(f"--dataset: 1 to {MAX_NAME} characters, got {len(name)}")
+        raise ArgillaArgumentError("dataset", f"expected 1 to {MAX_NAME} characters, got {len(name)}")
     workspace_id, workspace_name = find_workspace(server, workspace)
     raw = _find_raw_dataset(server, name, workspace_id) or _create_dataset(
         server, name, workspace_id, metric=metric, about=about
     )
-    dataset = _parse_dataset(server, raw, workspace_name)
+    dataset = _parse_dataset(raw, workspace_name)
     if dataset.about != about:
-        raise ArgillaError(
-            f"{name}: the name is taken in workspace {workspace_name!r} by a dataset "
-            f"{_describe_difference(dataset.about, about)}; choose another --dataset, or the same settings"
-        )
+        difference = _describe_difference(dataset.about, about)
+        reason = f"the name {name!r} is taken in workspace {workspace_name!r} by a dataset {difference}"
+        raise ArgillaArgumentError("dataset", f"{reason}; choose another name, or the same settings", "taken")
     if raw["status"] != "ready":
         _add_missing_parts(server, dataset.id, build_parts(metric, suggested=about.suggested))
     questions = server.list_items(f"/datasets/{dataset.id}/questions")
@@ -132,21 +147,19 @@ def _find_raw_dataset(server: ArgillaClient, name: str, workspace_id: str) -> Js
     return next((one for one in found if one["name"] == name), None)
 
 
-def _parse_dataset(server: ArgillaClient, raw: Json, workspace: str) -> ArgillaDataset:
+def _parse_dataset(raw: Json, workspace: str) -> ArgillaDataset:
     try:
         about = DatasetSettings.model_validate((raw.get("metadata") or {})[METADATA_KEY])
     except (KeyError, TypeError, ValidationError) as error:
-        raise ArgillaError(
-            f"{server.url}: the dataset {raw['name']!r} in workspace {workspace!r} was not made by greval argilla push "
-            "(or by another version); choose another --dataset"
-        ) from error
+        reason = f"{raw['name']!r} in workspace {workspace!r} was not made by a push of greval, or by another version"
+        raise ArgillaArgumentError("dataset", f"{reason}; choose another name", "taken") from error
     return ArgillaDataset(id=raw["id"], name=raw["name"], workspace=workspace, about=about, question_ids={})
 
 
 def _describe_difference(there: DatasetSettings, wanted: DatasetSettings) -> str:
     """Describe the first setting in which two datasets differ."""
     names = {"metric": "the metric", "suggested": "suggestions", "sample": "the sample", "seed": "the seed"}
-    names["min_submitted"] = "--min-submitted"
+    names["min_submitted"] = "min_submitted"
     for field, name in names.items():
         if getattr(there, field) != getattr(wanted, field):
             return f"with {name} {getattr(there, field)} (asked for: {getattr(wanted, field)})"

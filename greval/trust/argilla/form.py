@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any, assert_never
 
-from greval.errors import ArgillaError
+from greval.errors import ArgillaArgumentError
 from greval.records.metric import JudgedMetric
 from greval.records.metric_input import hash_json
 from greval.records.scale import CategoricalScale, JudgedScale, Value, ValueScale
@@ -117,10 +117,8 @@ def _build_settings(scale: JudgedScale, name: str) -> Json:
             if _is_rating(scale):
                 return {"type": "rating", "options": [{"value": value} for value in scale.values]}
             if size > MAX_LABELS:
-                raise ArgillaError(
-                    f"{name}: its scale has {size:,} values and Argilla takes {MAX_LABELS}; "
-                    "have it annotated in a CSV or JSONL file"
-                )
+                reason = f"the scale of {name} has {size:,} values, and Argilla takes {MAX_LABELS}"
+                raise ArgillaArgumentError("metric", f"{reason}; have it annotated in a CSV or JSONL file")
             return _build_labels({str(value): levels.get(value, "") for value in scale.values})
         case _:
             assert_never(scale)

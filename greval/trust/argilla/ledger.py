@@ -72,7 +72,7 @@ def read_ledger(run: Path, dataset_id: str) -> Ledger:
     try:
         return Ledger.model_validate_json(path.read_text(encoding="utf-8")) if path.exists() else Ledger()
     except (OSError, ValidationError) as error:
-        raise StoreError(f"{path}: cannot be read: {error}; mend it or push to another --dataset") from error
+        raise StoreError(f"{path}: cannot be read: {error}; mend it or push to another dataset") from error
 
 
 def write_ledger(run: Path, dataset_id: str, ledger: Ledger) -> None:

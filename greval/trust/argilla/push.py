@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 
-from greval.errors import ArgillaError, DataError
+from greval.errors import ArgillaArgumentError, DataError
 from greval.records.judgement_text import format_details, list_cited_items
 from greval.records.record import Record
 from greval.runs.run_reader import read_judged_metric
@@ -88,7 +88,7 @@ def push_to_argilla(  # noqa: PLR0913 - the options of a push
         StoreError: If the run folder cannot be used.
     """
     if min_submitted < 1:
-        raise ArgillaError(f"--min-submitted: 1 or more, got {min_submitted}")
+        raise ArgillaArgumentError("min_submitted", f"expected 1 or more, got {min_submitted}")
     plan = SamplingPlan.parse(sample) if isinstance(sample, str) else sample
     folder = Path(run)
     with Store.open(folder) as store, lock_run(folder), ArgillaClient(url, key) as server:
@@ -124,10 +124,8 @@ def _send_records(
     there = {one["external_id"] for one in server.iter_records(dataset.id)}
     new, wanted = plan_records(old, things, sample, seed=about.seed)
     if sample and not old.draws and not there <= new.planned.keys():
-        raise ArgillaError(
-            f"{dataset.name}: holds a sample that was drawn elsewhere, perhaps from a copy of this run; "
-            "push from there, or choose another --dataset"
-        )
+        reason = f"{dataset.name!r} holds a sample that was drawn elsewhere, perhaps from a copy of this run"
+        raise ArgillaArgumentError("dataset", f"{reason}; push from there, or choose another name", "taken")
     if new != old:
         write_ledger(run, dataset.id, new)
     missing = wanted - there

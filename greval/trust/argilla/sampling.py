@@ -14,7 +14,7 @@ from typing import Annotated, Literal, NamedTuple, Self
 
 from pydantic import Field
 
-from greval.errors import ArgillaError
+from greval.errors import ArgillaArgumentError
 from greval.records.record import Record
 from greval.trust.annotations.judged_items import JudgedItem
 from greval.trust.argilla.ledger import Ledger, LedgerEntry
@@ -57,7 +57,7 @@ class SamplingPlan(Record):
         """
         found = re.fullmatch(r"(random|stratified|uncertain):([1-9]\d{0,8})", text.strip())
         if not found:
-            raise ArgillaError(f"--sample {text}: write random:200, stratified:200 or uncertain:200")
+            raise ArgillaArgumentError("sample", f"write random:200, stratified:200 or uncertain:200, got {text}")
         return cls.model_validate({"kind": found[1], "size": int(found[2])})
 
     def __str__(self) -> str:
@@ -66,10 +66,9 @@ class SamplingPlan(Record):
     def check(self, candidates: Sequence[SampleCandidate]) -> None:
         """Raise `ArgillaError` if the method is `uncertain` and no candidate has an uncertainty."""
         if self.kind == "uncertain" and all(one.uncertainty is None for one in candidates):
-            raise ArgillaError(
-                "--sample uncertain: the certainty of the judge is not recorded; judge with --confidence or "
-                "--repeats 3, or draw with random or stratified"
-            )
+            reason = "uncertain needs the certainty of the judge, which the run does not record"
+            hint = "judge with confidence or 3 repeats, or draw with random or stratified"
+            raise ArgillaArgumentError("sample", f"{reason}; {hint}")
 
     def draw(self, candidates: Sequence[SampleCandidate], seed: int) -> dict[str, SampleWeight]:
         """Draw a sample and return the weights by key. The order of the candidates does not matter.

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import traceback
+from base64 import b64encode
+
 import pytest
 from argilla_stand_in import KEY
 
@@ -14,7 +17,7 @@ from greval.trust.argilla.client import ArgillaClient
     [
         ("", "k", "no url of an Argilla server: set ARGILLA_API_URL"),
         ("http://127.0.0.1:1", " ", "no key of an Argilla server: set ARGILLA_API_KEY"),
-        ("ftp://127.0.0.1", "k", "ftp://127.0.0.1: .*http"),
+        ("ftp://127.0.0.1", "k", "ARGILLA_API_URL.*expected an http"),
         ("http://127.0.0.1:1", "schlüssel\u2603", "cannot be used"),
     ],
 )
@@ -24,6 +27,33 @@ def test_a_wrong_setting_is_refused_before_any_request(monkeypatch, url, key, me
     monkeypatch.delenv("ARGILLA_API_KEY", raising=False)
     with pytest.raises(ArgillaError, match=message):
         ArgillaClient(url, key)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://admin:hunter2@127.0.0.1:1",
+        "http://admin:hunter2@127.0.0.1:port",
+        "ftp://admin:hunter2@127.0.0.1",
+        "admin:hunter2@127.0.0.1",
+        "http://admin:hunter2#hunter2@127.0.0.1",
+        "http://admin:hunter2/hunter2@127.0.0.1",
+        "http://admin:hunter2@[::1",
+    ],
+)
+def test_credentials_of_a_url_are_in_no_error(url):
+    """Whether the URL is wrong or nothing answers there, no part of the password is shown, nor in the causes."""
+    with pytest.raises(ArgillaError) as caught, ArgillaClient(url, "k") as client:
+        client.get("/me")
+    assert "hunter2" not in "".join(traceback.format_exception(caught.value))
+
+
+def test_credentials_of_a_url_are_sent(stand_in):
+    """They are for a proxy before the server; the address that is shown to people does not have them."""
+    with ArgillaClient(stand_in.url.replace("//", "//admin:hunter%402@"), KEY) as client:
+        assert client.get("/me")["username"] == "ana"
+        assert client.url == stand_in.url
+    assert stand_in.logins == {f"Basic {b64encode(b'admin:hunter@2').decode()}"}
 
 
 def test_settings_come_from_the_environment(monkeypatch, stand_in):

@@ -6,9 +6,9 @@ import pytest
 from argilla_stand_in import KEY
 from tone_metrics import TONE
 
-from greval.errors import ArgillaError
+from greval.errors import ArgillaArgumentError, ArgillaError
 from greval.trust.argilla.client import ArgillaClient
-from greval.trust.argilla.dataset import DatasetSettings, ensure_dataset, find_dataset, find_workspace
+from greval.trust.argilla.dataset import DatasetSettings, ensure_dataset, ensure_workspace, find_dataset, find_workspace
 from greval.trust.argilla.form import hash_form
 
 ABOUT = DatasetSettings(
@@ -54,7 +54,7 @@ def test_an_interrupted_creation_is_completed(client, stand_in):
     [
         ({"suggested": True}, r"with suggestions False \(asked for: True\)"),
         ({"seed": 5}, r"with the seed 0 \(asked for: 5\)"),
-        ({"min_submitted": 3}, r"with --min-submitted 2 \(asked for: 3\)"),
+        ({"min_submitted": 3}, r"with min_submitted 2 \(asked for: 3\)"),
         ({"settings": "x"}, "with another definition of the metric"),
     ],
 )
@@ -68,16 +68,29 @@ def test_a_name_that_is_taken_by_other_settings_is_refused(client, change, messa
 
 def test_what_is_not_there_is_named_with_what_is(client, stand_in):
     """Workspaces and datasets that exist are listed, and a dataset of others is not touched."""
-    with pytest.raises(ArgillaError, match="no dataset 'd' in workspace 'team'; there: none"):
+    with pytest.raises(ArgillaError, match="dataset: no 'd' in workspace 'team'; there: none"):
         find_dataset(client, "d", None)
-    with pytest.raises(ArgillaError, match="no workspace 'other' there; there: team"):
+    with pytest.raises(ArgillaError, match=r"workspace: no 'other' at .*; there: team"):
         find_workspace(client, "other")
     stand_in.workspaces["w2"] = "second"
-    with pytest.raises(ArgillaError, match="name a workspace with --workspace; there: second, team"):
+    with pytest.raises(ArgillaError, match=r"workspace: name one; .* has 2; there: second, team"):
         find_workspace(client, None)
     assert find_workspace(client, "second") == ("w2", "second")
     stand_in.datasets["x"] = {"id": "x", "name": "x", "workspace_id": "w1", "status": "ready", "metadata": None}
-    with pytest.raises(ArgillaError, match="was not made by greval argilla push"):
+    with pytest.raises(ArgillaError, match="was not made by a push of greval"):
         find_dataset(client, "x", "team")
-    with pytest.raises(ArgillaError, match="--dataset: 1 to 200 characters, got 0"):
+    with pytest.raises(ArgillaError, match="dataset: expected 1 to 200 characters, got 0"):
         ensure(client, name="")
+
+
+def test_a_workspace_is_created_once(client, stand_in):
+    """An owner may create it; of an admin's refusal the reason has no name of another workspace."""
+    for _ in range(2):
+        ensure_workspace(client, "ana")
+    assert [*stand_in.workspaces.values()] == ["team", "ana"]
+    stand_in.role = "admin"
+    ensure_workspace(client, "ana")
+    with pytest.raises(ArgillaArgumentError, match=r"workspace: no 'bob' .*create it in Argilla as an owner") as caught:
+        ensure_workspace(client, "bob")
+    assert (caught.value.argument, caught.value.kind) == ("workspace", "missing")
+    assert "team" not in str(caught.value)

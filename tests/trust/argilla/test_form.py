@@ -71,7 +71,7 @@ def test_half_steps_are_labels():
 def test_a_range_with_too_many_values_is_refused():
     """A range that no list of labels takes is told, with another way."""
     assert len(build_question(valued(0, 499))["settings"]["options"]) == 500
-    with pytest.raises(ArgillaError, match=r"501 values and Argilla takes 500.*CSV"):
+    with pytest.raises(ArgillaError, match=r"501 values, and Argilla takes 500.*CSV"):
         build_question(valued(0, 500))
 
 

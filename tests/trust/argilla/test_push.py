@@ -100,9 +100,9 @@ def test_what_cannot_be_pushed_is_refused(toned, tmp_path, stand_in):
     """The error says what is missing, and nothing is created on the server."""
     with pytest.raises(DataError, match="was not judged by 'depth'; metrics there: passages, tone"):
         push(toned, stand_in, metric="depth")
-    with pytest.raises(ArgillaError, match="--min-submitted: 1 or more, got 0"):
+    with pytest.raises(ArgillaError, match="min_submitted: expected 1 or more, got 0"):
         push(toned, stand_in, min_submitted=0)
-    with pytest.raises(ArgillaError, match="--sample uncertain"):
+    with pytest.raises(ArgillaError, match="sample: uncertain"):
         push(toned, stand_in, sample="uncertain:2")
     computed = evaluate(cases(1), [COMPUTED_METRICS["latency"]], out=tmp_path / "computed").folder
     with pytest.raises(DataError, match="latency: is computed"):

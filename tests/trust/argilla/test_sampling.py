@@ -60,7 +60,7 @@ def test_the_uncertain_are_drawn_by_their_chance():
 
 def test_uncertain_needs_to_know_how_certain_the_judge_was():
     """Where neither confidence nor flips are known, the message says what to do."""
-    with pytest.raises(ArgillaError, match=r"--confidence or --repeats 3"):
+    with pytest.raises(ArgillaError, match="confidence or 3 repeats"):
         SamplingPlan(kind="uncertain", size=1).draw([SampleCandidate("1", "Yes", None)], 0)
 
 

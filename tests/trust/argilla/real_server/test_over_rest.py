@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from judged_runs import TONE, judged
-from served_runs import serving
+from served_runs import serving, two_tenants
 
 COUNT = 6
 
@@ -30,3 +30,27 @@ def test_people_are_asked_over_rest(owner, tmp_path, monkeypatch):
         monkeypatch.setenv("ARGILLA_API_KEY", "argilla.wrong")
         refused = client.post("/v1/runs/mine/argilla/pull", json=named)
         assert (refused.status_code, "argilla.wrong" in refused.text) == (502, False)
+
+
+def test_a_tenant_gets_a_workspace(owner, tmp_path):
+    """The first push of a key creates the workspace of its name; an admin's account cannot, and that is said."""
+    judged(tmp_path / "runs" / "ana" / "mine", TONE, COUNT)
+    pushing = {"metric": "tone", "dataset": "d"}
+    with two_tenants(tmp_path) as (client, ana, _):
+        for added in (COUNT, 0):
+            answer = client.post("/v1/runs/mine/argilla/push", json=pushing, headers=ana)
+            assert (answer.status_code, answer.json()["added"]) == (200, added), answer.text
+        assert answer.json()["workspace"] == "ana"
+        named = {"dataset": "d", "workspace": owner.workspace}
+        assert client.post("/v1/runs/mine/argilla/pull", json=named, headers=ana).status_code == 403
+        missing = client.post("/v1/runs/mine/argilla/pull", json={"dataset": "none"}, headers=ana)
+        assert (missing.status_code, owner.workspace in missing.text) == (404, False)
+
+
+def test_an_account_that_may_not_create_workspaces(owner, tmp_path, monkeypatch):
+    """The answer says that the operator can."""
+    judged(tmp_path / "runs" / "ben" / "mine", TONE, COUNT)
+    monkeypatch.setenv("ARGILLA_API_KEY", owner.person("admin")["api_key"])
+    with two_tenants(tmp_path) as (client, _, ben):
+        answer = client.post("/v1/runs/mine/argilla/push", json={"metric": "tone", "dataset": "d"}, headers=ben)
+    assert (answer.status_code, answer.json()["code"]) == (404, "argilla_workspace_not_found")
