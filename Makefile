@@ -13,6 +13,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 USE := $(VENV)/.installed-local,reference
 DEV := $(VENV)/.installed-dev
+CLIENT := $(VENV)/openapi-client/bin/openapi-python-client
 APART := --ignore=tests/serve --ignore=tests/trust/argilla/real_server
 
 .PHONY: demo serve test coverage test-long test-docs test-cluster test-argilla test-browser browser check docs golden clean
@@ -30,7 +31,7 @@ test: $(DEV) check
 	$(BIN)/python -m pytest -q --doctest-modules greval
 	$(BIN)/python -m pytest -n 3 --dist loadfile $(APART) $(COVERAGE)
 
-test-long: $(DEV)
+test-long: $(DEV) $(CLIENT)
 	$(BIN)/python -m pytest -n 3 --dist loadfile -m 'server or long' $(COVERAGE)
 
 coverage:
@@ -70,6 +71,12 @@ test-docs: $(DEV)
 golden: $(DEV)
 	$(BIN)/python -m greval.metrics.files > metric_library/metric.schema.json
 	GREVAL_WRITE_GOLDEN=1 $(BIN)/python -m pytest -q tests/test_golden.py tests/test_notebooks.py tests/test_docs.py tests/demo
+	GREVAL_WRITE_GOLDEN=1 $(BIN)/python -m pytest -q -m server tests/serve/test_openapi_document.py tests/serve/test_openapi_examples.py
+
+# the generator of clients, apart: it needs another typer than greval
+$(CLIENT): $(DEV)
+	$(BIN)/python -m venv $(VENV)/openapi-client
+	$(VENV)/openapi-client/bin/python -m pip install --disable-pip-version-check -q openapi-python-client==0.29.1
 
 clean:
 	rm -rf $(VENV) build dist site .cache .coverage htmlcov .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -1,10 +1,12 @@
 """The server under load: a judge that takes 200 ms, 64 clients for a minute, then 2,000 clients at once.
 
-    python benchmarks/serve_load.py [steady|crowd] [--seconds 60] [--clients 64] [--crowd 2000] [--workers 1]
+    python benchmarks/serve_load.py [steady|crowd|cost] [--seconds 60] [--clients 64] [--crowd 2000] [--workers 1]
 
 Judge, server and clients are three processes of this machine. `steady` gives each route the requests that 64 clients
 make one after the other, against the ideal of 64 / 0.2 s. `crowd` sends one request of each of 2,000 clients at the
-same moment to a server with its usual limits; those that are refused come again when `Retry-After` says so.
+same moment to a server with its usual limits; those that are refused come again when `Retry-After` says so. `cost`
+compares the CPU time of a request with that of a server of `add_routes(ChatOpenAI)` alone: both answer in turns, from a
+judge that answers at once.
 """
 
 from __future__ import annotations
@@ -18,14 +20,17 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import aiohttp
 import psutil
+from langchain_core.messages import BaseMessage
+
+from greval import ScriptedJudge, compile_metric, load_metric
 
 ROOT = Path(__file__).parents[1]
 LATENCY = 0.2
@@ -60,16 +65,22 @@ def process(*words: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
 
 
 @contextmanager
-def serving(*options: str) -> Iterator[tuple[str, Memory]]:
-    """Run a judge and a server of it; give the server's address and what it holds in memory."""
-    with (
-        tempfile.TemporaryDirectory() as runs,
-        process(str(ROOT / "tests" / "support" / "fault_server.py"), "--latency", str(LATENCY)) as (judge, _),
-        process(
-            *(str(ROOT / "server.py"), "--port", "0", "--runs", runs),
-            *("--judge", "judge=openai:x", "--base-url", judge, *options),
-        ) as (url, running),
-    ):
+def judging(latency: float = LATENCY) -> Iterator[str]:
+    """Run a judge, and give its address."""
+    with process(str(ROOT / "tests" / "support" / "fault_server.py"), "--latency", str(latency)) as (judge, _):
+        yield judge
+
+
+@contextmanager
+def serving(*options: str, judge: str = "") -> Iterator[tuple[str, Memory]]:
+    """Run a server of this judge, or of one of its own; give its address and what it holds in memory."""
+    with ExitStack() as stack:
+        if not judge:
+            judge = stack.enter_context(judging())
+        runs = stack.enter_context(tempfile.TemporaryDirectory())
+        words = ("--judge", "judge=openai:x", "--base-url", judge, *options)
+        started = process(str(ROOT / "server.py"), "--port", "0", "--no-token", "--runs", runs, *words)
+        url, running = stack.enter_context(started)
         memory = Memory(running.pid)
         yield url, memory
         memory.stop()
@@ -212,15 +223,74 @@ def show_crowd(options: argparse.Namespace) -> None:
             print(f"  memory {begin:.0f} MB before, {memory.most:.0f} at most, {memory.now():.0f} after")
 
 
+def build_bare_body() -> dict[str, Any]:
+    """Return a request of the bare server with the messages that greval sends to the judge."""
+    messages: list[dict[str, str]] = []
+
+    def answer(sent: Sequence[BaseMessage]) -> dict[str, Any]:
+        messages.extend({"type": message.type, "content": message.text} for message in sent)
+        return {"reason": "R.", "value": 1}
+
+    compile_metric(load_metric("correctness"), ScriptedJudge(answer)).invoke(CASE)
+    return {"input": messages}
+
+
+async def send_many(url: str, path: str, body: dict[str, Any], count: int, clients: int) -> None:
+    """Send a request as often as this, over as many connections as there are clients."""
+    left = iter(range(count))
+    async with client(url) as session:
+
+        async def one() -> None:
+            for _ in left:
+                async with session.post(path, json=body) as answer:
+                    text = await answer.text()
+                    assert answer.status == 200, text
+
+        await asyncio.gather(*(one() for _ in range(clients)))
+
+
+def show_cost(options: argparse.Namespace) -> None:
+    """Measure the CPU time of a request in rounds, in which each server answers as many requests."""
+    bare = "/chat/invoke"
+    bodies = {bare: build_bare_body(), **ROUTES}
+    costs: dict[str, list[float]] = {path: [] for path in bodies}
+    with (
+        judging(0) as judge,
+        serving(judge=judge) as (greval_url, greval_process),
+        process(str(ROOT / "benchmarks" / "bare_langserve.py"), judge) as (bare_url, running),
+    ):
+        bare_process = Memory(running.pid)
+        for number in range(options.rounds + 1):
+            for path, body in bodies.items():
+                url, measured = (bare_url, bare_process) if path == bare else (greval_url, greval_process)
+                before = measured.seconds()
+                asyncio.run(send_many(url, path, body, options.requests, options.clients))
+                if number:  # the first round makes connections and warms the code
+                    costs[path].append(1000 * (measured.seconds() - before) / options.requests)
+    print(f"{options.rounds} rounds of {options.requests} requests, {options.clients} clients, a judge without latency")
+    for path, found in costs.items():
+        ratios = [own / other for own, other in zip(found, costs[bare], strict=True)]
+        print(
+            f"  {path}: {statistics.median(found):.2f} ms of CPU a request ({min(found):.2f} to {max(found):.2f}), "
+            f"{statistics.median(ratios):.2f} of add_routes(ChatOpenAI) ({min(ratios):.2f} to {max(ratios):.2f})"
+        )
+
+
 def main() -> None:
     """Measure what is asked for."""
-    shows: dict[str, Callable[[argparse.Namespace], None]] = {"steady": show_steady, "crowd": show_crowd}
+    shows: dict[str, Callable[[argparse.Namespace], None]] = {
+        "steady": show_steady,
+        "crowd": show_crowd,
+        "cost": show_cost,
+    }
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", nargs="?", choices=[*shows], help="both where it is left out")
+    parser.add_argument("what", nargs="?", choices=[*shows], help="all where it is left out")
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--clients", type=int, default=64)
     parser.add_argument("--crowd", type=int, default=2000)
     parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--requests", type=int, default=400)
     options = parser.parse_args()
     for what in [options.what] if options.what else shows:
         shows[what](options)

@@ -13,6 +13,7 @@ from .datasets.case_records import read_records
 from .datasets.chunk_sources import fill_sources
 from .datasets.gold import read_gold, with_gold
 from .errors import (
+    ArgillaArgumentError,
     ArgillaError,
     DataError,
     DataWarning,
@@ -110,6 +111,7 @@ __all__ = [
     "Agreement",
     "Alignment",
     "Annotation",
+    "ArgillaArgumentError",
     "ArgillaError",
     "Audit",
     "BuildReport",

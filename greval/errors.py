@@ -10,6 +10,7 @@ GrevalError
 │   ├── MalformedVerdictError    its answer cannot be parsed as a verdict
 │   └── StoppedError             a run makes no further calls: budget, dead endpoint, or stop request
 ├── ArgillaError             an Argilla server, workspace or dataset cannot be used as requested
+│   └── ArgillaArgumentError     an argument names what is missing or taken there, or is invalid
 ├── MethodError              a method under test cannot be loaded or run
 └── MissingExtraError        an optional package is not installed
 
@@ -20,6 +21,11 @@ Within a run, none of these is raised for a single case: there a failure is a ro
 """
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 class GrevalError(Exception):
@@ -114,6 +120,32 @@ class ArgillaError(GrevalError):
         """Keep the status with the message."""
         super().__init__(message)
         self.status = status
+
+
+class ArgillaArgumentError(ArgillaError):
+    """An argument of a push or pull cannot be used, such as a dataset that is missing or whose name is taken.
+
+    Args:
+        argument: The name of the argument, such as `dataset`.
+        reason: What is wrong with it and what to do, without names of other workspaces and datasets.
+        kind: Whether what it names is missing, or taken by something else, or the argument itself is invalid.
+        known: The names that exist in its place; the message lists them.
+    """
+
+    def __init__(
+        self,
+        argument: str,
+        reason: str,
+        kind: Literal["missing", "taken", "invalid"] = "invalid",
+        *,
+        known: Iterable[str] | None = None,
+    ) -> None:
+        """Keep the parts with the message."""
+        there = "" if known is None else f"; there: {', '.join(sorted(known)) or 'none'}"
+        super().__init__(f"{argument}: {reason}{there}")
+        self.argument = argument
+        self.reason = reason
+        self.kind = kind
 
 
 class MethodError(GrevalError):

@@ -17,6 +17,7 @@ MADE = {
     "OutcomeError": errors.OutcomeError("it failed", "timeout"),
     "MalformedVerdictError": errors.MalformedVerdictError("malformed", "no JSON"),
     "ArgillaError": errors.ArgillaError("no dataset", 404),
+    "ArgillaArgumentError": errors.ArgillaArgumentError("dataset", "no 'a'", "missing", known=["b"]),
     "MissingExtraError": errors.MissingExtraError("ray", "ray"),
 }
 

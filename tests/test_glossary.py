@@ -22,8 +22,8 @@ PLAIN = frozenset(
 """Plain English words of public names."""
 TERMS = frozenset(
     WORD.findall("""
-    app argilla async batch chain config counter error eval formulas greval lang qrels rankings ray request server
-    telemetry token trec warning
+    app argilla argument async batch chain config counter error eval formulas greval lang qrels rankings ray request
+    server telemetry token trec warning
     """)
 )
 """Terms of the field and names of other tools in public names."""

@@ -117,7 +117,8 @@ class BoundCheck(Record):
 def check_bounds(result: Result, metric: Metric, bounds: Bounds) -> BoundCheck:
     """Compare a result with bounds.
 
-    A single judgement is compared by its value, or by the majority of its votes if it was repeated. If a metric judges
+    A single judgement is compared by its value, not by a number between values that weighs them by their
+    probabilities, or by the majority of its votes if it was repeated. If a metric judges
     several items, numbers are compared with their mean, and categories and single values with those of each item.
 
     Raises:
@@ -137,7 +138,8 @@ def check_bounds(result: Result, metric: Metric, bounds: Bounds) -> BoundCheck:
             value=f"{mean:.3g} (mean of {len(numbers)} {metric.over or 'items'})",
             shown=tuple(worst),
         )
-    missed = tuple(one for one in judgements if not bounds.hold(metric.scale, one.value, one.number))
+    scale = metric.scale
+    missed = tuple(one for one in judgements if not bounds.hold(scale, one.value, scale.number(one.value)))
     count = f"{len(missed)} of {len(judgements)} {metric.over or 'items'}"
     value = f"{format_names(map(repr, dict.fromkeys(one.value for one in missed)))} for {count}" if missed else "as is"
     return BoundCheck(holds=not missed, value=value, shown=missed)
@@ -165,7 +167,7 @@ def _get_judgements(result: Result) -> Sequence[Judgement]:
 def _check_one(judgement: Judgement, metric: Metric, bounds: Bounds) -> BoundCheck:
     scale = metric.scale
     if not judgement.votes:
-        holds = bounds.hold(scale, judgement.value, judgement.number)
+        holds = bounds.hold(scale, judgement.value, scale.number(judgement.value))
         return BoundCheck(holds=holds, value=repr(judgement.value), shown=(judgement,))
     within = sum(count for text, count in judgement.votes.items() if _holds_vote(bounds, scale, text))
     total = sum(judgement.votes.values())

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from functools import cache
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache, partial
 from typing import Literal
 
 from pydantic import Field
@@ -14,6 +14,7 @@ from greval.datasets import CaseReader, RowFault
 from greval.datasets.field_names import format_printable
 from greval.metrics.fitting import FittingMetrics, NearlyFittingMetric, find_fitting_metrics
 from greval.records.case import TAG, Case
+from greval.records.metric import Metric
 from greval.records.record import Record
 from greval.records.recorded_fields import FIELD_ORDER, list_recorded_fields
 
@@ -58,7 +59,7 @@ class DataSummary(Record):
         fields: The fields that at least one case has.
         ignored: The columns that were not read.
         remarks: Remarks on how the file was read.
-        fitting: The predefined metrics that fit at least one case, those that fit most cases first.
+        fitting: The metrics that fit at least one case, those that fit most cases first.
         nearly: The metrics that would fit with one more field.
         examples: The first cases.
     """
@@ -77,8 +78,12 @@ class DataSummary(Record):
     examples: tuple[Case, ...] = ()
 
 
-def summarise_data(reading: CaseReader) -> DataSummary:
+def summarise_data(reading: CaseReader, metrics: Sequence[Metric] | None = None) -> DataSummary:
     """Read all cases of a file and summarise what they hold.
+
+    Args:
+        reading: The cases.
+        metrics: The metrics to choose from, the predefined ones by default.
 
     Raises:
         DataError: If the file as a whole cannot be read or is empty.
@@ -91,7 +96,7 @@ def summarise_data(reading: CaseReader) -> DataSummary:
         >>> found.fault_count, found.fields[0].field, found.fitting[0].kind
         (0, 'id', 'judged')
     """
-    counted = _DataCounts()
+    counted = _DataCounts(metrics)
     for row in reading:
         counted.add_row(row)
     fitting, nearly = counted.find_metrics()
@@ -114,7 +119,9 @@ def summarise_data(reading: CaseReader) -> DataSummary:
 class _DataCounts:
     """Counts of what the rows so far hold."""
 
-    def __init__(self) -> None:
+    def __init__(self, metrics: Sequence[Metric] | None) -> None:
+        self._find = cache(partial(find_fitting_metrics, metrics=metrics))
+        self._tags = frozenset(need for metric in metrics or () for need in metric.inputs if need.startswith(TAG))
         self.cases = self.fault_count = 0
         self.faults: list[RowFault] = []
         self.examples: list[Case] = []
@@ -136,21 +143,20 @@ class _DataCounts:
         self.fields.update(fields)
         if row.method:
             self.methods[row.method] += 1
-        # No predefined metric reads a tag, and tags would make a pattern of nearly every case.
-        self._patterns[frozenset(name for name in fields if not name.startswith(TAG))] += 1
+        # Tags that no metric reads would make a pattern of nearly every case.
+        self._patterns[frozenset(name for name in fields if not name.startswith(TAG) or name in self._tags)] += 1
 
     def find_metrics(self) -> tuple[tuple[MetricFit, ...], tuple[NearlyFittingMetric, ...]]:
         """Find the metrics that fit some cases, and those that would fit if the cases had one more field."""
-        find = cache(find_fitting_metrics)
         counts: Counter[tuple[Literal["judged", "computed"], str]] = Counter()
         for pattern, cases in self._patterns.items():
-            found: FittingMetrics = find(pattern)
+            found: FittingMetrics = self._find(pattern)
             counts.update({("judged", name): cases for name in found.judged})
             counts.update({("computed", name): cases for name in found.computed})
         ordered = sorted(counts.items(), key=lambda one: (one[0][0] == "computed", -one[1], one[0][1]))
         fitting = tuple(MetricFit(metric=name, kind=kind, cases=cases) for (kind, name), cases in ordered)
         known = {one.metric for one in fitting}
-        nearly = find(frozenset(self.fields)).nearly if self.cases else ()
+        nearly = self._find(frozenset(self.fields)).nearly if self.cases else ()
         return fitting, tuple(one for one in nearly if one.metric not in known)
 
 

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from threading import current_thread, main_thread
 from typing import Any
 
+from greval._util.urls import redact_credentials
 from greval.errors import GrevalError
 
 MISSED, USAGE_ERROR, FAILED, STOPPED = 1, 2, 3, 130
@@ -70,7 +71,7 @@ def _run_app(debug: bool) -> Any:  # noqa: FBT001, ANN401 - the exit code of a c
         if debug:
             raise
         message = str(error) if isinstance(error, GrevalError) else _format_unexpected_error(error)
-        sys.stderr.write(f"{escape_control_characters(message)}\n")
+        sys.stderr.write(f"{escape_control_characters(redact_credentials(message))}\n")
     return USAGE_ERROR
 
 

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from greval._util.arguments import build_unknown_name_error
 from greval._util.files import write_atomically
 from greval._util.wording import find_typo, format_count
 from greval.cli.options import By, ReportFormat, RunFolder, create_console
 from greval.errors import StoreError
 from greval.runs.store import Store
-from greval.stats.summary import METHOD
 
 if TYPE_CHECKING:
-    from greval.analysis.diagnosis.records import Cause, Diagnosis, DiagnosisTable
+    from greval.analysis.diagnosis.records import Cause, Diagnosis
     from greval.records.inventory import Inventory
 
-QUERY_TYPE = "query_type"
 WRONG: Sequence[Cause] = ("not in the index", "entry not found", "not reached", "dropped", "not used", "unknown")
 """The causes of wrong answers."""
 NOT_IN_FILE_NAMES = re.compile(r"[^\w.]+", re.ASCII)
@@ -61,8 +58,7 @@ def diagnose(  # noqa: PLR0913 - the options of a command
     form: ReportFormat = "table",
 ) -> None:
     """Find the cause of each wrong answer. It is the first step at which needed evidence was lost."""
-    from greval.analysis.diagnosis.api import diagnose_run
-    from greval.analysis.diagnosis.records import tabulate
+    from greval.analysis.diagnosis.api import diagnose_run, tabulate_run
     from greval.report.diagnosis import print_notes, render
 
     causes = [_parse_cause(name) for name in show or ()]
@@ -72,10 +68,9 @@ def diagnose(  # noqa: PLR0913 - the options of a command
         drawn = _draw_walks(store, rows, causes or WRONG, svg) if svg else 0
     if svg:
         typer.echo(f"{svg}: {format_count(drawn, 'walk')} drawn", err=True)
-    _check_tags(by or (), (row.tags for row in rows), run)
-    found = tabulate(rows, by=by or _choose_grouping(rows))
+    found = tabulate_run(rows, by or (), run)
     if form == "json":
-        typer.echo(_filter_causes(found, causes).model_dump_json(indent=2))
+        typer.echo(found.select_causes(causes).model_dump_json(indent=2))
         return
     out = create_console()
     metrics = ", ".join(sorted({row.metric for row in rows if row.metric}))
@@ -134,26 +129,3 @@ def read_index(index: str | None) -> Inventory | None:
     from greval.methods.inventories import read_inventory
 
     return read_inventory(index)
-
-
-def _check_tags(by: Sequence[str], tagged: Iterable[Mapping[str, str]], folder: Path) -> None:
-    """Raise an error if no case has a tag used for grouping, since all cases would be in one unnamed group.
-
-    Raises:
-        DataError: If no case has the tag. The message suggests an existing tag.
-    """
-    tags = {METHOD, *(tag for tags in tagged for tag in tags)}
-    for name in by:
-        if name not in tags:
-            raise build_unknown_name_error("tag", name, tags, folder)
-
-
-def _choose_grouping(rows: list[Diagnosis]) -> tuple[str, ...]:
-    """Return the default grouping: by type of question if the cases have one, else none."""
-    return (QUERY_TYPE,) if any(QUERY_TYPE in row.tags for row in rows) else ()
-
-
-def _filter_causes(found: DiagnosisTable, causes: list[Cause]) -> DiagnosisTable:
-    """Select the diagnoses of the given causes, or all if none are given; the counts stay unchanged."""
-    rows = tuple(row for row in found.rows if not causes or row.cause in causes)
-    return found.model_copy(update={"rows": rows})

@@ -11,6 +11,7 @@ from greval.cli.help_layout import judge_option, limit_option, server_option
 from greval.cli.options import JudgeOptions, Only, expand_groups
 from greval.errors import GrevalError
 from greval.judging.model.judge import Judge
+from greval.serve.quotas import parse_quota
 from greval.serve.settings import MEGABYTE, ServerLimits, ServerSettings
 
 DEFAULTS = ServerLimits()
@@ -40,10 +41,19 @@ class LimitOptions(NamedTuple):
     body: Annotated[int, _megabytes("max_body", "the maximum size of a request's body")] = DEFAULTS.body // MEGABYTE
     upload: Annotated[int, _megabytes("max_upload", "the maximum size of a data set")] = DEFAULTS.upload // MEGABYTE
     held: Annotated[int, _megabytes("max_held", "the maximum size of all bodies in memory")] = DEFAULTS.held // MEGABYTE
+    run_memory: Annotated[int, _megabytes("run_memory", "the maximum memory of one run")] = (
+        DEFAULTS.run_memory // MEGABYTE
+    )
     batch: Annotated[int, _limit("max_batch", "the maximum number of cases in a request")] = DEFAULTS.batch
     items: Annotated[int, _limit("max_items", "the maximum number of chunks or triples in a case")] = DEFAULTS.items
     text: Annotated[int, _limit("max_text", "the maximum number of characters in a text")] = DEFAULTS.text
     depth: Annotated[int, _limit("max_depth", "the maximum nesting depth of JSON")] = DEFAULTS.depth
+    worker_memory: Annotated[
+        int, _megabytes("worker_memory", "the maximum memory to read a file or to compute a report")
+    ] = DEFAULTS.worker_memory // MEGABYTE
+    worker_seconds: Annotated[
+        int, _limit("worker_seconds", "the maximum CPU time to read a file or to compute a report", "SECONDS")
+    ] = DEFAULTS.worker_seconds
 
 
 @expand_groups
@@ -87,12 +97,48 @@ def serve(  # noqa: PLR0913 - the options of a command
         Path | None,
         server_option(envvar="GREVAL_KEYS", metavar="FILE", help="the file of API keys, made by greval keys add"),
     ] = None,
+    no_token: Annotated[
+        bool,
+        server_option(
+            "--no-token",
+            help="without keys: serve every program on this machine, also those that do not send the printed token; "
+            "GREVAL_TOKEN sets a fixed token",
+        ),
+    ] = False,
+    argilla_workspace: Annotated[
+        list[str] | None,
+        server_option(
+            metavar="[TENANT=]WORKSPACE",
+            help="the workspace in Argilla of a tenant, by default that of its name, or of a server without keys; "
+            "repeatable",
+        ),
+    ] = None,
+    cors_origin: Annotated[
+        list[str] | None,
+        server_option(
+            envvar="GREVAL_CORS_ORIGIN",
+            metavar="ORIGIN",
+            help="an origin whose pages may use the server, such as https://app.example; repeatable. Without keys, "
+            "those of this machine only",
+        ),
+    ] = None,
     workers: Annotated[int, _limit("workers", "the number of server processes")] = 1,
+    quota: Annotated[
+        list[str] | None,
+        limit_option(
+            envvar="GREVAL_QUOTA",
+            metavar="[TENANT:]NAME=N",
+            help="what each key, or this one, may use: calls, tokens, cost (with /day or /month), disk, datasets, "
+            "runs; repeatable",
+        ),
+    ] = None,
     limits: LimitOptions,
 ) -> None:
     """Serve metrics over HTTP: REST, LangServe and a web page. Without keys, for this machine only."""
-    from greval.serve.start import run_server
+    from greval.serve.access_token import choose_token
+    from greval.serve.start import parse_origins, run_server
 
+    token = None if keys or no_token else choose_token()
     run_server(
         ServerSettings(
             host=host,
@@ -102,11 +148,27 @@ def serve(  # noqa: PLR0913 - the options of a command
             metrics=tuple(metric or ()),
             runs=runs,
             keys=keys,
+            token=token and token.value,
+            argilla_workspaces=_parse_workspaces(argilla_workspace or (), keyed=keys is not None),
+            cors_origins=parse_origins(cors_origin or ()),
             workers=workers,
             limits=ServerLimits(**limits._asdict()),
+            quotas=tuple(map(parse_quota, quota or ())),
         ),
-        announce=typer.echo,
+        announce=lambda address: typer.echo(token.format_link(address) if token else address),
     )
+
+
+def _parse_workspaces(texts: list[str] | tuple[str, ...], *, keyed: bool) -> dict[str, str]:
+    """Parse the workspaces by tenants. Without keys there is one tenant, which is not named."""
+    found: dict[str, str] = {}
+    for text in texts:
+        tenant, _, workspace = text.rpartition("=")
+        if not workspace or bool(tenant) != keyed or tenant in found:
+            expected = "TENANT=WORKSPACE, once for a tenant" if keyed else "one WORKSPACE, because there are no keys"
+            raise GrevalError(f"--argilla-workspace {text}: expected {expected}")
+        found[tenant] = workspace
+    return found
 
 
 def _parse_judges(names: list[str] | tuple[str, ...], settings: JudgeOptions) -> dict[str, Judge]:

@@ -213,8 +213,9 @@ async def evaluate_async(
             stored.
         **options: `judges`: the judges of single metrics by name, which go before those that the metrics name.
             `concurrency`: the maximum number of concurrent calls. `gate`: a context manager entered for each
-            call instead of the concurrency limit, for example one that several runs share. `repeats`: how often each
-            case is judged. `reason_depth`: how much the judge writes for each verdict ("brief", "detailed" or "steps"),
+            call instead of the concurrency limit, for example one that several runs share. `meter`: counts the calls
+            of several runs together and may refuse further ones, which stops the run. `repeats`: how often each case is
+            judged. `reason_depth`: how much the judge writes for each verdict ("brief", "detailed" or "steps"),
             which overrides the metrics. `retry_failed` (default true): retry failed rows of an earlier run, and
             transient failures once at the end of this one. `resume` (default true): if false and `out` holds a run,
             use a new folder with a numbered name instead. `max_calls`, `max_cost` (US dollars): the budget, at which
@@ -448,6 +449,7 @@ def _create_clients(
             journal=journal,
             reply_source=options.get("reply_source"),
             on_failure=FailureLog(folder) if options.get("debug") else None,
+            meter=options.get("meter"),
         )
         for group in judges.groups
     ]

@@ -14,6 +14,7 @@ from greval.datasets import CaseReader
 from greval.datasets.case_records import CaseRecords
 from greval.datasets.file_identity import UNKNOWN_SOURCE, CaseSource
 from greval.errors import DataError
+from greval.judging.model.budget import CallMeter
 from greval.judging.model.client import ReplySource
 from greval.judging.model.judge import Judge
 from greval.judging.model.prices import Prices
@@ -37,6 +38,7 @@ class EvaluateOptions(TypedDict, total=False):
     judges: Mapping[str, Judge | BaseChatModel] | None
     concurrency: int | None
     gate: AbstractAsyncContextManager[object] | None
+    meter: CallMeter | None
     repeats: int
     reason_depth: ReasonDepth | None
     retry_failed: bool

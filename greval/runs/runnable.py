@@ -174,8 +174,7 @@ def _compile_one(
     if repeats < 1:
         raise JudgeError(f"{metric.name}: repeats must be 1 or more, got {repeats}")
     asking = MetricJudge(metric, client)
-    packing = {"max_items": asking.max_items} if metric.over else {}
-    settings = {**client.identity, **packing, "prompt": PROMPT_VERSION, "tier": client.tier}
+    settings = {**asking.settings, "prompt": PROMPT_VERSION, "tier": client.tier}
     mark = compute_fingerprint(metric, {**settings, "repeats": repeats}, fingerprints)
     judging = asking if repeats == 1 else _create_repeat_function(asking, metric, repeats)
     return MetricRunnable(metric, judging, judge=client.label, tier=client.tier, mark=mark, prepare=client.ready)

@@ -7,19 +7,40 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI
+from fastapi.middleware.cors import CORSMiddleware
+from fastapi.middleware.gzip import GZipMiddleware
+from fastapi.routing import APIRoute
 
 import greval
+from greval._util.concurrency import run_in_background
 from greval.serve.call_limit import FairCallLimit
 from greval.serve.middleware.access import AccessMiddleware
 from greval.serve.middleware.cancellation import CancellationMiddleware
+from greval.serve.middleware.head import HeadMiddleware
 from greval.serve.middleware.request_body import RequestBodyMiddleware
 from greval.serve.middleware.request_log import RequestLogMiddleware
-from greval.serve.openapi import GrevalApi
+from greval.serve.openapi import GrevalApi, refuse_unknown_parameters
 from greval.serve.problems import add_error_handlers
 from greval.serve.prometheus import ServerCounters, has_process_ended, remove_ended_processes
 from greval.serve.routes import annotations as people
-from greval.serve.routes import datasets, evaluate, figures, health, langserve, metrics, page, runs
+from greval.serve.routes import (
+    argilla,
+    datasets,
+    diagnosis,
+    downloads,
+    evaluate,
+    figures,
+    forecast,
+    health,
+    imports,
+    langserve,
+    metrics,
+    page,
+    results,
+    runs,
+    usage,
+)
 from greval.serve.service import Service
 from greval.serve.settings import ServerSettings
 
@@ -28,8 +49,24 @@ if TYPE_CHECKING:
 
     from greval.judging.model.judge import Judge
 
-MIDDLEWARE = (RequestLogMiddleware, AccessMiddleware, RequestBodyMiddleware, CancellationMiddleware)
-"""The middleware that a request passes, outermost first."""
+OUTER_MIDDLEWARE = (RequestLogMiddleware, HeadMiddleware)
+INNER_MIDDLEWARE = (AccessMiddleware, RequestBodyMiddleware, CancellationMiddleware)
+"""The middleware that a request passes, outermost first; compression is between: HEAD has the headers of its result."""
+ROUTES = (
+    *(health, metrics, evaluate, langserve, datasets),
+    *(runs, imports, results, figures, diagnosis, downloads, people, argilla, forecast),
+    *(usage, page),
+)
+"""The modules that have routes, in the order of the OpenAPI document."""
+
+
+MIN_GZIP_BYTES = 4096
+"""The size in bytes from which a response is compressed; smaller ones are sent sooner as they are."""
+GZIP_LEVEL = 4
+"""Half as much work as the default, for responses that are some percent larger."""
+CORS_METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE")
+CORS_HEADERS = ("Authorization", "Content-Type", "Idempotency-Key", "If-None-Match", "X-Request-ID")
+CORS_EXPOSED_HEADERS = ("Allow", "ETag", "Location", "Retry-After", "X-Request-ID")
 
 
 def create_app(settings: ServerSettings, models: Mapping[str, Judge | BaseChatModel] | None = None) -> FastAPI:
@@ -37,7 +74,8 @@ def create_app(settings: ServerSettings, models: Mapping[str, Judge | BaseChatMo
 
     Args:
         settings: The operator's settings.
-        models: Judges by the names that clients use, such as test models; they replace those of the settings.
+        models: Judges by the names that clients use, such as test models; they replace those of the settings. Runs are
+            processes of their own, so that chat models serve requests only.
 
     Example:
         >>> create_app(ServerSettings()).title
@@ -47,22 +85,40 @@ def create_app(settings: ServerSettings, models: Mapping[str, Judge | BaseChatMo
     gate = FairCallLimit(max(1, settings.limits.calls // settings.workers), meters.set_calls_in_flight)
     service = Service(settings, models or settings.judges, gate, meters)
     app = GrevalApi(
-        requires_keys=settings.keys is not None,
+        requires_keys=settings.keys is not None or settings.token is not None,
         title="greval",
         version=greval.__version__,
         description="Metrics for RAG and GraphRAG: judge cases, start and follow runs, read their figures.",
         docs_url=None,
         redoc_url=None,
+        dependencies=[Depends(refuse_unknown_parameters)],
+        generate_unique_id_function=_get_operation_id,
         lifespan=_lifespan,
     )
     app.state.service = service
     app.state.readiness = health.ReadinessCheck(settings, service.models)
-    for layer in reversed(MIDDLEWARE):
-        app.add_middleware(layer, service=service)
+    for inner in reversed(INNER_MIDDLEWARE):
+        app.add_middleware(inner, service=service)
+    app.add_middleware(GZipMiddleware, minimum_size=MIN_GZIP_BYTES, compresslevel=GZIP_LEVEL)
+    for outer in reversed(OUTER_MIDDLEWARE):
+        app.add_middleware(outer, service=service)
+    if settings.cors_origins:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=settings.cors_origins,
+            allow_methods=CORS_METHODS,
+            allow_headers=CORS_HEADERS,
+            expose_headers=CORS_EXPOSED_HEADERS,
+        )
     add_error_handlers(app)
-    for module in (health, metrics, evaluate, langserve, datasets, runs, figures, people, page):
+    for module in ROUTES:
         app.include_router(module.router)
     return app
+
+
+def _get_operation_id(route: APIRoute) -> str:
+    """Return the id of an operation: the name of its function, so that generated clients have short names."""
+    return route.name
 
 
 @asynccontextmanager
@@ -73,9 +129,11 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     for begin in service.starting:
         await begin()
     try:
-        yield
+        async with run_in_background(service.workers.stop_at(service.stopping)):
+            yield
     finally:
         service.stopping.set()
         for end in reversed(service.closing):
             await end()
+        service.ledger.close()
         remove_ended_processes(os.getpid().__eq__)

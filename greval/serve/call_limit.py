@@ -1,12 +1,10 @@
-"""A limit of concurrent judge calls for the whole server, shared fairly between tenants, also from other threads."""
+"""A limit of concurrent judge calls for the whole server, shared fairly between tenants, also by runs in processes."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future
-from contextlib import AbstractAsyncContextManager
 
 
 class FairCallLimit:
@@ -98,65 +96,43 @@ class TenantSlot:
         self._gate.release()
 
 
-class ThreadSlot:
-    """A slot of a limit that belongs to the server's event loop, entered from the loop of another thread.
+class RequestedSlot:
+    """A slot that another process grants: a run asks the server for each of its calls.
 
-    A job has a thread and a loop of its own, so that reading cases, computing and writing delay no request. It holds at
-    most `max_calls` slots at once.
+    At most `max_calls` slots are held at once. `send` is called with the numbers of slots that are asked for and that
+    are returned; `grant` is to be called for each granted slot.
     """
 
-    def __init__(
-        self, slot: AbstractAsyncContextManager[object], server_loop: asyncio.AbstractEventLoop, max_calls: int
-    ) -> None:
+    def __init__(self, max_calls: int, send: Callable[[int, int], None]) -> None:
         """Start with no slot held."""
-        self._slot = slot
-        self._server_loop = server_loop
         self._width = asyncio.Semaphore(max_calls)
-        self._held: list[Future[None]] = []
+        self._send = send
+        self._waiters: deque[asyncio.Future[None]] = deque()
 
     async def __aenter__(self) -> None:
-        """Wait for a slot; if the wait is cancelled, none is taken."""
+        """Ask for a slot and wait for it; if the wait is cancelled, none is held."""
         await self._width.acquire()
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiters.append(turn)
+        self._send(1, 0)
         try:
-            self._held.append(await self._wait_for_slot())
-        except BaseException:
+            await turn
+        except asyncio.CancelledError:
             self._width.release()
+            if not turn.cancelled():
+                self._send(0, 1)  # it was granted already; else `grant` returns the slot
             raise
 
     async def __aexit__(self, *_: object) -> None:
-        """Release a slot; all slots of one tenant are interchangeable."""
-        self._held.pop().cancel()
+        """Return a slot; all slots of a run are interchangeable."""
+        self._send(0, 1)
         self._width.release()
 
-    async def _wait_for_slot(self) -> Future[None]:
-        here = asyncio.get_running_loop()
-        came: asyncio.Future[None] = here.create_future()
-
-        def report(error: Exception | None) -> None:
-            here.call_soon_threadsafe(_resolve_future, came, error)
-
-        holding = asyncio.run_coroutine_threadsafe(self._hold_slot(report), self._server_loop)
-        try:
-            await came
-        except asyncio.CancelledError:
-            holding.cancel()
-            raise
-        return holding
-
-    async def _hold_slot(self, report: Callable[[Exception | None], None]) -> None:
-        """Hold the slot in the server's loop until this is cancelled: the limit may be used from that loop only."""
-        try:
-            async with self._slot:
-                report(None)
-                await asyncio.Event().wait()
-        except Exception as error:  # noqa: BLE001 - any error must reach the waiting caller
-            report(error)
-
-
-def _resolve_future(came: asyncio.Future[None], error: Exception | None) -> None:
-    if came.done():
-        return
-    if error is None:
-        came.set_result(None)
-    else:
-        came.set_exception(error)
+    def grant(self) -> None:
+        """Pass a granted slot to the first call that still waits, or return it."""
+        while self._waiters:
+            turn = self._waiters.popleft()
+            if not turn.done():
+                turn.set_result(None)
+                return
+        self._send(0, 1)

@@ -6,7 +6,7 @@ import re
 import secrets
 from datetime import UTC, datetime
 from pathlib import Path as Folder
-from typing import Annotated
+from typing import Annotated, Literal
 
 from fastapi import Path
 
@@ -36,14 +36,15 @@ def create_id(name: str) -> str:
     return f"{plain}-{utc_now():%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
 
 
-def resolve_folder(folder: Folder, given_id: str, kind: str) -> Folder:
+def resolve_folder(folder: Folder, given_id: str, kind: Literal["run", "data set"]) -> Folder:
     """Return the folder of an id, which need not exist, or raise `ServeError` (404) for an invalid id."""
     if not PLAIN_NAME.fullmatch(given_id):
         raise build_not_found_error(kind, given_id)
     return folder / given_id
 
 
-def build_not_found_error(kind: str, given_id: str) -> ServeError:
+def build_not_found_error(kind: Literal["run", "data set"], given_id: str) -> ServeError:
     """Build the 404 error; it is the same for "does not exist" and "belongs to another tenant"."""
     listed = f"GET /v1/{kind.replace(' ', '')}s lists the existing ones"
-    return ServeError(404, f"{kind} {given_id[:64]!r}: not found; {listed}")
+    code = "run_not_found" if kind == "run" else "dataset_not_found"
+    return ServeError(code, f"{kind} {given_id[:64]!r}: not found; {listed}")

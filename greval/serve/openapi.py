@@ -1,22 +1,31 @@
-"""The OpenAPI document: the routes' own descriptions, and the errors that can occur before a route is reached."""
+"""The OpenAPI document: the routes' own descriptions, completed by errors, examples, links and words on tags."""
 
 from __future__ import annotations
 
-from typing import Any
+import json
+from functools import cache
+from importlib.resources import files
+from typing import Any, cast
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Request, Response
 
+from greval._util.wording import did_you_mean
+from greval.serve.conditional import build_conditional_response
 from greval.serve.middleware.access import classify_request
-from greval.serve.problems import MEDIA_TYPE, Problem
+from greval.serve.middleware.authentication import find_required_scope
+from greval.serve.middleware.request_body import BODY_METHODS
+from greval.serve.problems import MEDIA_TYPE, build_fault, build_invalid_request_error
 
 METHODS = ("get", "put", "post", "delete", "patch")
 FIRST_ERROR_STATUS = 400
+MAX_PLACE_LENGTH = 60
+"""The most characters of the place of an unknown parameter, whose name a client makes up."""
+EXAMPLES_FILE = "openapi_examples.json"
+"""Requests and their responses by the id of the operation, as a test recorded them."""
 COMMON_ERRORS = {
+    "400": "The headers state two lengths of the body.",
     "401": "No valid key was sent.",
-    "403": "Without keys this machine alone is served, and no pages of other sites.",
-    "408": "The body came too slowly.",
-    "413": "The body is too large.",
-    "415": "The body is of a type that is not taken.",
+    "403": "The key lacks a scope. Without keys: not from this machine, by a proxy, or from another site's page.",
     "422": "Something of the request is not as described; `faults` lists each place.",
     "429": "Too many requests of this key, or the server is busy; `Retry-After` is the time until the next attempt.",
     "431": "The address and the headers are too long.",
@@ -24,8 +33,75 @@ COMMON_ERRORS = {
     "503": "No judge or no memory is free; ask again later.",
     "504": "The request took longer than it may.",
 }
+BODY_ERRORS = {
+    "408": "The body came too slowly.",
+    "413": "The body is too large.",
+    "415": "The body is of a type that is not taken, or compressed.",
+}
+"""Errors of the methods that have a body."""
 PROBLEM_REF = {"$ref": "#/components/schemas/Problem"}
-KEY_SCHEME = {"type": "http", "scheme": "bearer", "description": "A key that the operator made with greval keys add."}
+KEY_SCHEME = {
+    "type": "http",
+    "scheme": "bearer",
+    "description": "A key that the operator made with greval keys add, or the token of a server without keys. Each "
+    "operation names the scope that the key must have: `read`, `judge` for what costs or changes something, or "
+    "`scrape` for the counters of all tenants.",
+}
+SERVERS = [{"url": "/", "description": "The server that this document is from."}]
+TAGS = {
+    "metrics": "The judges and the metrics, and metrics of your own: check, draft, create, delete.",
+    "evaluate": "Judge cases within one request.",
+    "langserve": "Each metric as a LangServe runnable, for `RemoteRunnable`.",
+    "datasets": "Files of cases that runs judge.",
+    "runs": "Judge a data set in the background: start, follow, read, cancel, resume, delete.",
+    "figures": "What a run found: report, comparison, agreement with people, estimates.",
+    "downloads": "Results, reports, comparisons and data sets as files.",
+    "people": "People's judgements of a run: as files, or by Argilla.",
+    "usage": "What you used, and what the operator allows.",
+    "operating": "Health, readiness and counters, for operators.",
+}
+"""What the tags mean, in the order in which tools show them."""
+RUN_OPERATIONS = (
+    *("show_run", "follow_run", "list_results", "list_cases", "report_run", "compare_run", "measure_agreement"),
+    *("estimate_verdicts", "put_annotations", "list_annotations", "cancel_run", "resume_run", "delete_run"),
+)
+LINKS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "start_run": ("id", RUN_OPERATIONS),
+    "resume_run": ("id", ("show_run", "cancel_run")),
+    "upload_dataset": ("id", ("show_dataset", "delete_dataset")),
+    "create_metric": ("name", ("show_metric", "invoke_metric", "delete_metric")),
+}
+"""Which operations take an id or a name of a response, by the operation that it comes from."""
+
+
+async def refuse_unknown_parameters(request: Request) -> None:
+    """Raise `ServeError` (422) if the query has parameters that the document does not list for the route.
+
+    A parameter that is ignored, such as a misspelt filter, gives an answer that looks right.
+    """
+    if not request.query_params:
+        return
+    operations = request.app.openapi()["paths"].get(request.scope["route"].path, {})
+    parameters = operations.get(request.method.lower(), {}).get("parameters", ())
+    known = [one["name"] for one in parameters if one["in"] == "query"]
+    faults = [
+        build_fault(f"query.{name}"[:MAX_PLACE_LENGTH], f"is no parameter here{did_you_mean(name, known)}", "unknown")
+        for name in dict.fromkeys(request.query_params)
+        if name not in known
+    ]
+    if faults:
+        raise build_invalid_request_error(faults)
+
+
+@cache
+def load_examples() -> dict[str, Any]:
+    """Load the examples of requests and responses.
+
+    Example:
+        >>> load_examples()["evaluate_cases"]["request"]["application/json"]["metrics"]
+        ['correctness']
+    """
+    return cast("dict[str, Any]", json.loads((files("greval.serve") / EXAMPLES_FILE).read_text(encoding="utf-8")))
 
 
 class GrevalApi(FastAPI):
@@ -33,8 +109,11 @@ class GrevalApi(FastAPI):
 
     def __init__(self, *, requires_keys: bool, **settings: Any) -> None:  # noqa: ANN401 - FastAPI's
         """Store whether keys are required."""
-        super().__init__(**settings)
+        tags = [{"name": name, "description": text} for name, text in TAGS.items()]
+        super().__init__(servers=SERVERS, openapi_tags=tags, openapi_url=None, **settings)
         self._keyed = requires_keys
+        self._content = b""
+        self.add_route("/openapi.json", self._show_document, include_in_schema=False)
 
     def openapi(self) -> dict[str, Any]:
         """Return the document, built once."""
@@ -42,24 +121,30 @@ class GrevalApi(FastAPI):
             self.openapi_schema = self._complete_document(super().openapi())
         return self.openapi_schema
 
+    async def _show_document(self, request: Request) -> Response:
+        """Return the document, or 304 if the client has it."""
+        if not self._content:
+            self._content = json.dumps(self.openapi(), ensure_ascii=False, separators=(",", ":")).encode()
+        return build_conditional_response(request, self._content, "application/json")
+
     def _complete_document(self, document: dict[str, Any]) -> dict[str, Any]:
         parts = document.setdefault("components", {})
-        schemas = parts.setdefault("schemas", {})
-        schemas["Problem"] = Problem.model_json_schema()
         for path, operations in document.get("paths", {}).items():
             for method in METHODS:
                 if method in operations:
-                    self._complete_operation(path, operations[method])
+                    self._complete_operation(method, path, operations[method])
+        schemas = parts.setdefault("schemas", {})
         for unused in ("HTTPValidationError", "ValidationError"):
             schemas.pop(unused, None)
         if self._keyed:
             parts["securitySchemes"] = {"key": KEY_SCHEME}
         return document
 
-    def _complete_operation(self, path: str, operation: dict[str, Any]) -> None:
-        """Add the responses that the routes do not declare, and give each problem its media type."""
+    def _complete_operation(self, method: str, path: str, operation: dict[str, Any]) -> None:
+        """Add the responses that the routes do not declare, links, examples, and the media type of problems."""
         responses = operation.setdefault("responses", {})
-        for status, text in COMMON_ERRORS.items():
+        common = {**COMMON_ERRORS, **(BODY_ERRORS if method.upper() in BODY_METHODS else {})}
+        for status, text in common.items():
             if status == "422" or status not in responses:
                 responses[status] = {"description": text, "content": {MEDIA_TYPE: {"schema": PROBLEM_REF}}}
         for status, response in responses.items():
@@ -67,4 +152,26 @@ class GrevalApi(FastAPI):
             if int(status) >= FIRST_ERROR_STATUS and content.get("application/json", {}).get("schema") == PROBLEM_REF:
                 response["content"] = {MEDIA_TYPE: {"schema": PROBLEM_REF}}
         if self._keyed and not classify_request("GET", path).public:
-            operation["security"] = [{"key": []}]
+            operation["security"] = [{"key": [find_required_scope(method.upper(), path)]}]
+        _add_examples(operation)
+        _add_links(operation)
+
+
+def _add_examples(operation: dict[str, Any]) -> None:
+    """Add the example of the request and that of the response."""
+    example = load_examples().get(operation.get("operationId", ""), {})
+    for media_type, content in example.get("request", {}).items():
+        operation["requestBody"]["content"][media_type]["example"] = content
+    for media_type, content in example.get("response", {}).items():
+        operation["responses"][example["status"]]["content"][media_type]["example"] = content
+
+
+def _add_links(operation: dict[str, Any]) -> None:
+    """Add the operations that take what a response names."""
+    field, targets = LINKS.get(operation.get("operationId", ""), ("", ()))
+    for status, response in operation["responses"].items():
+        if targets and int(status) < FIRST_ERROR_STATUS:
+            response["links"] = {
+                target: {"operationId": target, "parameters": {f"path.{field}": f"$response.body#/{field}"}}
+                for target in targets
+            }

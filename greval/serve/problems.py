@@ -2,88 +2,156 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, cast
 
-from fastapi import FastAPI, Request
+from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
+from pydantic import Field
 from starlette.exceptions import HTTPException
 
-from greval.errors import (
-    ArgillaError,
-    DataError,
-    DefinitionError,
-    GrevalError,
-    JudgeError,
-    JudgeUnavailableError,
-    MissingExtraError,
-    StoreError,
-)
+from greval.errors import DefinitionError, GrevalError
 from greval.judging.model.failures import redact_secrets, replace_lone_surrogates
 from greval.records.record import Record
+from greval.serve.problem_types import (
+    CODES_OF_ERRORS,
+    CODES_OF_STATUSES,
+    PROBLEM_TYPES,
+    FaultCode,
+    find_fault_code,
+)
 
 MEDIA_TYPE = "application/problem+json"
+TYPE_PREFIX = "urn:greval:problem:"
+MAX_FAULTS = 100
+"""The most faults that are listed; a broken text may have thousands."""
+_PLACE_IN_TEXT = re.compile(r"((?:[^\s:]+(?::\d+)?: )*)(.*)", re.DOTALL)
+"""The words before the message of a fault, each with a colon, such as `yaml:3: scale.range: `."""
+
+
+class Fault(Record):
+    """One thing that is wrong with a request.
+
+    `place` is the path of a field, such as `body.cases.0.answer` or `query.limit`, or the line of a text, such
+    as `yaml:3: scale.range`; it is empty if the message names none. `code` is what is wrong: `missing`, `unknown`,
+    `wrong_type`, `out_of_range`, `not_allowed`, `wrong_format` or `invalid`.
+    """
+
+    place: str
+    message: str
+    code: str
 
 
 class Problem(Record):
-    """Why a request was not served: `detail` is the fault, its place and what to do, `faults` lists each one."""
+    """Why a request was not served.
 
+    `code` is the stable word of the cause and `type` the same as a URN; a client should accept new ones and decide by
+    `status` then. `detail` says what is wrong, at which place and what to do. `faults` lists each thing that is wrong,
+    the first hundred of `fault_count`.
+    """
+
+    type: str = Field(examples=[f"{TYPE_PREFIX}run_not_found"])
+    code: str = Field(examples=["run_not_found"])
     title: str
     status: int
     detail: str
-    faults: tuple[str, ...] = ()
+    faults: tuple[Fault, ...] = ()
+    fault_count: int = 0
     request_id: str = ""
 
 
 class ServeError(GrevalError):
-    """An error response to a request: its status, message (the fault, its place, what to do), headers and faults."""
+    """An error response to a request.
+
+    Args:
+        code: The cause, one of `PROBLEM_TYPES`, which knows its status. A new cause needs an entry there and in
+            docs/rest.md.
+        message: What is wrong, its place, what to do.
+        headers: Headers of the response.
+        faults: Each thing that is wrong; see `build_fault` and `parse_faults`.
+    """
 
     def __init__(
-        self, status: int, message: str, *, headers: Mapping[str, str] | None = None, faults: Sequence[str] = ()
+        self, code: str, message: str, *, headers: Mapping[str, str] | None = None, faults: Iterable[Fault] = ()
     ) -> None:
-        """Store the status with the message."""
+        """Look the status up, and keep everything with the message."""
         super().__init__(message)
-        self.status = status
+        self.code = code
+        self.status = PROBLEM_TYPES[code].status
         self.headers = dict(headers or {})
         self.faults = tuple(faults)
 
 
-_STATUS_OF_ERRORS: tuple[tuple[type[GrevalError], int], ...] = (
-    (DefinitionError, 422),
-    (DataError, 422),
-    (StoreError, 409),
-    (JudgeUnavailableError, 503),
-    (JudgeError, 502),
-    (ArgillaError, 502),
-    (MissingExtraError, 501),
-    (GrevalError, 500),
-)
+def build_fault(place: str, message: str, code: FaultCode = "invalid") -> Fault:
+    """Build a fault.
+
+    Example:
+        >>> build_fault("query.x", "is no parameter", "unknown").code
+        'unknown'
+    """
+    return Fault(place=place, message=message, code=code)
+
+
+def parse_faults(texts: Iterable[str]) -> tuple[Fault, ...]:
+    """Return faults that are texts, such as those of a `DefinitionError`, with the place and the message apart.
+
+    Example:
+        >>> [fault] = parse_faults(["yaml:3: scale.range: must rise, got 5 to 1"])
+        >>> fault.place, fault.message
+        ('yaml:3: scale.range', 'must rise, got 5 to 1')
+    """
+    found = (cast("re.Match[str]", _PLACE_IN_TEXT.fullmatch(text)).groups() for text in texts)
+    return tuple(build_fault(place.removesuffix(": "), message) for place, message in found)
+
+
+def convert_faults(errors: Iterable[Mapping[str, Any]], *above: str) -> Iterable[Fault]:
+    """Convert the errors of pydantic to faults, below these parts of the place, without the content that was sent."""
+    for error in errors:
+        place = ".".join(map(str, (*above, *error["loc"])))
+        message = replace_lone_surrogates(error["msg"])
+        yield build_fault(replace_lone_surrogates(place), message, find_fault_code(error["type"]))
 
 
 def build_problem(error: GrevalError, request_id: str = "") -> Problem:
     """Build the problem document of an error.
 
     Example:
-        >>> build_problem(DataError("body: no cases")).status
+        >>> build_problem(DefinitionError("yaml:1: is empty")).status
         422
     """
+    faults: tuple[Fault, ...] = ()
     if isinstance(error, ServeError):
-        status = error.status
+        code, faults = error.code, error.faults
     else:
-        status = next(status for kind, status in _STATUS_OF_ERRORS if isinstance(error, kind))
-    faults = error.faults if isinstance(error, DefinitionError | ServeError) else ()
+        code = next(code for kind, code in CODES_OF_ERRORS if isinstance(error, kind))
+        if isinstance(error, DefinitionError):
+            faults = parse_faults(error.faults)
     return Problem(
-        title=HTTPStatus(status).phrase,
-        status=status,
+        type=f"{TYPE_PREFIX}{code}",
+        code=code,
+        title=PROBLEM_TYPES[code].title,
+        status=PROBLEM_TYPES[code].status,
         detail=redact_secrets(str(error)),
-        faults=tuple(map(redact_secrets, faults)),
+        faults=tuple(map(_redact_fault, faults[:MAX_FAULTS])),
+        fault_count=len(faults),
         request_id=request_id,
     )
 
 
-def describe_errors(*codes: int) -> dict[int | str, dict[str, Any]]:
+def build_problem_response(error: GrevalError, request_id: str = "") -> Response:
+    """Build the response of an error: the one writer of problem documents."""
+    found = build_problem(error, request_id)
+    headers = error.headers if isinstance(error, ServeError) else {}
+    return Response(found.model_dump_json(), found.status, headers=headers, media_type=MEDIA_TYPE)
+
+
+def _redact_fault(fault: Fault) -> Fault:
+    return Fault(place=redact_secrets(fault.place), message=redact_secrets(fault.message), code=fault.code)
+
+
+def describe_errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """Return the error responses of a route for FastAPI's `responses`.
 
     Example:
@@ -91,10 +159,9 @@ def describe_errors(*codes: int) -> dict[int | str, dict[str, Any]]:
         'Not Found'
     """
     content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
-    return {code: {"model": Problem, "description": HTTPStatus(code).phrase, "content": content} for code in codes}
+    return {one: {"model": Problem, "description": HTTPStatus(one).phrase, "content": content} for one in statuses}
 
 
-MAX_FAULTS = 50
 STATUS_HINTS = {
     404: "there is nothing here; /openapi.json lists what there is",
     405: "the path does not take this method; the header Allow names those that it takes",
@@ -108,27 +175,37 @@ def add_error_handlers(app: FastAPI) -> None:
     app.add_exception_handler(HTTPException, _handle_http_error)
 
 
-async def _handle_greval_error(request: Request, error: Exception) -> JSONResponse:
+async def _handle_greval_error(request: Request, error: Exception) -> Response:
     """Answer a `GrevalError`."""
-    return _build_response(request, cast("GrevalError", error))
+    return build_problem_response(cast("GrevalError", error), _get_request_id(request))
 
 
-async def _handle_validation_error(request: Request, error: Exception) -> JSONResponse:
+async def _handle_validation_error(request: Request, error: Exception) -> Response:
     """Answer a request that fails validation: each fault with its place, never the content that was sent."""
-    found = cast("RequestValidationError", error).errors()
-    faults = [replace_lone_surrogates(f"{'.'.join(map(str, one['loc']))}: {one['msg']}") for one in found[:MAX_FAULTS]]
-    if len(found) > MAX_FAULTS:
-        faults.append(f"and {len(found) - MAX_FAULTS} more")
-    return _build_response(request, ServeError(422, "\n".join(faults), faults=faults))
+    refused = build_invalid_request_error([*convert_faults(cast("RequestValidationError", error).errors())])
+    return build_problem_response(refused, _get_request_id(request))
 
 
-async def _handle_http_error(request: Request, error: Exception) -> JSONResponse:
+def build_invalid_request_error(faults: Sequence[Fault]) -> ServeError:
+    """Build the error of a request whose fields are not as described; its message lists the first faults."""
+    lines = [f"{fault.place}: {fault.message}" for fault in faults[:MAX_FAULTS]]
+    if len(faults) > MAX_FAULTS:
+        lines.append(f"and {len(faults) - MAX_FAULTS:,} more")
+    return ServeError("invalid_request", "\n".join(lines), faults=faults)
+
+
+async def _handle_http_error(request: Request, error: Exception) -> Response:
     """Answer the refusals of FastAPI and LangServe; a body that cannot be parsed is a client error (422)."""
     refused = cast("HTTPException", error)
-    status = 422 if refused.status_code == 400 else refused.status_code  # noqa: PLR2004 - FastAPI's for such a body
+    code = CODES_OF_STATUSES.get(refused.status_code, "invalid_request")
+    status = PROBLEM_TYPES[code].status
     message = STATUS_HINTS.get(status) or replace_lone_surrogates(str(refused.detail))
-    headers = {**(refused.headers or {}), **(_build_allow_header(request) if status == 405 else {})}  # noqa: PLR2004 - HTTP
-    return _build_response(request, ServeError(status, message, headers=headers))
+    headers = {**(refused.headers or {}), **(_build_allow_header(request) if code == "method_not_allowed" else {})}
+    return build_problem_response(ServeError(code, message, headers=headers), _get_request_id(request))
+
+
+def _get_request_id(request: Request) -> str:
+    return cast("str", getattr(request.state, "request_id", ""))
 
 
 def _build_allow_header(request: Request) -> dict[str, str]:
@@ -140,17 +217,12 @@ def _build_allow_header(request: Request) -> dict[str, str]:
     fitting = [path for path in request.app.openapi()["paths"] if _matches_template(path.split("/"), given)]
     if not fitting:
         return {}
-    methods = request.app.openapi()["paths"][min(fitting, key=lambda path: path.count("{"))]
-    return {"Allow": ", ".join(sorted(method.upper() for method in methods))}
+    found = request.app.openapi()["paths"][min(fitting, key=lambda path: path.count("{"))]
+    methods = {method.upper() for method in found} | ({"HEAD"} if "get" in found else set())
+    return {"Allow": ", ".join(sorted(methods))}
 
 
 def _matches_template(template: list[str], given: list[str]) -> bool:
     """Return whether a path matches a template, segment by segment."""
     pairs = zip(template, given, strict=False)
     return len(template) == len(given) and all(part.startswith("{") or part == other for part, other in pairs)
-
-
-def _build_response(request: Request, error: GrevalError) -> JSONResponse:
-    found = build_problem(error, getattr(request.state, "request_id", ""))
-    headers = error.headers if isinstance(error, ServeError) else {}
-    return JSONResponse(found.model_dump(mode="json"), found.status, headers=headers, media_type=MEDIA_TYPE)

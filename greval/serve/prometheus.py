@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 
-from greval.records.result import Failed, Failure, Result, Scored
+from greval.records.result import Result, Usage
+from greval.serve.result_counts import ResultCounts, count_results
 
 FOLDER_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 """The variable that names the folder of the shared files; the Prometheus client reads it when it is imported."""
@@ -44,14 +45,22 @@ class ServerCounters:
 
     def count_result(self, result: Result) -> None:
         """Count a new result."""
-        outcome, usage, judge = result.outcome, result.usage, result.judge
-        self._judged.labels(judge, outcome.status).inc()
-        failures: tuple[Failure, ...] = () if not isinstance(outcome, Scored | Failed) else outcome.failures
-        for failure in (outcome.error, *failures) if isinstance(outcome, Failed) else failures:
-            self._failed.labels(failure.kind).inc()
+        self.add_counts(count_results([result]))
+
+    def add_counts(self, counts: Iterable[ResultCounts]) -> None:
+        """Add counts of new results."""
+        for group in counts:
+            self._judged.labels(group.judge, group.status).inc(group.results)
+            for kind, failed in group.failures.items():
+                self._failed.labels(kind).inc(failed)
+            for seconds in group.latencies:
+                self._judge_seconds.labels(group.judge).observe(seconds)
+            self.count_usage(group.judge, group.usage)
+
+    def count_usage(self, judge: str, usage: Usage) -> None:
+        """Count the calls and tokens of results, or of what has no result, such as the draft of a metric."""
         if usage.calls:
             self._calls.labels(judge).inc(usage.calls)
-            self._judge_seconds.labels(judge).observe(result.latency)
         for of, tokens in (
             ("input", usage.input_tokens),
             ("output", usage.output_tokens),

@@ -16,11 +16,14 @@ from langchain_core.language_models import BaseChatModel
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.judge import NO_JUDGE_MESSAGE, Judge
 from greval.records.metric import JudgedMetric, Metric
+from greval.serve.body_thread import BodyThread
 from greval.serve.call_limit import FairCallLimit
 from greval.serve.problems import ServeError
 from greval.serve.prometheus import ServerCounters
 from greval.serve.settings import ServerSettings
 from greval.serve.state.metric_library import MetricLibrary
+from greval.serve.usage_ledger import LEDGER_FILE, UsageLedger
+from greval.serve.workers.pool import WorkerPool
 
 METRICS_FOLDER = ".metrics"
 DATASETS_FOLDER = ".datasets"
@@ -62,10 +65,15 @@ class Service:
     starting: list[Callable[[], Awaitable[None]]] = field(default_factory=list)
     closing: list[Callable[[], Awaitable[None]]] = field(default_factory=list)
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
+    body_thread: BodyThread = field(default_factory=BodyThread)
     library: MetricLibrary = field(init=False)
+    workers: WorkerPool = field(init=False)
+    ledger: UsageLedger = field(init=False)
 
     def __post_init__(self) -> None:
-        """Create the library of metrics, which loads those that the operator named."""
+        """Create the library of metrics, which loads those that the operator named, and what the routes share."""
+        self.workers = WorkerPool(self.settings)
+        self.ledger = UsageLedger(self.settings.runs / LEDGER_FILE)
         self.library = MetricLibrary(*self.settings.library, metrics=self.settings.metrics)
 
     def get_call_slot(self, tenant: Tenant) -> AbstractAsyncContextManager[object]:
@@ -75,11 +83,12 @@ class Service:
     def find_judge(self, name: str | None = None) -> Judge | BaseChatModel:
         """Return a judge, the first by default, or raise `ServeError` (404 for an unknown name, 503 without judges)."""
         if not self.models:
-            raise ServeError(503, f"the server has no judge; its operator must name one. {NO_JUDGE_MESSAGE}")
+            raise ServeError("no_judge", f"the server has no judge; its operator must name one. {NO_JUDGE_MESSAGE}")
         if name is None:
             return next(iter(self.models.values()))
         if name not in self.models:
-            raise ServeError(404, f"judge {name!r}: the server has none of this name; it has {', '.join(self.models)}")
+            message = f"judge {name!r}: the server has none of this name; it has {', '.join(self.models)}"
+            raise ServeError("judge_not_found", message)
         return self.models[name]
 
     def choose_judge(self, metric: Metric, name: str | None = None) -> Judge | BaseChatModel:
@@ -101,7 +110,7 @@ class Service:
         offered = ", ".join(JudgeClient(model).label for model in self.models.values()) or "none"
         where = f" at {choice.base_url}" if choice.base_url else ""
         raise ServeError(
-            409,
+            "judge_not_offered",
             f"metric {metric.name!r}: names the judge {choice.model}{where}, which the server does not offer; it has "
             f"{offered}. Take judge out of the metric, or ask the operator to start the server with it",
         )

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from greval.judging.model.judge import Judge
 from greval.records.record import Record
+from greval.serve.quotas import Quota
 
 LOCAL_HOSTS = frozenset({"127.0.0.1", "::1", "localhost"})
 MEGABYTE = 1024 * 1024
 
+KeyScope = Literal["read", "judge", "scrape"]
+"""What a key may do: read, judge and change, and read the counters of all tenants."""
+DEFAULT_SCOPES: tuple[KeyScope, ...] = ("read", "judge")
+
 Positive = Annotated[int, Field(gt=0)]
+CorsOrigin = Annotated[str, Field(pattern=r"^https?://[^/*\s]+$")]
 
 
 class ServerLimits(Record):
@@ -23,7 +29,9 @@ class ServerLimits(Record):
     `items` the chunks or triples of a case, `text` the characters of one text, `depth` the nesting depth of JSON;
     `calls` are the judge's calls in flight for all clients, `waiting` the requests that may wait for them,
     `seconds` the timeout of a request, `rate` the requests of one key per minute, `patience` the seconds that a
-    client may take to send the head of a request or a further part of it, `held` the bytes of all bodies in memory.
+    client may take to send the head of a request or a further part of it, `held` the bytes of all bodies in memory;
+    `worker_memory` are the bytes of memory and `worker_seconds` the seconds of CPU time of one task in a child process;
+    `run_memory` are the bytes of memory of a run.
     """
 
     body: Positive = 8 * MEGABYTE
@@ -38,6 +46,9 @@ class ServerLimits(Record):
     rate: Positive = 600
     patience: Annotated[float, Field(gt=0)] = 20.0
     held: Positive = 128 * MEGABYTE
+    worker_memory: Positive = 1024 * MEGABYTE
+    worker_seconds: Positive = 60
+    run_memory: Positive = 2048 * MEGABYTE
 
 
 class ServerSettings(Record):
@@ -46,7 +57,10 @@ class ServerSettings(Record):
     `judges` are those that clients may name, the first is the default; `library` holds folders of metric files in
     addition to the predefined metrics, and `metrics` names further ones as after `-m`, also in Python; `runs` is the
     folder of run folders, the same as on the command line; `keys` is the file of
-    hashed API keys, without which only this machine is served.
+    hashed API keys, without which only this machine is served; then `token` is what each request must send, None if
+    every program on this machine may use the server. `argilla_workspaces` holds workspaces by tenants, for those whose
+    workspace in Argilla does not have their name; the tenant of a server without keys is the empty text.
+    Pages of `cors_origins` may use the server from browsers.
 
     Example:
         >>> ServerSettings(judges={"fast": Judge("openai:gpt-5.1-mini")}).host
@@ -60,8 +74,12 @@ class ServerSettings(Record):
     metrics: tuple[str, ...] = ()
     runs: Path = Path("runs")
     keys: Path | None = None
+    token: str | None = Field(default=None, repr=False)
+    argilla_workspaces: dict[str, str] = Field(default_factory=dict)
+    cors_origins: tuple[CorsOrigin, ...] = ()
     workers: Positive = 1
     limits: ServerLimits = ServerLimits()
+    quotas: tuple[Quota, ...] = ()
 
     @property
     def local(self) -> bool:

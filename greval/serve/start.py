@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
+import re
+import signal
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from greval.errors import GrevalError, MissingExtraError
 from greval.judging.model.judge import check_judge
+from greval.judging.model.prices import Prices
 from greval.metrics.sources import load_metrics
 from greval.serve.logs import ERRORS, LOGGING
-from greval.serve.settings import ServerSettings
+from greval.serve.settings import LOCAL_HOSTS, ServerSettings
 
 if TYPE_CHECKING:
     import uvicorn
@@ -29,6 +35,8 @@ MAX_HEAD_BYTES = 16 * 1024
 KEEP_ALIVE_SECONDS = 75
 """The seconds for which a connection is kept between requests: longer than proxies and clients keep theirs, so that
 none of them sends a request into a connection that is being closed."""
+PRIVATE_UMASK = 0o077
+"""The server's files are for its own account only, because they hold what its clients sent."""
 SHUTDOWN_SECONDS = 30
 """The seconds that requests in flight have to end when the server stops."""
 
@@ -37,10 +45,21 @@ def app() -> FastAPI:
     """Create the app from the settings in the environment, in a process of uvicorn."""
     from greval.serve.app import create_app
 
+    os.umask(PRIVATE_UMASK)
+    Thread(target=_stop_with_parent, daemon=True).start()
     settings = os.environ.get(SETTINGS_VARIABLE)
     if settings is None:
         raise GrevalError(f"{SETTINGS_VARIABLE}: not set; start the server with greval serve")
-    return create_app(ServerSettings.model_validate_json(settings))
+    created = create_app(ServerSettings.model_validate_json(settings))
+    created.openapi()  # building the document takes a second, in which no request would be answered
+    return created
+
+
+def _stop_with_parent() -> None:
+    """Stop this worker in order if the process that started it is gone: uvicorn's workers would serve for ever."""
+    if parent := multiprocessing.parent_process():
+        parent.join()
+        signal.raise_signal(signal.SIGTERM)
 
 
 def run_server(settings: ServerSettings, announce: Callable[[str], None] = print) -> None:
@@ -60,7 +79,9 @@ def run_server(settings: ServerSettings, announce: Callable[[str], None] = print
     from greval.serve.prometheus import share_counters
 
     check_exposure(settings)
+    check_origins(settings)
     _check_settings(settings)
+    os.umask(PRIVATE_UMASK)
     _create_runs_folder(settings.runs)
     listening = open_socket(settings)
     os.environ[SETTINGS_VARIABLE] = settings.model_dump_json()
@@ -93,6 +114,35 @@ def check_exposure(settings: ServerSettings) -> None:
         )
 
 
+def parse_origins(given: Iterable[str]) -> tuple[str, ...]:
+    """Return origins as browsers send them, or raise `GrevalError` for what is none, such as an address with a path.
+
+    Example:
+        >>> parse_origins(["https://App.example/"])
+        ('https://app.example',)
+    """
+    origins = []
+    for text in given:
+        origin = text.removesuffix("/").lower()
+        if not re.fullmatch(r"https?://[^/*\s?#@]+", origin):
+            message = f"--cors-origin {text}: expected an origin, such as https://app.example, without a path or *"
+            raise GrevalError(message)
+        origins.append(origin)
+    return tuple(dict.fromkeys(origins))
+
+
+def check_origins(settings: ServerSettings) -> None:
+    """Raise `GrevalError` if pages of other machines could use a server without keys."""
+    if settings.keys is not None:
+        return
+    foreign = [origin for origin in settings.cors_origins if urlsplit(origin).hostname not in LOCAL_HOSTS]
+    if foreign:
+        raise GrevalError(
+            f"--cors-origin {foreign[0]}: without keys its pages could use the server through the browsers of this "
+            "machine. Make a key with: greval keys add NAME --file keys.json, and start with --keys keys.json"
+        )
+
+
 def _check_settings(settings: ServerSettings) -> None:
     """Check that the files, folders, metrics and judges of the settings can be used.
 
@@ -111,6 +161,19 @@ def _check_settings(settings: ServerSettings) -> None:
     load_metrics(settings.metrics, *settings.library)
     for judge in settings.judges.values():
         check_judge(judge)
+    _check_quotas(settings)
+
+
+def _check_quotas(settings: ServerSettings) -> None:
+    """Check that quotas of cost can be computed, and that their tenants have keys."""
+    prices = Prices.load()
+    if any(quota.name == "cost" for quota in settings.quotas):
+        for judge in settings.judges.values():
+            if prices.of(judge.label) is None:
+                raise GrevalError(f"--quota cost: no price is known for {judge.label}; limit calls or tokens instead")
+    if settings.keys is None and (named := [quota.tenant for quota in settings.quotas if quota.tenant]):
+        message = f"--quota {named[0]}: without keys there are no tenants; leave {named[0]}: out, or give --keys"
+        raise GrevalError(message)
 
 
 def build_uvicorn_config(app: Any, **more: Any) -> uvicorn.Config:  # noqa: ANN401 - an app or where it is found; uvicorn's options

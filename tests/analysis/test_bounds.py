@@ -98,6 +98,13 @@ def test_items_by_their_mean_or_each():
     assert (each.holds, [one.item for one in each.shown]) == (False, ["c2"])
 
 
+def test_a_value_with_a_weighted_number():
+    """A single value is compared as a level, even if its number lies between levels."""
+    found = result(DEPTH, judged(DEPTH, 4).model_copy(update={"number": 3.4}))
+    assert check_bounds(found, DEPTH, Bounds(at_least=4)).holds
+    assert not check_bounds(found, DEPTH, Bounds(at_most=3.5)).holds
+
+
 @given(st.lists(st.integers(1, 5), min_size=1, max_size=7), st.integers(1, 5))
 def test_the_majority_of_repeats(values, end):
     """More than half of the repeats must be within the bounds, and a tie is an error."""

@@ -21,11 +21,13 @@ def test_a_run_is_served_at_the_printed_address(greval_says):
         assert greval_says("evaluate", "cases.jsonl", "-m", "latency", "-o", f"runs/{name}", "--quiet")[0] == 0
     before = sorted(Path("runs").iterdir())
     with started("open", "runs/my first run") as process:
-        found = re.match(r"(http://127\.0\.0\.1:\d+)/#/runs/(\S+) ", process.stdout.readline())
-        address, name = found.groups()
+        found = re.match(r"(http://127\.0\.0\.1:\d+)/#token=([\w-]{32})/runs/(\S+) ", process.stdout.readline())
+        address, token, name = found.groups()
+        sent = {"Authorization": f"Bearer {token}"}
+        assert httpx.get(f"{address}/v1/runs").status_code == 401
         assert "<html" in httpx.get(address, follow_redirects=True).text
-        (listed,) = httpx.get(f"{address}/v1/runs").json()["runs"]
-        results = httpx.get(f"{address}/v1/runs/{name}/results").json()["results"]
+        (listed,) = httpx.get(f"{address}/v1/runs", headers=sent).json()["runs"]
+        results = httpx.get(f"{address}/v1/runs/{name}/results", headers=sent).json()["results"]
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=30)
     assert (listed["id"], name) == ("my-first-run", "my-first-run")

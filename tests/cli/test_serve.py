@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from greval.cli.options import expand_groups
-from greval.cli.serve import DEFAULTS, LimitOptions, serve
+from greval.cli.serve import DEFAULTS, LimitOptions, _parse_workspaces, serve
 from greval.serve.settings import MEGABYTE, ServerLimits
 
 
@@ -54,6 +54,13 @@ def test_each_option_of_the_server_has_a_variable():
             assert option.envvar == f"GREVAL_{flag.removeprefix('--').replace('-', '_').upper()}"
 
 
+def test_workspaces_in_argilla_are_parsed():
+    """With keys each tenant has one; without keys there is one for all."""
+    assert _parse_workspaces(["ana=team", "bob=my team"], keyed=True) == {"ana": "team", "bob": "my team"}
+    assert _parse_workspaces(["team"], keyed=False) == {"": "team"}
+    assert _parse_workspaces([], keyed=True) == {}
+
+
 @pytest.mark.parametrize(
     ("words", "part"),
     [
@@ -61,6 +68,10 @@ def test_each_option_of_the_server_has_a_variable():
         (("--judge", "a=openai:m", "--judge", "a=openai:n"), "write NAME=MODEL"),
         (("--judge", "a=gpt"), "openai:gpt"),
         (("--max-body", "0"), "--max-body"),
+        (("--argilla-workspace", "ana=team"), "--argilla-workspace ana=team: expected one WORKSPACE"),
+        (("--argilla-workspace", "a", "--argilla-workspace", "b"), "--argilla-workspace b: expected one WORKSPACE"),
+        (("--keys", "k", "--argilla-workspace", "team"), "--argilla-workspace team: expected TENANT=WORKSPACE"),
+        (("--keys", "k", "--argilla-workspace", "ana="), "--argilla-workspace ana=: expected TENANT=WORKSPACE"),
         (("--port", "65536"), "--port"),
         (("--temperature", "9", "--judge", "openai:m"), "--temperature"),
     ],

@@ -46,7 +46,7 @@ def test_columns_of_other_names(tmp_path):
         told = client.post(f"/v1/datasets?name=a&{named}", content=sent, headers=kind).json()
         assert (told["cases"], told["columns"]) == (1, {"question": "frage", "answer": "gen", "id": "nr"})
         assert told["fields"] == {"frage": "question", "gen": "answer", "nr": "id"}
-        run = ended(client, started(client, told["id"]))
+        run = ended(client, started(client, told["id"], "completeness"))
         assert run["status"] == "finished"
         (row,) = client.get(f"/v1/runs/{run['id']}/results").json()["results"][:1]
         assert row["sample_id"] == "q1"
@@ -84,6 +84,44 @@ def test_what_is_no_data_set_leaves_nothing(client, tmp_path, content, kind, sta
     answer = client.post("/v1/datasets?name=mine", content=content, headers={"Content-Type": kind})
     assert answer.status_code == status
     assert str(tmp_path) not in answer.text
+    assert not [*(tmp_path / "runs").glob(".datasets/*")]
+
+
+def test_limits_of_a_case_hold_for_data_sets_and_their_runs(tmp_path):
+    """A case beyond a limit is an unread row with the limit's name; a run never judges it, whenever it was uploaded."""
+    large = {"id": "long", "question": "a" * 21}, {"id": "many", "question": "Who?", "retrieved_contexts": ["a"] * 4}
+    judge = ScriptedJudge([YES])
+    with serving(tmp_path / "runs", limits=ServerLimits(text=20, items=3)) as client:
+        told = client.post("/v1/datasets?name=a", content=lines([*rows(2), *large]), headers=JSONL).json()
+        assert (told["cases"], told["unread_count"]) == (2, 2)
+        assert told["unread"] == [
+            {"place": "a:3", "message": "question: holds 21 characters, at most 20 are allowed (text)"},
+            {"place": "a:4", "message": "chunks: holds 4, at most 3 are allowed (items)"},
+        ]
+    with serving(tmp_path / "runs", judges={"j": judge}, limits=ServerLimits(text=8, items=3)) as client:
+        before = uploaded(client, [{"id": "s", "question": "Who?", "answer": "a", "expected_answer": "a"}])
+        run = ended(client, started(client, before))
+        assert (run["status"], len(judge.calls)) == ("finished", 1)
+        run = ended(client, started(client, told["id"], "completeness"))
+        assert (run["status"], len(judge.calls)) == ("failed", 1)
+        assert "question: holds 9 characters, at most 8 are allowed (text)" in run["why"]
+
+
+def test_a_row_without_content_is_no_case(client):
+    """A row whose question is empty and that holds nothing else is an unread row; an answer alone can be judged."""
+    sent = [{"question": ""}, {"question": " ", "tags": {"a": "b"}, "method": "m"}, {"question": "", "answer": "Ada"}]
+    told = client.post("/v1/datasets?name=a", content=lines([*rows(1), *sent]), headers=JSONL).json()
+    assert (told["cases"], [one["place"] for one in told["unread"]]) == (2, ["a:2", "a:3"])
+    assert told["unread"][0]["message"].startswith("question: is empty")
+
+
+def test_a_file_of_nothing_but_faulty_rows_is_refused(client, tmp_path):
+    """The answer lists the faults, and nothing of the file stays."""
+    answer = client.post("/v1/datasets?name=a", content='{\n{"answer": "Ada"}\n{"question": ""}\n', headers=JSONL)
+    assert answer.status_code == 422
+    assert "none of the 3 rows is a case" in answer.json()["detail"]
+    assert [fault["place"] for fault in answer.json()["faults"]] == ["a:1", "a:2", "a:3"]
+    assert client.get("/v1/datasets").json() == {"datasets": []}
     assert not [*(tmp_path / "runs").glob(".datasets/*")]
 
 

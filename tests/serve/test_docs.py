@@ -7,9 +7,10 @@ import re
 import subprocess
 from importlib.resources import files
 from pathlib import Path
+from typing import get_args
 
 import pytest
-from served_runs import YES
+from served_runs import YES, over_http
 from serving import served
 from typer.main import get_command
 from waiting import SECONDS
@@ -18,6 +19,8 @@ import greval
 from greval.cli.app import app
 from greval.serve.app import create_app
 from greval.serve.jobs.queue import RunRequest
+from greval.serve.problem_types import PROBLEM_TYPES, FaultCode
+from greval.serve.problems import Fault
 from greval.serve.settings import ServerSettings
 from greval.testing import ScriptedJudge
 
@@ -37,7 +40,10 @@ def test_the_command_lines(tmp_path):
     """Each command line of the page does what the page says, one after the other."""
     demo = files("greval") / "demo" / "cases.jsonl"
     (tmp_path / "cases.jsonl").write_text("\n".join(demo.read_text(encoding="utf-8").splitlines()[:4]))
-    with served(create_app(ServerSettings(runs=tmp_path / "runs"), {"scripted": ScriptedJudge([YES])})) as server:
+    with (
+        over_http({"scripted": ScriptedJudge([YES])}) as judges,
+        served(create_app(ServerSettings(runs=tmp_path / "runs", judges=judges))) as server,
+    ):
         script = STRICT + "\necho\n".join(BLOCKS).replace("localhost:8000", server.url)
         done = subprocess.run(
             ["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=SECONDS, check=False
@@ -57,6 +63,20 @@ def test_every_address_is_told(method, path, operation):
     assert not [name for name in names if f"`{name}`" not in PAGE and f"{name}=" not in PAGE]
 
 
+def test_every_problem_is_told():
+    """Each problem type stands with its status in the page, and the page tells none that does not exist."""
+    rows = re.findall(r"^\| (\d{3}) \| ([^|]+) \|", PAGE, re.MULTILINE)
+    told = {(int(status), code) for status, codes in rows for code in re.findall(r"`(\w+)`", codes)}
+    assert told == {(problem.status, code) for code, problem in PROBLEM_TYPES.items()}
+
+
+def test_every_code_of_a_fault_is_told():
+    """Each code of a fault stands in the page and in the schema of a fault."""
+    assert not [
+        code for code in get_args(FaultCode) if f"`{code}`" not in PAGE or f"`{code}`" not in str(Fault.__doc__)
+    ]
+
+
 def test_every_field_of_a_run_is_told():
     """Each field that a run can be asked for with stands in the page."""
     assert not [name for name in RunRequest.model_fields if f"`{name}`" not in PAGE]
@@ -66,8 +86,9 @@ def test_the_first_request_of_a_reader(tmp_path):
     """The request that the page on the server begins with gives a verdict with its reason."""
     text = (ROOT / "docs" / "server.md").read_text(encoding="utf-8")
     (line,) = re.findall(r"^```sh\n(curl [^`]*/v1/evaluate [^`]*)\n```$", text, re.MULTILINE)
-    with served(create_app(ServerSettings(runs=tmp_path), {"scripted": ScriptedJudge([YES])})) as server:
-        command = ["bash", "-c", line.replace("localhost:8000", server.url)]
+    settings = ServerSettings(runs=tmp_path, token="a-token")
+    with served(create_app(settings, {"scripted": ScriptedJudge([YES])})) as server:
+        command = ["bash", "-c", f"TOKEN=a-token\n{line.replace('localhost:8000', server.url)}"]
         done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=True)
     (judgement,) = json.loads(done.stdout)["results"][0]["outcome"]["judgements"]
     assert judgement["value"] == 1

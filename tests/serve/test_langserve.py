@@ -9,6 +9,7 @@ import socket
 from pathlib import Path
 
 import httpx
+import jsonschema
 import pytest
 from fault_server import error, gives, hangs, ok, refuses
 from hypothesis import given, settings
@@ -122,13 +123,38 @@ def test_a_wrong_case_of_a_batch_is_refused_with_its_place(client):
     cases = [CASE, "x", {"question": 1}, {**CASE, "chunks": [{"id": "c"}]}, {**CASE, "anser": "x"}, None]
     answer = client.post("/metrics/correctness/batch", json={"inputs": cases})
     assert answer.status_code == 422
-    assert [fault.split(":")[0] for fault in answer.json()["faults"]] == [
-        "inputs.1",
-        "inputs.2.question",
-        "inputs.3.chunks.0.text",
-        "inputs.4.anser",
-        "inputs.5",
+    assert [fault["place"] for fault in answer.json()["faults"]] == [
+        "body.inputs.1",
+        "body.inputs.2.question",
+        "body.inputs.3.chunks.0.text",
+        "body.inputs.4.anser",
+        "body.inputs.5",
     ]
+
+
+def test_cases_of_a_batch_without_an_id_are_numbered(client):
+    """The results of a batch can be told apart, as those of `/v1/evaluate`; one case alone has no number."""
+    cases = [{"question": "Who?", "answer": "Ada.", "expected_answer": text} for text in ("Ada", "Bob")]
+    answer = client.post("/metrics/token_f1/batch", json={"inputs": cases})
+    ids = [row["sample_id"] for row in answer.json()["output"]]
+    rows = client.post("/v1/evaluate", json={"cases": cases, "metrics": ["token_f1"]}).json()["results"]
+    assert ids == [row["sample_id"] for row in rows] == ["row-1", "row-2"]
+    assert client.post("/metrics/token_f1/invoke", json={"input": cases[0]}).json()["output"]["sample_id"] == ""
+
+
+def test_the_input_schema_is_that_of_the_metric(client):
+    """What a metric needs is required, an own metric's as well; the short forms are described."""
+    schemas = {name: client.get(f"/metrics/{name}/input_schema").json() for name in ("correctness", "ndcg@5")}
+    assert {name: schema["required"] for name, schema in schemas.items()} == {
+        "correctness": ["question", "expected_answer", "answer"],
+        "ndcg@5": ["question", "gold"],
+    }
+    validator = jsonschema.Draft202012Validator(schemas["correctness"])
+    assert validator.is_valid({**CASE, "chunks": ["text", {"text": "text"}]})
+    assert not validator.is_valid({"question": "Who?", "answer": "Ada."})
+    client.post("/v1/metrics", json={"yaml": tone("own")})
+    assert client.get("/metrics/own/input_schema").json()["required"] == ["question", "answer"]
+    assert client.get("/metrics/none/input_schema").status_code == 404
 
 
 @pytest.mark.parametrize("way", ["invoke", "batch", "stream"])
@@ -179,7 +205,7 @@ def test_a_request_is_bounded(tmp_path, way):
     for name, case in faulty.items():
         answer = client.post(f"/metrics/correctness/{way}", json={"input": case, "inputs": [case]})
         assert answer.status_code == 422
-        assert name in answer.json()["faults"][0]
+        assert name in answer.json()["faults"][0]["message"]
     answer = client.post("/metrics/correctness/batch", json={"inputs": [CASE] * 4})
     assert "(batch)" in answer.json()["detail"]
     assert client.post("/metrics/correctness/batch", json={"inputs": []}).status_code == 422
@@ -286,7 +312,9 @@ def test_a_number_is_not_read_from_text(client, part, place):
     """What is described as a number is refused as a text or a truth value; 2.0 is the number 2."""
     answer = client.post("/metrics/llm_calls/invoke", json={"input": {**CASE, **part}})
     assert answer.status_code == 422
-    assert answer.json()["faults"] == [f"input.{place}: must be a number"]
+    assert answer.json()["faults"] == [
+        {"place": f"body.input.{place}", "message": "must be a number", "code": "wrong_type"}
+    ]
     whole = client.post("/metrics/llm_calls/invoke", json={"input": {**CASE, "usage": {"llm_calls": 2.0}}})
     assert whole.json()["output"]["outcome"]["judgements"][0]["value"] == 2
 

@@ -6,10 +6,12 @@ import unicodedata
 
 import pytest
 from served_metrics import CASE, app_of, client_of, says, tone
+from served_runs import ended, serving, started, uploaded
 
 from greval import load_metric, parse_metric, predefined
 from greval.records.metric import JudgedMetric
 from greval.serve.middleware.api_keys import add_key
+from greval.serve.problems import MAX_FAULTS
 from greval.testing import ScriptedJudge
 
 DRAFT = {
@@ -101,7 +103,7 @@ def test_a_new_metric_is_usable_at_once(client, tmp_path):
     assert client.get("/metrics/tone/input_schema").status_code == 200
     judged = client.post("/v1/evaluate", json={"cases": [CASE], "metrics": ["tone"]})
     assert judged.json()["results"][0]["metric"] == "tone"
-    assert files(tmp_path / "runs") == [".metrics/tone.yaml"]
+    assert [name for name in files(tmp_path / "runs") if ".usage" not in name] == [".metrics/tone.yaml"]
 
 
 def test_a_name_is_taken_once(client):
@@ -143,7 +145,7 @@ def test_hostile_yaml_is_refused_soon(client, tmp_path, text):
     for path in ("/v1/metrics", "/v1/metrics/check"):
         answer = client.post(path, json={"yaml": text})
         assert answer.status_code == (422 if path == "/v1/metrics" else 200)
-        assert 1 <= len(answer.json()["faults"]) <= 101
+        assert 1 <= len(answer.json()["faults"]) <= MAX_FAULTS
         assert len(answer.content) < 30_000
     assert files(tmp_path) == []
 
@@ -173,7 +175,7 @@ def test_own_metrics_may_build_on_own_ones(client):
     )
     refused = create(client, builds)
     assert refused.status_code == 422
-    assert "'polite_chunks' is not a metric" in refused.json()["faults"][0]
+    assert "'polite_chunks' is not a metric" in refused.json()["faults"][0]["message"]
     assert not client.post("/v1/metrics/check", json={"yaml": builds}).json()["ok"]
     assert create(client, over).status_code == 201
     assert create(client, builds).status_code == 201
@@ -181,12 +183,43 @@ def test_own_metrics_may_build_on_own_ones(client):
     assert [result["metric"] for result in answer.json()["results"]] == ["polite_chunks", "built"]
 
 
+def test_an_own_metric_can_be_deleted(tmp_path):
+    """A deleted metric is gone, and its name free again; a run that began with it has its definition."""
+    with serving(tmp_path / "runs", judges={"scripted": says()}) as client:
+        create(client, tone())
+        run = started(client, uploaded(client, [CASE]), "tone")
+        ended(client, run)
+        assert client.delete("/v1/metrics/tone").status_code == 204
+        assert not [path for path in files(tmp_path) if path.endswith("tone.yaml")]
+        assert client.get("/v1/metrics/tone").status_code == 404
+        gone = client.delete("/v1/metrics/tone")
+        assert (gone.status_code, gone.json()["code"]) == (404, "metric_not_found")
+        assert client.post(f"/v1/runs/{run}/resume").status_code == 202
+        assert ended(client, run)["status"] == "finished"
+        assert create(client, tone()).status_code == 201
+
+
+def test_only_own_metrics_can_be_deleted(client):
+    """A predefined metric stays, and so does one that another own metric builds on."""
+    refused = client.delete("/v1/metrics/correctness")
+    assert (refused.status_code, refused.json()["code"]) == (403, "metric_not_own")
+    assert client.get("/v1/metrics/correctness").status_code == 200
+    create(client, tone("polite_chunks").replace("needs: [answer]", "over: chunks\nneeds: [chunks]"))
+    uses = "uses: {chunks: {judged_by: polite_chunks, as: [Polite]}}\n"
+    create(client, tone("built").replace("needs: [answer]", "needs: [answer, chunks]") + uses)
+    refused = client.delete("/v1/metrics/polite_chunks")
+    assert (refused.status_code, refused.json()["code"]) == (409, "metric_in_use")
+    assert "built" in refused.json()["detail"]
+    assert client.delete("/v1/metrics/built").status_code == 204
+    assert client.delete("/v1/metrics/polite_chunks").status_code == 204
+
+
 def test_checking_tells_all_faults_and_warnings(client, tmp_path):
     """A check gives every fault with its line, or what would make judging unsure; it keeps nothing."""
     faulty = client.post("/v1/metrics/check", json={"yaml": "name: x\nneeds: [answr]\n"}).json()
     assert not faulty["ok"]
-    assert any("did you mean answer?" in fault for fault in faulty["faults"])
-    assert all(fault.startswith("yaml:") for fault in faulty["faults"])
+    assert any("did you mean answer?" in fault["message"] for fault in faulty["faults"])
+    assert all(fault["place"].startswith("yaml:") for fault in faulty["faults"])
     good = client.post(
         "/v1/metrics/check", json={"yaml": tone().replace("polite", "polite and whether it is true")}
     ).json()

@@ -16,16 +16,10 @@ POLITE = {"reason": "It is courteous.", "value": "Polite"}
 RIGHT = {"reason": "It is the same.", "value": 1}
 
 
-class NamedJudge(ScriptedJudge):
-    """A scripted judge with a name."""
-
-    model_name: str = ""
-
-
 @pytest.fixture
 def judges():
     """Give the judges that the server offers, the default first."""
-    return {"fast": NamedJudge([RIGHT], model_name="fast"), "good": NamedJudge([RIGHT], model_name="good")}
+    return {"fast": ScriptedJudge([RIGHT]), "good": ScriptedJudge([RIGHT])}
 
 
 @pytest.fixture
@@ -44,32 +38,32 @@ def text(judge):
 
 def test_a_metric_asks_the_judge_that_it_names(client, judges):
     """Within a request and in a run, the named judge is asked by its metric, and the request's by the others."""
-    assert client.post("/v1/metrics", json={"yaml": text("NamedJudge:good")}).status_code == 201
-    assert client.get("/v1/metrics/exact").json()["judge"] == "NamedJudge:good"
+    assert client.post("/v1/metrics", json={"yaml": text("openai:good")}).status_code == 201
+    assert client.get("/v1/metrics/exact").json()["judge"] == "openai:good"
     case = {"question": "Who?", "answer": "Ada", "expected_answer": "Ada"}
     answer = client.post("/v1/evaluate", json={"metrics": ["exact", "correctness"], "cases": [case]})
     assert {one["metric"]: one["judge"] for one in answer.json()["results"]} == {
-        "exact": "NamedJudge:good",
-        "correctness": "NamedJudge:fast",
+        "exact": "openai:good",
+        "correctness": "openai:fast",
     }
     assert (len(judges["fast"].calls), len(judges["good"].calls)) == (1, 1)
     run = started(client, uploaded(client, rows(3)), "exact", "correctness")
     assert ended(client, run)["status"] == "finished"
     assert (len(judges["fast"].calls), len(judges["good"].calls)) == (4, 4)
     report = client.get(f"/v1/runs/{run}/report").json()
-    assert report["judges"] == {"exact": ["NamedJudge:good"], "correctness": ["NamedJudge:fast"]}
+    assert report["judges"] == {"exact": ["openai:good"], "correctness": ["openai:fast"]}
 
 
 @pytest.mark.parametrize(
     "judge",
-    ["openai:other", "{model: 'NamedJudge:other'}", "{model: 'openai:good', base_url: 'http://127.0.0.1:9/v1'}"],
+    ["openai:other", "{model: 'openai:other'}", "{model: 'openai:good', base_url: 'http://127.0.0.1:9/v1'}"],
 )
 def test_a_judge_that_is_not_offered_is_refused(client, judges, judge):
     """The text is refused with the judges that there are, and the check says the same; nothing is asked."""
     answer = client.post("/v1/metrics", json={"yaml": text(judge)})
     assert answer.status_code == 422
     (fault,) = answer.json()["faults"]
-    assert "which the server does not offer; it has NamedJudge:fast, NamedJudge:good" in fault
+    assert "which the server does not offer; it has openai:fast, openai:good" in fault["message"]
     assert client.post("/v1/metrics/check", json={"yaml": text(judge)}).json()["faults"] == [fault]
     assert not judges["fast"].calls
 

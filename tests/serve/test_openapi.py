@@ -8,9 +8,11 @@ import httpx
 import pytest
 import requests
 import schemathesis
+from file_bodies import register_file_bodies
 from hypothesis import HealthCheck, settings
 from schemathesis.config import SchemathesisConfig
 from served_metrics import CASE, app_of, tone
+from served_runs import over_http
 from serving import served
 from waiting import SECONDS, until
 
@@ -30,8 +32,10 @@ REFUSALS = ["400", "401", "403", "404", "405", "406", "409", "413", "415", "422"
 """How a faulty request may be refused: schemathesis does not think of requests that are too long."""
 MEANING = (
     *("POST /v1/metrics", "POST /v1/metrics/draft", "POST /metrics/{name}/batch", "POST /v1/datasets"),
-    "POST /v1/evaluate",
+    *("POST /v1/evaluate", "POST /v1/runs/import", "POST /v1/forecast"),
     *("GET /v1/runs/{id}/compare", "GET /v1/runs/{id}/agreement", "GET /v1/runs/{id}/estimate"),
+    *("GET /v1/runs/{id}/results.csv", "GET /v1/runs/{id}/results.jsonl", "GET /v1/runs/{id}/diagnose"),
+    *("GET /v1/runs/{id}/report.html", "GET /v1/runs/{id}/compare.html", "GET /v1/runs/{id}/panel"),
     *("GET /v1/runs/{id}/report", "GET /v1/runs/{id}/results", "PUT /v1/runs/{id}/annotations", "POST /v1/runs"),
 )
 JUDGE = ("POST /v1/metrics/draft", "POST /v1/runs/{id}/argilla/push", "POST /v1/runs/{id}/argilla/pull")
@@ -73,8 +77,11 @@ def known(_, case):
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
     """Give a server with a judge and an own metric: its address, and the ids of a data set and a run."""
-    app = app_of(tmp_path_factory.mktemp("served"), {"scripted": ScriptedJudge(answer)})
-    with served(app) as server, httpx.Client(base_url=server.url, timeout=SECONDS) as client:
+    with (
+        over_http({"scripted": ScriptedJudge(answer)}) as judges,
+        served(app_of(tmp_path_factory.mktemp("served"), judges)) as server,
+        httpx.Client(base_url=server.url, timeout=SECONDS) as client,
+    ):
         client.post("/v1/metrics", json={"yaml": tone()}).raise_for_status()
         rows = json.dumps([{**CASE, "id": f"q{n}", "method": method} for n in range(9) for method in ("a", "b")])
         sent = client.post("/v1/datasets?name=d", content=rows, headers={"Content-Type": "application/json"})
@@ -86,6 +93,7 @@ def place(tmp_path_factory):
             yield {"url": server.url, "session": session, "datasets": dataset, "runs": run}
 
 
+register_file_bodies()
 document = create_app(ServerSettings()).openapi()
 paged = (
     f"{method.upper()} {path}"

@@ -6,6 +6,7 @@ import httpx
 import pytest
 import schemathesis
 from agreed_runs import said, write
+from file_bodies import register_file_bodies
 from hypothesis import HealthCheck, settings
 from schemathesis.config import SchemathesisConfig
 from served_runs import YES, rows, uploaded
@@ -19,7 +20,7 @@ from greval.trust.annotations.files import keep_annotations
 
 RUN = "judged"
 VERDICTS = ["Yes", "Yes", "No", "Yes", "No", "No", "Yes", "No"]
-MINE = "^/v1/datasets$|/annotations$|/agreement$|/estimate$"
+MINE = "^/v1/datasets$|/annotations$|/agreement$|/estimate$|/import$|/results\\.|\\.html$|/diagnose$"
 EXAMPLES = 20
 CONFIG = {
     "request-timeout": 60.0,
@@ -41,12 +42,6 @@ def known(_, case):
     return case
 
 
-@schemathesis.serializer("application/jsonl", "application/x-ndjson", "application/vnd.apache.parquet")
-def as_it_is(_, value):
-    """Send what was made for a file as its bytes."""
-    return value if isinstance(value, bytes) else str(value).encode(errors="replace")
-
-
 @pytest.fixture(scope="module")
 def url(tmp_path_factory):
     """Give the address of a server with a data set and an annotated run."""
@@ -59,6 +54,7 @@ def url(tmp_path_factory):
         yield server.url
 
 
+register_file_bodies()
 document = create_app(ServerSettings()).openapi()
 schema = schemathesis.openapi.from_dict(document, config=SchemathesisConfig.from_dict(CONFIG))
 schema = schema.include(path_regex=MINE)

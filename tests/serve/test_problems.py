@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 from fastapi.testclient import TestClient
 from shell_app import KEY, client, made
 
+import greval.serve
 from greval import errors
 from greval.errors import DataError, DefinitionError, GrevalError, JudgeError, JudgeUnavailableError, StoreError
-from greval.serve.problems import MAX_FAULTS, MEDIA_TYPE, Problem, ServeError, build_problem, describe_errors
+from greval.serve.problem_types import PROBLEM_TYPES
+from greval.serve.problems import (
+    MAX_FAULTS,
+    MEDIA_TYPE,
+    Problem,
+    ServeError,
+    build_problem,
+    describe_errors,
+    parse_faults,
+)
 
 STATUS = {
-    DataError: (422, "Unprocessable"),
-    DefinitionError: (422, "Unprocessable"),
-    StoreError: (409, "Conflict"),
-    JudgeUnavailableError: (503, "Service Unavailable"),
-    JudgeError: (502, "Bad Gateway"),
-    GrevalError: (500, "Internal Server Error"),
+    DataError: (422, "invalid_data"),
+    DefinitionError: (422, "invalid_metric"),
+    StoreError: (409, "run_unusable"),
+    JudgeUnavailableError: (503, "judge_unavailable"),
+    JudgeError: (502, "judge_error"),
+    GrevalError: (500, "internal_error"),
 }
 
 
@@ -31,7 +44,8 @@ def test_each_error_has_a_status(kind, expected):
     """The class of an error decides the status, the subclass before its base."""
     found = build_problem(kind("cases: no rows"), "r1")
     assert (found.status, found.request_id, found.detail) == (expected[0], "r1", "cases: no rows")
-    assert found.title.startswith(expected[1])
+    assert (found.code, found.type) == (expected[1], f"urn:greval:problem:{expected[1]}")
+    assert found.title == PROBLEM_TYPES[expected[1]].title
 
 
 def test_every_error_of_greval_has_a_status():
@@ -46,11 +60,19 @@ def test_every_error_of_greval_has_a_status():
         assert 400 <= build_problem(error).status <= 599
 
 
+def test_every_code_is_a_problem_type():
+    """Each code that the server's modules raise has a type, and each type has a place where it is raised."""
+    folder = Path(greval.serve.__file__).parent
+    text = "".join(path.read_text(encoding="utf-8") for path in folder.rglob("*.py"))
+    assert not [code for code in re.findall(r"ServeError\(\s*\"(\w+)\"", text) if code not in PROBLEM_TYPES]
+    assert not [code for code in PROBLEM_TYPES if text.count(f'"{code}"') < 2]  # the table has each once
+
+
 def test_secrets_are_redacted_everywhere():
     """A key is shown neither in the detail nor in the faults."""
-    found = build_problem(ServeError(422, f"body: {KEY}", faults=[f"a: {KEY}", "b"]))
+    found = build_problem(ServeError("invalid_request", f"body: {KEY}", faults=parse_faults([f"a: {KEY}", "b"])))
     assert KEY not in found.model_dump_json()
-    assert found.faults[1] == "b"
+    assert found.faults[1].message == "b"
 
 
 def test_descriptions_are_those_of_http():
@@ -64,14 +86,12 @@ def test_descriptions_are_those_of_http():
 
 
 def test_many_faults_are_cut(asked):
-    """The first fifty faults of a body are listed, the others counted; what was sent is not repeated."""
+    """The first hundred faults of a body are listed, all are counted; what was sent is not repeated."""
     body = {"cases": [1], "metrics": ["m"]} | {f"f{n}": "words" for n in range(MAX_FAULTS + 7)}
     answer = asked.post("/v1/evaluate", json=body)
     assert answer.status_code == 422
     assert answer.headers["content-type"] == MEDIA_TYPE
-    faults = answer.json()["faults"]
-    assert len(faults) == MAX_FAULTS + 1
-    assert faults[-1] == "and 7 more"
+    assert (len(answer.json()["faults"]), answer.json()["fault_count"]) == (MAX_FAULTS, MAX_FAULTS + 7)
     assert "words" not in answer.text
 
 
@@ -85,10 +105,10 @@ def test_a_body_that_is_not_json_is_a_client_error(asked):
     ("method", "path", "allow"),
     [
         ("DELETE", "/v1/evaluate", "POST"),
-        ("PATCH", "/v1/runs", "GET, POST"),
-        ("PUT", "/v1/runs/a", "DELETE, GET"),
+        ("PATCH", "/v1/runs", "GET, HEAD, POST"),
+        ("PUT", "/v1/runs/a", "DELETE, GET, HEAD"),
         ("DELETE", "/metrics/m/invoke", "POST"),
-        ("DELETE", "/v1/metrics/check", "POST"),
+        ("PUT", "/v1/metrics/check", "POST"),
     ],
 )
 def test_a_wrong_method_names_the_right_ones(asked, method, path, allow):

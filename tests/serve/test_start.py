@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import stat
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -11,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 import typer
+from served_runs import ended, rows, started, uploaded
 from serving import SERVER, server_process
 from shell_app import KEY
 from typer.testing import CliRunner
@@ -100,6 +102,18 @@ def test_the_command_serves(tmp_path):
     lines = [json.loads(line) for line in server.log.splitlines()]
     assert [line["status"] for line in lines if line["logger"] == "greval.access"] == [200, 422, 422]
     assert KEY not in server.log
+
+
+def test_what_clients_send_is_for_the_account_of_the_server_only(tmp_path):
+    """Folders of runs and data sets are 0700 and their files 0600, also where the account's umask would allow more."""
+    with (
+        server_process("--runs", "runs", folder=tmp_path) as server,
+        httpx.Client(base_url=server.url, timeout=SECONDS) as client,
+    ):
+        assert ended(client, started(client, uploaded(client, rows(2)), "exact_match"))["status"] == "finished"
+    modes = {path: stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "runs", *(tmp_path / "runs").rglob("*"))}
+    assert len(modes) > 8
+    assert {path: oct(mode) for path, mode in modes.items() if mode != (0o700 if path.is_dir() else 0o600)} == {}
 
 
 def test_several_workers(tmp_path):

@@ -16,6 +16,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Self
 
 from aiohttp import web
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import convert_to_messages
 from waiting import SECONDS
 
 Body = dict[str, Any]
@@ -159,17 +161,37 @@ def gives(content: Mapping[str, Any], **settings: Any) -> Behaviour:
 
 
 def ok(value: object = None) -> Behaviour:
-    """Answer as the schema of the request wants it, with a verdict on each item; `value` where it is given."""
+    """Answer as the schema of the request wants it, with a verdict on each item; `value` where it is given.
+
+    A request without a schema gets a verdict as text.
+    """
 
     async def answer(request: web.Request, body: Body) -> web.StreamResponse:
         if "tools" in body:
             function = body["tools"][0]["function"]
             arguments = json.dumps(sample(function["parameters"], body, value))
             return await says(None, calls=[{"name": function["name"], "arguments": arguments}])(request, body)
+        if "response_format" not in body:
+            return await says('{"reason": "It names what decides.", "value": 1}')(request, body)
         schema = body["response_format"]["json_schema"]["schema"]
         return await gives(sample(schema, body, value))(request, body)
 
     return answer
+
+
+def answers_as(models: Mapping[str, BaseChatModel]) -> Callable[[Body], Behaviour]:
+    """Answer as these chat models of the test's process do, such as scripted judges; the request names one."""
+
+    def choose(body: Body) -> Behaviour:
+        async def answer(request: web.Request, body: Body) -> web.StreamResponse:
+            tools = {"tools": body["tools"]} if "tools" in body else {}
+            reply = await models[body["model"]].ainvoke(convert_to_messages(body["messages"]), **tools)
+            calls = [{"name": call["name"], "arguments": json.dumps(call["args"])} for call in reply.tool_calls]
+            return await says(None if calls else reply.text, calls=calls)(request, body)
+
+        return answer
+
+    return choose
 
 
 def lists(change: Callable[[list[dict[str, Any]]], list[Any]]) -> Behaviour:

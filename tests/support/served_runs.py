@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 from fastapi.testclient import TestClient
+from fault_server import FaultServer, answers_as
 from httpx import Client
+from langchain_core.language_models import BaseChatModel
 from waiting import SECONDS, until
 
+from greval.judging.model.judge import Judge
 from greval.serve.app import create_app
 from greval.serve.middleware.api_keys import add_key
 from greval.serve.settings import ServerSettings
 from greval.testing import ScriptedJudge
 
+LOOK_SECONDS = 0.12
+"""The time between two looks at a run: more of them would reach the rate limit of a key."""
 YES = {"reason": "It fits.", "value": 1}
 
 
@@ -34,11 +40,29 @@ def lines(given) -> str:
 
 @contextmanager
 def serving(runs: Path, answers=(YES,), *, judges: Mapping | None = None, **settings) -> Iterator[TestClient]:
-    """Give a client of an app whose judge gives these answers; its runs are worked on meanwhile."""
+    """Give a client of an app whose judge gives these answers; its runs are worked on meanwhile.
+
+    Chat models answer over HTTP, as runs are processes of their own; a judge that is a setting stays as it is.
+    """
     models = {"scripted": ScriptedJudge(answers)} if judges is None else judges
-    app = create_app(ServerSettings(runs=runs, **settings), models)
-    with TestClient(app, base_url="http://127.0.0.1") as client:
-        yield client
+    with over_http(models) as offered:
+        app = create_app(ServerSettings(runs=runs, judges=offered, **settings))
+        with TestClient(app, base_url="http://127.0.0.1") as client:
+            yield client
+
+
+@contextmanager
+def over_http(models: Mapping[str, Judge | BaseChatModel]) -> Iterator[dict[str, Judge]]:
+    """Serve the chat models among these judges over HTTP, and give judges that ask them.
+
+    Servers that follow each other in a test share them: the address of a judge is part of it.
+    """
+    own = {name: model for name, model in models.items() if not isinstance(model, Judge)}
+    with FaultServer(answers_as(own)) as server:
+        yield {
+            name: model if isinstance(model, Judge) else Judge(f"openai:{name}", base_url=server.url)
+            for name, model in models.items()
+        }
 
 
 @contextmanager
@@ -77,6 +101,7 @@ def waited(client: Client, run: str, true: Callable[[dict], bool], headers=None,
     infos = [{}]
 
     def look():
+        time.sleep(LOOK_SECONDS)
         infos[0] = client.get(f"/v1/runs/{run}", headers=headers).json()
         return true(infos[0])
 

@@ -75,11 +75,12 @@ def judging(url: str, runs: Path, keys: Path | None = None, **limits: float) -> 
 
 @dataclass
 class Running:
-    """A server in a process of its own: its address, the process, and the file of what it said."""
+    """A server in a process of its own: its address, the process, the file of what it said, and what it printed."""
 
     url: str
     process: subprocess.Popen[str]
     log_file: Path = field(repr=False)
+    link: str = ""
 
     @property
     def log(self) -> str:
@@ -100,14 +101,19 @@ class Running:
 
 
 @contextmanager
-def server_process(*words: object, folder: Path, environment: Mapping[str, str] | None = None) -> Iterator[Running]:
+def server_process(
+    *words: object, folder: Path, environment: Mapping[str, str] | None = None, token: bool = False
+) -> Iterator[Running]:
     """Run `greval serve` with these words on a free port, in this folder; its address is told once it answers.
+
+    Without `token` it wants none. With it, `link` is the address that it prints.
 
     Start it again with the same words and folder after `kill()` to see what it goes on with. What is not stopped at
     the end of the `with` is killed.
     """
     log_file = folder / f"serve-{time.monotonic_ns()}.log"
-    command = [sys.executable, str(SERVER), *(() if "--port" in words else ("--port", "0")), *map(str, words)]
+    own = (*(() if "--port" in words else ("--port", "0")), *(() if token else ("--no-token",)))
+    command = [sys.executable, str(SERVER), *own, *map(str, words)]
     with log_file.open("w", encoding="utf-8") as log:
         process = subprocess.Popen(
             command,
@@ -119,7 +125,8 @@ def server_process(*words: object, folder: Path, environment: Mapping[str, str] 
             text=True,
         )
     assert process.stdout
-    running = Running(process.stdout.readline().strip(), process, log_file)
+    link = process.stdout.readline().strip()
+    running = Running(link.partition("/#")[0], process, log_file, link)
     try:
         assert running.url, running.log
         assert httpx.get(f"{running.url}/health", timeout=SECONDS).status_code == 200

@@ -27,14 +27,15 @@ class Text(BaseModel):
     text: str
 
 
-def made(tmp_path, *, keys=None, **limits):
+def made(tmp_path, *, keys=None, token=None, **limits):
     """Give an app with a few routes of this file's beside its own."""
     app = create_app(
-        ServerSettings(runs=tmp_path, keys=keys, limits=ServerLimits(**limits)), {"scripted": ScriptedJudge([{}])}
+        ServerSettings(runs=tmp_path, keys=keys, token=token, limits=ServerLimits(**limits)),
+        {"scripted": ScriptedJudge([{}])},
     )
 
     @app.get("/v1/who/{name}")
-    def who(name: str, tenant: TheTenant) -> dict[str, str]:
+    def who(name: str, tenant: TheTenant, token: str = "") -> dict[str, str]:
         return {"tenant": tenant.name, "runs": str(tenant.runs)}
 
     @app.post("/v1/echo")

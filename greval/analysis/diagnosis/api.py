@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from greval._util.arguments import resolve_run_folder
+from greval._util.arguments import build_unknown_name_error, resolve_run_folder
 from greval.analysis.diagnosis.correctness import (
     AnswerVerdict,
     AnswerVerdicts,
@@ -16,15 +16,18 @@ from greval.analysis.diagnosis.correctness import (
 )
 from greval.analysis.diagnosis.evidence_path import EntryNodes, EvidencePath
 from greval.analysis.diagnosis.needs import find_needs
-from greval.analysis.diagnosis.records import LOSSES, Cause, Diagnosis, Evidence
+from greval.analysis.diagnosis.records import LOSSES, Cause, Diagnosis, DiagnosisTable, Evidence, tabulate
 from greval.analysis.gold.index_lookup import IndexLookup
 from greval.records.case import Case, Gold
 from greval.records.inventory import Inventory
 from greval.runs.store import Store
+from greval.stats.summary import METHOD
 
 if TYPE_CHECKING:
     from greval.runs.evaluation import Run
 
+QUERY_TYPE = "query_type"
+"""The tag of the type of a question, by which diagnoses are grouped if cases have it."""
 MAX_NAMED = 3
 """The number of names that a reason lists; the rest are counted."""
 
@@ -88,6 +91,19 @@ def diagnose_run(
             opened.enter_context(store.snapshot())
         verdicts = AnswerVerdicts(store, metric)
         return _iterate_diagnoses(store, verdicts, IndexLookup(inventory) if inventory else None, opened.pop_all())
+
+
+def tabulate_run(rows: Sequence[Diagnosis], by: Sequence[str], folder: Path) -> DiagnosisTable:
+    """Count the diagnoses of a run by method and tags; by the type of question if no tag is given.
+
+    Raises:
+        DataError: If no case has a tag, since all cases would be in one unnamed group. The message suggests one.
+    """
+    tags = {METHOD, *(tag for row in rows for tag in row.tags)}
+    for name in by:
+        if name not in tags:
+            raise build_unknown_name_error("tag", name, tags, folder)
+    return tabulate(rows, by=by or ((QUERY_TYPE,) if QUERY_TYPE in tags else ()))
 
 
 def _iterate_diagnoses(

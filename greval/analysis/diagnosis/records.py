@@ -116,6 +116,11 @@ class DiagnosisTable(Record):
         """Return the names of the group to which a diagnosis belongs."""
         return _list_names(row, self.by)
 
+    def select_causes(self, causes: Sequence[Cause]) -> DiagnosisTable:
+        """Return the table with the diagnoses of some causes, or all if none are given; the counts stay unchanged."""
+        rows = tuple(row for row in self.rows if not causes or row.cause in causes)
+        return self.model_copy(update={"rows": rows})
+
     def filter_by_cause(self, cause: Cause) -> tuple[Diagnosis, ...]:
         """Return the diagnoses with a cause, group by group."""
         return tuple(sorted((row for row in self.rows if row.cause == cause), key=self.list_group_names))

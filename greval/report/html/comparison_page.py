@@ -116,11 +116,13 @@ def write_comparison_page(comparison: Comparison, path: Path, *, made: datetime,
     write_atomically(path, build_comparison_page(comparison, made=made, command=command))
 
 
-def build_comparison_page(comparison: Comparison, *, made: datetime, command: str = "") -> str:
-    """Build the page that `write_comparison_page` writes."""
+def build_comparison_page(
+    comparison: Comparison, *, made: datetime, command: str = "", with_addresses: bool = True
+) -> str:
+    """Build the page that `write_comparison_page` writes; `with_addresses` as in `PageContent`."""
     import greval
 
-    page = PageOrigin(made, command, greval.__version__)
+    page = PageOrigin(made, command, greval.__version__, with_addresses)
     metrics, runs = _read_runs(comparison, page)
     views = _build_views(comparison.name_first(MAX_NAMED), metrics)
     pairs = [_build_pair(comparison, *pair, rows, views) for pair, rows in group_pairs(comparison).items()]

@@ -76,7 +76,8 @@ class PageContent(NamedTuple):
 
     `made` is the time and `command` the command line that made it. `worst` is the number of worst cases of each of
     `metrics`, or of all metrics if it is empty. `probes` are the planted faults that the judge caught, and
-    `limits` bound the size of the page.
+    `limits` bound the size of the page. Without `with_addresses`, addresses of judges and options of commands are not
+    shown: a server's clients do not see them.
     """
 
     made: datetime
@@ -85,6 +86,7 @@ class PageContent(NamedTuple):
     metrics: tuple[str, ...] = ()
     probes: tuple[Probe, ...] = ()
     limits: ArchiveLimits = ArchiveLimits()
+    with_addresses: bool = True
 
 
 def write_report_page(store: Store, report: Report, path: Path, content: PageContent) -> None:
@@ -103,7 +105,7 @@ def build_report_page(store: Store, report: Report, content: PageContent) -> str
     """Build the page that `write_report_page` writes."""
     import greval
 
-    page = PageOrigin(content.made, content.command, greval.__version__)
+    page = PageOrigin(content.made, content.command, greval.__version__, content.with_addresses)
     with store.snapshot():
         scales = {name: metric.scale for name, metric in read_metrics(store).items()}
         origin = read_origin(store)

@@ -13,14 +13,21 @@ from greval.report.html.table_view import TableView
 from greval.report.html.templating import PageOrigin
 from greval.runs.manifest import RunCommand
 
+ADDRESSES = frozenset({"base_url", "openai_api_base"})
+"""The settings of a judge that are its address, which clients of a server do not see."""
+
 
 def list_run_facts(origin: RunOrigin, page: PageOrigin, command: RunCommand | None = None) -> Iterator[tuple[str, str]]:
-    """Yield what made a run and a page, as names and texts; `command` is the last command on the run."""
+    """Yield what made a run and a page, as names and texts; `command` is the last command on the run.
+
+    The options of a command may name addresses and paths too.
+    """
     yield from (("cases", f"{one.name} (sha256 {one.digest})" if one.digest else one.name) for one in origin.files)
     for metric, settings in origin.judges.items() or [("", origin.judge)]:
         judge = f"judge of {metric}" if metric else "judge"
-        yield from ((judge if name == "label" else f"{judge}: {name}", str(value)) for name, value in settings.items())
-    if command:
+        shown = {name: value for name, value in settings.items() if page.with_addresses or name not in ADDRESSES}
+        yield from ((judge if name == "label" else f"{judge}: {name}", str(value)) for name, value in shown.items())
+    if command and page.with_addresses:
         yield from ((f"option: {name}", format_option(value)) for name, value in command.options.items())
     yield "greval", f"{page.version}, Python {platform.python_version()}"
     yield "page made", page.date

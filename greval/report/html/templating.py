@@ -23,11 +23,12 @@ FRAGMENT_POLICY = "greval-fragments"
 
 
 class PageOrigin(NamedTuple):
-    """When and by which command a page was made."""
+    """When and by which command a page was made, and whether it may name the addresses of the judges."""
 
     at: datetime
     command: str
     version: str
+    with_addresses: bool = True
 
     @property
     def date(self) -> str:

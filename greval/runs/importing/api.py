@@ -36,6 +36,7 @@ class ImportOptions(TypedDict, total=False):
     cases: str | Path | CaseRecords | None
     method: str | None
     columns: Mapping[str, str] | None
+    origin: CaseSource
     on_note: Callable[[str], None]
     on_unread: Callable[[str], None]
 
@@ -61,8 +62,8 @@ def import_verdicts(
         **options: `judge`: who gave the verdicts, such as "gpt-4" or "ana"; by default the name of the file stands for
             it. `cases`: the cases, joined by id, if the file does not hold them. `method`: the method of rows that do
             not name one. `columns`: the column of each field that is called otherwise, such as
-            `{"value": "gpt4_score"}`. `on_note`: called with what people should know of how the file was read.
-            `on_unread`: called with each row that was not imported.
+            `{"value": "gpt4_score"}`. `origin`: what identifies the file, if its path does not. `on_note`: called with
+            what people should know of how the file was read. `on_unread`: called with each row that was not imported.
 
     Returns:
         The run: its folder and counts, and its results, summary and table as those of `evaluate`.
@@ -175,6 +176,8 @@ def _open_cases(cases: str | Path | CaseRecords | None) -> Iterable[Case | RowFa
 
 def _identify(source: object, versions: Mapping[str, MetricVersion], options: ImportOptions) -> CaseSource:
     """Return what identifies the import: the contents of the files, and how they are read."""
+    if given := options.get("origin"):
+        return given
     cases = options.get("cases")
     if not isinstance(source, str | Path) or source == STDIN or not (cases is None or isinstance(cases, str | Path)):
         return UNKNOWN_SOURCE

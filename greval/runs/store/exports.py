@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from itertools import islice
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 BATCH_ROWS = 8192
 CARRIAGE_RETURN = "\\r"
 """A carriage return as JSON escapes it."""
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+"""The characters by which spreadsheets recognise a formula, also in their full-width forms."""
+NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?")
 NUMBER_COLUMNS = ("number", "confidence", "latency")
 COUNT_COLUMNS = ("repeat", "calls", "input_tokens", "output_tokens")
 COLUMNS = (
@@ -172,8 +176,12 @@ def _format_json(content: object) -> str:
     return json.dumps(content, ensure_ascii=False)
 
 
-def write_csv(lines: Iterable[str], file: TextIO, layout: TableLayout | None = None) -> None:
+def write_csv(
+    lines: Iterable[str], file: TextIO, layout: TableLayout | None = None, *, escape_formulas: bool = False
+) -> None:
     """Write results, given as JSON lines, as CSV with a header, in the columns of a run.
+
+    With `escape_formulas`, a text that a spreadsheet would read as a formula has an apostrophe before it.
 
     Example:
         >>> import io
@@ -188,7 +196,20 @@ def write_csv(lines: Iterable[str], file: TextIO, layout: TableLayout | None = N
     plain.writerow(layout.columns)
     for line in lines:
         writer = quoted if CARRIAGE_RETURN in line else plain  # an unquoted carriage return in a cell would end the row
-        writer.writerows(_iterate_rows([line], layout))
+        rows = _iterate_rows([line], layout)
+        writer.writerows([[*map(_escape_formula, row)] for row in rows] if escape_formulas else rows)
+
+
+def _escape_formula(cell: object) -> object:
+    """Return a cell that no spreadsheet reads as a formula; negative numbers stay numbers.
+
+    Example:
+        >>> _escape_formula("=1+1"), _escape_formula("-1.5"), _escape_formula("- a")
+        ("'=1+1", '-1.5', "'- a")
+    """
+    if not isinstance(cell, str) or not cell.startswith(FORMULA_STARTS) or NUMBER.fullmatch(cell):
+        return cell
+    return f"'{cell}"
 
 
 def write_parquet(lines: Iterable[str], path: Path, layout: TableLayout | None = None) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
@@ -56,18 +56,16 @@ def find_judged_folder(tenant: Tenant, run_id: str) -> Path:
     """Return the folder of a run with results, or raise `ServeError` (404; 409 if the run has not started)."""
     folder = find_run_folder(tenant, run_id)
     if not (folder / FILE).is_file():
-        raise ServeError(409, f"run {run_id!r}: has no results yet; it is queued, or it could not begin")
+        message = f"run {run_id!r}: has no results yet; it is queued, or it could not begin"
+        raise ServeError("run_without_results", message)
     return folder
 
 
-def read_run_info(tenant: Tenant, folder: Path, progress: Progress | None = None) -> RunInfo:
-    """Return a run as clients see it, or raise `ServeError` (404) if it is gone.
-
-    `progress` is newer than that in the folder, if this process works on the run.
-    """
+def read_run_info(tenant: Tenant, folder: Path) -> RunInfo:
+    """Return a run as clients see it, or raise `ServeError` (404) if it is gone."""
     spec = read_job_spec(folder)
     if spec is not None:
-        return _build_server_info(tenant, spec, read_job_state(folder) or JobState(status="queued"), progress)
+        return _build_server_info(tenant, spec, read_job_state(folder) or JobState(status="queued"))
     try:
         return _read_command_line_info(folder)
     except FileNotFoundError as error:
@@ -91,7 +89,7 @@ def _read_creation_time(folder: Path) -> int:
     return 0
 
 
-def _build_server_info(tenant: Tenant, spec: JobSpec, state: JobState, progress: Progress | None) -> RunInfo:
+def _build_server_info(tenant: Tenant, spec: JobSpec, state: JobState) -> RunInfo:
     ended = state.status not in ACTIVE
     return RunInfo(
         id=spec.id,
@@ -103,7 +101,7 @@ def _build_server_info(tenant: Tenant, spec: JobSpec, state: JobState, progress:
         methods=state.methods if ended else None,
         dataset=spec.asked.dataset,
         created=spec.created,
-        progress=state.progress if ended else progress or state.progress,
+        progress=state.progress,
         resumable=ended and Uploads(tenant.datasets).has_dataset(spec.asked.dataset),
     )
 
@@ -155,20 +153,38 @@ class EventStream(StreamingResponse):
     media_type = "text/event-stream"
 
 
+class RunWatch:
+    """Reads the states of runs in threads, once in `POLL_SECONDS` for all streams that follow the same run."""
+
+    def __init__(self) -> None:
+        """Start with no run read."""
+        self._reads: dict[tuple[Tenant, Path], tuple[float, asyncio.Task[RunInfo]]] = {}
+
+    async def read(self, tenant: Tenant, folder: Path) -> RunInfo:
+        """Return the state of a run, or raise `ServeError` (404) if it was deleted."""
+        now = time.monotonic()
+        if (tenant, folder) not in self._reads or self._reads[tenant, folder][0] <= now - POLL_SECONDS:
+            recent = {run: read for run, read in self._reads.items() if read[0] > now - POLL_SECONDS}
+            task = asyncio.create_task(asyncio.to_thread(read_run_info, tenant, folder))
+            task.add_done_callback(lambda done: done.cancelled() or done.exception())  # perhaps nobody waits any more
+            self._reads = {**recent, (tenant, folder): (now, task)}
+        return await asyncio.shield(self._reads[tenant, folder][1])
+
+
 async def stream_events(
-    look: Callable[[], RunInfo], stopping: asyncio.Event, *, heartbeat: float = HEARTBEAT_SECONDS
+    look: Callable[[], Awaitable[RunInfo]], stopping: asyncio.Event, *, heartbeat: float = HEARTBEAT_SECONDS
 ) -> AsyncIterator[str]:
     """Yield the progress of a run as it changes, and the run itself at its end.
 
-    `look` returns the current state of the run; it is called in a thread, at most four times a second. `stopping` is
-    set when the server shuts down and ends the stream; the client can reconnect after a restart. After `heartbeat`
+    `look` returns the current state of the run; it is called at most four times a second. `stopping` is set when the
+    server shuts down and ends the stream; the client can reconnect after a restart. After `heartbeat`
     seconds without news a comment line keeps the connection open.
     """
     sent: Progress | None = None
     last = time.monotonic()
     while not stopping.is_set():
         try:
-            info = await asyncio.to_thread(look)
+            info = await look()
         except ServeError:  # it was deleted
             return
         if info.progress is not None and info.progress != sent:

@@ -1,192 +1,149 @@
-"""Executes one job in a thread of its own; progress goes to its folder, and it can be cancelled."""
+"""The server's side of a run: it starts the run's process, grants its call slots, and counts its results."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import threading
+import os
+import sys
+from asyncio.subprocess import PIPE, Process
 from contextlib import suppress
-from itertools import islice
-from typing import TYPE_CHECKING
+from typing import Self, cast
 
-from greval._util.concurrency import run_in_background
-from greval.datasets.file_identity import CaseSource
-from greval.errors import GrevalError, StoreError
-from greval.judging.model.failures import redact_secrets
-from greval.runs.evaluation import Run, evaluate_async
-from greval.runs.judges import choose_judges
-from greval.runs.options import EvaluateOptions, get_total_concurrency
-from greval.runs.progress import Progress
-from greval.runs.store import FILE
-from greval.runs.store.pages import PageReader
-from greval.serve.call_limit import ThreadSlot
-from greval.serve.jobs.queue import (
-    ACTIVE,
-    CANCEL_FILE,
-    JobLock,
-    JobSpec,
-    JobState,
-    JobStatus,
-    QueueEntry,
-    read_job_state,
-    write_job_state,
+from greval.errors import GrevalError
+from greval.judging.local.serve import serve, share_servers
+from greval.judging.model.judge import Judge
+from greval.judging.model.judge_names import parse_judge_name
+from greval.serve.jobs.messages import (
+    MAX_LINE_BYTES,
+    SHUTDOWN_SECONDS,
+    JobMessage,
+    JobOrder,
+    ServerMessage,
+    encode_message,
 )
-from greval.serve.state.uploads import Uploads
+from greval.serve.jobs.queue import JobLock, JobSpec, QueueEntry
+from greval.serve.prometheus import FOLDER_VARIABLE
+from greval.serve.service import Service, Tenant
 
-if TYPE_CHECKING:
-    from greval.serve.service import Service, Tenant
-
-SYNC_SECONDS = 0.5
-"""The interval in seconds at which cancellation is checked and progress is written."""
-CANCELLED = "it was cancelled"
+CHILD_COMMAND = (sys.executable, "-P", "-m", "greval.serve.jobs.child")
+"""The command of a run's process. Python must not import from the working folder what it finds there (`-P`)."""
+STOP_SECONDS = 660.0
+"""The seconds that a run has to stop in order: longer than the timeout of a call, also of the embedded model."""
+KILL_SECONDS = SHUTDOWN_SECONDS + 2.0
 log = logging.getLogger(__name__)
 
 
-class RunJob:
-    """A running job, created in the server's event loop; `claim` is the lock of the run, released at the end."""
+class RunningJob:
+    """A run whose process this server started."""
 
-    def __init__(self, entry: QueueEntry, spec: JobSpec, lock: JobLock, service: Service, tenant: Tenant) -> None:
-        """Store the arguments; nothing starts yet."""
+    def __init__(self, entry: QueueEntry, process: Process, service: Service, tenant: Tenant) -> None:
+        """Store the arguments; use `start` to create one."""
         self.folder = entry.folder
-        self.spec = spec
-        self.progress = (read_job_state(self.folder) or JobState(status="queued")).progress
-        self.written = False
-        self._entry = entry
-        self._lock = lock
+        self.stopping = False
+        self.started = asyncio.get_running_loop().time()
+        self._process = process
+        self._stdin = cast("asyncio.StreamWriter", process.stdin)
+        self._stdout = cast("asyncio.StreamReader", process.stdout)
         self._service = service
         self._tenant = tenant
-        self._server_loop = asyncio.get_running_loop()
-        self._stop_request = _StopRequest()
+        self._returned = asyncio.Semaphore(0)
+        self._slots: set[asyncio.Task[None]] = set()
 
-    def stop(self, *, cancel: bool) -> None:
-        """Stop making calls; calls in flight are finished. A cancelled job is not resumed by the next server start."""
-        self._stop_request.stop(cancel=cancel)
+    @classmethod
+    async def start(cls, entry: QueueEntry, spec: JobSpec, lock: JobLock, service: Service) -> Self:
+        """Start the process of a run; it inherits the run's lock, which is released when the process ends.
 
-    def start(self) -> asyncio.Future[None]:
-        """Start the job; the future is done once everything is written, or could not be (`written`)."""
-        done: asyncio.Future[None] = self._server_loop.create_future()
+        It uses the embedded models of this process, and loads none.
 
-        def run_in_thread() -> None:
-            try:
-                self._run_to_end()
-            except Exception:
-                log.exception("run %s: its end could not be written down", self.spec.id)
-            finally:
-                self._server_loop.call_soon_threadsafe(_mark_done, done)
+        Raises:
+            OSError: If it cannot be started.
+        """
+        judges = {name: judge for name, judge in service.models.items() if isinstance(judge, Judge)}
+        settings = service.settings.model_copy(update={"judges": judges})
+        with lock:
+            await _start_local_judges(service, spec)
+            process = await asyncio.create_subprocess_exec(
+                *CHILD_COMMAND,
+                stdin=PIPE,
+                stdout=PIPE,
+                limit=MAX_LINE_BYTES,
+                pass_fds=(lock.descriptor,),
+                start_new_session=True,  # Ctrl-C in the server's terminal must not reach it
+                env=_build_environment(),
+            )
+            job = cls(entry, process, service, Tenant(spec.tenant, entry.folder.parent))
+            job._send(JobOrder(settings=settings, folder=entry.folder, entry=entry.path, lock=lock.descriptor))
+        return job
 
-        threading.Thread(target=run_in_thread, name=f"run-{self.spec.id}", daemon=True).start()
-        return done
-
-    def _run_to_end(self) -> None:
-        with self._lock:
-            write_job_state(self.folder, JobState(status="running", progress=self.progress))
-            state = self._evaluate_to_state()
-            write_job_state(self.folder, state)
-            if state.status not in ACTIVE:
-                self._entry.path.unlink(missing_ok=True)
-            self.written = True
-
-    def _evaluate_to_state(self) -> JobState:
-        """Run the evaluation and return the end state; it is `queued` if the next server start is to resume the job."""
+    async def serve_to_end(self) -> int:
+        """Serve the requests of the process until it ends, and return its exit code, negative if a signal ended it."""
         try:
-            run = asyncio.run(self._evaluate())
-        except GrevalError as error:
-            return self._build_state("failed", str(error))
+            async for line in self._stdout:
+                self._receive(JobMessage.model_validate_json(line))
+        finally:
+            for slot in self._slots:
+                slot.cancel()
+            await asyncio.gather(*self._slots, return_exceptions=True)
+        return await self._process.wait()
+
+    def stop(self) -> None:
+        """Stop making calls; calls in flight are finished and stored."""
+        if not self.stopping:
+            self.stopping = True
+            self._send(ServerMessage(stop=True))
+            asyncio.get_running_loop().call_later(STOP_SECONDS, self._kill)
+
+    def close(self) -> None:
+        """Stop because the server ends: calls in flight have some seconds left."""
+        self.stopping = True
+        self._stdin.close()
+        asyncio.get_running_loop().call_later(KILL_SECONDS, self._kill)
+
+    def _receive(self, message: JobMessage) -> None:
+        for _ in range(message.returned):
+            self._returned.release()
+        for _ in range(message.asked):
+            slot = asyncio.create_task(self._hold_slot())
+            self._slots.add(slot)
+            slot.add_done_callback(self._slots.discard)
+        self._service.counters.add_counts(message.counts)
+
+    async def _hold_slot(self) -> None:
+        """Hold a call slot from its grant until the process returns one."""
+        try:
+            async with self._service.get_call_slot(self._tenant):
+                self._send(ServerMessage(granted=1))
+                await self._returned.acquire()
         except Exception:
-            log.exception("run %s", self.spec.id)
-            return self._build_state("failed", "an internal error of the server; see its log")
-        if run.why is None:
-            return self._build_state("finished")
-        if self._stop_request.cancelled:
-            return self._build_state("stopped", CANCELLED)
-        if self._stop_request.stopped:
-            return self._build_state("queued")
-        return self._build_state("failed" if run.fatal else "stopped", run.why)
+            log.exception("run %s: is stopped, as no call can be granted", self.folder.name)
+            self.stop()
 
-    def _build_state(self, status: JobStatus, why: str | None = None) -> JobState:
-        reason = why and redact_secrets(why.replace(str(self.folder), self.spec.id))
-        return JobState(status=status, why=reason, progress=self.progress, methods=self._read_methods())
+    def _send(self, message: JobOrder | ServerMessage) -> None:
+        if not self._stdin.is_closing():
+            self._stdin.write(encode_message(message))
 
-    def _read_methods(self) -> tuple[str, ...] | None:
-        if not (self.folder / FILE).is_file():
-            return None
-        try:
-            with PageReader.open(self.folder) as pages:
-                return pages.methods()
-        except StoreError:  # an unreadable log is why the run failed, and that is reported already
-            return None
-
-    async def _evaluate(self) -> Run:
-        request = self.spec.asked
-        uploads = Uploads(self._tenant.datasets)
-        cases = uploads.find(request.dataset).cases
-        options: EvaluateOptions = {
-            "concurrency": request.concurrency,
-            "repeats": request.repeats,
-            "max_calls": request.max_calls,
-            "max_cost": request.max_cost,
-            "total": min(cases, request.limit or cases),
-            "origin": CaseSource(label=request.dataset, digest=f"{request.dataset} {request.limit}"),
-            "on_progress": self._set_progress,
-            "on_result": self._service.counters.count_result,
-            "on_unread": lambda _: None,  # the run's folder stores them, and its report shows them
-        }
-        metrics = [self._service.library.restore(one) for one in self.spec.definitions]
-        options["judges"] = self._service.choose_judges(metrics, self.spec.judge)
-        distinct = [group.judge for group in choose_judges(metrics, None, options["judges"]).groups]
-        width = get_total_concurrency(distinct, options)
-        options["gate"] = ThreadSlot(self._service.get_call_slot(self._tenant), self._server_loop, width)
-        rows = islice(uploads.open_cases(request.dataset), request.limit)
-        async with run_in_background(self._sync_progress()):
-            return await evaluate_async(rows, metrics, out=self.folder, stop=self._stop_request.attach(), **options)
-
-    def _set_progress(self, progress: Progress) -> None:
-        self.progress = progress
-
-    async def _sync_progress(self) -> None:
-        """Write the progress for other processes, and check whether one of them cancelled the run."""
-        written = None
-        while True:
-            await asyncio.sleep(SYNC_SECONDS)
-            if (self.folder / CANCEL_FILE).exists():
-                self.stop(cancel=True)
-            if self.progress is not written:
-                written = self.progress
-                try:
-                    await asyncio.to_thread(write_job_state, self.folder, JobState(status="running", progress=written))
-                except OSError as error:  # the disk is full, or the folder is gone: further replies could be lost
-                    log.warning("run %s: stopped, as its progress cannot be written: %s", self.spec.id, error)
-                    self.stop(cancel=False)
-                    return
+    def _kill(self) -> None:
+        with suppress(ProcessLookupError):  # it has ended
+            self._process.kill()
 
 
-class _StopRequest:
-    """Stop and cancel requests from other threads."""
-
-    def __init__(self) -> None:
-        self.stopped = False
-        self.cancelled = False
-        self._lock = threading.Lock()
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._event = asyncio.Event()
-
-    def attach(self) -> asyncio.Event:
-        """Return an event of the running loop that is set when the job is to stop."""
-        with self._lock:
-            self._loop = asyncio.get_running_loop()
-            if self.stopped:
-                self._event.set()
-        return self._event
-
-    def stop(self, *, cancel: bool) -> None:
-        with self._lock:
-            self.stopped = True
-            self.cancelled |= cancel
-            if self._loop:
-                with suppress(RuntimeError):  # the run ended meanwhile
-                    self._loop.call_soon_threadsafe(self._event.set)
+async def _start_local_judges(service: Service, spec: JobSpec) -> None:
+    """Start the embedded models that judge a run, unless they are started; requests use the same ones."""
+    with suppress(GrevalError):  # the run's own process fails with the reason
+        metrics = [service.library.restore(one) for one in spec.definitions]
+        for judge in service.choose_judges(metrics, spec.judge).values():
+            if isinstance(judge, Judge) and judge.local:
+                await asyncio.to_thread(serve, parse_judge_name(judge.model)[1] or None)
 
 
-def _mark_done(done: asyncio.Future[None]) -> None:
-    if not done.done():
-        done.set_result(None)
+def _build_environment() -> dict[str, str]:
+    """Return the environment of a run's process: the server's, with its import path and its embedded models.
+
+    The files of counters are the server's own.
+    """
+    return {
+        **{name: value for name, value in os.environ.items() if name != FOLDER_VARIABLE},
+        "PYTHONPATH": os.pathsep.join(sys.path),
+        **share_servers(),
+    }

@@ -1,4 +1,4 @@
-"""The job manager of a server process: it starts queued jobs in order, including those of killed processes.
+"""The job manager of a server process: it starts queued jobs in turns of tenants, also those of killed processes.
 
 The queue and the runs are folders, so several processes share them. The next process that reads the queue resumes
 the jobs of a killed one.
@@ -8,14 +8,22 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import signal
+import time
+from collections import Counter
+from collections.abc import Collection, Sequence
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 
-from greval.serve.jobs.job import CANCELLED, RunJob
+from greval._util.files import is_locked
+from greval.serve.jobs.info import RunWatch
+from greval.serve.jobs.job import RunningJob
+from greval.serve.jobs.messages import EXIT_UNWRITTEN
 from greval.serve.jobs.queue import (
     ACTIVE,
     CANCEL_FILE,
+    CANCELLED,
+    LOCK_FILE,
     JobLock,
     JobQueue,
     JobState,
@@ -25,13 +33,14 @@ from greval.serve.jobs.queue import (
     remove_leftovers,
     write_job_state,
 )
-from greval.serve.service import Service, Tenant
+from greval.serve.jobs.turns import choose_next_run, choose_run_to_stop
+from greval.serve.service import Service
 
-MAX_JOBS = 4
-"""The most jobs of a process at once; their calls share one limit regardless of their number."""
-MAX_TENANT_JOBS = 2
-"""The most of them that belong to one tenant."""
+MAX_DEATHS = 5
+"""The number of times in a row that the process of a run may die without progress before the run has failed."""
 POLL_SECONDS = 1.0
+GRACE_SECONDS = 2 * POLL_SECONDS
+"""The seconds after which no other process of the server has room for a run that waits."""
 log = logging.getLogger(__name__)
 
 
@@ -41,11 +50,13 @@ class JobManager:
     def __init__(self, service: Service) -> None:
         """Start with no jobs."""
         self.queue = JobQueue(service.settings.runs)
+        self.watch = RunWatch()
         self._service = service
-        self._jobs: dict[Path, RunJob] = {}
-        self._ends: dict[Path, asyncio.Future[None]] = {}
+        self._jobs: dict[Path, RunningJob] = {}
+        self._ends: set[asyncio.Task[None]] = set()
         self._left: set[Path] = set()
-        self._closing = False
+        self._turns: dict[Path, float] = {}
+        self._deaths: Counter[Path] = Counter()
         self._woken = asyncio.Event()
         self._poll_task: asyncio.Task[None] | None = None
 
@@ -59,16 +70,14 @@ class JobManager:
 
         The next start of the server resumes the jobs.
         """
-        self._closing = True
+        self._service.stopping.set()
         self.wake()
         if self._poll_task:
             await asyncio.wait({self._poll_task})
-        for job in self._jobs.values():
-            job.stop(cancel=False)
         if self._ends:
-            await asyncio.wait([*self._ends.values()])
+            await asyncio.wait([*self._ends])
 
-    def find_job(self, folder: Path) -> RunJob | None:
+    def find_job(self, folder: Path) -> RunningJob | None:
         """Return the job of a run, or None if this process does not run it."""
         return self._jobs.get(folder)
 
@@ -79,12 +88,10 @@ class JobManager:
     def cancel(self, folder: Path) -> None:
         """Cancel a run, whichever process works on it."""
         (folder / CANCEL_FILE).touch()
-        if job := self._jobs.get(folder):
-            job.stop(cancel=True)
         self.wake()
 
     async def _poll_queue(self) -> None:
-        while not self._closing:
+        while not self._service.stopping.is_set():
             self._woken.clear()
             try:
                 await self._start_due_jobs()
@@ -93,18 +100,36 @@ class JobManager:
             with suppress(TimeoutError):
                 async with asyncio.timeout(POLL_SECONDS):
                     await self._woken.wait()
+        for job in self._jobs.values():
+            job.close()
 
     async def _start_due_jobs(self) -> None:
-        for entry in await asyncio.to_thread(self.queue.list_entries):
-            if entry.folder in self._jobs or self._closing:
-                continue
-            cancelled = (entry.folder / CANCEL_FILE).exists()
-            if cancelled or (entry.folder not in self._left and self._has_capacity(entry.folder.parent)):
-                await self._start_job(entry)
+        """Start the runs whose turn it is, and let a run give way if a tenant with none waits."""
+        entries = {entry.folder: entry for entry in await asyncio.to_thread(self.queue.list_entries)}
+        for entry in entries.values():
+            if (entry.folder / CANCEL_FILE).exists():
+                if job := self._jobs.get(entry.folder):
+                    job.stop()
+                else:
+                    await self._start_job(entry)
+        others = [folder for folder in entries if folder not in self._jobs and folder not in self._left]
+        elsewhere = await asyncio.to_thread(lambda: {folder for folder in others if is_locked(folder / LOCK_FILE)})
+        waiting = [folder for folder in others if folder not in elsewhere]
+        while folder := choose_next_run(waiting, self._jobs, elsewhere, self._turns):
+            if self._service.stopping.is_set():
+                return
+            waiting.remove(folder)
+            await self._start_job(entries[folder])
+        self._make_room([folder for folder in waiting if _has_waited(entries[folder])], elsewhere)
 
-    def _has_capacity(self, runs: Path) -> bool:
-        of_tenant = sum(folder.parent == runs for folder in self._jobs)
-        return len(self._jobs) < MAX_JOBS and of_tenant < MAX_TENANT_JOBS
+    def _make_room(self, waiting: Sequence[Path], elsewhere: Collection[Path]) -> None:
+        """Stop a run if a tenant without any waits; it is queued at its place, and resumed at no cost."""
+        now = asyncio.get_running_loop().time()
+        own = {folder: now - job.started for folder, job in self._jobs.items()}
+        stopping = [folder for folder, job in self._jobs.items() if job.stopping]
+        if folder := choose_run_to_stop(waiting, own, stopping, elsewhere):
+            log.info("run %s: gives way to a run of another tenant", folder.name)
+            self._jobs[folder].stop()
 
     async def _start_job(self, entry: QueueEntry) -> None:
         """Start a job, unless another process runs it or has finished it."""
@@ -115,16 +140,43 @@ class JobManager:
         if not await asyncio.to_thread(_is_still_due, entry):
             lock.close()
             return
-        job = RunJob(entry, spec, lock, self._service, Tenant(spec.tenant, entry.folder.parent))
+        job = await RunningJob.start(entry, spec, lock, self._service)
         self._jobs[entry.folder] = job
-        end = self._ends[entry.folder] = job.start()
-        end.add_done_callback(partial(self._remove_job, job))
+        self._turns[entry.folder.parent] = job.started
+        task = asyncio.create_task(self._serve_job(job, entry))
+        self._ends.add(task)
+        task.add_done_callback(self._ends.discard)
 
-    def _remove_job(self, job: RunJob, _: asyncio.Future[None]) -> None:
-        del self._jobs[job.folder], self._ends[job.folder]
-        if not job.written:  # as on a full disk: starting again and again would pay for the same calls
-            self._left.add(job.folder)
-        self.wake()
+    async def _serve_job(self, job: RunningJob, entry: QueueEntry) -> None:
+        before = await asyncio.to_thread(_count_judged, entry.folder)
+        try:
+            code = await job.serve_to_end()
+            if code == EXIT_UNWRITTEN:  # starting again and again would pay for the same calls
+                self._left.add(entry.folder)
+            elif code and not job.stopping:
+                await self._note_death(entry, before, code)
+        except Exception:
+            log.exception("run %s: its process could not be served", entry.folder.name)
+        finally:
+            del self._jobs[entry.folder]
+            self.wake()
+
+    async def _note_death(self, entry: QueueEntry, before: int, code: int) -> None:
+        """Note that the process of a run died; after several deaths without progress the run has failed."""
+        end = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+        log.warning("run %s: its process died (%s)", entry.folder.name, end)
+        if await asyncio.to_thread(_count_judged, entry.folder) > before:
+            self._deaths.pop(entry.folder, None)
+        self._deaths[entry.folder] += 1
+        if self._deaths[entry.folder] >= MAX_DEATHS:
+            why = f"its process died {MAX_DEATHS} times without a further result, the last time with {end}"
+            await asyncio.to_thread(_end_dead_job, entry, why)
+            del self._deaths[entry.folder]
+
+
+def _has_waited(entry: QueueEntry) -> bool:
+    """Return whether a run has waited long enough for another process of the server to start it."""
+    return time.time() - entry.created >= GRACE_SECONDS
 
 
 def _is_still_due(entry: QueueEntry) -> bool:
@@ -138,3 +190,19 @@ def _is_still_due(entry: QueueEntry) -> bool:
         write_job_state(entry.folder, JobState(status="stopped", why=CANCELLED, progress=state.progress))
     entry.path.unlink(missing_ok=True)
     return False
+
+
+def _end_dead_job(entry: QueueEntry, why: str) -> None:
+    """Write that a job has failed, unless another process works on it."""
+    if lock := JobLock.try_acquire(entry.folder):
+        with lock:
+            if _is_still_due(entry):
+                state = read_job_state(entry.folder) or JobState(status="running")
+                write_job_state(entry.folder, state.model_copy(update={"status": "failed", "why": why}))
+                entry.path.unlink(missing_ok=True)
+
+
+def _count_judged(folder: Path) -> int:
+    """Return the number of judgements in the state of a run."""
+    state = read_job_state(folder)
+    return state.progress.done if state and state.progress else 0

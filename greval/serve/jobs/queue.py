@@ -107,6 +107,8 @@ SPEC_FILE = "request.json"
 STATE_FILE = "state.json"
 CANCEL_FILE = "cancel"
 LOCK_FILE = ".claim"
+CANCELLED = "it was cancelled"
+"""Why a cancelled run was stopped."""
 QUEUE_FOLDER = ".queue"
 ORPHAN_SECONDS = 60.0
 """The age in seconds after which a queue entry without a folder is removed: its start was killed."""
@@ -191,6 +193,11 @@ class JobLock(CloseOnExit):
         file.close()
         return None
 
+    @property
+    def descriptor(self) -> int:
+        """The descriptor of the locked file, which another process may inherit with the lock."""
+        return self._held.fileno()
+
     def close(self) -> None:
         """Release the lock."""
         self._held.close()
@@ -201,6 +208,11 @@ class QueueEntry(NamedTuple):
 
     path: Path
     folder: Path
+
+    @property
+    def created(self) -> float:
+        """When the job was added, in seconds since 1970."""
+        return int(self.path.name.partition("-")[0]) / 1e9
 
 
 class JobQueue:

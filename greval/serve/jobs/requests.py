@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from greval.judging.model.client import JudgeClient
+from greval.judging.model.judge import Judge
 from greval.judging.model.prices import Prices
 from greval.records.metric import Metric, needs_judge
+from greval.runs.judges import JudgeModel
 from greval.serve.ids import create_id, utc_now
 from greval.serve.jobs.queue import (
     ACTIVE,
@@ -28,6 +30,7 @@ from greval.serve.jobs.queue import (
 from greval.serve.problems import ServeError
 from greval.serve.service import Service, Tenant
 from greval.serve.state.uploads import Uploads
+from greval.serve.tenant_quotas import TenantQuotas, get_tenant_quotas
 
 MAX_QUEUED = 100
 """The most waiting and running jobs of a tenant."""
@@ -39,12 +42,13 @@ def build_job_spec(service: Service, tenant: Tenant, request: RunRequest, metric
     """Build the specification of a job; `metrics` include those that others build on, in order.
 
     Raise `ServeError` if the data set (404) or the judge (404, 503) does not exist, the data set holds no case, the
-    server does not offer a judge that a metric names, or the price that a cost cap needs is unknown (409).
+    server does not offer a judge that a metric names or the price that a cost cap needs is unknown (409), or a judge is
+    a chat model of the server's own process (502).
     """
     dataset = Uploads(tenant.datasets).find(request.dataset)
     if not dataset.cases:
         first = f"; {dataset.unread[0].place}: {dataset.unread[0].message}" if dataset.unread else ""
-        raise ServeError(409, f"data set {dataset.id!r}: holds no case to judge{first}")
+        raise ServeError("dataset_empty", f"data set {dataset.id!r}: holds no case to judge{first}")
     judge = _resolve_judge(service, request, metrics)
     name = request.name or dataset.name
     return JobSpec(
@@ -59,12 +63,18 @@ def build_job_spec(service: Service, tenant: Tenant, request: RunRequest, metric
     )
 
 
-def enqueue_job(queue: JobQueue, tenant: Tenant, spec: JobSpec) -> Path:
-    """Create the folder of a run and queue the run, or raise `ServeError` (429) if the tenant's queue is full."""
-    _check_queue_length(queue, tenant)
-    folder = tenant.runs / spec.id
-    queue.add(folder)  # first: if the process is killed in between, no run waits for ever
-    create_run_folder(folder, spec)
+def enqueue_job(queue: JobQueue, quotas: TenantQuotas, spec: JobSpec) -> Path:
+    """Create the folder of a run and queue the run.
+
+    Raise `ServeError` if the tenant's queue is full (429), or a quota is used up (409; 429 for calls of the judge).
+    """
+    _check_queue_length(queue, quotas.tenant)
+    if spec.judge is not None:
+        quotas.check_calls()
+    folder = quotas.tenant.runs / spec.id
+    with quotas.reserve("runs"):
+        queue.add(folder)  # first: if the process is killed in between, no run waits for ever
+        create_run_folder(folder, spec)
     return folder
 
 
@@ -74,16 +84,20 @@ def resume_job(
     """Add an ended run to the queue again, with new caps; only missing and failed results are judged.
 
     Raise `ServeError` if the run has not ended or cannot be resumed here (409), its data set or judge is gone (404),
-    or the tenant's queue is full (429).
+    the tenant's queue is full (429), or a quota is used up (409; 429 for calls of the judge).
     """
     spec = read_job_spec(folder)
     if spec is None:
-        raise ServeError(409, f"run {folder.name!r}: was made on the command line; go on there with greval evaluate")
+        message = f"run {folder.name!r}: was made on the command line; go on there with greval evaluate"
+        raise ServeError("run_of_command_line", message)
     _check_queue_length(queue, tenant)
     Uploads(tenant.datasets).find(spec.asked.dataset)
     caps = request.model_dump(exclude_none=True) if request else {}
+    quotas = get_tenant_quotas(service, tenant)
+    quotas.check_stored("disk")
     if spec.judge is not None:
         service.find_judge(spec.judge)
+        quotas.check_calls()
     if spec.judge is not None and caps.get("max_cost") is not None:
         metrics = [service.library.restore(one) for one in spec.definitions]
         for judge in service.choose_judges(metrics, spec.judge).values():
@@ -91,7 +105,7 @@ def resume_job(
     with lock_ended_run(folder, "it is worked on already"):
         state = read_job_state(folder) or JobState(status="queued")
         if state.status in ACTIVE:
-            raise ServeError(409, f"run {folder.name!r}: is {state.status} already")
+            raise ServeError("run_active", f"run {folder.name!r}: is {state.status} already")
         if caps:
             write_job_spec(folder, spec.model_copy(update={"asked": spec.asked.model_copy(update=caps)}))
         (folder / CANCEL_FILE).unlink(missing_ok=True)
@@ -111,13 +125,13 @@ def lock_ended_run(folder: Path, why: str) -> JobLock:
         if state is None or state.status in ACTIVE:
             break
         time.sleep(LOCK_RETRY_SECONDS)  # it has ended, and its worker is about to release the lock
-    raise ServeError(409, f"run {folder.name!r}: {why}")
+    raise ServeError("run_active", f"run {folder.name!r}: {why}")
 
 
 def _check_queue_length(queue: JobQueue, tenant: Tenant) -> None:
     if queue.count_jobs(tenant.runs) >= MAX_QUEUED:
         message = f"runs: {MAX_QUEUED} of yours wait or are worked on, which is the most; wait for one, or cancel one"
-        raise ServeError(429, message, headers={"Retry-After": "60"})
+        raise ServeError("too_many_runs", message, headers={"Retry-After": "60"})
 
 
 def _resolve_judge(service: Service, request: RunRequest, metrics: Sequence[Metric]) -> str | None:
@@ -127,10 +141,20 @@ def _resolve_judge(service: Service, request: RunRequest, metrics: Sequence[Metr
     if request.judge is not None:
         service.find_judge(request.judge)
     for judge in service.choose_judges(metrics, request.judge).values():
+        _check_settings(judge)
         _check_price(JudgeClient(judge).label, request.max_cost)
     return request.judge if request.judge is not None else next(iter(service.models))
 
 
+def _check_settings(judge: JudgeModel) -> None:
+    """Raise `ServeError` (502) for a chat model: a run is another process, to which only settings can be passed."""
+    if not isinstance(judge, Judge):
+        label = JudgeClient(judge).label
+        message = f"judge {label}: is a chat model of the server's own process; runs need the settings of a judge"
+        raise ServeError("judge_error", message)
+
+
 def _check_price(label: str, max_cost: float | None) -> None:
     if max_cost is not None and Prices.load().of(label) is None:
-        raise ServeError(409, f"max_cost: no price is known for the judge {label}; cap the calls with max_calls")
+        message = f"max_cost: no price is known for the judge {label}; cap the calls with max_calls"
+        raise ServeError("price_unknown", message)

@@ -6,17 +6,21 @@ import math
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
 
-from greval.errors import GrevalError
 from greval.judging.model.rate_limit import RateBucket
-from greval.serve.logs import ERRORS
-from greval.serve.middleware.api_keys import ApiKeyFile
+from greval.serve.middleware.authentication import (
+    PROMETHEUS_PATH,
+    SAFE_METHODS,
+    KeyAuthentication,
+    TokenAuthentication,
+    find_required_scope,
+)
 from greval.serve.problems import ServeError
 from greval.serve.service import Service, Tenant
 from greval.serve.settings import LOCAL_HOSTS
@@ -25,14 +29,20 @@ Scope = dict[str, Any]
 
 PUBLIC_PATHS = frozenset({"/", "/favicon.ico", "/health", "/ready"})
 """Paths that are served without a key, for the page and for monitoring."""
+HEALTH_PATHS = frozenset({"/health", "/ready"})
 PAGE_PREFIX = "/page/"
-PROMETHEUS_PATH = "/metrics-exposition"
-_UPLOAD_PATHS = {"POST": re.compile(r"/v1/datasets"), "PUT": re.compile(r"/v1/runs/[^/]+/annotations")}
+MAX_PUBLIC = 64
+"""The most files of the page that are sent at once; a browser asks for six."""
+_UPLOAD_METHODS = frozenset({"POST", "PUT", "PATCH"})
+_UPLOAD_PATH = re.compile(r"/v1/datasets|/v1/runs/import|/v1/runs/[^/]+/annotations")
+"""Where files are sent, also by a method that the route refuses: that is answered before the kind of the body."""
+_DOWNLOAD_PATH = re.compile(r"/v1/runs/[^/]+/\w+\.\w+|/v1/datasets/[^/]+/file")
 _EVENT_STREAM_PATH = re.compile(r"/v1/runs/[^/]+/events")
 _TRAVERSAL = re.compile(r"[\x00-\x1f\x7f\\]|/\.{1,2}(?:/|$)")
 """Path traversal, and characters that no name may have."""
 
-SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+PROXY_HEADERS = ("forwarded", "via", "x-real-ip", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto")
+"""Headers that proxies add. A request that has one may come from another machine."""
 MAX_HEAD_BYTES = 16 * 1024
 BURST_SECONDS = 10
 TENANT_SHARE = 0.75
@@ -47,13 +57,15 @@ class RequestKind(NamedTuple):
     """The kind of a request by its method and path; inner middleware reads it from `scope["state"]["kind"]`.
 
     `public` requests need no key, `cheap` ones no admission. The body of an `upload` is a file, which the route itself
-    reads. The response to an `event_stream` lasts as long as the run and has no request timeout.
+    reads. The response to an `event_stream` lasts as long as the run and has no request timeout. A `download` is a
+    large file, which has a minimum rate instead.
     """
 
     public: bool
     cheap: bool
     upload: bool
     event_stream: bool
+    download: bool
 
 
 def classify_request(method: str, path: str) -> RequestKind:
@@ -64,12 +76,12 @@ def classify_request(method: str, path: str) -> RequestKind:
         (True, False)
     """
     public = path in PUBLIC_PATHS or path.startswith(PAGE_PREFIX)
-    upload = _UPLOAD_PATHS.get(method)
     return RequestKind(
         public=public,
         cheap=public or path == PROMETHEUS_PATH,
-        upload=upload is not None and upload.fullmatch(path) is not None,
+        upload=method in _UPLOAD_METHODS and _UPLOAD_PATH.fullmatch(path) is not None,
         event_stream=method == "GET" and _EVENT_STREAM_PATH.fullmatch(path) is not None,
+        download=method == "GET" and _DOWNLOAD_PATH.fullmatch(path) is not None,
     )
 
 
@@ -85,13 +97,16 @@ class AccessMiddleware:
         """Start with no request in progress."""
         settings, limits = service.settings, service.settings.limits
         self._app = app
+        self._origins = settings.cors_origins
         self._runs = settings.runs
-        self._keys = ApiKeyFile(settings.keys) if settings.keys else None
+        self._keys = KeyAuthentication(settings.keys) if settings.keys else None
+        self._token = TokenAuthentication(settings.token) if settings.token else None
         self._rate = limits.rate / settings.workers
         self._buckets: dict[str, RateBucket] = {}
         self._capacity = max(1, (limits.calls + limits.waiting) // settings.workers)
         self._own = max(1, int(self._capacity * TENANT_SHARE)) if settings.keys else self._capacity
         self._taken: dict[bool, Counter[str]] = {False: Counter(), True: Counter()}
+        self._public = 0
         self._retry_schedule = RetrySchedule()
 
     async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:  # noqa: ANN401 - ASGI's callables
@@ -103,8 +118,11 @@ class AccessMiddleware:
         kind = classify_request(scope["method"], scope["path"])
         tenant = self._identify_tenant(scope, kind)
         scope["state"].update(kind=kind, tenant=tenant)
-        if kind.cheap:
+        if scope["path"] in HEALTH_PATHS:
             await self._app(scope, receive, send)
+        elif kind.cheap:
+            with self._count_public_request():
+                await self._app(scope, receive, send)
         else:
             with self._admit(tenant.name, kind):
                 await self._app(scope, receive, send)
@@ -112,10 +130,17 @@ class AccessMiddleware:
     def _identify_tenant(self, scope: Scope, kind: RequestKind) -> Tenant:
         headers = Headers(scope=scope)
         if self._keys is None:
-            _check_same_origin(scope["method"], headers)
-        if self._keys is None or kind.public:
+            _check_direct_request(headers)
+            _check_same_origin(scope, headers, self._origins)
+        if kind.public:
             return Tenant("", self._runs)
-        name = _authenticate(self._keys, headers.get("authorization", ""))
+        authorization = headers.get("authorization", "")
+        if self._keys is None:
+            if self._token is not None:
+                self._token.check_token(authorization)
+            return Tenant("", self._runs)
+        needed = find_required_scope(scope["method"], scope["path"])
+        name = self._keys.identify_tenant(authorization, needed)
         self._check_rate(name)
         return Tenant(name, self._runs / name)
 
@@ -125,8 +150,24 @@ class AccessMiddleware:
         now = time.monotonic()
         if wait := math.ceil(bucket.compute_wait(now)):
             message = f"key {name}: more than {self._rate:g} requests a minute; ask again in {wait} s"
-            raise ServeError(429, message, headers={"Retry-After": str(wait)})
+            # what the connection holds beyond this request would only be refused as well
+            raise ServeError("rate_limit", message, headers={"Retry-After": str(wait), "Connection": "close"})
         bucket.take(1, now)
+
+    @contextmanager
+    def _count_public_request(self) -> Iterator[None]:
+        """Count a request without a key, or raise `ServeError` (429), which also ends the connection.
+
+        Nobody's rate limits them, and a client may send many in one go.
+        """
+        if self._public >= MAX_PUBLIC:
+            message = "the server is busy; ask again in 1 s"
+            raise ServeError("server_busy", message, headers={"Retry-After": "1", "Connection": "close"})
+        self._public += 1
+        try:
+            yield
+        finally:
+            self._public -= 1
 
     @contextmanager
     def _admit(self, name: str, kind: RequestKind) -> Iterator[None]:
@@ -136,7 +177,8 @@ class AccessMiddleware:
         if full or taken[name] >= self._own:
             wait = math.ceil(self._retry_schedule.next_delay(ahead=taken.total()))
             message = "the server is busy" if full else "this key has its share of the server in use"
-            raise ServeError(429, f"{message}; ask again in {wait} s", headers={"Retry-After": str(wait)})
+            code = "server_busy" if full else "share_in_use"
+            raise ServeError(code, f"{message}; ask again in {wait} s", headers={"Retry-After": str(wait)})
         taken[name] += 1
         try:
             yield
@@ -182,42 +224,50 @@ class RetrySchedule:
 
 
 def _check_head(scope: Scope) -> None:
-    """Refuse long heads, which uvicorn does not limit if they arrive in one piece, and traversal of paths."""
+    """Refuse heads that are too long or state two lengths of the body, and path traversal.
+
+    uvicorn does not limit a head that arrives in one piece. If it states two lengths, a proxy may take a part of the
+    body for the next request, so the connection is closed (RFC 9112, section 6.3).
+    """
     head = len(scope.get("raw_path") or b"") + len(scope["query_string"])
     if head + sum(len(name) + len(value) for name, value in scope["headers"]) > MAX_HEAD_BYTES:
         message = f"the address and the headers have more than {MAX_HEAD_BYTES // 1024} KB; send less of them"
-        raise ServeError(431, message)
+        raise ServeError("head_too_large", message)
+    if {name for name, _ in scope["headers"]} >= {b"content-length", b"transfer-encoding"}:
+        message = "Content-Length, Transfer-Encoding: a request states one of them, got both; leave one out"
+        raise ServeError("two_lengths", message, headers={"Connection": "close"})
     if _TRAVERSAL.search(scope["path"]):
-        raise ServeError(404, "path: there is nothing at such a path; /openapi.json lists what there is")
+        message = "path: there is nothing at such a path; /openapi.json lists what there is"
+        raise ServeError("path_not_found", message)
 
 
-def _authenticate(keys: ApiKeyFile, authorization: str) -> str:
-    """Return the name of the key that was sent, or raise `ServeError` (401)."""
-    scheme, _, key = authorization.partition(" ")
-    try:
-        known = keys.read()
-    except GrevalError as error:
-        ERRORS.error("%s", error)
-        raise ServeError(503, "the server cannot read its keys; ask its operator") from error
-    name = known.find_name(key.strip()) if scheme.lower() == "bearer" else None
-    if name is None:
-        message = "Authorization: no valid key; send the word Bearer, a space, and a key of this server"
-        raise ServeError(401, message, headers={"WWW-Authenticate": "Bearer"})
-    return name
+def _check_direct_request(headers: Headers) -> None:
+    """Refuse requests that came through a proxy: without keys only programs on this machine are served."""
+    if found := next((name for name in PROXY_HEADERS if name in headers), None):
+        message = (
+            f"{found.title()}: the request came through a proxy, and without keys this machine alone is served. Make a "
+            "key with: greval keys add NAME --file keys.json, and start the server with --keys keys.json"
+        )
+        raise ServeError("forwarded", message)
 
 
-def _check_same_origin(method: str, headers: Headers) -> None:
+def _check_same_origin(scope: Scope, headers: Headers, allowed: Collection[str] = ()) -> None:
     """Refuse requests that a page of another site made a browser on this machine send.
 
-    `Host` reveals a foreign host name that was pointed at this machine (DNS rebinding). `Origin` reveals the others.
+    `Host` reveals a foreign host name that was pointed at this machine (DNS rebinding). `Origin` reveals the others;
+    those that the operator allowed are served.
     """
     host = headers.get("host", "")
     if _parse_hostname(f"//{host}") not in LOCAL_HOSTS:
-        raise ServeError(403, "Host: without keys this machine alone is served; open it as http://127.0.0.1:PORT")
+        message = "Host: without keys this machine alone is served; open it as http://127.0.0.1:PORT"
+        raise ServeError("foreign_host", message)
     origin = headers.get("origin")
-    foreign = headers.get("sec-fetch-site") == "cross-site" or (origin and origin.partition("://")[2] != host)
-    if foreign and method not in SAFE_METHODS:
-        raise ServeError(403, "Origin: pages of other sites may not use this server; use the page that it serves")
+    if origin in allowed:
+        return
+    foreign = headers.get("sec-fetch-site") == "cross-site" or (origin and origin != f"{scope['scheme']}://{host}")
+    if foreign and scope["method"] not in SAFE_METHODS:
+        message = "Origin: pages of other sites may not use this server; use the page that it serves"
+        raise ServeError("foreign_origin", message)
 
 
 def _parse_hostname(url: str) -> str | None:

@@ -8,29 +8,57 @@ from __future__ import annotations
 
 import hmac
 import json
+import os
+import re
 import secrets
-from datetime import UTC, datetime
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from datetime import UTC, date, datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import Field, ValidationError
+from pydantic import AwareDatetime, Field, ValidationError
 
 from greval._util.files import write_atomically
 from greval.errors import GrevalError
-from greval.records.record import Record
+from greval.records.record import Label, Record
+from greval.serve.logs import ERRORS
 from greval.serve.service import PLAIN_NAME
+from greval.serve.settings import DEFAULT_SCOPES, KeyScope
 
 KEY_PREFIX = "greval_"
 KEY_BYTES = 32
+ID_DIGITS = 8
+LAST_USE_SECONDS = 60.0
+"""The last use of a key is written at most once in this time."""
+_DURATION = re.compile(r"([1-9][0-9]{0,4})([hdw])")
+_UNITS = {"h": "hours", "d": "days", "w": "weeks"}
 
 
 class ApiKey(Record):
-    """A key as the file stores it: its name, its SHA-256 and when it was created; the key itself is stored nowhere."""
+    """A key as the file stores it; the key itself is stored nowhere.
+
+    `name` is the tenant that uses the key. `label` says what the key is for. `expires` is None if the key does not
+    expire. Files of older versions have neither labels nor scopes nor times of expiry.
+    """
 
     name: Annotated[str, Field(pattern=rf"^{PLAIN_NAME.pattern}$")]
     sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
     created: str = ""
+    label: Label | None = None
+    scopes: Annotated[tuple[KeyScope, ...], Field(min_length=1)] = DEFAULT_SCOPES
+    expires: AwareDatetime | None = None
+
+    @property
+    def id(self) -> str:
+        """The beginning of the hash, which distinguishes the keys of a tenant."""
+        return self.sha256[:ID_DIGITS]
+
+    def has_expired(self, now: datetime) -> bool:
+        """Return whether the key is refused at this time."""
+        return self.expires is not None and self.expires <= now
 
 
 class ApiKeys(Record):
@@ -38,20 +66,20 @@ class ApiKeys(Record):
 
     keys: tuple[ApiKey, ...] = ()
 
-    def find_name(self, presented: str) -> str | None:
-        """Return the name of a key, or None if it is unknown; the response time reveals nothing about the keys.
+    def find_key(self, presented: str) -> ApiKey | None:
+        """Return the stored key of a presented one, or None; the response time reveals nothing about the keys.
 
-        Every key is compared in constant time, even after a match.
+        Every key is compared in constant time, even after a match. The key found may have expired.
 
         Example:
-            >>> ApiKeys(keys=[ApiKey(name="ana", sha256=hash_key("greval_x"))]).find_name("greval_x")
+            >>> ApiKeys(keys=[ApiKey(name="ana", sha256=hash_key("greval_x"))]).find_key("greval_x").name
             'ana'
         """
         given = hash_key(presented)
         found = None
         for key in self.keys:
             if hmac.compare_digest(key.sha256, given):
-                found = key.name
+                found = key
         return found
 
 
@@ -77,6 +105,48 @@ class ApiKeyFile:
         return self._keys
 
 
+class LastUseFolder:
+    """The times at which keys were last used: the modification times of empty files in a folder beside the keys.
+
+    A file is written at most once a minute. Several processes of a server need no lock for it, and the file of keys
+    itself may be read-only. `clock` returns the time in seconds.
+    """
+
+    def __init__(self, keys: Path, clock: Callable[[], float] = time.monotonic) -> None:
+        """Store the place; nothing is written yet."""
+        self._folder = keys.with_name(f"{keys.name}.used")
+        self._clock = clock
+        self._written: dict[str, float] = {}
+        self._failed = False
+
+    def record_use(self, key: ApiKey) -> None:
+        """Record that a key is used now. If it cannot be written, the log says so once, and the request is served."""
+        now = self._clock()
+        if now - self._written.get(key.id, -LAST_USE_SECONDS) < LAST_USE_SECONDS:
+            return
+        self._written[key.id] = now
+        try:
+            self._folder.mkdir(mode=0o700, exist_ok=True)
+            path = self._folder / key.id
+            path.touch(mode=0o600)
+            os.utime(path)
+        except OSError as error:
+            if not self._failed:
+                ERRORS.warning("%s: the last use of keys cannot be recorded: %s", self._folder, error.strerror)
+            self._failed = True
+
+    def read_last_use(self, key: ApiKey) -> datetime | None:
+        """Return when a key was last used, to the minute, or None if it never was."""
+        with suppress(OSError):
+            return datetime.fromtimestamp((self._folder / key.id).stat().st_mtime, UTC)
+        return None
+
+    def remove(self, key: ApiKey) -> None:
+        """Remove what is recorded of a key."""
+        with suppress(OSError):
+            (self._folder / key.id).unlink()
+
+
 def read_keys(path: Path) -> ApiKeys:
     """Read a file of keys, or raise `OSError` or, if it is not a valid file of keys, `GrevalError`."""
     try:
@@ -88,32 +158,84 @@ def read_keys(path: Path) -> ApiKeys:
         raise GrevalError(message) from error
 
 
-def add_key(path: Path, name: str) -> str:
+def add_key(
+    path: Path,
+    name: str,
+    *,
+    label: str | None = None,
+    scopes: Sequence[str] = DEFAULT_SCOPES,
+    expires: datetime | None = None,
+) -> str:
     """Create a key, store its hash in the file and return the key, which cannot be read again later.
 
-    `name` is the key's owner and also names the folder of its runs. Raise `GrevalError` if the name is taken or
-    invalid, or the file cannot be used.
+    `name` is the tenant and also names the folder of its runs. A tenant may have several keys. Raise `GrevalError` if
+    the name, the label or a scope is invalid, the name differs from another one in upper and lower case only, or the
+    file cannot be used.
     """
     if not PLAIN_NAME.fullmatch(name):
         message = f"key {name!r}: a name has 1 to 64 of a-z, A-Z, 0-9, - and _, and begins with a letter or a digit"
         raise GrevalError(message)
     known = _read_existing_keys(path)
-    if any(key.name.casefold() == name.casefold() for key in known.keys):
-        raise GrevalError(f"{path}: there is a key {name} already; remove it first with: greval keys remove {name}")
+    if other := next((key.name for key in known.keys if key.name != name and key.name.lower() == name.lower()), None):
+        message = f"{path}: the name {name} differs from {other} in upper and lower case only; take {other}, or another"
+        raise GrevalError(message)
     secret = KEY_PREFIX + secrets.token_urlsafe(KEY_BYTES)
     made = datetime.now(UTC).isoformat(timespec="seconds")
-    _write_keys(path, ApiKeys(keys=(*known.keys, ApiKey(name=name, sha256=hash_key(secret), created=made))))
+    fields = {"label": label, "scopes": [*dict.fromkeys(scopes)], "expires": expires}
+    try:
+        key = ApiKey.model_validate({"name": name, "sha256": hash_key(secret), "created": made, **fields})
+    except ValidationError as error:
+        first = error.errors()[0]
+        option, message = str(first["loc"][0]).removesuffix("s"), first["msg"].removeprefix("Value error, ")
+        raise GrevalError(f"--{option} {first['input']!r}: {message}") from error
+    _write_keys(path, ApiKeys(keys=(*known.keys, key)))
     return secret
 
 
-def remove_key(path: Path, name: str) -> None:
-    """Remove a key, or raise `GrevalError` if no key has the name; a running server refuses it from then on."""
+def remove_keys(path: Path, name: str, *, key_id: str | None = None, every: bool = False) -> tuple[ApiKey, ...]:
+    """Remove a key of a tenant and return what was removed; a running server refuses it from then on.
+
+    The key is the tenant's only one, the one with the id, or, with `every`, each one. Raise `GrevalError` if there is
+    no such key, or the tenant has several and nothing says which.
+    """
     known = _read_existing_keys(path)
-    kept = tuple(key for key in known.keys if key.name != name)
-    if len(kept) == len(known.keys):
-        names = ", ".join(key.name for key in known.keys) or "none"
+    own = [key for key in known.keys if key.name == name]
+    if not own:
+        names = ", ".join(dict.fromkeys(key.name for key in known.keys)) or "none"
         raise GrevalError(f"{path}: no key {name}; existing keys: {names}")
-    _write_keys(path, ApiKeys(keys=kept))
+    ids = ", ".join(key.id for key in own)
+    if key_id is None and not every and len(own) > 1:
+        raise GrevalError(f"{path}: {name} has {len(own)} keys; name one with --id ({ids}), or remove them with --all")
+    removed = tuple(key for key in own if key_id in {None, key.id})
+    if not removed:
+        raise GrevalError(f"{path}: {name} has no key with the id {key_id}; its keys: {ids}")
+    _write_keys(path, ApiKeys(keys=tuple(key for key in known.keys if key not in removed)))
+    uses = LastUseFolder(path)
+    for key in removed:
+        uses.remove(key)
+    return removed
+
+
+def parse_expiry(text: str, now: datetime) -> datetime:
+    """Return the time at which a key expires: a duration from now, or the end (UTC) of the last day of its validity.
+
+    Raise `GrevalError` if the text is neither, or the day is over.
+
+    Example:
+        >>> now = datetime(2026, 11, 23, 12, tzinfo=UTC)
+        >>> parse_expiry("90d", now).isoformat(), parse_expiry("2027-01-31", now).isoformat()
+        ('2027-02-21T12:00:00+00:00', '2027-02-01T00:00:00+00:00')
+    """
+    try:
+        if found := _DURATION.fullmatch(text):
+            return now + timedelta(**{_UNITS[found[2]]: int(found[1])})
+        end = datetime.combine(date.fromisoformat(text) + timedelta(days=1), datetime.min.time(), UTC)
+    except (ValueError, OverflowError) as error:
+        message = f"--expires {text}: expected a duration such as 90d, 12h or 8w, or the last day, such as 2027-01-31"
+        raise GrevalError(message) from error
+    if end <= now:
+        raise GrevalError(f"--expires {text}: this day is over; name a later one")
+    return end
 
 
 def hash_key(key: str) -> str:
@@ -130,7 +252,7 @@ def _read_existing_keys(path: Path) -> ApiKeys:
 
 def _write_keys(path: Path, keys: ApiKeys) -> None:
     try:
-        write_atomically(path, json.dumps(keys.model_dump(mode="json"), indent=2) + "\n")
+        write_atomically(path, json.dumps(keys.model_dump(mode="json", exclude_defaults=True), indent=2) + "\n")
         path.chmod(0o600)
     except OSError as error:
         raise GrevalError(f"{path}: cannot be written: {error.strerror}") from error

@@ -34,13 +34,14 @@ class CancellationMiddleware:
         incoming = DisconnectWatcher(receive, None if kind.upload else await receive())
         ends = [incoming.wait_for_disconnect(), *([self._stopping.wait()] if kind.event_stream else [])]
         async with _run_tasks(self._app(scope, incoming.receive, _wrap_send(send)), *ends) as (work, *others):
-            seconds = None if kind.event_stream or kind.upload else self._seconds  # uploads have a minimum rate instead
+            unlimited = kind.event_stream or kind.upload or kind.download  # files have a minimum rate instead
+            seconds = None if unlimited else self._seconds
             await asyncio.wait({work, *others}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
             if work.done():
                 work.result()
             elif not any(other.done() for other in others):
                 message = f"the request took longer than {self._seconds:g} s; send fewer cases at once, or start a run"
-                raise ServeError(504, message)
+                raise ServeError("timeout", message)
 
 
 def _wrap_send(send: Any) -> Any:  # noqa: ANN401 - ASGI's callable

@@ -5,22 +5,29 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
-from typing import Any
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, NamedTuple
 
 from starlette.datastructures import Headers
 
+from greval.datasets.read_limits import count_json_values, remove_json_strings
 from greval.serve.middleware.access import Scope
-from greval.serve.problems import ServeError
+from greval.serve.problems import ServeError, parse_faults
 from greval.serve.service import Service
 from greval.serve.settings import MEGABYTE, ServerLimits
 
 JSON_TYPE = "application/json"
+BODY_METHODS = frozenset({"POST", "PUT", "PATCH"})
 MIN_BYTES_PER_SECOND = 16 * 1024
 """The lowest average transfer rate of a body, in bytes a second; the `patience` seconds come on top."""
-THREAD_BYTES = 64 * 1024
-"""The size in bytes from which a body is checked in a thread."""
+VALUE_BYTES = 500
+"""The memory in bytes that a value of JSON takes once it is parsed, about, and read as a part of a case."""
+VALUES_PER_ITEM = 10
+"""More values than any item of a case has."""
+TENANT_SHARE = 0.75
+"""With keys, the share of the memory for bodies that the bodies of one tenant may take."""
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 
 
@@ -31,59 +38,116 @@ class RequestBodyMiddleware:
         """Start with no body in memory."""
         self._app = app
         self._limits = service.settings.limits
-        self._held = 0
+        self._max_bytes = min(self._limits.body, self._limits.held)
+        self._max_values = self._limits.batch * self._limits.items * VALUES_PER_ITEM
+        self._thread = service.body_thread
+        self._memory = BodyMemory(self._limits.held, TENANT_SHARE if service.settings.keys else 1.0)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Any) -> None:  # noqa: ANN401 - ASGI's callable
         """Pass a request on if its body may be parsed."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        if scope["method"] not in BODY_METHODS:
+            await self._app(scope, _replay_body(b"", receive), send)  # what such a request holds is not read
+            return
+        _check_content_encoding(scope)
         upload = scope["state"]["kind"].upload
-        body = BoundedBody(scope, receive, self._limits.upload if upload else self._limits.body, self._limits)
+        body = BoundedBody(scope, receive, self._limits.upload if upload else self._max_bytes, self._limits)
         if upload:
             await self._app(scope, body.receive, send)
             return
-        async with self._read_whole(body) as content:
+        with self._memory.hold(scope["state"]["tenant"].name) as held:
+            content = await _read_whole(body, held)
             if content is None:  # the client disconnected
                 return
-            await self._check_json(scope, content)
+            await self._check_json(scope, content, held)
             await self._app(scope, _replay_body(content, receive), send)
 
-    @asynccontextmanager
-    async def _read_whole(self, body: BoundedBody) -> AsyncIterator[bytes | None]:
-        """Read a body within the memory limit of all bodies together; yield None if the client disconnected."""
-        parts: list[bytes] = []
-        held = 0
-        try:
-            more = True
-            while more:
-                message = await body.receive()
-                if message["type"] == "http.disconnect":
-                    break
-                more = message.get("more_body", False)
-                parts.append(message.get("body", b""))
-                held += len(parts[-1])
-                self._held += len(parts[-1])
-                if self._held > self._limits.held:
-                    refusal = "the server holds as many bodies as it may; ask again in a moment"
-                    raise ServeError(503, refusal, headers={"Retry-After": "1"})
-            yield None if more else b"".join(parts)
-        finally:
-            self._held -= held
+    async def _check_json(self, scope: Scope, content: bytes, held: HeldMemory) -> None:
+        """Raise `ServeError` if the body is not JSON that is safe to parse; hold the memory that its values will take.
 
-    async def _check_json(self, scope: Scope, content: bytes) -> None:
-        """Raise `ServeError` if the body is not JSON that is safe to parse."""
+        The values are counted in the text: from one they would take up to a hundred times its size.
+        """
         if not content:
             return
         _check_content_type(scope)
-        depth = self._limits.depth
-        fault = (
-            find_json_fault(content, depth)
-            if len(content) < THREAD_BYTES
-            else await asyncio.to_thread(find_json_fault, content, depth)
-        )
+        tenant = scope["state"]["tenant"].name
+        fault, values = await self._thread.run(tenant, len(content), inspect_json, content, self._limits.depth)
         if fault:
-            raise ServeError(422, fault, faults=[fault])
+            raise ServeError("invalid_json", fault, faults=parse_faults([fault]))
+        if values > self._max_values:
+            message = (
+                f"body: holds about {values:,} values, at most {self._max_values:,} are allowed; "
+                "send fewer cases at once, or shorter ones"
+            )
+            raise ServeError("body_too_large", message)
+        held.add(values * VALUE_BYTES)
+
+
+async def _read_whole(body: BoundedBody, held: HeldMemory) -> bytes | None:
+    """Read a body; return None if the client disconnected."""
+    parts: list[bytes] = []
+    more = True
+    while more:
+        message = await body.receive()
+        if message["type"] == "http.disconnect":
+            return None
+        more = message.get("more_body", False)
+        parts.append(message.get("body", b""))
+        held.add(len(parts[-1]))
+    return b"".join(parts)
+
+
+class BodyMemory:
+    """The memory that bodies and their values take, with a limit for all and a share of it for each tenant.
+
+    The only body of a tenant is always accepted, since it could never be sent otherwise.
+    """
+
+    def __init__(self, most: int, share: float) -> None:
+        """Start with no body in memory."""
+        self._most = most
+        self._own = int(most * share)
+        self._bodies: dict[str, list[HeldMemory]] = {}
+
+    @contextmanager
+    def hold(self, tenant: str) -> Iterator[HeldMemory]:
+        """Count the memory of a body of a tenant until its request has been served."""
+        held = HeldMemory(partial(self._check, tenant))
+        bodies = self._bodies.setdefault(tenant, [])
+        bodies.append(held)
+        try:
+            yield held
+        finally:
+            bodies.remove(held)
+            if not bodies:
+                del self._bodies[tenant]
+
+    def _check(self, tenant: str) -> None:
+        """Raise `ServeError` (503) if the bodies in memory take too much."""
+        own = self._bodies[tenant]
+        if len(own) > 1 and sum(held.bytes for held in own) > self._own:
+            message = "the bodies that this key sent take as much memory as they may; ask again in a moment"
+        elif len(own) > 1 and sum(held.bytes for bodies in self._bodies.values() for held in bodies) > self._most:
+            message = "the server holds as many bodies as it may; ask again in a moment"
+        else:
+            return
+        raise ServeError("memory_in_use", message, headers={"Retry-After": "1"})
+
+
+class HeldMemory:
+    """The memory that one body takes."""
+
+    def __init__(self, check: Callable[[], None]) -> None:
+        """Start with nothing."""
+        self.bytes = 0
+        self._check = check
+
+    def add(self, size: int) -> None:
+        """Count further bytes, or raise `ServeError` (503) if there is no memory for them."""
+        self.bytes += size
+        self._check()
 
 
 class BoundedBody:
@@ -122,20 +186,29 @@ class BoundedBody:
 
     def _build_size_error(self) -> ServeError:
         message = f"body: larger than {self._most / MEGABYTE:g} MB; send it in parts, or ask the operator for more"
-        return ServeError(413, message, headers={"Connection": "close"})
+        return ServeError("body_too_large", message, headers={"Connection": "close"})
 
     def _build_rate_error(self) -> ServeError:
         message = (
             f"body: it came too slowly (nothing for {self._patience:g} s, or under {MIN_BYTES_PER_SECOND // 1024} KB/s)"
         )
-        return ServeError(408, message, headers={"Connection": "close"})
+        return ServeError("body_too_slow", message, headers={"Connection": "close"})
+
+
+def _check_content_encoding(scope: Scope) -> None:
+    """Refuse compressed bodies: they are not decoded, and a small one could hold a large text."""
+    encoding = Headers(scope=scope).get("content-encoding", "identity").strip().lower()
+    if encoding not in {"", "identity"}:
+        message = f"Content-Encoding: {encoding[:40]} is not decoded; send the body uncompressed, without this header"
+        raise ServeError("unsupported_encoding", message, headers={"Accept-Encoding": "identity"})
 
 
 def _check_content_type(scope: Scope) -> None:
     """Refuse bodies of other content types: browsers send some of those across sites without a preflight request."""
     kind = Headers(scope=scope).get("content-type", "")
     if kind.partition(";")[0].strip().lower() != JSON_TYPE:
-        raise ServeError(415, f"Content-Type: this body must be {JSON_TYPE}; send it as JSON under that header")
+        message = f"Content-Type: this body must be {JSON_TYPE}; send it as JSON under that header"
+        raise ServeError("unsupported_type", message)
 
 
 def _replay_body(content: bytes, receive: Receive) -> Receive:
@@ -152,8 +225,6 @@ def _replay_body(content: bytes, receive: Receive) -> Receive:
     return receive_replayed
 
 
-JSON_STRING = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\Z)', re.DOTALL)
-"""A string, or an unclosed one up to the end of the text; linear time, without backtracking."""
 TO_SQUARE_BRACKETS = bytes.maketrans(b"{}", b"[]")
 NON_BRACKETS = bytes(byte for byte in range(256) if byte not in b"[]{}")
 NON_FINITE = re.compile(rb"NaN|Infinity")
@@ -167,31 +238,39 @@ MAX_DIGITS = 1000
 LONG_NUMBER = re.compile(rb"\d{%d}" % MAX_DIGITS)
 
 
-def find_json_fault(body: bytes, depth: int) -> str | None:
-    """Return why a body must not be parsed (not UTF-8, nested deeper than `depth`, invalid numbers), or None.
+class JsonFindings(NamedTuple):
+    """Why a body must not be parsed, if so, and about how many values it holds."""
 
-    Whether it is valid JSON is left to the parser.
+    fault: str | None
+    values: int = 0
+
+
+def inspect_json(body: bytes, depth: int) -> JsonFindings:
+    """Find why a body must not be parsed, and count its values.
+
+    It is not UTF-8, nested deeper than `depth`, or holds invalid numbers. Whether it is JSON is left to the parser.
 
     Example:
-        >>> find_json_fault(b'{"a": [1]}', 2), find_json_fault(b'["["]', 1)
-        (None, None)
-        >>> find_json_fault(b"[[[]]]", 2)
+        >>> inspect_json(b'{"a": [1, 2]}', 2), inspect_json(b'["[,"]', 1)
+        (JsonFindings(fault=None, values=3), JsonFindings(fault=None, values=1))
+        >>> inspect_json(b"[[[]]]", 2).fault
         'body: nested deeper than 2; flatten it'
     """
     try:
         body.decode()
     except UnicodeDecodeError as error:
-        return f"body: byte {error.start} is not UTF-8; send JSON in UTF-8"
+        return JsonFindings(f"body: byte {error.start} is not UTF-8; send JSON in UTF-8")
     if b"\0" in body:
-        return "body: holds NUL bytes; send JSON in UTF-8, with \\u0000 where the character is meant"
+        return JsonFindings("body: holds NUL bytes; send JSON in UTF-8, with \\u0000 where the character is meant")
     if SURROGATE.search(body) and SURROGATE.search(COMPLETE_ESCAPE.sub(b" ", body)):
-        return "body: holds half of a surrogate pair (\\ud800 to \\udfff alone); send the whole character"
-    bare = JSON_STRING.sub(b"", body)
+        return JsonFindings("body: holds half of a surrogate pair (\\ud800 to \\udfff alone); send the whole character")
+    bare = remove_json_strings(body)
     if NON_FINITE.search(bare):
-        return "body: NaN and Infinity are no JSON; leave the field out or send null"
+        return JsonFindings("body: NaN and Infinity are no JSON; leave the field out or send null")
     if LONG_NUMBER.search(bare):
-        return f"body: a number has {MAX_DIGITS} digits or more; send it as a text"
-    return f"body: nested deeper than {depth}; flatten it" if _is_deeper(bare, depth) else None
+        return JsonFindings(f"body: a number has {MAX_DIGITS} digits or more; send it as a text")
+    fault = f"body: nested deeper than {depth}; flatten it" if _is_deeper(bare, depth) else None
+    return JsonFindings(fault, count_json_values(bare))
 
 
 def _is_deeper(bare: bytes, depth: int) -> bool:

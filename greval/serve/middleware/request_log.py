@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import secrets
 import time
@@ -12,14 +11,13 @@ from starlette.datastructures import Headers
 
 from greval.errors import GrevalError
 from greval.serve.logs import ACCESS, ERRORS
-from greval.serve.problems import MEDIA_TYPE, ServeError, build_problem
+from greval.serve.problems import ServeError, build_problem_response
 from greval.serve.service import Service
 
 REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 CLIENT_GONE = 499
 """The status that is logged if the client disconnected; it is never sent."""
-SERVER_ERROR = 500
 SECURITY_HEADERS = {
     "Content-Security-Policy": "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; "
     "object-src 'none'",
@@ -65,7 +63,7 @@ class RequestLogMiddleware:
         except Exception:  # noqa: BLE001 - the stack trace of any error goes to the log only
             ERRORS.exception("unhandled", extra={"fields": {"request_id": answer.request_id}})
             await answer.send_problem(
-                ServeError(SERVER_ERROR, "the server failed; its log has more under the id of this request")
+                ServeError("internal_error", "the server failed; its log has more under the id of this request")
             )
 
     def _log_request(self, scope: dict[str, Any], answer: ResponseSender, seconds: float) -> None:
@@ -110,13 +108,9 @@ class ResponseSender:
         """Send a problem; if a response has started, leave it unfinished, which breaks the connection."""
         if self.status:
             return
-        found = build_problem(error, self.request_id)
-        headers = error.headers if isinstance(error, ServeError) else {}
-        content = json.dumps(found.model_dump(mode="json")).encode()
-        own = {"Content-Type": MEDIA_TYPE, "Content-Length": str(len(content)), **headers}
-        pairs = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in own.items()]
-        await self({"type": "http.response.start", "status": found.status, "headers": pairs})
-        await self({"type": "http.response.body", "body": content})
+        response = build_problem_response(error, self.request_id)
+        await self({"type": "http.response.start", "status": response.status_code, "headers": response.raw_headers})
+        await self({"type": "http.response.body", "body": response.body})
 
     def _add_headers(self, headers: Any) -> list[tuple[bytes, bytes]]:  # noqa: ANN401 - pairs of bytes
         given = [*headers]

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
+from fastapi.responses import FileResponse
 
 from greval.datasets.column_map import parse_columns
+from greval.records.case import Case
 from greval.records.record import Record
-from greval.serve.ids import ID_PATTERN, Id
+from greval.serve.file_response import DownloadResponse
+from greval.serve.ids import ID_PATTERN, Id, build_not_found_error
 from greval.serve.jobs.queue import JobQueue, read_job_spec
 from greval.serve.problems import ServeError, describe_errors
+from greval.serve.schemas.cursors import Cursor, Limit, decode_row_cursor, encode_cursor
 from greval.serve.service import TheService, TheTenant
-from greval.serve.state.file_receiver import describe_file_body, find_extension
+from greval.serve.settings import ServerLimits
+from greval.serve.state.dataset_files import DatasetContent, UnreadRow, inspect_dataset, read_dataset_page
+from greval.serve.state.file_receiver import describe_file_body, describe_file_content, find_extension
 from greval.serve.state.uploads import KINDS, DatasetInfo, Uploads
+from greval.serve.tenant_quotas import get_tenant_quotas
+from greval.serve.workers.pool import blame_file_for_limits
 
 router = APIRouter(prefix="/v1/datasets", tags=["datasets"])
 
@@ -32,11 +43,19 @@ class DatasetList(Record):
     datasets: tuple[DatasetInfo, ...]
 
 
+class DatasetCases(Record):
+    """A page of the cases of a data set, and the rows of it that are not cases; `next` is null on the last page."""
+
+    cases: tuple[Case, ...]
+    unread: tuple[UnreadRow, ...]
+    next: str | None
+
+
 @router.post(
     "",
     status_code=201,
     openapi_extra=describe_file_body(KINDS, json=ROWS_SCHEMA),
-    responses=describe_errors(408, 413, 415, 422, 507),
+    responses=describe_errors(408, 409, 413, 415, 422, 503, 507),
 )
 async def upload_dataset(
     request: Request,
@@ -49,11 +68,18 @@ async def upload_dataset(
     """Upload cases as a file: the body is the file, the header `Content-Type` its type.
 
     The file may be JSON lines (`application/jsonl`), a JSON list, CSV or Parquet. It is read once: a row that is not a
-    case is listed in `unread` and does not stop the others. Field names of other tools are recognised.
+    case, or beyond the server's limits, is listed in `unread` and does not stop the others. Field names of other tools
+    are recognised.
     """
     ending = find_extension(request.headers.get("content-type", ""), KINDS)
-    uploads, columns = Uploads(tenant.datasets), parse_columns(column or ())
-    found = await uploads.receive(name, ending, request.stream(), service.settings.limits.upload, columns)
+    uploads, columns = Uploads(tenant.datasets, get_tenant_quotas(service, tenant)), parse_columns(column or ())
+
+    async def inspect(path: Path, name: str, columns: Mapping[str, str], limits: ServerLimits) -> DatasetContent:
+        with blame_file_for_limits():
+            return await service.workers.run(tenant.name, inspect_dataset, path, name, columns, limits)
+
+    limits = service.settings.limits
+    found = await uploads.receive(name, ending, request.stream(), limits, columns, inspect=inspect)
     response.headers["Location"] = f"/v1/datasets/{found.id}"
     return found
 
@@ -70,6 +96,53 @@ def show_dataset(tenant: TheTenant, id: Id) -> DatasetInfo:  # noqa: A002 - its 
     return Uploads(tenant.datasets).find(id)
 
 
+@router.get("/{id}/cases", responses=describe_errors(404, 422, 503, 504), response_model=DatasetCases)
+async def list_dataset_cases(
+    service: TheService,
+    tenant: TheTenant,
+    id: Id,  # noqa: A002 - its name in the path
+    cursor: Cursor = None,
+    limit: Limit = 100,
+) -> Response:
+    """List the cases of a data set as they are read, page by page, in the order of the file.
+
+    A row of the page that is not a case is listed in `unread`, and counts for `limit`.
+    """
+    uploads, begin = Uploads(tenant.datasets), decode_row_cursor(cursor)
+    found = uploads.find(id)
+    arguments = uploads.get_file(found), found.name, found.columns, service.settings.limits, begin, limit
+    page = await service.workers.run(tenant.name, read_dataset_page, *arguments)
+    cases, unread, following = ",".join(page.cases), ",".join(page.unread), json.dumps(encode_cursor(page.next))
+    return Response(f'{{"cases":[{cases}],"unread":[{unread}],"next":{following}}}', media_type="application/json")
+
+
+@router.get(
+    "/{id}/file",
+    responses={
+        200: {
+            "description": "The file, to save.",
+            "content": describe_file_content(KINDS, json={}),
+        },
+        **describe_errors(404, 422),
+    },
+    response_class=FileResponse,
+)
+async def download_dataset(service: TheService, tenant: TheTenant, id: Id) -> DownloadResponse:  # noqa: A002 - its name in the path
+    """Save the file of a data set as it was sent."""
+    uploads = Uploads(tenant.datasets)
+    found = uploads.find(id)
+    try:
+        return DownloadResponse(
+            uploads.get_file(found),
+            filename=f"{found.name}{found.kind}",
+            media_type=next(kind for kind, ending in KINDS.items() if ending == found.kind),
+            patience=service.settings.limits.patience,
+            headers={"ETag": f'"{found.sha256}"'},
+        )
+    except FileNotFoundError as error:  # it was deleted meanwhile
+        raise build_not_found_error("data set", id) from error
+
+
 @router.delete("/{id}", status_code=204, responses=describe_errors(404, 409, 422))
 def delete_dataset(service: TheService, tenant: TheTenant, id: Id) -> None:  # noqa: A002 - its name in the path
     """Delete a data set. Its runs stay, but cannot be resumed. Cancel queued or running ones first."""
@@ -78,5 +151,5 @@ def delete_dataset(service: TheService, tenant: TheTenant, id: Id) -> None:  # n
     for entry in JobQueue(service.settings.runs).list_entries():
         spec = read_job_spec(entry.folder)
         if spec and spec.tenant == tenant.name and spec.asked.dataset == id:
-            raise ServeError(409, f"data set {id!r}: the run {spec.id!r} needs it; cancel that first")
+            raise ServeError("dataset_in_use", f"data set {id!r}: the run {spec.id!r} needs it; cancel that first")
     uploads.remove(id)

@@ -2,35 +2,39 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal, cast
+from typing import Annotated, Any, Literal, cast
 
 from fastapi import APIRouter, Depends, FastAPI, Query, Request, Response
 from pydantic import StringConstraints
+from starlette.concurrency import run_in_threadpool
 
+import greval
 from greval.analysis.comparison.records import Comparison
-from greval.analysis.summary import Report, build_report
+from greval.analysis.summary import Report
 from greval.records.record import Record
-from greval.runs.store import Store
+from greval.serve.conditional import NOT_MODIFIED, build_etag, build_headers, is_not_modified
 from greval.serve.ids import ID_PATTERN, Id
 from greval.serve.jobs.info import find_judged_folder
 from greval.serve.problems import describe_errors
-from greval.serve.service import TheTenant
-from greval.serve.state.figure_cache import FigureCache, dump_without_paths, hide_paths_in_errors, read_run_stamp
+from greval.serve.service import TheService, TheTenant
+from greval.serve.state.figure_cache import FigureCache
+from greval.serve.state.run_figures import compare_folders, compute_figure, report_folder
+from greval.serve.state.run_paths import read_run_stamp
 from greval.stats.correction import Correction
+from greval.trust.agreement.api import agreement
 from greval.trust.agreement.records import Agreement
+from greval.trust.estimates.api import estimate
 from greval.trust.estimates.records import Estimate
 
 
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
-    figuring = app.state.figuring = FigureCache()
+    app.state.figuring = FigureCache()
     yield
-    figuring.close()
 
 
 router = APIRouter(prefix="/v1/runs", tags=["figures"], lifespan=_lifespan)
@@ -44,7 +48,10 @@ MethodName = Annotated[str, StringConstraints(max_length=1000)]
 Methods = Annotated[list[MethodName] | None, Query(max_length=50, description="only these; may be given often")]
 Level = Annotated[float, Query(gt=0, lt=1, description="of the intervals")]
 Baseline = Annotated[MethodName | None, Query(description="the method that the others are compared with")]
-COMMON = describe_errors(404, 409, 422, 501)
+Against = Annotated[str | None, Query(pattern=ID_PATTERN, description="an earlier run")]
+CorrectionName = Annotated[Correction, Query(description="how p values are corrected")]
+ClusterBy = Annotated[Text | None, Query(description="a tag whose questions are not independent")]
+COMMON = {304: {"description": NOT_MODIFIED}, **describe_errors(404, 409, 422, 501, 503, 504)}
 
 
 def get_figure_cache(request: Request) -> FigureCache:
@@ -56,10 +63,15 @@ class RunFigures:
     """Responds with analyses of a client's runs."""
 
     def __init__(
-        self, request: Request, tenant: TheTenant, cache: Annotated[FigureCache, Depends(get_figure_cache)]
+        self,
+        request: Request,
+        service: TheService,
+        tenant: TheTenant,
+        cache: Annotated[FigureCache, Depends(get_figure_cache)],
     ) -> None:
         """Store the request and the client."""
-        self._asked = request.url.path, request.url.query
+        self._request = request
+        self._workers = service.workers
         self._tenant = tenant
         self._cache = cache
 
@@ -67,15 +79,17 @@ class RunFigures:
         """Return the folder of a run with results, or raise `ServeError` (404, 409)."""
         return find_judged_folder(self._tenant, given)
 
-    async def respond(self, make: Callable[[], Record], *folders: Path) -> Response:
-        """Return an analysis of these runs, from the cache if they are unchanged."""
-
-        def compute_json() -> str:
-            with hide_paths_in_errors(*folders):
-                return dump_without_paths(make(), *folders)
-
-        marks = await asyncio.to_thread(lambda: tuple(map(read_run_stamp, folders)))
-        return Response(await self._cache.get_json((self._asked, marks), compute_json), media_type="application/json")
+    async def respond(self, make: Callable[..., Record], *folders: Path, **options: Any) -> Response:  # noqa: ANN401 - what the function takes
+        """Return an analysis of these runs, computed in a child process, or from the cache if they are unchanged."""
+        options = {name: tuple(value) if isinstance(value, list) else value for name, value in options.items()}
+        stamps = await run_in_threadpool(lambda: tuple(map(read_run_stamp, folders)))
+        key = (make.__qualname__, stamps, tuple(options.items()))
+        compute = partial(self._workers.run, self._tenant.name, compute_figure, make, folders, options)
+        etag = build_etag((greval.__version__, key))
+        if is_not_modified(self._request, etag):
+            return Response(status_code=304, headers=build_headers(etag))
+        content = await self._cache.get_json(key, compute)
+        return Response(content, media_type="application/json", headers=build_headers(etag))
 
 
 TheRunFigures = Annotated[RunFigures, Depends()]
@@ -84,13 +98,7 @@ TheRunFigures = Annotated[RunFigures, Depends()]
 @router.get("/{id}/report", responses=COMMON, response_model=Report)
 async def report_run(figures: TheRunFigures, id: Id, by: By = None) -> Response:  # noqa: A002 - its name in the path
     """Report what a run found, by metric and group: counts, means, distributions, failures by kind, cost."""
-    folder = figures.find_folder(id)
-
-    def compute_report() -> Report:
-        with Store.open(folder) as store:
-            return build_report(store, by=by or ())
-
-    return await figures.respond(compute_report, folder)
+    return await figures.respond(report_folder, figures.find_folder(id), by=by or ())
 
 
 @router.get("/{id}/compare", responses=COMMON, response_model=Comparison)
@@ -99,42 +107,35 @@ async def compare_run(  # noqa: PLR0913 - what one may ask for
     id: Id,  # noqa: A002 - its name in the path
     *,
     baseline: Baseline = None,
-    against: Annotated[str | None, Query(pattern=ID_PATTERN, description="an earlier run")] = None,
+    against: Against = None,
     metric: Metrics = None,
     method: Methods = None,
     by: Tags = None,
-    correction: Annotated[Correction, Query(description="how p values are corrected")] = "bonferroni",
-    cluster_by: Annotated[Text | None, Query(description="a tag whose questions are not independent")] = None,
+    correction: CorrectionName = "bonferroni",
+    cluster_by: ClusterBy = None,
     level: Level = 0.95,
     questions: Annotated[
         int, Query(ge=0, le=1_000_000, description="the maximum number of won and lost questions named in each row")
     ] = 20,
 ) -> Response:
     """Compare the methods of a run question by question, or each with itself in an earlier run (`against`)."""
-    folder = figures.find_folder(id)
-    earlier = figures.find_folder(against) if against is not None else None
-
-    def compute_comparison() -> Comparison:
-        from greval.analysis.comparison.api import compare
-
-        found = compare(
-            folder,
-            baseline=baseline,
-            against=earlier,
-            by=by or (),
-            metrics=metric,
-            methods=method,
-            correction=correction,
-            cluster_by=cluster_by,
-            level=level,
-        )
-        return found.name_first(questions)
-
-    return await figures.respond(compute_comparison, folder, *([earlier] if earlier else []))
+    given = (id,) if against is None else (id, against)
+    return await figures.respond(
+        compare_folders,
+        *map(figures.find_folder, given),
+        baseline=baseline,
+        by=by or (),
+        metrics=metric,
+        methods=method,
+        correction=correction,
+        cluster_by=cluster_by,
+        level=level,
+        questions=questions,
+    )
 
 
 @router.get("/{id}/agreement", responses=COMMON, response_model=Agreement)
-async def agree_run(  # noqa: PLR0913 - what one may ask for
+async def measure_agreement(  # noqa: PLR0913 - what one may ask for
     figures: TheRunFigures,
     id: Id,  # noqa: A002 - its name in the path
     *,
@@ -150,17 +151,13 @@ async def agree_run(  # noqa: PLR0913 - what one may ask for
 ) -> Response:
     """Measure how far the judge of a run agrees with the people whose annotations the run holds."""
     folder = figures.find_folder(id)
-
-    def compute_agreement() -> Agreement:
-        from greval.trust.agreement.api import agreement
-
-        return agreement(folder, metric, combine=people, treat_as=treat_as, by=by or (), level=level)
-
-    return await figures.respond(compute_agreement, folder)
+    return await figures.respond(
+        agreement, folder, metric=metric, combine=people, treat_as=treat_as, by=by or (), level=level
+    )
 
 
 @router.get("/{id}/estimate", responses=COMMON, response_model=Estimate)
-async def estimate_run(  # noqa: PLR0913 - what one may ask for
+async def estimate_verdicts(  # noqa: PLR0913 - what one may ask for
     figures: TheRunFigures,
     id: Id,  # noqa: A002 - its name in the path
     *,
@@ -174,12 +171,13 @@ async def estimate_run(  # noqa: PLR0913 - what one may ask for
     level: Level = 0.95,
 ) -> Response:
     """Estimate people's verdicts on all judged items of a run, from the annotations of some of them."""
-    folder = figures.find_folder(id)
-
-    def compute_estimate() -> Estimate:
-        from greval.trust.estimates.api import estimate
-
-        estimate_by = partial(estimate, folder, metric, by=by or (), baseline=baseline, drawn_by=drawn_by)
-        return estimate_by(new_questions=new_questions, level=level)
-
-    return await figures.respond(compute_estimate, folder)
+    return await figures.respond(
+        estimate,
+        figures.find_folder(id),
+        metric=metric,
+        by=by or (),
+        baseline=baseline,
+        drawn_by=drawn_by,
+        new_questions=new_questions,
+        level=level,
+    )

@@ -112,25 +112,24 @@ class Health(Record):
     version: str
 
 
-@router.get("/health", operation_id="health")
-async def health() -> Health:
+@router.get("/health")
+async def check_health() -> Health:
     """Return whether the server responds. No judge is called."""
     return Health(version=greval.__version__)
 
 
 @router.get(
     "/ready",
-    operation_id="ready",
     response_model=ReadinessReport,
     responses={NOT_READY: {"model": ReadinessReport, "description": "Something that the server needs does not work."}},
 )
-async def ready(request: Request) -> JSONResponse:
+async def check_readiness(request: Request) -> JSONResponse:
     """Return whether the judges can be reached and the folder of runs can be written. It costs no tokens."""
     found = await cast("ReadinessCheck", request.app.state.readiness)()
     return JSONResponse(found.model_dump(mode="json"), 200 if found.ready else NOT_READY)
 
 
-@router.get("/metrics-exposition", operation_id="figures", response_class=PlainTextResponse)
-async def exposition(service: TheService) -> Response:
+@router.get("/metrics-exposition", response_class=PlainTextResponse)
+async def export_counters(service: TheService) -> Response:
     """Return the server's counters in the text format of Prometheus."""
     return Response(service.counters.export_text(), media_type=EXPOSITION_TYPE)

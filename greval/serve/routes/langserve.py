@@ -22,10 +22,11 @@ from sse_starlette import EventSourceResponse, ServerSentEvent
 from greval.records.case import Case
 from greval.records.record import Record
 from greval.records.result import Result
-from greval.serve.problems import ServeError, describe_errors
-from greval.serve.schemas.cases import build_case_schema, check_limits, parse_cases
+from greval.serve.problems import build_fault, build_invalid_request_error, describe_errors
+from greval.serve.schemas.cases import build_case_schema, build_input_schema, check_limits, parse_cases
 from greval.serve.schemas.metrics import INTEGRAL, JudgeName
 from greval.serve.service import Service, Tenant, TheService
+from greval.serve.settings import ServerLimits
 from greval.serve.state.metric_library import LibraryMetric
 from greval.serve.state.metric_runner import MetricRunner, PathName, TenantMetrics, TheTenantMetrics
 from greval.serve.state.remote_metric import RemoteMetric, ResultSerializer
@@ -162,17 +163,18 @@ class TenantRunnables:
     service: Service
     tenant_metrics: TenantMetrics
     create_handler: Callable[[Tenant, tuple[LibraryMetric, ...]], APIHandler]
+    size: int
 
     async def get_handler(self, name: str) -> APIHandler:
         """Return the handler of a metric, or raise `ServeError` (404)."""
-        return (await run_in_threadpool(self._find_handler, name))[1]
+        return (await self.tenant_metrics.look_up(self._find_handler, name))[1]
 
     async def get_ready_handler(self, name: str, *judges: str | None) -> APIHandler:
         """Return the handler of a metric, after checking that its judges can be used.
 
         Raise `ServeError` (404) if there is no such metric or judge, and `JudgeError` if a judge cannot be used.
         """
-        metrics, handler = await run_in_threadpool(self._find_handler, name)
+        metrics, handler = await self.tenant_metrics.look_up(self._find_handler, name)
         for judge in dict.fromkeys(judges):
             await self.tenant_metrics.runner.check_ready(self.tenant_metrics.tenant, judge, *metrics)
         return handler
@@ -184,8 +186,8 @@ class TenantRunnables:
 
     async def parse_cases(self, sent: list[Any], place: str) -> list[Case]:
         """Parse the cases that were sent, or raise `ServeError` (422) if one is not a case or there are too many."""
-        check_limits(sent, self.service.settings.limits, place)
-        return await run_in_threadpool(parse_cases, sent, place)
+        tenant, limits = self.tenant_metrics.tenant.name, self.service.settings.limits
+        return await self.service.body_thread.run(tenant, self.size, _parse_checked_cases, sent, limits, place)
 
 
 async def get_runnables(request: Request, service: TheService, tenant_metrics: TheTenantMetrics) -> TenantRunnables:
@@ -194,7 +196,10 @@ async def get_runnables(request: Request, service: TheService, tenant_metrics: T
     if not hasattr(state, "handlers"):
         state.handlers = lru_cache(maxsize=MAX_HANDLERS)(partial(_create_handler, service, tenant_metrics.runner))
     return TenantRunnables(
-        service, tenant_metrics, cast("Callable[[Tenant, tuple[LibraryMetric, ...]], APIHandler]", state.handlers)
+        service,
+        tenant_metrics,
+        cast("Callable[[Tenant, tuple[LibraryMetric, ...]], APIHandler]", state.handlers),
+        getattr(request.state, "bytes_in", 0),
     )
 
 
@@ -202,7 +207,7 @@ TheRunnables = Annotated[TenantRunnables, Depends(get_runnables)]
 
 
 @router.post("/{name}/invoke", responses={200: {"model": InvokeResponse}, **ERROR_RESPONSES})
-async def invoke(name: PathName, body: InvokeBody, request: Request, runnables: TheRunnables) -> Response:
+async def invoke_metric(name: PathName, body: InvokeBody, request: Request, runnables: TheRunnables) -> Response:
     """Judge one case, in the protocol of `langserve.RemoteRunnable.invoke`.
 
     A metric that builds on others judges those first, as a local one does; the result holds theirs in `built_on`.
@@ -213,19 +218,20 @@ async def invoke(name: PathName, body: InvokeBody, request: Request, runnables: 
 
 
 @router.post("/{name}/batch", responses={200: {"model": BatchResponse}, **ERROR_RESPONSES})
-async def batch(name: PathName, body: BatchBody, request: Request, runnables: TheRunnables) -> Response:
+async def invoke_metric_batch(name: PathName, body: BatchBody, request: Request, runnables: TheRunnables) -> Response:
     """Judge several cases, in the protocol of `langserve.RemoteRunnable.batch`; a failure is a failed result."""
     cases = await runnables.parse_cases(body.inputs, "inputs")
     configs = body.config if isinstance(body.config, list) else [body.config] * len(cases)
     if len(configs) != len(cases):
-        raise ServeError(422, f"config: holds {len(configs):,} for {len(cases):,} inputs; give one, or one for each")
+        message = f"holds {len(configs):,} for {len(cases):,} inputs; give one, or one for each"
+        raise build_invalid_request_error([build_fault("body.config", message)])
     handler = await runnables.get_ready_handler(name, *(config.judge for config in configs))
     content = {"inputs": cases, "config": [config.runnable_config for config in configs]}
     return await handler.batch(_ParsedRequest(request, content))
 
 
 @router.post("/{name}/stream", response_class=_EventResponse, responses=STREAM_RESPONSES)
-async def stream(name: PathName, body: InvokeBody, request: Request, runnables: TheRunnables) -> Response:
+async def stream_metric(name: PathName, body: InvokeBody, request: Request, runnables: TheRunnables) -> Response:
     """Judge one case, in the protocol of `langserve.RemoteRunnable.stream`: one event holds the whole result."""
     (case,) = await runnables.parse_cases([body.input], "input")
     handler = await runnables.get_ready_handler(name, body.config.judge)
@@ -235,21 +241,29 @@ async def stream(name: PathName, body: InvokeBody, request: Request, runnables: 
 
 
 @router.get("/{name}/input_schema", responses=SCHEMA_RESPONSES)
-async def input_schema(name: PathName, request: Request, runnables: TheRunnables) -> dict[str, Any]:
-    """Return the JSON schema of a case."""
-    return cast("dict[str, Any]", await (await runnables.get_handler(name)).input_schema(request))
+async def show_input_schema(name: PathName, tenant_metrics: TheTenantMetrics) -> dict[str, Any]:
+    """Return the JSON schema of the cases that the metric can judge: what it needs is required.
+
+    A case is also accepted without that, and with the field names of other tools; it is skipped if it lacks something.
+    """
+    return build_input_schema((await run_in_threadpool(tenant_metrics.find, name)).metric)
 
 
 @router.get("/{name}/output_schema", responses=SCHEMA_RESPONSES)
-async def output_schema(name: PathName, request: Request, runnables: TheRunnables) -> dict[str, Any]:
+async def show_output_schema(name: PathName, request: Request, runnables: TheRunnables) -> dict[str, Any]:
     """Return the JSON schema of a result."""
     return cast("dict[str, Any]", await (await runnables.get_handler(name)).output_schema(request))
 
 
 @router.get("/{name}/config_schema", responses=SCHEMA_RESPONSES)
-async def config_schema(name: PathName, request: Request, runnables: TheRunnables) -> dict[str, Any]:
+async def show_config_schema(name: PathName, request: Request, runnables: TheRunnables) -> dict[str, Any]:
     """Return the JSON schema of a call's config: the judge."""
     return cast("dict[str, Any]", await (await runnables.get_handler(name)).config_schema(request))
+
+
+def _parse_checked_cases(sent: list[Any], limits: ServerLimits, place: str) -> list[Case]:
+    check_limits(sent, limits, place)
+    return parse_cases(sent, place)
 
 
 def _create_handler(

@@ -1,19 +1,27 @@
-"""Metrics over plain REST: list, show, create, check, draft."""
+"""Metrics over plain REST: list, show, create, check, draft, delete."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query
+from starlette.concurrency import run_in_threadpool
 
-from greval.errors import DefinitionError
+from greval.errors import DefinitionError, JudgeError
 from greval.judging.drafting.brief import DraftScale
 from greval.judging.metric_draft import draft_async
 from greval.judging.model.client import JudgeClient
-from greval.metrics.files import parse_metric, write_metric
-from greval.metrics.lint import lint_metric
+from greval.metrics.files import write_metric
 from greval.records.metric import JudgedMetric
-from greval.serve.problems import ServeError, describe_errors
+from greval.serve.problems import (
+    MAX_FAULTS,
+    ServeError,
+    build_fault,
+    build_invalid_request_error,
+    describe_errors,
+    parse_faults,
+)
 from greval.serve.schemas.metrics import (
     DraftRequest,
     JudgeInfo,
@@ -24,11 +32,12 @@ from greval.serve.schemas.metrics import (
     MetricInfo,
     MetricList,
     MetricText,
-    limit_faults,
 )
 from greval.serve.service import Service, TheService
 from greval.serve.state.metric_library import LibraryMetric
 from greval.serve.state.metric_runner import PathName, TheTenantMetrics
+from greval.serve.state.metric_texts import check_metric_text
+from greval.serve.tenant_quotas import get_tenant_quotas
 
 router = APIRouter(prefix="/v1", tags=["metrics"])
 
@@ -56,8 +65,8 @@ def list_metrics(
     return MetricList(metrics=[one for one in infos if kind in {None, one.kind} and own in {None, one.origin == "own"}])
 
 
-@router.post("/metrics", status_code=201, responses=describe_errors(409, 422, 500, 507))
-def create_metric(
+@router.post("/metrics", status_code=201, responses=describe_errors(409, 422, 500, 503, 504, 507))
+async def create_metric(
     body: MetricText,
     tenant_metrics: TheTenantMetrics,
     service: TheService,
@@ -66,30 +75,38 @@ def create_metric(
 ) -> MetricInfo:
     """Create a metric of your own from the text of a metric file; it can be used at once."""
     try:
-        _check_judge(service, parse_metric(body.yaml, "yaml"))
-        found = tenant_metrics.library.add(tenant_metrics.tenant.metrics, body.yaml, replace=replace)
+        metric, _ = await service.workers.run(tenant_metrics.tenant.name, check_metric_text, body.yaml)
+        _check_judge(service, metric)
+        add = partial(tenant_metrics.library.add, tenant_metrics.tenant.metrics, metric, body.yaml, replace=replace)
+        found = await run_in_threadpool(add)
     except DefinitionError as error:
-        raise ServeError(422, "yaml: not a valid metric", faults=limit_faults(error.faults)) from error
+        raise ServeError("invalid_metric", "yaml: not a valid metric", faults=parse_faults(error.faults)) from error
     return MetricInfo(**_build_info(found))
 
 
-@router.post("/metrics/check", responses=describe_errors(422))
-def check_metric(body: MetricText, tenant_metrics: TheTenantMetrics, service: TheService) -> MetricCheck:
+@router.post("/metrics/check", responses=describe_errors(422, 503, 504))
+async def check_metric(body: MetricText, tenant_metrics: TheTenantMetrics, service: TheService) -> MetricCheck:
     """Check the text of a metric file: report all faults at once, then warnings about unreliable judging."""
     try:
-        metric = parse_metric(body.yaml, "yaml")
-        tenant_metrics.library.resolve_dependencies(tenant_metrics.tenant.metrics, [metric])
+        metric, warnings = await service.workers.run(tenant_metrics.tenant.name, check_metric_text, body.yaml)
+        resolve = tenant_metrics.library.resolve_dependencies
+        await run_in_threadpool(resolve, tenant_metrics.tenant.metrics, [metric])
         _check_judge(service, metric)
     except DefinitionError as error:
-        return MetricCheck(ok=False, faults=limit_faults(error.faults))
-    return MetricCheck(ok=True, warnings=lint_metric(metric))
+        faults = parse_faults(error.faults)
+        return MetricCheck(ok=False, faults=faults[:MAX_FAULTS], fault_count=len(faults))
+    return MetricCheck(ok=True, warnings=warnings)
 
 
 @router.post("/metrics/draft", responses=describe_errors(404, 422, 502, 503))
-async def draft_metric(body: DraftRequest, tenant_metrics: TheTenantMetrics) -> MetricDraft:
+async def draft_metric(body: DraftRequest, service: TheService, tenant_metrics: TheTenantMetrics) -> MetricDraft:
     """Let a judge draft a metric from its name and a sentence; review it, then create it."""
-    client = tenant_metrics.runner.get_client(tenant_metrics.tenant, body.judge)
-    found = await draft_async(body.name, body.description, _parse_scale(body.scale), body.over, client)
+    client = tenant_metrics.runner.create_draft_client(tenant_metrics.tenant, body.judge)
+    try:
+        found = await draft_async(body.name, body.description, _parse_scale(body.scale), body.over, client)
+    except JudgeError:
+        get_tenant_quotas(service, tenant_metrics.tenant).check_calls()  # if that was used up, it is why
+        raise
     return MetricDraft(yaml=write_metric(found.metric), warnings=found.remarks, usage=found.usage)
 
 
@@ -97,6 +114,12 @@ async def draft_metric(body: DraftRequest, tenant_metrics: TheTenantMetrics) -> 
 def show_metric(name: PathName, tenant_metrics: TheTenantMetrics) -> MetricDetail:
     """Show a metric in full, with the text of its file."""
     return _build_detail(tenant_metrics.find(name))
+
+
+@router.delete("/metrics/{name}", status_code=204, responses=describe_errors(403, 404, 409, 422, 500))
+def delete_metric(name: PathName, tenant_metrics: TheTenantMetrics) -> None:
+    """Delete a metric of your own. Runs keep the definition that they began with, also when they are resumed."""
+    tenant_metrics.library.remove(tenant_metrics.tenant.metrics, name)
 
 
 def _check_judge(service: Service, metric: JudgedMetric) -> None:
@@ -116,12 +139,13 @@ def _parse_scale(scale: str | list[int] | list[str]) -> DraftScale:
             return scale
         case [int() as low, int() as high]:
             if low >= high:
-                raise ServeError(422, f"scale: must rise, got {low} to {high}")
+                raise build_invalid_request_error([build_fault("body.scale", f"must rise, got {low} to {high}")])
             return low, high
         case _:
             names = [str(name) for name in scale]
             if len({name.strip().casefold() for name in names}) < len(names):
-                raise ServeError(422, "scale: two names read alike; give each category its own")
+                message = "two names read alike; give each category its own"
+                raise build_invalid_request_error([build_fault("body.scale", message)])
             return names
 
 

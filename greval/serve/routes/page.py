@@ -50,7 +50,7 @@ def file(path: str, if_none_match: Annotated[str, Header()] = "") -> Response:
     """Return a file of the page: one of those that ship, by its full path."""
     found = load_files().get(path)
     if found is None or path == INDEX:
-        raise ServeError(404, f"{path!r}: the page has no such file; open / in a browser")
+        raise ServeError("path_not_found", f"{path!r}: the page has no such file; open / in a browser")
     return _build_response(found, if_none_match)
 
 

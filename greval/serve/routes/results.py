@@ -19,9 +19,9 @@ from greval.serve.jobs.info import find_judged_folder
 from greval.serve.problems import ServeError, describe_errors
 from greval.serve.schemas.cursors import Cursor, Limit, decode_row_cursor, encode_cursor
 from greval.serve.service import Tenant, TheTenant
-from greval.serve.state.figure_cache import hide_paths_in_errors
+from greval.serve.state.run_paths import hide_paths_in_errors
 
-router = APIRouter()
+router = APIRouter(prefix="/v1/runs", tags=["runs"])
 
 OutcomeStatus = Annotated[Literal["scored", "skipped", "failed"] | None, Query(description="how the metric ended")]
 OnlyName = Annotated[str | None, Query(min_length=1, max_length=200, description="only these")]
@@ -104,7 +104,8 @@ def show_case(
         case = pages.case(sample_id, method)
         found = pages.results(ResultFilter(sample_id=sample_id, method=method), limit=1000)
     if case is None:
-        raise ServeError(404, f"run {id!r}: holds no case {sample_id[:64]!r} of the method {method[:64]!r}")
+        message = f"run {id!r}: holds no case {sample_id[:64]!r} of the method {method[:64]!r}"
+        raise ServeError("case_not_found", message)
     return _build_json_response(f'{{"case":{case.model_dump_json()},"results":[{",".join(found.lines)}]}}')
 
 

@@ -9,11 +9,12 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, cast
 
-from fastapi import APIRouter, Depends, FastAPI, Request, Response
+from fastapi import APIRouter, Depends, FastAPI, Header, Request, Response
 from pydantic import JsonValue
 
 from greval.records.record import Record
 from greval.serve.ids import Id, build_not_found_error
+from greval.serve.jobs.idempotency import hold_key
 from greval.serve.jobs.info import (
     EVENT_SCHEMA,
     EventStream,
@@ -23,16 +24,27 @@ from greval.serve.jobs.info import (
     stream_events,
 )
 from greval.serve.jobs.manager import JobManager
-from greval.serve.jobs.queue import ACTIVE, ResumeRequest, RunInfo, RunRequest, read_job_spec, remove_run_folder
+from greval.serve.jobs.queue import (
+    ACTIVE,
+    JobSpec,
+    ResumeRequest,
+    RunInfo,
+    RunRequest,
+    is_run_folder,
+    read_job_spec,
+    remove_run_folder,
+)
 from greval.serve.jobs.requests import build_job_spec, enqueue_job, lock_ended_run
 from greval.serve.jobs.requests import resume_job as queue_again
-from greval.serve.problems import ServeError, describe_errors
-from greval.serve.routes import results as reading
+from greval.serve.problems import ServeError, build_fault, describe_errors
 from greval.serve.schemas.cursors import Cursor, Limit, build_cursor_error, decode_cursor, encode_cursor
 from greval.serve.service import Service, Tenant, TheService, TheTenant
+from greval.serve.state.dataset_forecast import explain_unserved
 from greval.serve.state.file_receiver import report_full_disk
 from greval.serve.state.metric_runner import TheTenantMetrics
 from greval.serve.state.uploads import Uploads
+from greval.serve.tenant_quotas import get_tenant_quotas
+from greval.serve.workers.pool import TaskLimitError
 
 
 @asynccontextmanager
@@ -46,7 +58,6 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
 
 
 router = APIRouter(prefix="/v1/runs", tags=["runs"], lifespan=_lifespan)
-router.include_router(reading.router)
 
 
 class RunList(Record):
@@ -61,38 +72,75 @@ def get_job_manager(request: Request) -> JobManager:
     return cast("JobManager", request.app.state.runs)
 
 
+IdempotencyKey = Annotated[
+    str | None,
+    Header(min_length=1, max_length=255, description="a new random text for each run, the same for each attempt"),
+]
 TheJobManager = Annotated[JobManager, Depends(get_job_manager)]
 
 
 @router.post("", status_code=202, responses=describe_errors(404, 409, 422, 503, 507))
-async def start_run(
+async def start_run(  # noqa: PLR0913 - what it needs of the server
     body: RunRequest,
+    *,
     response: Response,
     service: TheService,
     tenant: TheTenant,
     tenant_metrics: TheTenantMetrics,
     runs: TheJobManager,
+    idempotency_key: IdempotencyKey = None,
 ) -> RunInfo:
     """Start a run of metrics over a data set; follow it at the URL in `Location`.
 
     It runs in the background, independent of the client's connection and of restarts of the server. Runs beyond the
-    limit of concurrent runs wait in order.
+    limit of concurrent runs wait in order. If a request is sent again with the same `Idempotency-Key` within a day, the
+    response is the run that the first one started.
     """
 
-    def enqueue() -> Path:
+    def prepare() -> JobSpec:
         Uploads(tenant.datasets).find(body.dataset)
         metrics = [found.metric for found in tenant_metrics.find_all([*body.metrics], body.reason_depth)]
-        with report_full_disk():
-            return enqueue_job(runs.queue, tenant, build_job_spec(service, tenant, body, metrics))
+        return build_job_spec(service, tenant, body, metrics)
 
-    folder = await asyncio.to_thread(enqueue)
+    def enqueue(spec: JobSpec) -> Path:
+        with report_full_disk():
+            return enqueue_job(runs.queue, get_tenant_quotas(service, tenant), spec)
+
+    def enqueue_once(spec: JobSpec, key: str) -> Path:
+        with report_full_disk(), hold_key(tenant.runs, key, body, spec.id) as run_id:
+            folder = tenant.runs / run_id
+            return folder if is_run_folder(folder) else enqueue(spec.model_copy(update={"id": run_id}))
+
+    spec = await asyncio.to_thread(prepare)
+    await _check_needs(service, tenant, spec)
+    if idempotency_key:
+        folder = await asyncio.to_thread(enqueue_once, spec, idempotency_key)
+    else:
+        folder = await asyncio.to_thread(enqueue, spec)
     runs.wake()
     response.headers["Location"] = f"/v1/runs/{folder.name}"
-    return await asyncio.to_thread(_read_info, runs, tenant, folder)
+    return await asyncio.to_thread(read_run_info, tenant, folder)
+
+
+async def _check_needs(service: Service, tenant: Tenant, spec: JobSpec) -> None:
+    """Raise `ServeError` (409) if each metric would be skipped for every case, with what each of them lacks."""
+    asked = spec.asked
+    source = Uploads(tenant.datasets).find_source(asked.dataset)
+    named = [one for name, one in zip(spec.metrics, spec.definitions, strict=True) if name in asked.metrics]
+    lacking: dict[str, str] = {}
+    with suppress(TaskLimitError):  # a run may take longer to find out
+        lacking = await service.workers.run(
+            tenant.name, explain_unserved, service.settings, source, named or spec.definitions, asked.limit
+        )
+    if lacking:
+        faults = [build_fault("body.metrics", f"{name}: {reason}") for name, reason in lacking.items()]
+        lines = "; ".join(fault.message for fault in faults)
+        message = f"metrics: no case of the data set {asked.dataset!r} has what one of them needs: {lines}"
+        raise ServeError("metrics_unservable", message, faults=faults)
 
 
 @router.get("", responses=describe_errors(422))
-def list_runs(tenant: TheTenant, runs: TheJobManager, cursor: Cursor = None, limit: Limit = 100) -> RunList:
+def list_runs(tenant: TheTenant, cursor: Cursor = None, limit: Limit = 100) -> RunList:
     """List the runs, newest first, including those that the command line created in the same folder."""
     found = list_run_folders(tenant)
     if cursor is not None:
@@ -103,14 +151,14 @@ def list_runs(tenant: TheTenant, runs: TheJobManager, cursor: Cursor = None, lim
     infos = []
     for _, folder in page:
         with suppress(ServeError):  # it was deleted meanwhile
-            infos.append(_read_info(runs, tenant, folder))
+            infos.append(read_run_info(tenant, folder))
     return RunList(runs=tuple(infos), next=encode_cursor(more))
 
 
 @router.get("/{id}", responses=describe_errors(404, 422))
-def show_run(tenant: TheTenant, runs: TheJobManager, id: Id) -> RunInfo:  # noqa: A002 - its name in the path
+def show_run(tenant: TheTenant, id: Id) -> RunInfo:  # noqa: A002 - its name in the path
     """Show the current state of a run."""
-    return _read_info(runs, tenant, find_run_folder(tenant, id))
+    return read_run_info(tenant, find_run_folder(tenant, id))
 
 
 @router.delete("/{id}", status_code=204, responses=describe_errors(404, 409, 422))
@@ -120,7 +168,7 @@ def delete_run(tenant: TheTenant, id: Id) -> None:  # noqa: A002 - its name in t
     with lock_ended_run(folder, "is worked on; cancel it first"):
         info = read_run_info(tenant, folder)
         if info.status in ACTIVE:
-            raise ServeError(409, f"run {id!r}: is {info.status}; cancel it first")
+            raise ServeError("run_active", f"run {id!r}: is {info.status}; cancel it first")
         remove_run_folder(folder)
 
 
@@ -128,11 +176,11 @@ def delete_run(tenant: TheTenant, id: Id) -> None:  # noqa: A002 - its name in t
 async def cancel_run(tenant: TheTenant, runs: TheJobManager, id: Id) -> RunInfo:  # noqa: A002 - its name in the path
     """Cancel a run: calls in flight are finished and stored, no further calls are made. It can be resumed."""
     folder = find_run_folder(tenant, id)
-    info = await asyncio.to_thread(_read_info, runs, tenant, folder)
+    info = await asyncio.to_thread(read_run_info, tenant, folder)
     if info.status not in ACTIVE:
-        raise ServeError(409, f"run {id!r}: is {info.status}; there is nothing to cancel")
+        raise ServeError("run_ended", f"run {id!r}: is {info.status}; there is nothing to cancel")
     if read_job_spec(folder) is None:
-        raise ServeError(409, f"run {id!r}: was started on the command line; stop it there")
+        raise ServeError("run_of_command_line", f"run {id!r}: was started on the command line; stop it there")
     try:
         runs.cancel(folder)
     except FileNotFoundError as error:  # it was deleted meanwhile
@@ -160,7 +208,7 @@ async def resume_run(
 
     await asyncio.to_thread(requeue)
     runs.wake()
-    return await asyncio.to_thread(_read_info, runs, tenant, folder)
+    return await asyncio.to_thread(read_run_info, tenant, folder)
 
 
 @router.get(
@@ -182,15 +230,10 @@ def follow_run(
     A line that begins with a colon only keeps the connection open. After a lost connection, request the stream again:
     it starts with the newest progress.
     """
-    look = partial(_read_info, runs, tenant, find_run_folder(tenant, id))
+    look = partial(runs.watch.read, tenant, find_run_folder(tenant, id))
     return EventStream(
         stream_events(look, service.stopping), headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     )
-
-
-def _read_info(runs: JobManager, tenant: Tenant, folder: Path) -> RunInfo:
-    job = runs.find_job(folder)
-    return read_run_info(tenant, folder, job.progress if job else None)
 
 
 def _decode_run_cursor(cursor: str) -> tuple[int, str]:

@@ -9,19 +9,20 @@ from pydantic import ValidationError
 
 from greval.datasets import RowFault
 from greval.datasets.case_records import read_records
-from greval.datasets.field_names import FIELD_BY_NAME, OWN_FIELDS, find_known_name, map_fields
+from greval.datasets.field_names import OWN_FIELDS, find_known_name, map_fields
 from greval.datasets.row_faults import build_unreadable_error
-from greval.records.case import Case
-from greval.serve.problems import ServeError
-from greval.serve.schemas.metrics import UnreadCase, limit_faults
+from greval.records.case import TAG, Case, Gold
+from greval.records.metric import Metric
+from greval.records.metric_input import may_be_empty
+from greval.serve.case_limits import find_excess
+from greval.serve.problems import Fault, ServeError, build_fault, convert_faults
+from greval.serve.schemas.metrics import UnreadCase
 from greval.serve.settings import ServerLimits
 
 Schema = dict[str, Any]
 SINGLE_INPUT = "input"
 """The field of a request with a single case."""
 UNKNOWN_FIELD = "Extra inputs are not permitted"
-ITEM_FIELDS = ("chunks", "triples")
-"""The fields whose items may be judged separately."""
 
 
 def check_limits(given: Sequence[object], limits: ServerLimits, place: str) -> None:
@@ -31,17 +32,17 @@ def check_limits(given: Sequence[object], limits: ServerLimits, place: str) -> N
     """
     if len(given) > limits.batch:
         raise ServeError(
-            422,
+            "too_many_cases",
             f"{place}: holds {len(given):,} cases, at most {limits.batch:,} are allowed (batch); send them in parts",
         )
     faults = [
-        f"{place if place == SINGLE_INPUT else f'{place}.{n}'}.{fault}"
+        build_fault(f"{_build_place(place, n)}.{where}", message, "out_of_range")
         for n, case in enumerate(given)
-        for fault in _find_excess(case, limits)
+        for where, message in find_excess(case, limits)
     ]
     if faults:
         raise ServeError(
-            422, f"{place}: more than the server takes; shorten what is too long", faults=limit_faults(faults)
+            "case_too_large", f"{place}: more than the server takes; shorten what is too long", faults=faults
         )
 
 
@@ -50,41 +51,61 @@ def parse_cases(given: Sequence[object], place: str) -> list[Case]:
 
     A number is not read from text here, and an unknown name is a fault, because the response has no room for a notice.
     If a case is invalid, raise `ServeError` (422) with every fault of each case, by its position in the field `place`.
+    A case of several that has no id gets one of its position, as a row of a file does.
 
     Example:
         >>> parse_cases([{"question": "Who?", "usage": {"llm_calls": 2.0}}], "inputs")[0].usage.llm_calls
         2
     """
     cases: list[Case] = []
-    faults: list[str] = []
+    faults: list[Fault] = []
     for number, one in enumerate(given):
-        where = place if place == SINGLE_INPUT else f"{place}.{number}"
-        faults.extend(f"{where}.{fault}" for fault in _find_text_numbers(one))
+        where = _build_place(place, number)
+        faults.extend(build_fault(f"{where}.{at}", "must be a number", "wrong_type") for at in _find_text_numbers(one))
         named = one
         if isinstance(one, dict) and not one.keys() <= OWN_FIELDS:
             settled = map_fields(one)
-            unknown = {**settled.ignored, **dict.fromkeys(settled.tagged, "")}
-            faults.extend(f"{where}.{name[:60]}: {why or UNKNOWN_FIELD}" for name, why in unknown.items())
+            empty = (name for name, value in one.items() if value is None and find_known_name(name) is None)
+            unknown = {**settled.ignored, **dict.fromkeys((*settled.tagged, *empty), "")}
+            faults.extend(
+                build_fault(f"{where}.{name[:60]}", why or UNKNOWN_FIELD, "unknown") for name, why in unknown.items()
+            )
             named = settled.values
         try:
-            cases.append(Case.model_validate(named))
+            case = Case.model_validate(named)
+            made_id = "" if place == SINGLE_INPUT else f"row-{number + 1}"
+            cases.append(case if case.id or not made_id else case.model_copy(update={"id": made_id}))
         except ValidationError as error:
-            faults.extend(_format_faults(where, error))
+            faults.extend(convert_faults(error.errors(include_url=False, include_input=False), where))
     if faults:
-        raise ServeError(422, f"{place}: not a valid case", faults=limit_faults(faults))
+        raise ServeError("invalid_case", f"{place}: not a valid case", faults=faults)
     return cases
 
 
+def _build_place(field: str, position: int) -> str:
+    """Return the place of a case in the body, by the field that holds it."""
+    return f"body.{field}" if field == SINGLE_INPUT else f"body.{field}.{position}"
+
+
 def _find_text_numbers(case: object) -> Iterator[str]:
-    """Find the numbers that were sent as text or as booleans."""
+    """Find the places of numbers that were sent as text or as booleans."""
     content = case if isinstance(case, dict) else {}
     usage, chunks = content.get("usage"), content.get("chunks")
     parts = [("usage", usage)] if isinstance(usage, dict) else []
     parts += [(f"chunks.{n}", chunk) for n, chunk in enumerate(chunks if isinstance(chunks, list) else ())]
+    parts += [("gold.grades", grades) for grades in _list_grades(content.get("gold"))]
     for place, part in parts:
-        for name in part if place == "usage" else ("score",):
+        for name in ("score",) if place.startswith("chunks") else part:
             if isinstance(part, dict) and isinstance(part.get(name), str | bool):
-                yield f"{place}.{str(name)[:60]}: must be a number"
+                yield f"{place}.{str(name)[:60]}"
+
+
+def _list_grades(gold: object) -> list[dict[str, object]]:
+    """Return the grades of documents in gold data, in a field of their own or as the whole."""
+    if not isinstance(gold, dict):
+        return []
+    grades = gold.get("grades") if gold.keys() & Gold.model_fields.keys() else gold
+    return [grades] if isinstance(grades, dict) else []
 
 
 def read_rows(
@@ -110,7 +131,8 @@ def read_rows(
             cases.append(one)
     if not cases:
         lines = [f"cases, row {one.case}: {one.message}" for one in unread]
-        raise ServeError(422, str(build_unreadable_error(lines, len(lines))), faults=limit_faults(lines))
+        faults = [build_fault(_build_place("cases", one.case - 1), one.message) for one in unread]
+        raise ServeError("invalid_case", str(build_unreadable_error(lines, len(lines))), faults=faults)
     return cases, unread, reading.notice()
 
 
@@ -129,13 +151,70 @@ def build_case_schema() -> Schema:
     fields = schema["properties"]
     fields["chunks"] = _build_array_schema({"type": "string"}, parts["Chunk"])
     fields["triples"] = _build_array_schema(texts, parts["Triple"])
+    fields["gold"]["anyOf"].insert(1, _build_grades_schema(parts["Gold"]))
     fields["tags"]["additionalProperties"] = {"type": ["string", "number", "boolean"]}
     whole: Schema = _inline_references(schema, parts)
     return whole
 
 
+def build_input_schema(metric: Metric) -> Schema:
+    """Return the JSON schema of the cases that a metric judges: with all that it needs, which is therefore required.
+
+    Example:
+        >>> from greval import load
+        >>> build_input_schema(load("correctness"))["required"]
+        ['question', 'expected_answer', 'answer']
+    """
+    schema = build_case_schema()
+    fields = schema["properties"]
+    schema["title"] = f"Case for {metric.name}"
+    schema["description"] = (
+        f"A case that {metric.name} can judge. A case without a required field is skipped, with the reason. The names "
+        "of other tools for these fields are accepted too."
+    )
+    required = schema["required"]
+    for need in metric.needs:
+        if need == "context":
+            schema["anyOf"] = [_build_context_schema(metric, name) for name in ("chunks", "triples", "aggregates")]
+        elif need.startswith(TAG):
+            required.append("tags")
+            name = need.removeprefix(TAG)
+            fields["tags"].setdefault("required", []).append(name)
+            fields["tags"].setdefault("properties", {})[name] = {
+                "type": ["string", "number", "boolean"],
+                "minLength": 1,
+            }
+        else:
+            required.append(need)
+            fields[need] = _build_needed_schema(fields[need], empty=may_be_empty(metric, need))
+    schema["required"] = [*dict.fromkeys(required)]
+    return schema
+
+
+def _build_context_schema(metric: Metric, name: str) -> Schema:
+    """Return the schema of a case with a context in this field; aggregates count only if there are any."""
+    least = 0 if may_be_empty(metric, "context") and name != "aggregates" else 1
+    return {"required": [name], "properties": {name: {"type": "array", "minItems": least}}}
+
+
+def _build_needed_schema(schema: Schema, *, empty: bool) -> Schema:
+    """Return the schema of a field that must be recorded, and hold something unless it may be `empty`."""
+    kinds = [kind for kind in schema.get("anyOf", [schema]) if kind.get("type") != "null"]
+    given = {key: part for key, part in schema.items() if key == "title"}
+    if not empty:
+        least = {"string": {"pattern": r"\S"}, "array": {"minItems": 1}}
+        kinds = [kind | least.get(kind["type"], {}) for kind in kinds]
+    return {**given, **kinds[0]} if len(kinds) == 1 else {**given, "anyOf": kinds}
+
+
 def _build_array_schema(short: Schema, long: Schema) -> Schema:
     return {"anyOf": [{"type": "array", "items": {"anyOf": [short, long]}}, {"type": "null"}]}
+
+
+def _build_grades_schema(gold: Schema) -> Schema:
+    """Return the schema of gold data that is a plain mapping of documents to grades."""
+    grade = next(kind for kind in gold["properties"]["grades"]["anyOf"] if kind["type"] == "object")
+    return {**grade, "minProperties": 1, "propertyNames": {"not": {"enum": [*gold["properties"]]}}}
 
 
 def _inline_references(schema: Any, parts: dict[str, Schema]) -> Any:  # noqa: ANN401 - any part of a schema
@@ -146,36 +225,3 @@ def _inline_references(schema: Any, parts: dict[str, Schema]) -> Any:  # noqa: A
     if "$ref" in schema:
         return _inline_references(parts[schema["$ref"].rsplit("/", 1)[-1]], parts)
     return {key: _inline_references(part, parts) for key, part in schema.items()}
-
-
-def _format_faults(place: str, error: ValidationError) -> Iterator[str]:
-    for fault in error.errors(include_url=False, include_input=False, include_context=False):
-        path = ".".join(map(str, (place, *fault["loc"])))
-        yield f"{path}: {fault['msg']}"
-
-
-def _iterate_values(case: object) -> Iterator[tuple[str, object]]:
-    """Yield the values of a case by name, and those inside objects such as `inputs`."""
-    for name, value in case.items() if isinstance(case, dict) else ():
-        yield name, value
-        yield from value.items() if isinstance(value, dict) else ()
-
-
-def _find_excess(case: object, limits: ServerLimits) -> Iterator[str]:
-    """Find the texts and lists of a case that exceed the limits."""
-    for name, items in _iterate_values(case):
-        if (
-            FIELD_BY_NAME.get(find_known_name(name) or "") in ITEM_FIELDS
-            and isinstance(items, list)
-            and len(items) > limits.items
-        ):
-            yield f"{name}: holds {len(items):,}, at most {limits.items:,} are allowed (items)"
-    stack: list[tuple[str, object]] = [("", case)]
-    while stack:
-        path, value = stack.pop()
-        if isinstance(value, str) and len(value) > limits.text:
-            yield f"{path[1:]}: holds {len(value):,} characters, at most {limits.text:,} are allowed (text)"
-        elif isinstance(value, dict):
-            stack.extend((f"{path}.{str(key)[:60]}", part) for key, part in value.items())
-        elif isinstance(value, list):
-            stack.extend((f"{path}.{n}", part) for n, part in enumerate(value))

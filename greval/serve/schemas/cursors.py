@@ -47,4 +47,5 @@ def decode_row_cursor(cursor: str | None) -> int:
 
 def build_cursor_error() -> ServeError:
     """Build the error for a cursor that the server did not issue."""
-    return ServeError(422, "cursor: not a cursor of this server; pass `next` of the previous page, or leave it out")
+    message = "cursor: not a cursor of this server; pass `next` of the previous page, or leave it out"
+    return ServeError("invalid_cursor", message)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field, JsonValue
@@ -11,12 +11,11 @@ from greval.records.case import Over
 from greval.records.metric import ReasonDepth
 from greval.records.record import Label, Name, Record, Text
 from greval.records.result import Result, Usage
+from greval.serve.problems import Fault
 from greval.serve.state.metric_library import Origin
 
 MAX_YAML = 65_536
 """The most characters of a metric file that a client may send: parsing more takes seconds."""
-MAX_FAULTS = 100
-"""The most faults that are listed; a broken text may have thousands."""
 MAX_METRICS = 50
 MAX_REPEATS = 9
 MAX_DESCRIPTION = 2_000
@@ -32,17 +31,6 @@ INTEGRAL = BeforeValidator(_convert_integral)
 MetricName = Annotated[str, Field(min_length=1, max_length=100)]
 JudgeName = Annotated[str, Field(min_length=1, max_length=200)]
 Yaml = Annotated[str, Field(min_length=1, max_length=MAX_YAML)]
-
-
-def limit_faults(faults: Iterable[str]) -> list[str]:
-    """Return the first faults, followed by the number of the others.
-
-    Example:
-        >>> limit_faults(str(n) for n in range(102))[-1]
-        'and 2 more'
-    """
-    every = [*faults]
-    return every if len(every) <= MAX_FAULTS else [*every[:MAX_FAULTS], f"and {len(every) - MAX_FAULTS:,} more"]
 
 
 class StrictRequest(Record):
@@ -107,10 +95,14 @@ class MetricText(StrictRequest):
 
 
 class MetricCheck(Record):
-    """Whether the text is a valid metric; `faults` are the reasons if not, `warnings` point at unreliable judging."""
+    """Whether the text is a valid metric.
+
+    `faults` are the reasons if not, the first hundred of `fault_count`; `warnings` point at unreliable judging.
+    """
 
     ok: bool
-    faults: Sequence[str] = ()
+    faults: Sequence[Fault] = ()
+    fault_count: int = 0
     warnings: Sequence[str] = ()
 
 

@@ -19,7 +19,7 @@ MAX_LINE_BYTES = 16 * MEGABYTE
 MAX_WHOLE_FILE_BYTES = 32 * MEGABYTE
 """The most bytes of a JSON file, which is read at once too."""
 WHOLE_FILE_EXTENSION = ".json"
-LINE_EXTENSIONS = frozenset({".jsonl", ".csv"})
+LINE_EXTENSIONS = frozenset({".jsonl", ".csv", ".tsv"})
 DISK_FULL_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 T = TypeVar("T")
 
@@ -41,7 +41,8 @@ def find_extension(content_type: str, kinds: Mapping[str, str]) -> str:
     """
     given = content_type.partition(";")[0].strip().lower()
     if given not in kinds:
-        raise ServeError(415, f"Content-Type: {given or 'none'} is not accepted; accepted types: {', '.join(kinds)}")
+        message = f"Content-Type: {given or 'none'} is not accepted; accepted types: {', '.join(kinds)}"
+        raise ServeError("unsupported_type", message)
     return kinds[given]
 
 
@@ -50,9 +51,13 @@ def describe_file_body(kinds: Mapping[str, str], **schemas: Any) -> dict[str, An
 
     `schemas` holds the schemas of some kinds, by extension without the dot.
     """
+    return {"requestBody": {"required": True, "content": describe_file_content(kinds, **schemas)}}
+
+
+def describe_file_content(kinds: Mapping[str, str], **schemas: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON schemas
+    """Return the OpenAPI description of a file of one of these kinds; `schemas` are as for `describe_file_body`."""
     plain = {"type": "string", "format": "binary"}
-    content = {kind: {"schema": schemas.get(ending.removeprefix("."), plain)} for kind, ending in kinds.items()}
-    return {"requestBody": {"required": True, "content": content}}
+    return {kind: {"schema": schemas.get(ending.removeprefix("."), plain)} for kind, ending in kinds.items()}
 
 
 async def receive_file(parts: AsyncIterator[bytes], path: Path, most: int) -> ReceivedFile:
@@ -84,9 +89,11 @@ class _FileWriter:
         self.size += len(part)
         if self.size > self._most:
             hint = "write a case a line (application/jsonl)" if self._whole else "send it in parts, a data set each"
-            raise ServeError(413, f"body: holds more than {self._most:,} bytes, the most for such a file; {hint}")
+            message = f"body: holds more than {self._most:,} bytes, the most for such a file; {hint}"
+            raise ServeError("body_too_large", message)
         if self._lines and self._measure_longest_line(part) > MAX_LINE_BYTES:
-            raise ServeError(413, f"body: has a line of more than {MAX_LINE_BYTES:,} bytes; write one case a line")
+            message = f"body: has a line of more than {MAX_LINE_BYTES:,} bytes; write one case a line"
+            raise ServeError("line_too_long", message)
         self.mark.update(part)
         self._stream.write(part)
 
@@ -121,4 +128,4 @@ def report_full_disk() -> Iterator[None]:
     except OSError as error:
         if error.errno not in DISK_FULL_ERRORS:
             raise
-        raise ServeError(507, "body: the server's disk is full; its operator must make room") from error
+        raise ServeError("disk_full", "body: the server's disk is full; its operator must make room") from error

@@ -16,8 +16,8 @@ from greval._util.files import write_atomically
 from greval._util.wording import did_you_mean
 from greval.errors import DefinitionError
 from greval.metrics.computed import explain_bad_name, find_computed_metric
-from greval.metrics.dependencies import list_missing_dependencies, order_metrics
-from greval.metrics.files import parse_metric, read_metric, write_metric
+from greval.metrics.dependencies import list_dependency_names, list_missing_dependencies, order_metrics
+from greval.metrics.files import read_metric, write_metric
 from greval.metrics.library import (
     FILE_SUFFIX,
     describe_other_name,
@@ -30,7 +30,7 @@ from greval.metrics.library import (
 from greval.metrics.sources import load_metrics
 from greval.records.metric import JudgedMetric, Metric, build_metric
 from greval.serve.logs import ERRORS
-from greval.serve.problems import ServeError
+from greval.serve.problems import ServeError, parse_faults
 from greval.serve.state.file_receiver import report_full_disk
 
 Origin = Literal["predefined", "library", "own"]
@@ -77,6 +77,10 @@ class MetricLibrary:
         }
         self._writing = Lock()
 
+    def has_files(self, own: Path) -> bool:
+        """Return whether finding a metric may read files: of the operator, or in this folder of a client."""
+        return bool(self._folders) or own.is_dir()
+
     def find(self, own: Path, name: str) -> LibraryMetric:
         """Return the metric with a name, among those of a client with this folder of its own metrics.
 
@@ -86,9 +90,10 @@ class MetricLibrary:
         if found := self._find_or_none(own, name):
             return found
         if fault := explain_bad_name(name):
-            raise ServeError(404, f"metric {name!r}: {fault}")
+            raise ServeError("metric_not_found", f"metric {name!r}: {fault}")
         known = {*self._named, *self._index_files(own), *predefined()}
-        raise ServeError(404, f"metric {name!r}: the server has none of this name{did_you_mean(name, sorted(known))}")
+        message = f"metric {name!r}: the server has none of this name{did_you_mean(name, sorted(known))}"
+        raise ServeError("metric_not_found", message)
 
     def restore(self, definition: object) -> Metric:
         """Return the metric of a stored run: from its definition, or, if it is computed, by its name.
@@ -124,21 +129,40 @@ class MetricLibrary:
             metrics.extend(there.metric for there in found.values() if there)
         return order_metrics(metrics)
 
-    def add(self, own: Path, text: str, *, replace: bool = False) -> LibraryMetric:
-        """Store a metric file of the client; `replace` allows to replace an own metric of the same name.
+    def add(self, own: Path, metric: JudgedMetric, text: str, *, replace: bool = False) -> LibraryMetric:
+        """Store a metric of the client with the text of its file; `replace` allows to replace one of the same name.
 
-        Raise `DefinitionError` with every fault of the text, and `ServeError` if the name is taken (409) or cannot be
-        the name of a file (422), or the disk is full (507).
+        Raise `DefinitionError` if a metric that it builds on is missing or does not fit, and `ServeError` if the name
+        is taken (409) or cannot be the name of a file (422), or the disk is full (507).
         """
-        metric = parse_metric(text, "yaml")
         self.resolve_dependencies(own, [metric])
         if metric.name.split(".")[0].casefold() in DEVICE_NAMES:
-            raise ServeError(422, f"name: {metric.name!r} is a device on some systems; choose another name")
+            message = f"name: {metric.name!r} is a device on some systems; choose another name"
+            raise ServeError("invalid_metric", message, faults=parse_faults([message]))
         with self._writing, report_full_disk():
             there = self._check_name(own, metric.name, replace=replace)
             own.mkdir(parents=True, exist_ok=True)
             _write_file(own / f"{metric.name}{FILE_SUFFIX}", text, replace=there)
-        return _read_file(own / f"{metric.name}{FILE_SUFFIX}", "own")
+        return LibraryMetric(metric, "own", text)
+
+    def remove(self, own: Path, name: str) -> None:
+        """Remove a metric of the client; runs keep the definition that they began with.
+
+        Raise `ServeError` if there is no such metric (404), it is not the client's own (403), or another metric of the
+        client builds on it (409).
+        """
+        name = unicodedata.normalize("NFC", name)
+        with self._writing:
+            file = _index_folder(own).get(name)
+            if file is None:
+                self.find(own, name)
+                message = f"metric {name!r}: is not one of your own; GET /v1/metrics?own=true lists those"
+                raise ServeError("metric_not_own", message)
+            others = (found.metric for found in self.list_metrics(own).values() if found.origin == "own")
+            if users := [other.name for other in others if name in list_dependency_names(other)]:
+                message = f"metric {name!r}: {', '.join(users)} builds on it; delete or replace that first"
+                raise ServeError("metric_in_use", message)
+            file.unlink(missing_ok=True)
 
     def _check_name(self, own: Path, name: str, *, replace: bool) -> bool:
         """Return whether there is an own metric of this name that may be replaced.
@@ -148,17 +172,19 @@ class MetricLibrary:
         mine = [*_index_folder(own)]
         if name in mine:
             if not replace:
-                raise ServeError(409, f"metric {name!r}: you have one of this name; send ?replace=true to replace it")
+                message = f"metric {name!r}: you have one of this name; send ?replace=true to replace it"
+                raise ServeError("metric_exists", message)
             return True
         if find_computed_metric(name) or explain_bad_name(name):
-            raise ServeError(409, f"metric {name!r}: is the name of a computed metric; choose another name")
+            message = f"metric {name!r}: is the name of a computed metric; choose another name"
+            raise ServeError("metric_name_taken", message)
         known = {*self._named, *self._index_files(own), *predefined()}
         if twin := next((other for other in known if other.casefold() == name.casefold()), None):
-            raise ServeError(409, f"metric {name!r}: the name is taken by {twin!r}; choose another name")
+            message = f"metric {name!r}: the name is taken by {twin!r}; choose another name"
+            raise ServeError("metric_name_taken", message)
         if len(mine) >= MAX_OWN_METRICS:
-            raise ServeError(
-                409, f"metric {name!r}: you have {MAX_OWN_METRICS:,} metrics, which is the most; replace one"
-            )
+            message = f"metric {name!r}: you have {MAX_OWN_METRICS:,} metrics, which is the most; delete or replace one"
+            raise ServeError("too_many_metrics", message)
         return False
 
     def _find_or_none(self, own: Path, name: str) -> LibraryMetric | None:
@@ -206,7 +232,7 @@ def _read_file(file: Path, origin: Origin) -> LibraryMetric:
         text = (
             f"metric {get_expected_name(file)!r}: its file on the server is faulty; the server's log says what is wrong"
         )
-        raise ServeError(500, text) from error
+        raise ServeError("metric_file_faulty", text) from error
 
 
 @lru_cache(maxsize=2_000)
@@ -249,6 +275,6 @@ def _write_file(file: Path, text: str, *, replace: bool) -> None:
         os.link(beside, file)
     except FileExistsError:
         name = file.name.removesuffix(FILE_SUFFIX)
-        raise ServeError(409, f"metric {name!r}: was made just now by another request") from None
+        raise ServeError("metric_exists", f"metric {name!r}: was made just now by another request") from None
     finally:
         beside.unlink(missing_ok=True)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Annotated, cast
+from typing import Annotated, TypeVar, TypeVarTuple, cast
 
 from fastapi import Depends, Path, Request
+from fastapi.concurrency import run_in_threadpool
 
 from greval.judging.metric_runnable import MetricRunnable
 from greval.judging.model.budget import RunGuard
@@ -21,6 +22,10 @@ from greval.runs.runnable import compile_metric, compile_metrics
 from greval.runs.worker import JudgingLoop, MemoryLog
 from greval.serve.service import Service, Tenant, get_service, get_tenant
 from greval.serve.state.metric_library import LibraryMetric, MetricLibrary
+from greval.serve.tenant_quotas import get_tenant_quotas
+
+T = TypeVar("T")
+Arguments = TypeVarTuple("Arguments")
 
 MAX_CLIENTS = 128
 MAX_RUNNABLES = 1_024
@@ -36,9 +41,17 @@ class MetricRunner:
         self._clients: list[tuple[Tenant, JudgeModel, JudgeClient]] = []
         self._compiled = lru_cache(maxsize=MAX_RUNNABLES)(self._compile)
 
-    def get_client(self, tenant: Tenant, judge: str | None) -> JudgeClient:
-        """Return the client of a judge by the server's name of it, the first by default."""
-        return self._get_model_client(tenant, self._service.find_judge(judge))
+    def create_draft_client(self, tenant: Tenant, judge: str | None) -> JudgeClient:
+        """Create a client of a judge by the server's name of it, the first by default, to draft a metric with.
+
+        A draft has no results, so its calls are counted one by one. Raise `ServeError` (429) if a quota of the tenant's
+        calls is used up.
+        """
+        model = self._service.find_judge(judge)
+        quotas = get_tenant_quotas(self._service, tenant)
+        quotas.check_calls()
+        meter = replace(quotas, on_usage=self._service.counters.count_usage)
+        return JudgeClient(model, gate=self._service.get_call_slot(tenant), meter=meter)
 
     def get_clients(
         self, tenant: Tenant, judge: str | None, metrics: Iterable[LibraryMetric]
@@ -55,7 +68,8 @@ class MetricRunner:
         for owner, known, client in self._clients:
             if owner == tenant and is_same_judge(known, model):
                 return client
-        client = JudgeClient(model, gate=self._service.get_call_slot(tenant))
+        meter = get_tenant_quotas(self._service, tenant)
+        client = JudgeClient(model, gate=self._service.get_call_slot(tenant), meter=meter)
         self._clients = [*self._clients[1 - MAX_CLIENTS :], (tenant, model, client)]
         return client
 
@@ -66,12 +80,15 @@ class MetricRunner:
     async def check_ready(self, tenant: Tenant, judge: str | None, *metrics: LibraryMetric) -> None:
         """Check that the judges of the metrics can be used.
 
-        Raise `ServeError` (404, 409) if the server has no such judge, and `JudgeError` if one cannot be used as it is
-        set up.
+        Raise `ServeError` if the server has no such judge (404, 409) or a quota of the tenant's calls is used up (429),
+        and `JudgeError` if a judge cannot be used as it is set up.
         """
         if judge is not None:
             self._service.find_judge(judge)
-        for client in dict.fromkeys(self.get_clients(tenant, judge, metrics).values()):
+        clients = dict.fromkeys(self.get_clients(tenant, judge, metrics).values())
+        if clients:
+            get_tenant_quotas(self._service, tenant).check_calls()
+        for client in clients:
             await client.ready()
 
     async def judge_cases(
@@ -144,6 +161,12 @@ class TenantMetrics:
         metrics = [self.find(name).metric for name in dict.fromkeys(names)]
         resolved = self.library.resolve_dependencies(self.tenant.metrics, metrics)
         return [_apply_reason_depth(self.find(metric.name), depth) for metric in resolved]
+
+    async def look_up(self, find: Callable[[*Arguments], T], *arguments: *Arguments) -> T:
+        """Call a function that finds metrics, in a thread if files may have to be read, which would block the loop."""
+        if self.library.has_files(self.tenant.metrics):
+            return await run_in_threadpool(find, *arguments)
+        return find(*arguments)
 
 
 @lru_cache(maxsize=MAX_RUNNABLES)

@@ -5,54 +5,48 @@ from __future__ import annotations
 import asyncio
 import secrets
 import shutil
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import nullcontext, suppress
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 
 from pydantic import Field, ValidationError
 
 from greval._util.files import sync_folder, write_atomically
 from greval.datasets import CaseReader
-from greval.datasets.column_map import ColumnMap
-from greval.datasets.json_files import RawRow
-from greval.datasets.raw_rows import read_raw_rows
-from greval.errors import DataError
-from greval.records.case import Case
+from greval.datasets.row_faults import build_unreadable_error
 from greval.records.record import Record
 from greval.serve.ids import build_not_found_error, create_id, resolve_folder, utc_now
-from greval.serve.problems import ServeError
+from greval.serve.problems import ServeError, build_fault
+from greval.serve.quotas import KeptName
+from greval.serve.settings import ServerLimits
+from greval.serve.state.dataset_files import DatasetContent, UnreadRow, open_dataset
+from greval.serve.state.dataset_forecast import CaseSource
 from greval.serve.state.file_receiver import ReceivedFile, receive_file, report_full_disk, run_to_completion
+from greval.serve.tenant_quotas import TenantQuotas
 
 KINDS: Mapping[str, str] = {
     "application/jsonl": ".jsonl",
     "application/x-ndjson": ".jsonl",
     "application/json": ".json",
     "text/csv": ".csv",
+    "text/tab-separated-values": ".tsv",
     "application/vnd.apache.parquet": ".parquet",
+    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": ".xlsx",
 }
 """File extensions by content type."""
+InspectDataset = Callable[[Path, str, Mapping[str, str], ServerLimits], Awaitable[DatasetContent]]
 INFO_FILE = "dataset.json"
 FILE_STEM = "cases"
-MAX_LISTED_ROWS = 100
-"""The most unreadable rows that are listed; all are counted."""
-
-
-class UnreadRow(Record):
-    """A row that could not be read as a case: its place and the reason."""
-
-    place: str
-    message: str
 
 
 class DatasetInfo(Record):
     """An uploaded data set.
 
-    `cases` is the number of cases, 0 if no row could be read, `unread` the first hundred unreadable rows and
-    `unread_count` the number of all; `fields` maps columns with another name to the field of a case that each became,
-    `ignored` lists the columns that are no field; `columns` is the column map that it was uploaded with; `bytes` and
-    `sha256` are of the file as it was sent.
+    `cases` is the number of cases, `unread` the first hundred rows that are not judged, as they are no case or beyond
+    a limit of the server, and `unread_count` the number of all; `fields` maps columns with another name to the field of
+    a case that each became, `ignored` lists the columns that are no field, the first 200 of each; `columns` is the
+    column map that it was uploaded with; `bytes` and `sha256` are of the file as it was sent.
     """
 
     id: str
@@ -72,29 +66,53 @@ class DatasetInfo(Record):
 class Uploads:
     """The data sets of one tenant, each in a subfolder that is created atomically."""
 
-    def __init__(self, folder: Path) -> None:
-        """Store the folder; nothing is created yet."""
+    def __init__(self, folder: Path, quotas: TenantQuotas | None = None) -> None:
+        """Store the folder, and the quotas for what is received; nothing is created yet."""
         self._folder = folder
+        self._quotas = quotas
 
     async def receive(
-        self, name: str, kind: str, parts: AsyncIterator[bytes], most: int, columns: Mapping[str, str] | None = None
+        self,
+        name: str,
+        kind: str,
+        parts: AsyncIterator[bytes],
+        limits: ServerLimits,
+        columns: Mapping[str, str] | None = None,
+        *,
+        inspect: InspectDataset,
     ) -> DatasetInfo:
         """Store the file that a client sends, then read it once; `kind` is its extension, `columns` its column map.
 
-        Raise `ServeError` if it has more than `most` bytes (413) or the disk is full (507), and `DataError` if it
-        cannot be read as this kind of file.
+        `inspect` calls `inspect_dataset`, in a child process. Raise `ServeError` if the file is too large (413), no row
+        is a case (422), a quota is used up (409) or the disk is full (507), and `DataError` if it cannot be read as a
+        file of this kind.
         """
         dataset_id = create_id(name)
         new = self._folder / f".new-{secrets.token_hex(8)}"
         try:
             with report_full_disk():
                 await asyncio.to_thread(new.mkdir, parents=True)
-                sent = await receive_file(parts, new / f"{FILE_STEM}{kind}", most)
-                found = await asyncio.to_thread(_inspect_file, dataset_id, name, sent, dict(columns or {}))
-                await run_to_completion(_publish_folder, new, self._folder / dataset_id, found)
+                sent = await self._receive_file(parts, new / f"{FILE_STEM}{kind}", limits.upload)
+                content = await inspect(sent.path, name, dict(columns or {}), limits)
+                _check_content(content)
+                found = _describe_dataset(dataset_id, name, sent, content, dict(columns or {}))
+                await run_to_completion(self._publish_folder, new, found)
         finally:
             shutil.rmtree(new, ignore_errors=True)  # not in a thread: the request may be cancelled here too
         return found
+
+    async def _receive_file(self, parts: AsyncIterator[bytes], path: Path, most: int) -> ReceivedFile:
+        """Receive a file of at most `most` bytes, and of no more than the quota of the disk leaves."""
+        if self._quotas is None:
+            return await receive_file(parts, path, most)
+        return await receive_within_quotas(parts, path, most, quotas=self._quotas, kind="datasets")
+
+    def _publish_folder(self, new: Path, found: DatasetInfo) -> None:
+        """Move a data set to its final folder and flush it to disk, atomically."""
+        with self._quotas.reserve("datasets") if self._quotas else nullcontext():
+            write_atomically(new / INFO_FILE, found.model_dump_json())
+            new.rename(self._folder / found.id)
+            sync_folder(self._folder)
 
     def find(self, dataset_id: str) -> DatasetInfo:
         """Return a data set, or raise `ServeError` (404)."""
@@ -118,10 +136,22 @@ class Uploads:
             with suppress(ServeError):  # it was deleted meanwhile
                 yield self.find(file.parent.name)
 
-    def open_cases(self, dataset_id: str) -> CaseReader:
-        """Open the cases of a data set; the places of its rows name the data set, not a path of this machine."""
+    def open_cases(self, dataset_id: str, limits: ServerLimits) -> CaseReader:
+        """Open the cases of a data set; a case beyond the limits, which may have changed since, is a faulty row.
+
+        The places of its rows name the data set, not a path of this machine.
+        """
         found = self.find(dataset_id)
-        return _open_reading(self._folder / found.id / f"{FILE_STEM}{found.kind}", found.name, found.columns)
+        return open_dataset(self.get_file(found), found.name, found.columns, limits)
+
+    def get_file(self, found: DatasetInfo) -> Path:
+        """Return the path of the file of a data set, as it was sent."""
+        return self._folder / found.id / f"{FILE_STEM}{found.kind}"
+
+    def find_source(self, dataset_id: str) -> CaseSource:
+        """Return what another process needs to open the cases of a data set, or raise `ServeError` (404)."""
+        found = self.find(dataset_id)
+        return CaseSource(self._folder / found.id / f"{FILE_STEM}{found.kind}", found.name, columns=found.columns)
 
     def remove(self, dataset_id: str) -> None:
         """Remove a data set, or raise `ServeError` (404)."""
@@ -134,60 +164,41 @@ class Uploads:
         shutil.rmtree(gone, ignore_errors=True)
 
 
-def _inspect_file(dataset_id: str, name: str, sent: ReceivedFile, columns: dict[str, str]) -> DatasetInfo:
-    """Read a file once, counting its cases and collecting the faults of the other rows."""
-    reading = _open_reading(sent.path, name, columns)
-    faults: list[UnreadRow] = []
-    cases = count = 0
-    with _name_in_errors(sent.path, name):
-        for row in reading:
-            if isinstance(row, Case):
-                cases += 1
-            else:
-                count += 1
-                if len(faults) < MAX_LISTED_ROWS:
-                    faults.append(UnreadRow(place=row.place, message=row.message))
+def _check_content(content: DatasetContent) -> None:
+    """Raise `ServeError` (422) with the faults of the first rows if no row of a file is a case."""
+    if not content.cases:
+        lines = [f"{row.place}: {row.message}" for row in content.unread]
+        faults = [build_fault(row.place, row.message) for row in content.unread]
+        raise ServeError("invalid_case", str(build_unreadable_error(lines, content.unread_count)), faults=faults)
+
+
+async def receive_within_quotas(
+    parts: AsyncIterator[bytes], path: Path, most: int, *, quotas: TenantQuotas, kind: KeptName
+) -> ReceivedFile:
+    """Receive a file that becomes one more of a kind, of at most `most` bytes and of what the quota of the disk leaves.
+
+    Raise the errors of `receive_file`, and `ServeError` (409) if a quota is used up.
+    """
+    await asyncio.to_thread(quotas.check_stored, kind)
+    free = await asyncio.to_thread(quotas.measure_free_disk)
+    try:
+        return await receive_file(parts, path, int(min(most, free)))
+    except ServeError as error:
+        if error.code == "body_too_large" and free < most:
+            raise await asyncio.to_thread(quotas.build_disk_error) from error
+        raise
+
+
+def _describe_dataset(
+    dataset_id: str, name: str, sent: ReceivedFile, content: DatasetContent, columns: dict[str, str]
+) -> DatasetInfo:
     return DatasetInfo(
         id=dataset_id,
         name=name,
         kind=sent.path.suffix,
-        cases=cases,
-        unread=tuple(faults),
-        unread_count=count,
-        fields=dict(reading.mapping),
-        ignored=reading.ignored_columns,
+        **dict(content),
         columns=columns,
         created=utc_now(),
         bytes=sent.bytes,
         sha256=sent.sha256,
     )
-
-
-def _open_reading(path: Path, name: str, columns: Mapping[str, str]) -> CaseReader:
-    """Open the cases of a file; raise `DataError` if a column that is named is not there."""
-    named = ColumnMap(columns) if columns else None
-    reading = CaseReader(name, partial(_iterate_rows, path, name, named), None, path, columns=named)
-    if named:
-        reading.check_columns(named)
-    return reading
-
-
-def _iterate_rows(path: Path, name: str, columns: ColumnMap | None) -> Iterator[RawRow]:
-    with _name_in_errors(path, name):
-        yield from read_raw_rows(path, columns)
-
-
-def _publish_folder(new: Path, folder: Path, found: DatasetInfo) -> None:
-    """Move a data set to its final folder and flush it to disk, atomically."""
-    write_atomically(new / INFO_FILE, found.model_dump_json())
-    new.rename(folder)
-    sync_folder(folder.parent)
-
-
-@contextmanager
-def _name_in_errors(path: Path, name: str) -> Iterator[None]:
-    """Replace the path by the data set's name in the messages of errors."""
-    try:
-        yield
-    except DataError as error:
-        raise DataError(str(error).replace(str(path), name)) from error

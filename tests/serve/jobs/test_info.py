@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
 from itertools import pairwise
 
 import pytest
@@ -13,9 +14,10 @@ import greval
 from greval.runs.progress import Progress
 from greval.runs.store import Store
 from greval.serve.ids import utc_now
-from greval.serve.jobs.info import stream_events
+from greval.serve.jobs.info import POLL_SECONDS, RunWatch, stream_events
 from greval.serve.jobs.queue import RunInfo
 from greval.serve.problems import ServeError
+from greval.serve.service import Tenant
 from greval.testing import ScriptedJudge
 
 
@@ -69,10 +71,10 @@ async def test_a_stream_without_news_is_kept_open():
     info = RunInfo(id="a", name="a", status="running", created=utc_now(), progress=Progress(total=2, done=1))
     looks = iter([info, info, info])
 
-    def look():
+    async def look():
         if found := next(looks, None):
             return found
-        raise ServeError(404, "gone")
+        raise ServeError("run_not_found", "gone")
 
     told = [part async for part in stream_events(look, asyncio.Event(), heartbeat=0.0)]
     assert told[0].startswith("event: progress\ndata: {")
@@ -80,6 +82,20 @@ async def test_a_stream_without_news_is_kept_open():
     stopping = asyncio.Event()
     stopping.set()
     assert [part async for part in stream_events(look, stopping)] == []
+
+
+async def test_streams_of_a_run_read_it_once(tmp_path):
+    """However many streams follow a run, its state is read once at a time; a deleted run is not found by any."""
+    folder, watch = tmp_path / "runs" / "mine", RunWatch()
+    greval.evaluate(rows(1), [greval.load_metric("exact_match")], out=folder)
+    tenant = Tenant("", folder.parent)
+    found = await asyncio.gather(*(watch.read(tenant, folder) for _ in range(50)))
+    assert {id(info) for info in found} == {id(found[0])}
+    assert found[0].status == "finished"
+    shutil.rmtree(folder)
+    await asyncio.sleep(POLL_SECONDS)
+    gone = await asyncio.gather(*(watch.read(tenant, folder) for _ in range(3)), return_exceptions=True)
+    assert [type(error) for error in gone] == [ServeError] * 3
 
 
 def test_runs_of_the_command_line_are_there_too(client, tmp_path):

@@ -7,10 +7,24 @@ import sqlite3
 from contextlib import closing
 
 import pytest
-from served_runs import ended, rows, serving, started, uploaded
+from fastapi.testclient import TestClient
+from served_runs import YES, ended, rows, serving, started, uploaded
+from waiting import until
 
 from greval.runs.store import FILE
+from greval.serve.app import create_app
+from greval.serve.jobs.manager import MAX_DEATHS
 from greval.serve.jobs.queue import SPEC_FILE
+from greval.serve.settings import MEGABYTE, ServerLimits, ServerSettings
+from greval.testing import ScriptedJudge
+
+DEADLY = """
+import os, sys
+def deadly(answer):
+    if sys.argv[0].endswith("child.py"):  # not in the forecast of the run
+        os.kill(os.getpid(), 9)
+    return 1.0
+"""
 
 
 @pytest.fixture
@@ -22,15 +36,18 @@ def client(tmp_path):
 def test_a_run_that_breaks_says_why(client, tmp_path):
     """A run whose data set is broken meanwhile is failed, with the reason and no path, and nothing hangs."""
     data = uploaded(client, rows(3))
+    run = started(client, data, max_calls=1)
+    assert ended(client, run)["status"] == "stopped"
     (tmp_path / "runs" / ".datasets" / data / "cases.jsonl").unlink()
-    info = ended(client, started(client, data))
+    client.post(f"/v1/runs/{run}/resume", json={"max_calls": 9})
+    info = ended(client, run)
     assert (info["status"], str(tmp_path) in info["why"]) == ("failed", False)
     assert "mine" in info["why"]
     order = json.loads((tmp_path / "runs" / info["id"] / SPEC_FILE).read_text())
     assert order["asked"]["dataset"] == data
 
 
-def test_a_fault_of_the_server_s_own_is_told_without_its_words(tmp_path, caplog):
+def test_a_fault_of_the_server_s_own_is_told_without_its_words(tmp_path, capfd):
     """What nobody foresaw ends the run as failed; the trace is in the server's log only, and other runs go on."""
     with serving(tmp_path / "runs") as client:
         data = uploaded(client, rows(4))
@@ -42,7 +59,7 @@ def test_a_fault_of_the_server_s_own_is_told_without_its_words(tmp_path, caplog)
         info = ended(client, run)
         assert ended(client, other)["status"] == "finished"
     assert (info["status"], info["why"]) == ("failed", "an internal error of the server; see its log")
-    assert "ValidationError" in caplog.text
+    assert "ValidationError" in capfd.readouterr().err
 
 
 def test_a_run_of_another_version_of_the_log_fails_and_says_why(client, tmp_path):
@@ -55,3 +72,60 @@ def test_a_run_of_another_version_of_the_log_fails_and_says_why(client, tmp_path
     found = ended(client, run)
     assert (found["status"], "another version" in found["why"]) == ("failed", True), found
     assert str(tmp_path) not in found["why"]
+
+
+def test_a_process_that_dies_again_and_again_fails_its_run(tmp_path):
+    """A metric that kills its process does not start for ever: the run has failed, with the signal; others go on."""
+    (tmp_path / "deadly.py").write_text(DEADLY)
+    with serving(tmp_path / "runs", metrics=(f"{tmp_path}/deadly.py:deadly",)) as client:
+        data = uploaded(client, rows(3))
+        run, other = started(client, data, "deadly"), started(client, data)
+        assert ended(client, other)["status"] == "finished"
+        info = ended(client, run)
+    assert (info["status"], info["why"]) == (
+        "failed",
+        f"its process died {MAX_DEATHS} times without a further result, the last time with signal SIGKILL",
+    )
+    assert not [*(tmp_path / "runs" / ".queue").iterdir()]
+
+
+def test_a_run_that_needs_too_much_memory_fails(tmp_path):
+    """A data set that does not fit into the memory of a run ends this run only, with the option to raise."""
+    with serving(tmp_path / "runs", limits=ServerLimits(run_memory=64 * MEGABYTE)) as client:
+        given = json.dumps([{**rows(1)[0], "chunks": ["s"] * 100}] * 40_000)
+        sent = client.post("/v1/datasets?name=big", content=given, headers={"Content-Type": "application/json"})
+        info = ended(client, started(client, sent.json()["id"], "exact_match"))
+        assert (info["status"], "64 MB of memory" in info["why"], "--run-memory" in info["why"]) == (
+            "failed",
+            True,
+            True,
+        )
+        assert ended(client, started(client, uploaded(client, rows(2))))["status"] == "finished"
+
+
+def test_what_a_metric_prints_is_no_message(tmp_path):
+    """Standard output of a run's process is the server's pipe: a metric that prints harms nothing."""
+    (tmp_path / "loud.py").write_text("def loud(answer):\n    print('{\"asked\": 5}', flush=True)\n    return 1.0\n")
+    with serving(tmp_path / "runs", metrics=(f"{tmp_path}/loud.py:loud",)) as client:
+        assert ended(client, started(client, uploaded(client, rows(3)), "loud"))["progress"]["scored"] == 3
+        assert client.app.state.service.call_limit.in_flight == 0
+
+
+def test_a_chat_model_of_the_server_cannot_judge_a_run(tmp_path):
+    """A judge that is no setting cannot be passed to a process: the run is refused, and says what is needed."""
+    app = create_app(ServerSettings(runs=tmp_path / "runs"), {"scripted": ScriptedJudge([YES])})
+    with TestClient(app, base_url="http://127.0.0.1") as client:
+        asked = {"dataset": uploaded(client, rows(1)), "metrics": ["correctness"]}
+        answer = client.post("/v1/runs", json=asked)
+    assert (answer.status_code, "runs need the settings of a judge" in answer.text) == (502, True)
+
+
+def test_what_a_run_asked_is_counted(client):
+    """Calls, tokens and results of a run are in the server's counters once it has ended."""
+    info = ended(client, started(client, uploaded(client, rows(4)), "correctness", "exact_match"))
+    assert info["status"] == "finished"
+    until(lambda: 'greval_judge_calls_total{judge="openai:scripted"} 4.0' in client.get("/metrics-exposition").text)
+    text = client.get("/metrics-exposition").text
+    assert 'greval_judgements_total{judge="",status="scored"} 4.0' in text
+    assert 'greval_judgement_seconds_count{judge="openai:scripted"} 4.0' in text
+    assert "greval_judge_calls_in_flight 0.0" in text

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import shutil
+from collections import Counter
 
 import pytest
-from served_runs import YES, ended, rows, serving, started, uploaded, waited
+from served_runs import YES, ended, over_http, rows, serving, started, uploaded, waited
 from waiting import until
 
 from greval.serve.jobs import manager
+from greval.serve.jobs.turns import MAX_TENANT_JOBS
+from greval.serve.middleware.api_keys import add_key
 from greval.testing import ScriptedJudge
 
 
@@ -45,8 +48,9 @@ def test_a_cancel_in_another_process_is_seen(tmp_path):
 
 def test_two_servers_share_a_queue(tmp_path):
     """Two processes on one folder work on all runs, each on its own; every case of every run is asked about once."""
-    judges = slow(0.01)
+    models = slow(0.01)
     with (
+        over_http(models) as judges,
         serving(tmp_path / "runs", judges=judges) as one,
         serving(tmp_path / "runs", judges=judges) as other,
     ):
@@ -59,16 +63,16 @@ def test_two_servers_share_a_queue(tmp_path):
             info = ended((other, one)[n % 2], run)
             assert (info["status"], info["progress"]["scored"]) == ("finished", 10)
             assert len(all_results((other, one)[n % 2], run)) == 10
-    assert len(judges["slow"].calls) == 100
+    assert len(models["slow"].calls) == 100
 
 
 def test_a_run_that_waits_is_cancelled_too(tmp_path):
     """Runs beyond those at once wait in order; one that waits can be cancelled and never asks anything."""
     with serving(tmp_path / "runs", judges=slow(0.1)) as client:
         data = uploaded(client, rows(40))
-        runs = [started(client, data, concurrency=1, name=f"run{n}") for n in range(manager.MAX_TENANT_JOBS + 2)]
+        runs = [started(client, data, concurrency=1, name=f"run{n}") for n in range(MAX_TENANT_JOBS + 2)]
         first, *_, third, last = runs
-        waited(client, runs[manager.MAX_TENANT_JOBS - 1], lambda info: info["status"] == "running")
+        waited(client, runs[MAX_TENANT_JOBS - 1], lambda info: info["status"] == "running")
         assert [client.get(f"/v1/runs/{run}").json()["status"] for run in (third, last)] == ["queued", "queued"]
         client.post(f"/v1/runs/{third}/cancel")
         assert ended(client, third)["status"] == "stopped"
@@ -81,15 +85,16 @@ def test_a_run_that_waits_is_cancelled_too(tmp_path):
 
 def test_a_run_goes_on_with_the_next_start(tmp_path):
     """A server that ends lets what is in flight be stored; the next one goes on, and asks nothing twice."""
-    judges = slow()
-    with serving(tmp_path / "runs", judges=judges) as client:
-        run = started(client, uploaded(client, rows(60)), concurrency=2)
-        waited(client, run, lambda info: (info["progress"] or {}).get("done", 0) >= 5)
-    assert 5 <= len(judges["slow"].calls) < 60
-    with serving(tmp_path / "runs", judges=judges) as client:
-        assert ended(client, run)["status"] == "finished"
-        assert len(all_results(client, run)) == 60
-    assert len(judges["slow"].calls) == 60
+    models = slow()
+    with over_http(models) as judges:
+        with serving(tmp_path / "runs", judges=judges) as client:
+            run = started(client, uploaded(client, rows(60)), concurrency=2)
+            waited(client, run, lambda info: (info["progress"] or {}).get("done", 0) >= 5)
+        assert 5 <= len(models["slow"].calls) < 60
+        with serving(tmp_path / "runs", judges=judges) as client:
+            assert ended(client, run)["status"] == "finished"
+            assert len(all_results(client, run)) == 60
+    assert len(models["slow"].calls) == 60
 
 
 def test_a_run_whose_folder_is_gone_harms_no_other(tmp_path):
@@ -104,3 +109,35 @@ def test_a_run_whose_folder_is_gone_harms_no_other(tmp_path):
         assert client.get(f"/v1/runs/{run}").status_code == 404
         assert ended(client, started(client, data, limit=3))["status"] == "finished"
     assert len(judges["slow"].calls) < 200
+
+
+def test_long_runs_of_two_tenants_do_not_keep_a_third_waiting(tmp_path):
+    """A run of a tenant with two gives way to a tenant with none; it goes on later, and nothing is asked twice."""
+    keys, judges = tmp_path / "keys.json", slow()
+    headers = {name: {"Authorization": f"Bearer {add_key(keys, name)}"} for name in ("ana", "ben", "eve")}
+
+    def begin(client, name, number, count):
+        given = [{**row, "question": f"Who is {name}{number} {row['id']}?"} for row in rows(count)]
+        data = uploaded(client, given, headers=headers[name])
+        return started(client, data, concurrency=1, headers=headers[name])
+
+    def at_work(name):
+        return lambda info: info["status"] == "running" and (info["progress"] or {}).get("done", 0) >= 2
+
+    with serving(tmp_path / "runs", judges=judges, keys=keys) as client:
+        long = [(name, begin(client, name, number, 20_000)) for number in (1, 2) for name in ("ana", "ben")]
+        for name, run in long:
+            waited(client, run, at_work(name), headers[name])
+        short = begin(client, "eve", 1, 1)
+        assert ended(client, short, headers["eve"])["status"] == "finished"
+        for name, run in long:  # also the one that gave way, with its earlier progress
+            info = waited(client, run, at_work(name), headers[name])
+            assert info["progress"]["usage"]["calls"] >= 2
+            client.post(f"/v1/runs/{run}/cancel", headers=headers[name])
+        for name, run in long:
+            info = ended(client, run, headers[name])
+            assert (info["status"], info["progress"]["done"]) == ("stopped", info["progress"]["usage"]["calls"])
+    asked = Counter(
+        str(messages[-1].content).partition("Who is ")[2].partition("?")[0] for messages in judges["slow"].calls
+    )
+    assert set(asked.values()) == {1}

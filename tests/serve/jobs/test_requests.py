@@ -36,9 +36,11 @@ def test_what_cannot_start_is_told_at_once(client, tmp_path, change, status, tol
     assert client.get("/v1/runs").json() == {"runs": [], "next": None}
 
 
-def test_a_data_set_without_a_case_cannot_be_judged(client):
-    """A data set of which no row is a case is refused, with what is wrong with its first row."""
-    data = uploaded(client, [{"answer": "no question"}])
+def test_a_data_set_without_a_case_cannot_be_judged(client, tmp_path):
+    """A data set without a case, as older servers stored them, is refused with what is wrong with its first row."""
+    data = uploaded(client, [*rows(1), {"answer": "no question"}])
+    file = tmp_path / "runs" / ".datasets" / data / "dataset.json"
+    file.write_text(file.read_text().replace('"cases":1', '"cases":0').replace("mine:2", "mine:1"))
     answer = client.post("/v1/runs", json={"dataset": data, "metrics": ["correctness"]})
     assert (answer.status_code, "mine:1" in answer.text) == (409, True)
 

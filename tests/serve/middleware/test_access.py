@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from itertools import pairwise
 
 import pytest
@@ -9,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from shell_app import LOCAL, bearer, client, made
 
-from greval.serve.middleware.access import RetrySchedule, classify_request
-from greval.serve.middleware.api_keys import add_key, remove_key
+from greval.serve.middleware.access import MAX_PUBLIC, AccessMiddleware, RetrySchedule, classify_request
+from greval.serve.middleware.api_keys import add_key, remove_keys
+from greval.serve.problems import ServeError
 
 
 @pytest.fixture
@@ -38,8 +40,20 @@ def test_without_keys_other_origins_are_refused(local):
     """A page of another site cannot make a browser here ask the server for anything that changes or costs."""
     for headers in ({"Origin": "http://evil.example"}, {"Origin": "null"}, {"Sec-Fetch-Site": "cross-site"}):
         assert local.post("/v1/echo", json={"text": "a"}, headers=headers).status_code == 403
+    other_scheme = {"Origin": "https://127.0.0.1", "Host": "127.0.0.1"}
+    assert local.post("/v1/echo", json={"text": "a"}, headers=other_scheme).status_code == 403
     own = {"Origin": LOCAL, "Host": "127.0.0.1", "Sec-Fetch-Site": "same-origin"}
     assert local.post("/v1/echo", json={"text": "a"}, headers=own).status_code == 200
+
+
+@pytest.mark.parametrize("header", ["X-Forwarded-For", "Forwarded", "Via", "X-Real-IP"])
+def test_without_keys_requests_through_a_proxy_are_refused(local, keyed, header):
+    """A proxy may bring requests of other machines: they need keys, and the answer says how to make one."""
+    refused = local.get("/v1/who/a", headers={header: "10.0.0.7"})
+    assert refused.status_code == 403
+    assert "greval keys add" in refused.json()["detail"]
+    app, ana, _ = keyed
+    assert client(app).get("/v1/who/a", headers={header: "10.0.0.7"} | bearer(ana)).status_code == 200
 
 
 def test_keys_name_tenants(keyed):
@@ -65,7 +79,7 @@ def test_a_key_that_is_taken_away_is_refused_at_once(keyed, tmp_path):
     file = tmp_path / "keys.json"
     asked = client(app)
     assert asked.get("/v1/who/x", headers=bearer(ana)).status_code == 200
-    remove_key(file, "ana")
+    remove_keys(file, "ana")
     assert asked.get("/v1/who/x", headers=bearer(ana)).status_code == 401
     assert asked.get("/v1/who/x", headers=bearer(add_key(file, "eve"))).status_code == 200
     file.write_text("{", encoding="utf-8")
@@ -112,7 +126,7 @@ def test_appointments_are_spread(gaps, behind, refused):
         ("GET", "/metrics-exposition", "cheap"),
         ("POST", "/v1/datasets", "upload"),
         ("PUT", "/v1/runs/a-1/annotations", "upload"),
-        ("POST", "/v1/runs/a-1/annotations", ""),
+        ("POST", "/v1/runs/a-1/annotations", "upload"),
         ("GET", "/v1/runs/a-1/annotations", ""),
         ("GET", "/v1/runs/a-1/events", "event_stream"),
         ("POST", "/v1/runs/a-1/events", ""),
@@ -139,3 +153,40 @@ def test_long_heads_are_refused(local):
     assert local.get("/v1/who/a", headers={"X-Long": "a" * 10_000}).status_code == 200
     assert local.get("/v1/who/a", headers={"X-Long": "a" * 17_000}).status_code == 431
     assert local.get("/v1/who/a?q=" + "a" * 17_000).status_code == 431
+
+
+def test_a_refused_key_ends_its_connection(tmp_path):
+    """Requests beyond the rate end the connection, since what was sent with them would be refused as well."""
+    file = tmp_path / "keys.json"
+    asked, ana = client(made(tmp_path / "runs", keys=file, rate=6)), bearer(add_key(file, "ana"))
+    assert asked.get("/v1/who/a", headers=ana).status_code == 200
+    refused = asked.get("/v1/who/a", headers=ana)
+    assert (refused.status_code, refused.headers["connection"]) == (429, "close")
+
+
+async def test_so_many_files_of_the_page_are_sent_at_once(tmp_path):
+    """Further requests are refused and end their connections; health checks are always answered."""
+    release, statuses = asyncio.Event(), []
+
+    async def app(scope, receive, send):
+        await release.wait()
+        statuses.append(scope["path"])
+
+    access = AccessMiddleware(app, made(tmp_path).state.service)
+
+    async def ask(path):
+        scope = {"type": "http", "method": "GET", "path": path, "query_string": b"", "state": {}}
+        await access({**scope, "headers": [(b"host", b"127.0.0.1")]}, None, None)
+
+    async with asyncio.TaskGroup() as group:
+        for _ in range(MAX_PUBLIC):
+            group.create_task(ask("/page/js/main.js"))
+        health = group.create_task(ask("/health"))
+        await asyncio.sleep(0)
+        with pytest.raises(ServeError) as refused:
+            await ask("/page/js/main.js")
+        assert (refused.value.status, refused.value.headers["Connection"]) == (429, "close")
+        assert not health.done()
+        release.set()
+    assert len(statuses) == MAX_PUBLIC + 1
+    await ask("/page/js/main.js")

@@ -3,15 +3,32 @@
 from __future__ import annotations
 
 import hmac
+import json
+import os
 import stat
 import sys
+from datetime import UTC, datetime, timedelta
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from shell_app import logged
 from typer.testing import CliRunner
 
 from greval.cli.keys import app as keys_app
 from greval.errors import GrevalError
-from greval.serve.middleware.api_keys import ApiKeys, add_key, remove_key
+from greval.serve.middleware.api_keys import (
+    ApiKeys,
+    LastUseFolder,
+    add_key,
+    hash_key,
+    parse_expiry,
+    read_keys,
+    remove_keys,
+)
+from greval.serve.settings import DEFAULT_SCOPES
+
+NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
 
 
 def test_every_key_is_compared_in_constant_time(tmp_path):
@@ -28,9 +45,9 @@ def test_every_key_is_compared_in_constant_time(tmp_path):
     for presented, name in ((keys[0], "k0"), (keys[4], "k4"), ("greval_no", None)):
         compared.clear()
         sys.setprofile(watch)
-        found = known.find_name(presented)
+        found = known.find_key(presented)
         sys.setprofile(None)
-        assert (found, len(compared)) == (name, 5)
+        assert (found and found.name, len(compared)) == (name, 5)
 
 
 def test_keys_on_the_command_line(tmp_path):
@@ -49,8 +66,111 @@ def test_keys_on_the_command_line(tmp_path):
     for name in ("ANA", "../ana", "", "a" * 65, "-x"):
         with pytest.raises(GrevalError, match="key"):
             add_key(file, name)
-    assert cli.invoke(keys_app, ["remove", "ana", "--file", str(file)]).stdout == "ana: removed\n"
+    assert cli.invoke(keys_app, ["remove", "ana", "--file", str(file)]).stdout.endswith(": removed\n")
     with pytest.raises(GrevalError, match="no key ana; existing keys: none"):
-        remove_key(file, "ana")
+        remove_keys(file, "ana")
     with pytest.raises(GrevalError, match=r"cannot be read.*keys add"):
         cli.invoke(keys_app, ["list", "--file", str(tmp_path / "no.json")], catch_exceptions=False)
+
+
+def test_a_tenant_has_several_keys(tmp_path):
+    """Keys of one tenant are told apart by their ids; which one is removed must be clear."""
+    file = tmp_path / "keys.json"
+    old, new = add_key(file, "ana", label="laptop"), add_key(file, "ana")
+    add_key(file, "bob")
+    first, second, _ = read_keys(file).keys
+    assert (first.id, first.label, second.label) == (hash_key(old)[:8], "laptop", None)
+    with pytest.raises(GrevalError, match=rf"ana has 2 keys; name one with --id \({first.id}, {second.id}\)"):
+        remove_keys(file, "ana")
+    with pytest.raises(GrevalError, match=rf"no key with the id 0; its keys: {first.id}, {second.id}"):
+        remove_keys(file, "ana", key_id="0")
+    assert remove_keys(file, "ana", key_id=first.id) == (first,)
+    assert read_keys(file).find_key(old) is None
+    assert read_keys(file).find_key(new).name == "ana"
+    add_key(file, "ana")
+    assert len(remove_keys(file, "ana", every=True)) == 2
+    assert [key.name for key in read_keys(file).keys] == ["bob"]
+    with pytest.raises(GrevalError, match="BOB differs from bob in upper and lower case only"):
+        add_key(file, "BOB")
+
+
+def test_files_of_older_versions_are_read(tmp_path):
+    """A key with nothing but a name, a hash and a time reads and judges, and does not expire."""
+    file = tmp_path / "keys.json"
+    old = {"name": "ana", "sha256": hash_key("greval_x"), "created": "2026-01-02T03:04:05+00:00"}
+    file.write_text(json.dumps({"keys": [old]}), encoding="utf-8")
+    key = read_keys(file).find_key("greval_x")
+    assert (key.name, key.scopes, key.expires, key.label) == ("ana", ("read", "judge"), None, None)
+    add_key(file, "ana")
+    assert read_keys(file).find_key("greval_x") == key
+
+
+@pytest.mark.parametrize(
+    ("text", "days"),
+    [("90d", 90), ("12h", 0.5), ("2w", 14), ("2026-11-23", 0.5), ("2026-11-24", 1.5)],
+)
+def test_times_of_expiry(text, days):
+    """A duration counts from now; a date is the last day on which the key is valid."""
+    assert parse_expiry(text, NOW) == NOW + timedelta(days=days)
+
+
+@pytest.mark.parametrize("text", ["2026-11-22", "0d", "90", "d", "-1d", "soon", "9999-12-31", "999999d", "23.11.2026"])
+def test_what_is_no_time_of_expiry(text):
+    """A day that is over, and what is neither a duration nor a date, are refused with what to write."""
+    with pytest.raises(GrevalError, match=r"--expires .*(name a later one|such as 90d)"):
+        parse_expiry(text, NOW)
+
+
+@given(st.text(max_size=12))
+def test_every_text_of_expiry_is_refused_or_later(text):
+    """No text raises another error or gives a time that is over."""
+    try:
+        found = parse_expiry(text, NOW)
+    except GrevalError:
+        return
+    assert found > NOW
+
+
+def test_the_last_use_is_written_once_a_minute(tmp_path):
+    """Between two writes a minute passes, however many requests there are; a removed key leaves nothing."""
+    file, clock = tmp_path / "keys.json", [1000.0]
+    add_key(file, "ana")
+    (key,) = read_keys(file).keys
+    uses = LastUseFolder(file, lambda: clock[0])
+    assert uses.read_last_use(key) is None
+    uses.record_use(key)
+    first = uses.read_last_use(key)
+    assert abs(first - datetime.now(UTC)) < timedelta(hours=1)
+    path = tmp_path / "keys.json.used" / key.id
+    os.utime(path, (0, 0))
+    clock[0] += 59
+    uses.record_use(key)
+    assert uses.read_last_use(key).year == 1970
+    clock[0] += 1
+    uses.record_use(key)
+    assert uses.read_last_use(key) >= first
+    remove_keys(file, "ana")
+    assert not path.exists()
+
+
+def test_a_last_use_that_cannot_be_written_is_logged_once(tmp_path):
+    """The request is served all the same."""
+    file, clock = tmp_path / "keys.json", [0.0]
+    add_key(file, "ana")
+    (tmp_path / "keys.json.used").write_text("no folder", encoding="utf-8")
+    (key,) = read_keys(file).keys
+    uses = LastUseFolder(file, lambda: clock[0])
+    with logged("greval.server") as lines:
+        for clock[0] in (0.0, 100.0):
+            uses.record_use(key)
+    (line,) = lines
+    assert "keys.json.used: the last use of keys cannot be recorded" in line["message"]
+    assert uses.read_last_use(key) is None
+
+
+def test_scopes_are_kept_once_each(tmp_path):
+    """A scope that is named twice counts once; without any, a key reads and judges."""
+    file = tmp_path / "keys.json"
+    add_key(file, "ana", scopes=("judge", "scrape", "judge"))
+    add_key(file, "bob")
+    assert [key.scopes for key in read_keys(file).keys] == [("judge", "scrape"), DEFAULT_SCOPES]

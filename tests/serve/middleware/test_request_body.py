@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 
 import pytest
@@ -9,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from shell_app import client, made
 
-from greval.serve.middleware.request_body import find_json_fault
+from greval.serve.middleware.request_body import BodyMemory, inspect_json
+from greval.serve.problems import ServeError
 
 
 @pytest.fixture
@@ -61,10 +63,16 @@ def depth(content):
     return isinstance(content, list | dict) + max(map(depth, inner), default=0)
 
 
+def count_values(content):
+    """Count the values in a value, with itself."""
+    inner = content.values() if isinstance(content, dict) else content if isinstance(content, list) else ()
+    return 1 + sum(map(count_values, inner))
+
+
 @given(JSON, st.integers(1, 4), st.booleans())
 def test_depth_is_what_a_parser_would_find(content, most, escaped):
     """For any JSON the check says too deep exactly where lists and objects stand deeper in each other."""
-    fault = find_json_fault(json.dumps(content, ensure_ascii=escaped).encode(), most)
+    fault = inspect_json(json.dumps(content, ensure_ascii=escaped).encode(), most).fault
     assert (fault is not None) == (depth(content) > most)
 
 
@@ -72,14 +80,15 @@ def test_depth_is_what_a_parser_would_find(content, most, escaped):
 def test_halves_of_characters_are_found(text, escaped):
     """A text is refused exactly where it holds what no UTF-8 can, however it is written."""
     half = any(0xD800 <= ord(letter) <= 0xDFFF for letter in json.loads(json.dumps(text)))
-    fault = find_json_fault(json.dumps([text], ensure_ascii=escaped).encode("utf-8", "surrogatepass"), 9)
+    fault = inspect_json(json.dumps([text], ensure_ascii=escaped).encode("utf-8", "surrogatepass"), 9).fault
     assert (fault is not None) == half
 
 
 @given(st.binary(max_size=200), st.integers(1, 3))
 def test_no_body_breaks_the_check(body, most):
     """Any bytes are told apart into those that may be parsed and those that are refused."""
-    assert find_json_fault(body, most) is None or find_json_fault(body, most).startswith("body: ")
+    fault = inspect_json(body, most).fault
+    assert fault is None or fault.startswith("body: ")
 
 
 def test_large_bodies_are_refused(tmp_path):
@@ -95,10 +104,57 @@ def test_large_bodies_are_refused(tmp_path):
         assert asked.get(path, headers=more).status_code == 431
 
 
-def test_bodies_in_memory_are_bounded(tmp_path):
-    """Bodies that would take more memory together than they may are refused for now; what was held is given back."""
-    asked = client(made(tmp_path, held=50))
+@pytest.mark.parametrize("path", ["/v1/echo", "/v1/datasets?name=x"])
+@pytest.mark.parametrize("encoding", ["gzip", "br", "x" * 99])
+def test_compressed_bodies_are_refused(local, path, encoding):
+    """A compressed body is refused with a word on its encoding, not on its bytes."""
+    headers = {"Content-Type": "application/json", "Content-Encoding": encoding}
+    answer = local.post(path, content=gzip.compress(b'{"text": "a"}'), headers=headers)
+    assert (answer.status_code, answer.json()["code"]) == (415, "unsupported_encoding")
+    assert answer.json()["detail"].startswith(f"Content-Encoding: {encoding[:40]} is not decoded")
+    assert answer.headers["accept-encoding"] == "identity"
+    assert local.post("/v1/echo", json={"text": "a"}, headers={"Content-Encoding": "identity"}).status_code == 200
+
+
+def test_what_a_get_holds_is_not_read(local):
+    """A request that has no body by its method is served whatever it holds."""
+    answer = local.request("GET", "/health", content=b"\xff" * 100, headers={"Content-Type": "text/plain"})
+    assert answer.status_code == 200
+
+
+def test_bodies_in_memory_are_bounded():
+    """Bodies of a tenant that take more than its share are refused for now, and what was held is given back."""
+    memory = BodyMemory(100, 0.75)
     for _ in range(3):
-        refused = asked.post("/v1/echo", json={"text": "a" * 100})
-        assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
-        assert asked.post("/v1/echo", json={"text": "a"}).status_code == 200
+        with memory.hold("ana") as first, memory.hold("ana") as second:
+            first.add(70)
+            second.add(5)
+            with pytest.raises(ServeError) as refused:
+                second.add(1)
+            assert (refused.value.status, refused.value.headers["Retry-After"]) == (503, "1")
+
+
+def test_the_only_body_of_a_tenant_is_accepted():
+    """What others hold stops nobody, and a body with many values is refused as long as others are held only."""
+    memory = BodyMemory(100, 0.75)
+    with memory.hold("ana") as large, memory.hold("bob") as other:
+        large.add(1000)
+        other.add(50)
+        with memory.hold("bob") as second, pytest.raises(ServeError, match="the server holds"):
+            second.add(1)
+
+
+def test_a_body_that_never_fits_is_too_large(tmp_path):
+    """A body over the limit of all bodies is refused for good, and so is one with more values than cases may have."""
+    asked = client(made(tmp_path, held=50, batch=1, items=1))
+    assert asked.post("/v1/echo", json={"text": "a" * 100}).status_code == 413
+    assert asked.post("/v1/echo", json={"text": "a" * 30}).status_code == 200
+    many = asked.post("/v1/echo", content=b"[" + b"1," * 11 + b"1]", headers={"Content-Type": "application/json"})
+    assert (many.status_code, "about 12 values, at most 10" in many.json()["detail"]) == (413, True)
+
+
+@given(JSON)
+def test_values_are_counted(content):
+    """The count of values is at least that of the values that a parser makes, and at most twice as high."""
+    values = count_values(content)
+    assert values - 1 <= inspect_json(json.dumps(content).encode(), 9).values <= 2 * values

@@ -76,12 +76,14 @@ def test_errors_of_greval_are_problems(local, monkeypatch, kind, status):
 
 def test_refusals_of_routes_are_problems(local):
     """No path, no method and a wrong body are told in the same form; a fault has its place and not its value."""
-    assert local.get("/v1/nothing").json()["title"] == "Not Found"
+    assert local.get("/v1/nothing").json()["code"] == "path_not_found"
     wrong = local.delete("/v1/echo")
     assert (wrong.status_code, wrong.headers["allow"]) == (405, "POST")
     answer = local.post("/v1/echo", json={"text": [KEY]})
     assert answer.status_code == 422
-    assert answer.json()["faults"] == ["body.text: Input should be a valid string"]
+    assert answer.json()["faults"] == [
+        {"place": "body.text", "message": "Input should be a valid string", "code": "wrong_type"}
+    ]
     assert local.post("/v1/echo", content=b"{", headers={"Content-Type": "application/json"}).status_code == 422
 
 
@@ -100,14 +102,14 @@ def keyed(tmp_path):
 
 
 def test_openapi_tells_what_every_request_can_meet(keyed):
-    """Each operation lists the refusals as problems under their own media type, and that it asks for a key."""
+    """Each operation lists the refusals as problems under their own media type, and the scope of the key."""
     app, ana, _ = keyed
     document = client(app).get("/openapi.json", headers=bearer(ana)).json()
     echo = document["paths"]["/v1/echo"]["post"]
     assert {"401", "403", "408", "413", "415", "422", "429", "431", "500", "503", "504"} <= {*echo["responses"]}
     problem = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
     assert echo["responses"]["422"]["content"] == echo["responses"]["429"]["content"] == problem
-    assert echo["security"] == [{"key": []}]
+    assert echo["security"] == [{"key": ["judge"]}]
     assert "security" not in document["paths"]["/health"]["get"]
     assert "HTTPValidationError" not in document["components"]["schemas"]
     names = [one["operationId"] for path in document["paths"].values() for one in path.values()]

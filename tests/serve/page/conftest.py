@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from browsers import started_browser
 from page_judge import FAULTY, page_judge
+from served_runs import over_http
 from serving import served
 from visit import Visit
 
@@ -36,9 +37,10 @@ def chromium():
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
     """Give a server with a quick judge, and one that takes its time."""
-    settings = ServerSettings(runs=tmp_path_factory.mktemp("runs"))
-    with served(create_app(settings, {"quick": page_judge(0.01), "slow": page_judge(0.4)})) as running:
-        yield running
+    with over_http({"quick": page_judge(0.01), "slow": page_judge(0.4)}) as judges:
+        settings = ServerSettings(runs=tmp_path_factory.mktemp("runs"), judges=judges)
+        with served(create_app(settings)) as running:
+            yield running
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""API keys on the page in a real browser."""
+"""API keys and tokens on the page in a real browser."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from greval.serve.app import create_app
 from greval.serve.middleware.api_keys import add_key
 from greval.serve.settings import ServerSettings
 
+TOKEN = "a-token-for-tests-0123456789"
+
 
 @pytest.fixture(scope="module")
 def keyed(tmp_path_factory):
@@ -20,6 +22,47 @@ def keyed(tmp_path_factory):
     settings = ServerSettings(runs=folder / "runs", keys=folder / "keys")
     with served(create_app(settings, {"quick": page_judge()})) as running:
         yield running.url, key
+
+
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory):
+    """Give the address of a server without keys that wants a token."""
+    settings = ServerSettings(runs=tmp_path_factory.mktemp("guarded"), token=TOKEN)
+    with served(create_app(settings, {"quick": page_judge()})) as running:
+        yield running.url
+
+
+def test_the_printed_address_opens_the_page(chromium, guarded):
+    """The token of the address is kept in the tab and gone from the address; a reload still has it."""
+    with Visit(chromium, guarded) as visit:
+        visit.at.goto(f"{guarded}/#token={TOKEN}")
+        visit.sees("answer_quality")
+        assert visit.at.evaluate("location.hash") == "#/"
+        assert visit.at.evaluate("Object.values(sessionStorage)") == [TOKEN]
+        assert TOKEN not in visit.at.evaluate("JSON.stringify(localStorage) + document.cookie + location.href")
+        visit.at.reload()
+        visit.sees("answer_quality")
+        assert visit.at.get_by_role("dialog").count() == 0
+
+
+def test_the_printed_address_of_a_run_opens_the_run(chromium, guarded):
+    """As `greval open` prints it: the view stands after the token."""
+    with Visit(chromium, guarded) as visit:
+        visit.at.goto(f"{guarded}/#token={TOKEN}/playground")
+        visit.at.get_by_role("heading", name="Playground").wait_for()
+        assert visit.at.evaluate("location.hash") == "#/playground"
+
+
+def test_a_new_token_is_taken_in_an_open_tab(chromium, guarded):
+    """After a new start of the server its new address works in the tab that has the old token."""
+    with Visit(chromium, guarded) as visit:
+        visit.expect("401")
+        visit.at.goto(f"{guarded}/#token=old/library")
+        visit.at.get_by_text("open the address that it printed").wait_for()
+        visit.at.evaluate("(hash) => { location.hash = hash; }", f"#token={TOKEN}/runs")
+        visit.sees("Runs")
+        visit.until(lambda: visit.at.get_by_role("dialog").count() == 0)
+        assert visit.at.evaluate("Object.values(sessionStorage)") == [TOKEN]
 
 
 @pytest.fixture

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import copy
+
 import jsonschema
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from greval.serve.problems import ServeError
-from greval.serve.schemas.cases import build_case_schema, check_limits, parse_cases, read_rows
-from greval.serve.schemas.metrics import MAX_FAULTS
+from greval import predefined
+from greval.records.metric import ValueMetric
+from greval.records.metric_input import explain_missing_needs
+from greval.serve.problems import MAX_FAULTS, ServeError, build_problem
+from greval.serve.schemas.cases import build_case_schema, build_input_schema, check_limits, parse_cases, read_rows
 from greval.serve.settings import ServerLimits
 
 LIMITS = ServerLimits(batch=3, items=2, text=10)
@@ -21,6 +25,11 @@ def fault_of(function, *arguments):
         function(*arguments)
     assert caught.value.status == 422
     return caught.value
+
+
+def told(error):
+    """Return the faults of an error as lines."""
+    return [f"{fault.place}: {fault.message}" for fault in error.faults]
 
 
 def test_what_fits_is_not_refused():
@@ -48,20 +57,20 @@ def test_too_many_cases_name_the_limit():
 )
 def test_what_is_too_large_is_named_with_its_place(case, fault):
     """Texts at any depth and lists of items count, also under names of other tools."""
-    assert fault_of(check_limits, [case], LIMITS, "cases").faults == (fault,)
+    assert told(fault_of(check_limits, [case], LIMITS, "cases")) == [f"body.{fault}"]
 
 
 def test_a_single_input_has_no_number():
     """The place of a single case is its field."""
     error = fault_of(check_limits, [{"answer": "a" * 11}], LIMITS, "input")
-    assert error.faults[0].startswith("input.answer: ")
+    assert error.faults[0].place == "body.input.answer"
 
 
 def test_faults_are_limited():
-    """The first hundred faults are listed, the rest counted."""
+    """The first hundred faults are listed, all are counted."""
     error = fault_of(check_limits, [{f"f{n}": "a" * 11 for n in range(MAX_FAULTS + 5)}], LIMITS, "cases")
-    assert len(error.faults) == MAX_FAULTS + 1
-    assert error.faults[-1] == "and 5 more"
+    problem = build_problem(error)
+    assert (len(problem.faults), problem.fault_count) == (MAX_FAULTS, MAX_FAULTS + 5)
 
 
 @pytest.mark.parametrize(
@@ -74,15 +83,14 @@ def test_faults_are_limited():
 )
 def test_numbers_are_not_read_from_texts(case, place):
     """JSON has numbers, so a number in quotes is a fault of the client."""
-    assert any(place in fault for fault in fault_of(parse_cases, [case], "inputs").faults)
+    assert f"body.inputs.0.{place}" in told(fault_of(parse_cases, [case], "inputs"))
 
 
 def test_every_fault_of_every_case_is_listed():
     """Faults of several cases come together, each with the number of its case."""
     error = fault_of(parse_cases, [{"question": 1}, {"question": "?"}, {"question": "?", "nothing": 1}], "inputs")
-    assert any(fault.startswith("inputs.0") for fault in error.faults)
-    assert any(fault.startswith("inputs.2.nothing") for fault in error.faults)
-    assert not any(fault.startswith("inputs.1") for fault in error.faults)
+    assert {fault.place for fault in error.faults} == {"body.inputs.0.question", "body.inputs.2.nothing"}
+    assert {fault.code for fault in error.faults} == {"wrong_type", "unknown"}
 
 
 def test_names_of_other_tools_are_read():
@@ -124,3 +132,103 @@ def test_the_schema_refuses_what_the_parser_refuses():
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate({"answer": "a"}, build_case_schema())
     fault_of(parse_cases, [{"answer": "a"}], "inputs")
+
+
+EDGES = [["Ada", "wrote", "it"], ["it", "a program"]]
+FULL = {
+    "id": "q1",
+    "method": "walk",
+    "question": "Who wrote it?",
+    "answer": "Ada.",
+    "expected_answer": "Ada Lovelace",
+    "chunks": [{"id": "c1", "text": "Ada wrote it.", "doc_id": "d1", "score": 0.5}, "Bread rises."],
+    "triples": [["Ada", "wrote", "it"], {"subject": "it", "predicate": "is", "object": "a program"}],
+    "aggregates": ["2 programs"],
+    "traversal": {"start_nodes": ["Ada"], "traversed_edges": EDGES, "nodes": {"Ada": {"doc_id": "d1"}}},
+    "gold": {"essential_docs": ["d1"], "expected_edges": EDGES, "grades": {"d1": 2}, "aliases": {"Ada": ["A."]}},
+    "usage": {"latency": 1.5, "llm_calls": 2, "cost": 0.01},
+    "tags": {"kind": "person", "year": 1843},
+}
+METRICS = {
+    **predefined(),
+    "tagged": ValueMetric(
+        name="tagged",
+        description="d",
+        needs=["tags.kind", "answer"],
+        steps=["s"],
+        range=(0, 1),
+        levels={0: "No.", 1: "Yes."},
+    ),
+}
+VALIDATORS = {name: jsonschema.Draft202012Validator(build_input_schema(metric)) for name, metric in METRICS.items()}
+TEXTS = (None, "", " ", "x", 0, 1, 2.0, 2.5, -1, 1001, True)
+LISTS = ([], ["a"], ["a", "b"], ["a", "b", "c"], [""], [None], [7])
+OBJECTS = ({}, {"text": "x"}, {"id": "c"}, {"d1": 3}, {"d1": 2.5}, {"d1": "3"}, {"essential_docs": 3}, {"kind": ""})
+VALUES = st.sampled_from([*TEXTS, *LISTS, *OBJECTS, {"a": {}}])
+
+
+def is_judged(case, metric):
+    """Return whether a case is read, and has all that a metric needs."""
+    try:
+        (read,) = parse_cases([case], "input")
+    except ServeError:
+        return False
+    return explain_missing_needs(metric, read) is None
+
+
+def list_places(value):
+    """List every part of a case with its key, and the keys that could be added."""
+    if isinstance(value, dict):
+        within = (one for part in value.values() for one in list_places(part))
+        return [*((value, key) for key in [*value, "other"]), *within]
+    if isinstance(value, list):
+        return [*((value, n) for n in range(len(value))), *(one for part in value for one in list_places(part))]
+    return []
+
+
+@st.composite
+def changed_cases(draw):
+    """Draw a case of which up to three parts are replaced, removed or added."""
+    case = copy.deepcopy(FULL)
+    for _ in range(draw(st.integers(0, 3))):
+        part, key = draw(st.sampled_from(list_places(case)))
+        if key != "other" and draw(st.booleans()):
+            del part[key]
+        else:
+            part[key] = copy.deepcopy(draw(VALUES))
+    return case
+
+
+@settings(max_examples=30)
+@given(case=changed_cases())
+@example(case={**FULL, "chunks": ["text"], "triples": []})
+@example(case={**FULL, "chunks": [], "triples": [], "aggregates": []})
+@example(case={**FULL, "chunks": None, "triples": None, "aggregates": []})
+@example(case={**FULL, "answer": ""})
+@example(case={**FULL, "expected_answer": " "})
+@example(case={**FULL, "gold": {"d1": 3, "d2": 0}})
+@example(case={**FULL, "tags": {"kind": ""}})
+@example(case={**FULL, "tags": {"kind": 7}})
+def test_the_schema_of_a_metric_accepts_what_is_judged_and_nothing_else(case):
+    """A case is valid by the schema of a metric exactly if it is read and lacks nothing that the metric needs."""
+    for name, metric in METRICS.items():
+        assert VALIDATORS[name].is_valid(case) == is_judged(case, metric), name
+
+
+@settings(max_examples=200)
+@given(case=changed_cases())
+def test_the_schema_of_any_case_is_that_of_the_parser(case):
+    """Without a metric, the schema accepts exactly what is read as a case."""
+    try:
+        parse_cases([case], "input")
+        read = True
+    except ServeError:
+        read = False
+    assert jsonschema.Draft202012Validator(build_case_schema()).is_valid(case) == read
+
+
+def test_cases_without_an_id_are_numbered():
+    """The cases of a batch can be told apart by their results; a single one stays as it is."""
+    cases = [{"question": "a"}, {"question": "b", "id": "q"}, {"question": "c", "id": ""}]
+    assert [case.id for case in parse_cases(cases, "inputs")] == ["row-1", "q", "row-3"]
+    assert parse_cases(cases[:1], "input")[0].id == ""

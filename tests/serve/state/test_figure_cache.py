@@ -3,40 +3,86 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 
 import pytest
-from waiting import SECONDS, until
 
+from greval.serve.state import figure_cache
 from greval.serve.state.figure_cache import FigureCache
 
 
-@pytest.fixture
-def runs(tmp_path):
-    return tmp_path / "runs"
+class Work:
+    """A computation that is counted, ends when it is let go, and may fail."""
+
+    def __init__(self, result="{}", error=None):
+        self.calls = self.cancelled = 0
+        self.free = asyncio.Event()
+        self._result = result
+        self._error = error
+
+    async def compute(self):
+        self.calls += 1
+        try:
+            await self.free.wait()
+        except asyncio.CancelledError:
+            self.cancelled += 1
+            raise
+        if self._error:
+            raise self._error
+        return self._result
 
 
-async def test_a_figure_is_worked_out_once():
-    """Who asks while a figure is worked out, also after going away, gets the same one; a failure is tried again."""
-    figuring, calls, free = FigureCache(), [], threading.Event()
+async def waiting(cache, work, count=1):
+    """Give requests that wait for a result that is being computed."""
+    tasks = [asyncio.create_task(cache.get_json("a", work.compute)) for _ in range(count)]
+    for _ in range(5):
+        await asyncio.sleep(0)
+    return tasks
 
-    def make():
-        calls.append(1)
-        free.wait(SECONDS)
-        if len(calls) == 1:
-            return "{}"
-        raise ValueError
 
-    first = asyncio.create_task(figuring.get_json("a", make))
-    second = asyncio.create_task(figuring.get_json("a", make))
-    await asyncio.to_thread(until, lambda: calls)
+async def test_a_figure_is_computed_once():
+    """Requests at once and later ones share a computation, also if the first one is gone."""
+    cache, work = FigureCache(), Work()
+    first, second = await waiting(cache, work, 2)
     first.cancel()
-    free.set()
+    await asyncio.wait({first})
+    work.free.set()
     assert await second == "{}"
-    assert await figuring.get_json("a", make) == "{}"
-    assert len(calls) == 1
-    for _ in range(2):
+    assert await cache.get_json("a", work.compute) == "{}"
+    assert (work.calls, work.cancelled) == (1, 0)
+
+
+async def test_a_figure_that_nobody_waits_for_is_dropped():
+    """The computation is cancelled with the last request; a later one begins it again."""
+    cache, work = FigureCache(), Work()
+    requests = await waiting(cache, work, 2)
+    for request in requests:
+        request.cancel()
+    (again,) = await waiting(cache, work)
+    assert (work.calls, work.cancelled) == (2, 1)
+    work.free.set()
+    assert await again == "{}"
+
+
+async def test_a_failure_is_not_kept():
+    """All requests that wait get the error; the next one tries again."""
+    cache, work = FigureCache(), Work(error=ValueError())
+    work.free.set()
+    for request in await waiting(cache, work, 2):
         with pytest.raises(ValueError):  # noqa: PT011 - it has no words
-            await figuring.get_json("b", make)
-    assert len(calls) == 3
-    figuring.close()
+            await request
+    with pytest.raises(ValueError):  # noqa: PT011 - as above
+        await cache.get_json("a", work.compute)
+    assert work.calls == 2
+
+
+async def test_the_cache_does_not_grow_without_end():
+    """Results are dropped when all together are too large, those not used for longest first."""
+    cache, calls = FigureCache(), []
+
+    async def compute(n):
+        calls.append(n)
+        return "x" * (figure_cache.MAX_CHARACTERS // 2)
+
+    for n in (1, 2, 1, 3, 1, 2):
+        await cache.get_json(n, lambda n=n: compute(n))
+    assert calls == [1, 2, 3, 2]

@@ -67,7 +67,8 @@ def test_runnables_and_clients_are_cached(tmp_path):
     metrics = metrics_of(tmp_path, ScriptedJudge([YES]))
     runner, found = metrics.runner, tuple(metrics.find_all(["correctness"]))
     assert runner.get_runnable(metrics.tenant, None, found) is runner.get_runnable(metrics.tenant, None, found)
-    assert runner.get_client(metrics.tenant, None) is runner.get_client(metrics.tenant, "scripted")
+    first, second = (runner.get_clients(metrics.tenant, judge, found) for judge in (None, "scripted"))
+    assert first["correctness"] is second["correctness"]
 
 
 def test_reason_depth_gives_the_same_object_each_time(tmp_path):

@@ -16,7 +16,8 @@ from waiting import SECONDS, until
 
 from greval.serve.app import create_app
 from greval.serve.jobs.queue import LEFTOVER_SECONDS
-from greval.serve.settings import ServerSettings
+from greval.serve.settings import ServerLimits, ServerSettings
+from greval.serve.state.dataset_files import inspect_dataset
 from greval.serve.state.uploads import Uploads
 
 JSONL = {"Content-Type": "application/jsonl"}
@@ -66,15 +67,18 @@ async def test_a_client_that_goes_away_late_leaves_the_whole(tmp_path, monkeypat
         yield lines(rows(9)).encode()
         monkeypatch.setattr(os, "fsync", slow)  # the disk, at the boundary: from here on it takes its time
 
+    async def inspect(*arguments):
+        return inspect_dataset(*arguments)
+
     uploads = Uploads(tmp_path)
-    taking = asyncio.create_task(uploads.receive("mine", ".jsonl", parts(), 10_000))
+    taking = asyncio.create_task(uploads.receive("mine", ".jsonl", parts(), ServerLimits(), inspect=inspect))
     await asyncio.to_thread(until, lambda: [*tmp_path.glob(".new-*/.dataset.json.*")])
     taking.cancel()
     gone.set()
     with pytest.raises(asyncio.CancelledError):
         await taking
     (found,) = uploads.list_datasets()
-    assert len([*uploads.open_cases(found.id)]) == 9
+    assert len([*uploads.open_cases(found.id, ServerLimits())]) == 9
     assert [file.name for file in tmp_path.iterdir()] == [found.id]
 
 

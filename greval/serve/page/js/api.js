@@ -6,9 +6,9 @@ const NOT_JSON = "The server's answer cannot be read. Is something else in betwe
 
 /** An answer that is no success: what the server said of it. */
 export class Problem extends Error {
-  constructor({ title, status = 0, detail, faults = [], request_id: requestId = "" }) {
+  constructor({ title, status = 0, code = "", detail, faults = [], request_id: requestId = "" }) {
     super(detail || title);
-    Object.assign(this, { title, status, detail, faults, requestId });
+    Object.assign(this, { title, status, code, detail, faults, requestId });
   }
 }
 
@@ -56,6 +56,7 @@ async function told(response) {
   return new Problem({
     title: said.title ?? response.statusText,
     status: response.status,
+    code: said.code,
     detail: typeof said.detail === "string" ? said.detail : `The server answered with status ${response.status}.`,
     faults: Array.isArray(said.faults) ? said.faults : [],
     request_id: said.request_id,

@@ -1,11 +1,22 @@
-/** The API key: asked for when the server wants one, kept for this tab only. */
+/** The API key or token: asked for when the server wants one, kept for this tab only. */
 
 import { h } from "./dom.js";
 
 const NAME = "greval-key";
+const TOKEN = /^#token=([^/]+)(\/.*)?$/s;
 const WANTED = "Whoever runs the server can give you one.";
 const UNKNOWN = "It does not know the key that was used. Whoever runs the server can give you another.";
+const PRINTED = "If you started it yourself, open the address that it printed, or enter the token of that address.";
 let asking = null;
+
+/** Keep the token of the address that the server printed, and take it out of the address; false where there is none. */
+export function takeToken() {
+  const found = TOKEN.exec(location.hash);
+  if (!found) return false;
+  sessionStorage.setItem(NAME, found[1]);
+  history.replaceState(null, "", `#${found[2] ?? "/"}`);
+  return true;
+}
 
 /** Give the headers that carry the key. */
 export function keyHeaders() {
@@ -26,8 +37,8 @@ function ask(why) {
   const form = h(
     "form",
     { method: "dialog" },
-    h("h2", { id: "key-title" }, "This server wants an API key"),
-    h("p", { class: "soft" }, why),
+    h("h2", { id: "key-title" }, "This server wants a key"),
+    h("p", { class: "soft" }, `${why} ${PRINTED}`),
     h("div", { class: "field" }, h("label", { for: "key" }, "Key"), input),
     h("p", { class: "soft small" }, "Kept in this tab until you close it, and sent to this server only."),
     h("div", { class: "actions" },

@@ -1,7 +1,7 @@
 /** Start of the page. */
 
 import { Problem } from "./api.js";
-import { startForget } from "./key.js";
+import { startForget, takeToken } from "./key.js";
 import { problemBox } from "./parts/problem.js";
 import { start } from "./router.js";
 import { startShortcuts } from "./shortcuts.js";
@@ -15,6 +15,12 @@ import { playgroundView } from "./views/playground.js";
 import { runView } from "./views/run.js";
 import { runsView } from "./views/runs.js";
 
+takeToken();
+addEventListener("hashchange", (event) => {
+  if (!takeToken()) return;
+  event.stopImmediatePropagation(); // the views are built anew, with the new token
+  location.reload();
+});
 startTheme(document.getElementById("theme"));
 startForget();
 startShortcuts();

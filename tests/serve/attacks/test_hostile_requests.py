@@ -100,6 +100,18 @@ def test_bodies_that_parsers_fall_over(serve, path, body):
         assert httpx.post(server.url + path, content=body, headers=JSON, timeout=SECONDS).status_code == 422
 
 
+def test_two_lengths_of_a_body(serve):
+    """A request with Content-Length and Transfer-Encoding is refused; what follows it is not read."""
+    smuggled = b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    head = b"POST /v1/evaluate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    with serve() as server, connected(server.url) as line:
+        line.sendall(head + b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + smuggled)
+        found = heard(line)
+        assert found.startswith(b"HTTP/1.1 400")
+        assert found.count(b"HTTP/1.1") == 1
+        assert closed(line)
+
+
 def test_slow_bodies(serve, fault_server):
     """A body that stops coming is given up with 408, and its place is free again."""
     with serve(patience=0.4, calls=1, waiting=1) as server:

@@ -1,0 +1,43 @@
+"""Conditional responses: an entity tag, and 304 for a client that has the content already."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from hashlib import sha256
+
+from fastapi import Request, Response
+
+NOT_MODIFIED = "The client has the content already, as `If-None-Match` says."
+CACHE_CONTROL = "private, no-cache"
+"""Let a client keep the content, and ask each time whether it is still the same."""
+
+
+def build_etag(content: Hashable) -> str:
+    """Return a weak entity tag, which is the same for a compressed response, of content or of what it depends on.
+
+    Example:
+        >>> build_etag(("run", 1)) == build_etag(("run", 1)), build_etag("a")[:3]
+        (True, 'W/"')
+    """
+    given = content if isinstance(content, bytes) else repr(content).encode()
+    return f'W/"{sha256(given).hexdigest()[:32]}"'
+
+
+def is_not_modified(request: Request, etag: str) -> bool:
+    """Return whether the client has the content of this entity tag (RFC 9110, section 13.1.2)."""
+    given = request.headers.get("if-none-match", "")
+    tags = {tag.strip().removeprefix("W/") for tag in given.split(",")}
+    return "*" in tags or etag.removeprefix("W/") in tags
+
+
+def build_headers(etag: str) -> dict[str, str]:
+    """Return the headers of a response that has an entity tag."""
+    return {"ETag": etag, "Cache-Control": CACHE_CONTROL}
+
+
+def build_conditional_response(request: Request, content: bytes, media_type: str) -> Response:
+    """Return content with its entity tag, or 304 if the client has it."""
+    etag = build_etag(content)
+    if is_not_modified(request, etag):
+        return Response(status_code=304, headers=build_headers(etag))
+    return Response(content, media_type=media_type, headers=build_headers(etag))

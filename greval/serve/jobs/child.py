@@ -1,0 +1,286 @@
+"""The process of one run, `python -m greval.serve.jobs.child`: it evaluates into the run's folder.
+
+A process of its own bounds the memory of a run, and no computation of a run delays a request. The server sends the
+order and grants the slots of calls (`greval.serve.jobs.messages`). If the server ends, also by `kill -9`, the run stops
+in order, and the next server resumes it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging.config
+import os
+import resource
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from itertools import islice
+from pathlib import Path
+from typing import BinaryIO
+
+from greval._util.concurrency import run_in_background
+from greval.datasets.file_identity import CaseSource
+from greval.errors import GrevalError, StoreError
+from greval.judging.model.failures import redact_secrets
+from greval.records.result import Result
+from greval.runs.evaluation import Run, evaluate_async
+from greval.runs.judges import choose_judges
+from greval.runs.options import EvaluateOptions, get_total_concurrency
+from greval.runs.progress import Progress
+from greval.runs.store import FILE
+from greval.runs.store.pages import PageReader
+from greval.serve.call_limit import FairCallLimit, RequestedSlot
+from greval.serve.jobs.messages import (
+    EXIT_UNWRITTEN,
+    SHUTDOWN_SECONDS,
+    JobMessage,
+    JobOrder,
+    ServerMessage,
+    encode_message,
+)
+from greval.serve.jobs.queue import (
+    ACTIVE,
+    CANCEL_FILE,
+    CANCELLED,
+    JobSpec,
+    JobState,
+    JobStatus,
+    read_job_spec,
+    read_job_state,
+    write_job_state,
+)
+from greval.serve.jobs.run_progress import add_leg, read_earlier_progress
+from greval.serve.logs import LOGGING
+from greval.serve.result_counts import count_results
+from greval.serve.service import Service, Tenant
+from greval.serve.settings import MEGABYTE
+from greval.serve.state.uploads import Uploads
+from greval.serve.tenant_quotas import get_tenant_quotas
+from greval.serve.workers.child import measure_data
+
+SYNC_SECONDS = 0.5
+"""The interval in seconds at which progress is written and results are counted."""
+NICENESS = 5
+"""The priority of runs is lower than that of requests."""
+READ_BYTES = 65_536
+OUT_OF_MEMORY = "it needed more than the {size:,} MB of memory that a run may use (--run-memory)"
+log = logging.getLogger(__name__)
+
+
+class ServerLink:
+    """The pipes to the server. Standard input and output are replaced, so that no other code can use them."""
+
+    def __init__(self) -> None:
+        """Take the pipes over from standard input and output."""
+        self._lines = _read_lines(os.dup(0))
+        self._out: BinaryIO = os.fdopen(os.dup(1), "wb", buffering=0)
+        with Path(os.devnull).open("rb") as nothing:
+            os.dup2(nothing.fileno(), 0)
+        os.dup2(2, 1)  # what metrics print goes to the log
+
+    def read_order(self) -> JobOrder | None:
+        """Return the order, or None if the server has ended."""
+        line = next(self._lines, None)
+        return JobOrder.model_validate_json(line) if line else None
+
+    def send(self, message: JobMessage) -> None:
+        """Send a message; if the server has ended, nothing happens."""
+        with suppress(OSError):
+            self._out.write(encode_message(message))
+
+    def listen(self, receive: Callable[[ServerMessage], None]) -> None:
+        """Call a function in the running event loop with each message of the server.
+
+        A thread reads them, because a computation may hold the loop. If the server has ended, it also sets an alarm
+        that ends this process.
+        """
+        loop = asyncio.get_running_loop()
+
+        def read() -> None:
+            with suppress(RuntimeError):  # the loop is closed: the run has ended
+                for line in self._lines:
+                    loop.call_soon_threadsafe(receive, ServerMessage.model_validate_json(line))
+                signal.alarm(SHUTDOWN_SECONDS)
+                loop.call_soon_threadsafe(receive, ServerMessage(stop=True))
+
+        threading.Thread(target=read, name="server-link", daemon=True).start()
+
+
+class RunJob:
+    """The run of this process."""
+
+    def __init__(self, order: JobOrder, spec: JobSpec, link: ServerLink) -> None:
+        """Store the arguments; nothing starts yet."""
+        self._order = order
+        self._spec = spec
+        self._link = link
+        self._folder = order.folder
+        self._before = (read_job_state(order.folder) or JobState(status="queued")).progress
+        self._leg: Progress | None = None
+        self._stopped = asyncio.Event()
+        self._results: list[Result] = []
+
+    def run_to_end(self) -> None:
+        """Evaluate, and write how it ended.
+
+        Raises:
+            OSError: If that cannot be written, as on a full disk.
+        """
+        write_job_state(self._folder, JobState(status="running", progress=self._progress))
+        state = self._evaluate_to_state()
+        write_job_state(self._folder, state)
+        if state.status not in ACTIVE:
+            self._order.entry.unlink(missing_ok=True)
+
+    def _evaluate_to_state(self) -> JobState:
+        """Run the evaluation and return the end state; it is `queued` if the run is to be resumed."""
+        try:
+            run = asyncio.run(self._evaluate())
+        except GrevalError as error:
+            return self._build_state("failed", str(error))
+        except MemoryError:
+            size = self._order.settings.limits.run_memory // MEGABYTE
+            return self._build_state("failed", OUT_OF_MEMORY.format(size=size))
+        except Exception:
+            log.exception("run %s", self._spec.id)
+            return self._build_state("failed", "an internal error of the server; see its log")
+        if run.why is None:
+            return self._build_state("finished")
+        if self._stopped.is_set():
+            cancelled = (self._folder / CANCEL_FILE).exists()
+            return self._build_state("stopped", CANCELLED) if cancelled else self._build_state("queued")
+        return self._build_state("failed" if run.fatal else "stopped", run.why)
+
+    def _build_state(self, status: JobStatus, why: str | None = None) -> JobState:
+        reason = why and redact_secrets(why.replace(str(self._folder), self._spec.id))
+        return JobState(status=status, why=reason, progress=self._progress, methods=self._read_methods())
+
+    def _read_methods(self) -> tuple[str, ...] | None:
+        if not (self._folder / FILE).is_file():
+            return None
+        try:
+            with PageReader.open(self._folder) as pages:
+                return pages.methods()
+        except StoreError:  # an unreadable log is why the run failed, and that is reported already
+            return None
+
+    async def _evaluate(self) -> Run:
+        request, settings = self._spec.asked, self._order.settings
+        service = Service(settings, settings.judges, FairCallLimit(settings.limits.calls))
+        tenant = Tenant(self._spec.tenant, self._folder.parent)
+        uploads = Uploads(tenant.datasets)
+        cases = uploads.find(request.dataset).cases
+        self._before = read_earlier_progress(self._folder, self._before)
+        options: EvaluateOptions = {
+            "concurrency": request.concurrency,
+            "repeats": request.repeats,
+            "max_calls": request.max_calls,
+            "max_cost": request.max_cost,
+            "total": min(cases, request.limit or cases),
+            "origin": CaseSource(label=request.dataset, digest=f"{request.dataset} {request.limit}"),
+            "on_progress": self._set_leg,
+            "on_result": self._results.append,
+            "on_unread": lambda _: None,  # the run's folder stores them, and its report shows them
+        }
+        metrics = [service.library.restore(one) for one in self._spec.definitions]
+        options["judges"] = service.choose_judges(metrics, self._spec.judge)
+        distinct = [group.judge for group in choose_judges(metrics, None, options["judges"]).groups]
+        slot = RequestedSlot(get_total_concurrency(distinct, options), self._request_slots)
+        options["gate"] = slot
+        options["meter"] = get_tenant_quotas(service, tenant)
+        rows = islice(uploads.open_cases(request.dataset, settings.limits), request.limit)
+
+        def receive(message: ServerMessage) -> None:
+            for _ in range(message.granted):
+                slot.grant()
+            if message.stop:
+                self._stopped.set()
+
+        self._link.listen(receive)
+        try:
+            async with run_in_background(self._sync_progress()):
+                run = await evaluate_async(rows, metrics, out=self._folder, stop=self._stopped, **options)
+            self._leg = run.progress
+            return run
+        finally:
+            self._send_counts()
+
+    def _request_slots(self, asked: int, returned: int) -> None:
+        self._link.send(JobMessage(asked=asked, returned=returned))
+
+    @property
+    def _progress(self) -> Progress | None:
+        """The progress over all legs; None if nothing has begun."""
+        return add_leg(self._before or Progress(), self._leg) if self._leg else self._before
+
+    def _set_leg(self, progress: Progress) -> None:
+        self._leg = progress
+
+    async def _sync_progress(self) -> None:
+        """Write the progress for the server's processes, and send them counts of the new results."""
+        written = None
+        while True:
+            await asyncio.sleep(SYNC_SECONDS)
+            self._send_counts()
+            if self._leg is not written:
+                written = self._leg
+                state = JobState(status="running", progress=self._progress)
+                try:
+                    await asyncio.to_thread(write_job_state, self._folder, state)
+                except OSError as error:  # the disk is full, or the folder is gone: further replies could be lost
+                    log.warning("run %s: stopped, as its progress cannot be written: %s", self._spec.id, error)
+                    self._stopped.set()
+                    return
+
+    def _send_counts(self) -> None:
+        if self._results:
+            self._link.send(JobMessage(counts=count_results(self._results)))
+            self._results.clear()
+
+
+def main() -> int:
+    """Work on the run of the order, and return the exit code."""
+    link = ServerLink()
+    order = link.read_order()
+    spec = read_job_spec(order.folder) if order else None
+    if order is None or spec is None:
+        return 0
+    logging.config.dictConfig(LOGGING)
+    os.set_inheritable(order.lock, False)  # noqa: FBT003 - its only form
+    os.nice(NICENESS)
+    _limit_memory(order.settings.limits.run_memory)
+    try:
+        RunJob(order, spec, link).run_to_end()
+    except OSError:
+        log.exception("run %s: its end could not be written", spec.id)
+        return EXIT_UNWRITTEN
+    finally:
+        os.close(order.lock)  # the end of the process takes a while, and the run may be resumed at once
+    return 0
+
+
+def _read_lines(descriptor: int) -> Iterator[bytes]:
+    """Yield the lines of a pipe until its end.
+
+    A buffered reader would hold its lock in the thread that reads, which the end of the process must not wait for.
+    """
+    rest = b""
+    while data := os.read(descriptor, READ_BYTES):
+        *lines, rest = (rest + data).split(b"\n")
+        yield from lines
+
+
+def _limit_memory(size: int) -> None:
+    """Limit the data of this process beyond what it has already; more is a `MemoryError`.
+
+    Files that it maps, such as a model, do not count.
+    """
+    memory = size + measure_data()
+    with suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,98 @@
+"""Authentication: the tenant that a request's `Authorization` header proves, and the scope that its path needs."""
+
+from __future__ import annotations
+
+import hmac
+from datetime import UTC, datetime
+from pathlib import Path
+
+from greval.errors import GrevalError
+from greval.serve.logs import ERRORS
+from greval.serve.middleware.api_keys import ApiKeyFile, LastUseFolder, hash_key
+from greval.serve.problems import ServeError
+from greval.serve.settings import KeyScope
+
+PROMETHEUS_PATH = "/metrics-exposition"
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+
+
+def find_required_scope(method: str, path: str) -> KeyScope:
+    """Return the scope that a request needs, by its method and path.
+
+    Example:
+        >>> find_required_scope("GET", "/v1/runs"), find_required_scope("POST", "/v1/runs")
+        ('read', 'judge')
+    """
+    if path == PROMETHEUS_PATH:
+        return "scrape"
+    return "read" if method in SAFE_METHODS else "judge"
+
+
+class KeyAuthentication:
+    """Authentication by a file of API keys.
+
+    FastAPI's `HTTPBearer` and `SecurityScopes` are dependencies of routes, which run after the body has been read.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Store the place of the keys; nothing is read yet."""
+        self._file = ApiKeyFile(path)
+        self._uses = LastUseFolder(path)
+
+    def identify_tenant(self, authorization: str, scope: KeyScope) -> str:
+        """Return the name of the key in a header, or raise `ServeError`: 401 without a key, 403 without the scope.
+
+        Only the holder of a key learns that it has expired.
+        """
+        try:
+            known = self._file.read()
+        except GrevalError as error:
+            ERRORS.error("%s", error)
+            raise ServeError("keys_unreadable", "the server cannot read its keys; ask its operator") from error
+        presented = read_bearer(authorization)
+        key = known.find_key(presented) if presented is not None else None
+        if key is None:
+            message = "Authorization: no valid key; send the word Bearer, a space, and a key of this server"
+            raise build_refusal("invalid_key", message)
+        if key.has_expired(datetime.now(UTC)):
+            message = (
+                f"Authorization: this key expired on {key.expires:%Y-%m-%d %H:%M} UTC; ask the operator for another"
+            )
+            raise build_refusal("expired_key", message, 'error="invalid_token"')
+        self._uses.record_use(key)
+        if scope not in key.scopes:
+            message = (
+                f"Authorization: this request needs the scope {scope}, and the key has {', '.join(key.scopes)}; ask "
+                f"the operator for a key made with: greval keys add {key.name} --scope {scope}"
+            )
+            raise build_refusal("scope_missing", message, f'error="insufficient_scope", scope="{scope}"')
+        return key.name
+
+
+class TokenAuthentication:
+    """Authentication by the one token of a server without keys, which permits everything."""
+
+    def __init__(self, token: str) -> None:
+        """Store the hash of the token."""
+        self._hash = hash_key(token)
+
+    def check_token(self, authorization: str) -> None:
+        """Raise `ServeError` (401) if a header does not have the token, compared in constant time."""
+        presented = read_bearer(authorization)
+        if presented is None or not hmac.compare_digest(self._hash, hash_key(presented)):
+            message = (
+                "Authorization: no valid token; open the address that greval serve printed, or send the word Bearer, a "
+                "space, and the token of this address. Start the server with --no-token to serve requests without one"
+            )
+            raise build_refusal("invalid_key", message)
+
+
+def read_bearer(authorization: str) -> str | None:
+    """Return the key or token of an `Authorization` header, or None if the header has another form."""
+    scheme, _, value = authorization.partition(" ")
+    return value.strip() if scheme.lower() == "bearer" else None
+
+
+def build_refusal(code: str, message: str, fault: str = "") -> ServeError:
+    """Build the refusal of a request with the header `WWW-Authenticate` (RFC 6750)."""
+    return ServeError(code, message, headers={"WWW-Authenticate": f"Bearer {fault}".strip()})

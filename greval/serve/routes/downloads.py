@@ -1,0 +1,137 @@
+"""Routes that send a run as files to save: its results, its report and comparisons."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Query
+from fastapi.responses import FileResponse
+from pydantic import StringConstraints
+
+from greval.report.html.page import DEFAULT_WORST
+from greval.runs.store.filters import ResultFilter
+from greval.serve.file_response import DownloadResponse, make_download
+from greval.serve.ids import Id
+from greval.serve.jobs.info import find_judged_folder
+from greval.serve.problems import describe_errors
+from greval.serve.routes.figures import Against, Baseline, By, ClusterBy, CorrectionName, Level, Methods, Metrics, Tags
+from greval.serve.routes.results import MethodName, OutcomeStatus, ValueText
+from greval.serve.service import TheService, TheTenant
+from greval.serve.state.downloads import (
+    ComparisonRequest,
+    ReportRequest,
+    ResultsForm,
+    write_comparison,
+    write_report,
+    write_results,
+)
+
+router = APIRouter(prefix="/v1/runs", tags=["downloads"])
+
+MEDIA_TYPES: dict[ResultsForm, str] = {"csv": "text/csv; charset=utf-8", "jsonl": "application/jsonl"}
+HTML = "text/html; charset=utf-8"
+MAX_WORST = 1_000
+Texts = Annotated[bool, Query(description="with question, answer, expected answer and the text of the judged item")]
+TagFilters = Annotated[
+    list[Annotated[str, StringConstraints(pattern=r"^[^:]+:", max_length=1000)]] | None,
+    Query(max_length=20, description="only with this tag, as `name:value`; may be given often"),
+]
+
+
+def describe_file(media_type: str) -> dict[int | str, dict[str, Any]]:
+    """Return the responses of a route that sends a file of this type."""
+    content = {media_type.partition(";")[0]: {"schema": {"type": "string", "format": "binary"}}}
+    found: dict[int | str, dict[str, Any]] = {200: {"description": "The file, to save.", "content": content}}
+    return found | describe_errors(404, 409, 422, 503, 504, 507)
+
+
+class WantedResults:
+    """The results of a run that a client wants."""
+
+    def __init__(  # noqa: PLR0913 - what one may ask for
+        self,
+        service: TheService,
+        tenant: TheTenant,
+        *,
+        metric: Metrics = None,
+        method: MethodName = None,
+        status: OutcomeStatus = None,
+        value: ValueText = None,
+        tag: TagFilters = None,
+        texts: Texts = False,
+    ) -> None:
+        """Build the filter."""
+        tags = tuple((name, of_tag) for name, _, of_tag in (one.partition(":") for one in tag or ()))
+        self._wanted = ResultFilter(method=method, metrics=tuple(metric or ()), status=status, value=value, tags=tags)
+        self._texts = texts
+        self._service, self._tenant = service, tenant
+
+    async def send(self, given: str, form: ResultsForm) -> DownloadResponse:
+        """Let the results of a run be written to a file, and return it as a response."""
+        folder = find_judged_folder(self._tenant, given)
+        name = f"{folder.name}-results.{form}"
+        arguments = folder, form, self._wanted, self._texts
+        return await make_download(self._service, self._tenant, name, MEDIA_TYPES[form], write_results, *arguments)
+
+
+TheWantedResults = Annotated[WantedResults, Depends()]
+
+
+@router.get("/{id}/results.csv", responses=describe_file("text/csv"), response_class=FileResponse)
+async def download_results_csv(wanted: TheWantedResults, id: Id) -> DownloadResponse:  # noqa: A002 - its name in the path
+    """Save the results of a run as CSV: one row for each judgement, failure and skip.
+
+    The newest result of each sample, method and metric counts. A text that a spreadsheet would read as a formula has
+    an apostrophe before it.
+    """
+    return await wanted.send(id, "csv")
+
+
+@router.get("/{id}/results.jsonl", responses=describe_file("application/jsonl"), response_class=FileResponse)
+async def download_results_jsonl(wanted: TheWantedResults, id: Id) -> DownloadResponse:  # noqa: A002 - its name in the path
+    """Save the results of a run as JSON lines: one result a line, as `/results` gives them, unchanged."""
+    return await wanted.send(id, "jsonl")
+
+
+@router.get("/{id}/report.html", responses=describe_file(HTML), response_class=FileResponse)
+async def download_report(
+    service: TheService,
+    tenant: TheTenant,
+    id: Id,  # noqa: A002 - its name in the path
+    *,
+    by: By = None,
+    metric: Metrics = None,
+    worst: Annotated[int, Query(ge=0, le=MAX_WORST, description="the number of worst cases of each metric")] = (
+        DEFAULT_WORST
+    ),
+) -> DownloadResponse:
+    """Save the report of a run as one HTML file, which needs no other file and makes no request."""
+    folder = find_judged_folder(tenant, id)
+    request = ReportRequest(by=by or (), worst=worst, metrics=metric or ())
+    return await make_download(service, tenant, f"{folder.name}-report.html", HTML, write_report, folder, request)
+
+
+@router.get("/{id}/compare.html", responses=describe_file(HTML), response_class=FileResponse)
+async def download_comparison(  # noqa: PLR0913 - what one may ask for
+    service: TheService,
+    tenant: TheTenant,
+    id: Id,  # noqa: A002 - its name in the path
+    *,
+    baseline: Baseline = None,
+    against: Against = None,
+    metric: Metrics = None,
+    method: Methods = None,
+    by: Tags = None,
+    correction: CorrectionName = "bonferroni",
+    cluster_by: ClusterBy = None,
+    level: Level = 0.95,
+) -> DownloadResponse:
+    """Save a comparison as one HTML file, with the won and lost questions side by side."""
+    folder = find_judged_folder(tenant, id)
+    request = ComparisonRequest(
+        baseline,
+        find_judged_folder(tenant, against) if against is not None else None,
+        by or (),
+        {"metrics": metric, "methods": method, "correction": correction, "cluster_by": cluster_by, "level": level},
+    )
+    return await make_download(service, tenant, f"{folder.name}-compare.html", HTML, write_comparison, folder, request)

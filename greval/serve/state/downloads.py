@@ -1,0 +1,92 @@
+"""Files that are made of a run for download: its results, and its report or a comparison as a page.
+
+Making one takes time and memory that depend on the run, so the server calls these functions in a child process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from greval.analysis.comparison.api import CompareOptions, compare
+from greval.analysis.summary import build_report
+from greval.report.html.comparison_page import build_comparison_page
+from greval.report.html.page import DEFAULT_WORST, PageContent, build_report_page
+from greval.runs.run_reader import add_texts, check_metric_names
+from greval.runs.store import Store
+from greval.runs.store.exports import write_csv
+from greval.runs.store.filters import ResultFilter
+from greval.serve.state.file_receiver import report_full_disk
+from greval.serve.state.run_paths import hide_paths_in_errors
+
+ResultsForm = Literal["csv", "jsonl"]
+
+
+class ReportRequest(NamedTuple):
+    """What a page of a report shows; `worst` is the number of worst cases of each of `metrics`, or of all metrics."""
+
+    by: Sequence[str] = ()
+    worst: int = DEFAULT_WORST
+    metrics: Sequence[str] = ()
+
+
+def write_results(path: Path, folder: Path, form: ResultsForm, wanted: ResultFilter, texts: bool) -> None:  # noqa: FBT001 - a child process gets no keywords
+    """Write the results of a run that meet a filter, one row at a time, as `greval results` does.
+
+    In CSV a text that a spreadsheet would read as a formula has an apostrophe before it.
+    """
+    with (
+        _report_errors(folder),
+        Store.open(folder) as store,
+        store.snapshot(),
+        path.open("w", encoding="utf-8") as file,
+    ):
+        check_metric_names(store, wanted.metrics)
+        lines = store.filter_lines(wanted)
+        lines = add_texts(store, lines) if texts else lines
+        if form == "csv":
+            layout = store.layout().model_copy(update={"texts": texts, "status": wanted.status, "value": wanted.value})
+            write_csv(lines, file, layout, escape_formulas=True)
+        else:
+            file.writelines(f"{line}\n" for line in lines)
+
+
+def write_report(path: Path, folder: Path, request: ReportRequest) -> None:
+    """Write the report of a run as a page: the file of `greval report RUN --html`."""
+    content = PageContent(
+        made=datetime.now(UTC), worst=request.worst, metrics=tuple(request.metrics), with_addresses=False
+    )
+    with _report_errors(folder), Store.open(folder) as store:
+        report = build_report(store, by=request.by, worst=request.worst, metrics=request.metrics)
+        text = build_report_page(store, report, content)
+        path.write_text(text.replace(str(folder), folder.name), encoding="utf-8")
+
+
+class ComparisonRequest(NamedTuple):
+    """What is compared in a page."""
+
+    baseline: str | None
+    against: Path | None
+    by: Sequence[str]
+    options: CompareOptions
+
+
+def write_comparison(path: Path, folder: Path, request: ComparisonRequest) -> None:
+    """Write a comparison as a page: the file of `greval compare RUN --html`."""
+    folders = [folder, *([request.against] if request.against else [])]
+    with _report_errors(*folders):
+        found = compare(folder, baseline=request.baseline, against=request.against, by=request.by, **request.options)
+        text = build_comparison_page(found, made=datetime.now(UTC), with_addresses=False)
+        for one in folders:
+            text = text.replace(str(one), one.name)
+        path.write_text(text, encoding="utf-8")
+
+
+@contextmanager
+def _report_errors(*folders: Path) -> Iterator[None]:
+    """Name runs instead of paths in errors, and report a full disk."""
+    with hide_paths_in_errors(*folders), report_full_disk():
+        yield

@@ -1,0 +1,34 @@
+"""Analyses of runs as JSON, as the routes respond with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from greval.analysis.comparison.api import compare
+from greval.analysis.comparison.records import Comparison
+from greval.analysis.summary import Report, build_report
+from greval.records.record import Record
+from greval.runs.store import Store
+from greval.serve.state.run_paths import dump_without_paths, hide_paths_in_errors
+
+
+def compute_figure(make: Callable[..., Record], folders: Sequence[Path], options: Mapping[str, Any]) -> str:
+    """Return an analysis of runs as JSON, without paths of this machine.
+
+    It takes time and memory that depend on the run, so the server calls it in a child process.
+    """
+    with hide_paths_in_errors(*folders):
+        return dump_without_paths(make(*folders, **options), *folders)
+
+
+def report_folder(folder: Path, *, by: Sequence[str]) -> Report:
+    """Report what a run found."""
+    with Store.open(folder) as store:
+        return build_report(store, by=by)
+
+
+def compare_folders(folder: Path, against: Path | None = None, *, questions: int, **options: Any) -> Comparison:  # noqa: ANN401 - those of `compare`
+    """Compare the methods of a run, or each with itself in an earlier run; name at most `questions` in each row."""
+    return compare(folder, against=against, **options).name_first(questions)

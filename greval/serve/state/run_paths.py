@@ -1,0 +1,44 @@
+"""The files of a run: when they changed, and answers without their paths on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pydantic import TypeAdapter
+
+from greval.errors import ArgillaError, DataError, StoreError
+from greval.records.record import Record
+from greval.runs.store import FILE
+from greval.trust.annotations.files import ANNOTATIONS_FILE as ANNOTATIONS
+
+_TEXT: TypeAdapter[str] = TypeAdapter(str)
+
+
+def read_run_stamp(folder: Path) -> tuple[object, ...]:
+    """Return a value that changes when a run or its annotations change."""
+    files = (folder / FILE, folder / f"{FILE}-wal", folder / ANNOTATIONS)
+    found = [file.stat() if file.exists() else None for file in files]
+    return (str(folder), *((one.st_mtime_ns, one.st_size, one.st_ino) if one else None for one in found))
+
+
+def dump_without_paths(record: Record, *folders: Path) -> str:
+    """Return a record as JSON, with paths on this machine replaced by run ids."""
+    text = record.model_dump_json()
+    for folder in folders:
+        path, name = (_TEXT.dump_json(one).decode()[1:-1] for one in (str(folder), folder.name))
+        text = text.replace(path, name)
+    return text
+
+
+@contextmanager
+def hide_paths_in_errors(*folders: Path) -> Iterator[None]:
+    """Replace paths on this machine by run ids in the messages of errors."""
+    try:
+        yield
+    except (DataError, StoreError, ArgillaError) as error:
+        text = str(error)
+        for folder in folders:
+            text = text.replace(str(folder), folder.name)
+        raise ArgillaError(text, error.status) if isinstance(error, ArgillaError) else type(error)(text) from error

@@ -1,0 +1,32 @@
+"""What worker processes need, imported once by the process that they are forked from."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from importlib import import_module
+
+MODULES = (
+    "greval.metrics.files.validation",
+    "greval.serve.state.annotation_files",
+    "greval.serve.state.dataset_files",
+    "greval.serve.state.dataset_forecast",
+    "greval.serve.state.downloads",
+    "greval.serve.state.judge_analyses",
+    "greval.serve.state.metric_texts",
+    "greval.serve.state.run_figures",
+    "greval.serve.state.verdict_import",
+    "greval.trust.agreement.api",
+    "greval.trust.estimates.api",
+    "pyarrow.parquet",
+    "scipy.stats",
+)
+"""The modules of the tasks, and packages that these import when they are used. A further one is imported late."""
+
+# a worker computes in one thread: threads would take memory, and CPU time from other tenants
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ[variable] = "1"
+os.environ["ARROW_DEFAULT_MEMORY_POOL"] = "system"  # others reserve more address space than a worker may have
+for module in MODULES:
+    with suppress(ImportError):  # an optional package
+        import_module(module)

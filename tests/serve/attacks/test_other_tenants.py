@@ -1,0 +1,29 @@
+"""What one client does to a real server: another one goes on, memory stays small, and SIGTERM ends it in time."""
+
+from __future__ import annotations
+
+import signal
+
+import pytest
+from attacked_server import measure_attack
+from attacks import ATTACKS
+
+SLOWEST = 1.0
+"""The seconds within which 99 of 100 requests of another key are answered."""
+BUSY = 20
+"""On a busy machine as many times the same figure without an attack are allowed."""
+MEMORY = 400
+END = 30.0
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_an_attack_stops_nobody_else(name, tmp_path):
+    """Another key has its right answers in time; the server stays below 400 MB, and ends in time without orphans."""
+    found = measure_attack(ATTACKS[name], tmp_path)
+    print(f"{name}: {found}")  # noqa: T201 - the figures, for those who look with -s
+    assert not found.attacked.wrong
+    assert found.attacked.p99 < max(SLOWEST, BUSY * found.idle.p99)
+    assert found.memory < MEMORY
+    assert found.code in {0, -signal.SIGTERM}
+    assert not found.orphans
+    assert found.end < END

@@ -1,0 +1,138 @@
+"""Who sends a request: several keys of a tenant, their scopes, their expiry and their last use."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from shell_app import bearer, client, made
+
+from greval.serve.middleware.api_keys import LastUseFolder, add_key, read_keys, remove_keys
+
+
+@pytest.fixture
+def keyed(tmp_path):
+    """Give an app with the keys of ana and bob, and these."""
+    file = tmp_path / "keys.json"
+    return made(tmp_path / "runs", keys=file), add_key(file, "ana"), add_key(file, "bob")
+
+
+def test_keys_are_rotated_without_a_gap(keyed, tmp_path):
+    """A second key of a tenant works beside the first and reaches the same folder; the first one can then go."""
+    app, old, _ = keyed
+    file = tmp_path / "keys.json"
+    asked, first = client(app), read_keys(file).find_key(old)
+    new = add_key(file, "ana", label="new")
+    for key in (old, new):
+        assert asked.get("/v1/who/x", headers=bearer(key)).json()["tenant"] == "ana"
+    remove_keys(file, "ana", key_id=first.id)
+    assert asked.get("/v1/who/x", headers=bearer(old)).status_code == 401
+    assert asked.get("/v1/who/x", headers=bearer(new)).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("scopes", "statuses"),
+    [
+        (("read",), {"read": 200, "judge": 403, "scrape": 403}),
+        (("judge",), {"read": 403, "judge": 200, "scrape": 403}),
+        (("scrape",), {"read": 403, "judge": 403, "scrape": 200}),
+        (("read", "judge"), {"read": 200, "judge": 200, "scrape": 403}),
+        (("read", "judge", "scrape"), {"read": 200, "judge": 200, "scrape": 200}),
+    ],
+)
+def test_scopes_of_a_key(keyed, tmp_path, scopes, statuses):
+    """A request outside the scopes of its key is refused with the scope that it needs; public paths need none."""
+    asked = client(keyed[0])
+    sent = bearer(add_key(tmp_path / "keys.json", "eve", scopes=scopes))
+    answers = {
+        "read": asked.get("/v1/who/x", headers=sent),
+        "judge": asked.post("/v1/echo", json={"text": "a"}, headers=sent),
+        "scrape": asked.get("/metrics-exposition", headers=sent),
+    }
+    assert {scope: answer.status_code for scope, answer in answers.items()} == statuses
+    for scope, answer in answers.items():
+        if answer.status_code == 403:
+            assert f"needs the scope {scope}" in answer.json()["detail"]
+            assert answer.headers["www-authenticate"] == f'Bearer error="insufficient_scope", scope="{scope}"'
+    assert asked.get("/health", headers=sent).status_code == 200
+
+
+def test_a_key_without_the_scope_is_refused_before_the_body_is_read(keyed, tmp_path):
+    """The app does not ask for the body of a request that it refuses."""
+    key = add_key(tmp_path / "keys.json", "eve", scopes=("read",))
+    headers = [(b"authorization", f"Bearer {key}".encode())]
+    scope = {"type": "http", "method": "POST", "path": "/v1/echo", "query_string": b"", "headers": headers}
+    messages = []
+
+    async def receive():
+        messages.append("asked for the body")
+        return {"type": "http.request", "body": b"{}"}
+
+    async def send(message):
+        messages.append(message.get("status"))
+
+    asyncio.run(keyed[0](scope, receive, send))
+    assert messages[0] == 403
+    assert "asked for the body" not in messages
+
+
+def test_an_expired_key_is_refused(keyed, tmp_path):
+    """Its holder learns when it expired; with any other key the answer is the same as without such a key."""
+    app, ana, _ = keyed
+    asked, now = client(app), datetime.now(UTC)
+    valid = add_key(tmp_path / "keys.json", "eve", expires=now + timedelta(days=1))
+    expired = add_key(tmp_path / "keys.json", "eve", expires=datetime(2026, 1, 2, tzinfo=UTC))
+    assert asked.get("/v1/who/x", headers=bearer(valid)).status_code == 200
+    refused = asked.get("/v1/who/x", headers=bearer(expired))
+    assert (refused.status_code, refused.headers["www-authenticate"]) == (401, 'Bearer error="invalid_token"')
+    assert "expired on 2026-01-02 00:00 UTC" in refused.json()["detail"]
+    for guess in (expired[:-1], read_keys(tmp_path / "keys.json").find_key(expired).sha256):
+        other = asked.get("/v1/who/x", headers=bearer(guess))
+        assert (other.status_code, other.headers["www-authenticate"]) == (401, "Bearer")
+        assert "expired" not in other.text
+    assert asked.get("/v1/who/x", headers=bearer(ana)).status_code == 200
+
+
+def test_the_last_use_of_a_key_is_recorded(keyed, tmp_path):
+    """A key that was sent has a time of last use, one that was not has none, whatever the answer was."""
+    app, ana, bob = keyed
+    asked, keys, uses = client(app), read_keys(tmp_path / "keys.json"), LastUseFolder(tmp_path / "keys.json")
+    assert asked.get("/v1/nothing", headers=bearer(ana)).status_code == 404
+    assert uses.read_last_use(keys.find_key(ana)) is not None
+    assert uses.read_last_use(keys.find_key(bob)) is None
+
+
+def test_the_document_names_the_scope_of_each_operation(keyed):
+    """A program can see which key an operation needs, and that some need none."""
+    app, ana, _ = keyed
+    document = client(app).get("/openapi.json", headers=bearer(ana)).json()
+    needs = {
+        (method, path): operation.get("security")
+        for path, operations in document["paths"].items()
+        for method, operation in operations.items()
+    }
+    assert needs["get", "/health"] is None
+    assert needs["get", "/metrics-exposition"] == [{"key": ["scrape"]}]
+    assert needs["get", "/v1/runs"] == [{"key": ["read"]}]
+    assert needs["post", "/v1/runs"] == needs["delete", "/v1/runs/{id}"] == [{"key": ["judge"]}]
+    assert document["components"]["securitySchemes"]["key"]["scheme"] == "bearer"
+
+
+def test_the_token_of_a_server_without_keys(tmp_path):
+    """Each request but those of the page and of monitoring needs it; this machine alone is served with it too."""
+    asked = client(made(tmp_path, token="t" * 20))
+    for headers in ({}, bearer("t" * 19), bearer(""), {"Authorization": "t" * 20}):
+        refused = asked.get("/v1/who/x", headers=headers)
+        assert (refused.status_code, refused.headers["www-authenticate"]) == (401, "Bearer")
+        assert "--no-token" in refused.json()["detail"]
+        assert "t" * 19 not in refused.text
+    sent = bearer("t" * 20)
+    assert asked.get("/v1/who/x", headers=sent).json()["tenant"] == ""
+    assert asked.get("/metrics-exposition", headers=sent).status_code == 200
+    assert asked.post("/v1/echo", json={"text": "a"}, headers=sent).status_code == 200
+    for path in ("/", "/health", "/page/js/main.js"):
+        assert asked.get(path).status_code == 200
+    assert asked.get("/v1/who/x", headers=sent | {"Host": "evil.example"}).status_code == 403
+    document = asked.get("/openapi.json", headers=sent).json()
+    assert document["paths"]["/v1/evaluate"]["post"]["security"] == [{"key": ["judge"]}]

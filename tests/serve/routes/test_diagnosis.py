@@ -1,0 +1,116 @@
+"""Tests of the diagnosis of a run and of panels of judges over HTTP."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from served_runs import ended, lines, serving, started, two_tenants, uploaded
+
+from greval.analysis.diagnosis.api import diagnose_run
+from greval.analysis.diagnosis.records import tabulate
+from greval.trust.panels.api import panel
+
+CHUNK = {"id": "c1", "doc_id": "d1", "text": "It runs at night."}
+GOLD = {"essential_docs": ["d2"]}
+CSV = {"Content-Type": "text/csv"}
+VERDICTS = "yynnyynn"
+PANEL = (("a", VERDICTS), ("b", VERDICTS), ("c", "yyynnnyy"))
+
+
+@pytest.fixture
+def runs(tmp_path):
+    return tmp_path / "runs"
+
+
+@pytest.fixture
+def client(runs):
+    with serving(runs) as client:
+        yield client
+
+
+def get(client, path, **query):
+    answer = client.get(path, params=query)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def same(found, record, runs):
+    """Compare an answer with the library's record, whose paths are the runs' ids."""
+    assert found == json.loads(record.model_dump_json().replace(f"{runs}/", ""))
+
+
+def answered(client):
+    """Run the metric that decides which answers are right, over right and wrong ones."""
+    given = [
+        {
+            "id": f"q{n}",
+            "question": f"Who owns {n}?",
+            "expected_answer": "Team Petrel",
+            "answer": "Team Petrel" if n % 2 else "Nobody.",
+            "chunks": [CHUNK],
+            "gold": GOLD,
+            "tags": {"query_type": "ab"[n % 2], "kind": "x"},
+        }
+        for n in range(6)
+    ]
+    run = started(client, uploaded(client, given), "fuzzy_containment@0.80")
+    ended(client, run)
+    return run
+
+
+def test_a_diagnosis_is_that_of_the_library(client, runs):
+    """The groups and the cases are those of `greval diagnose`, by the type of question or named tags."""
+    run = answered(client)
+    rows = [*diagnose_run(runs / run)]
+    assert {row.cause for row in rows} == {"answered rightly", "not reached"}
+    same(get(client, f"/v1/runs/{run}/diagnose"), tabulate(rows, by=["query_type"]), runs)
+    same(get(client, f"/v1/runs/{run}/diagnose", by="kind"), tabulate(rows, by=["kind"]), runs)
+    some = get(client, f"/v1/runs/{run}/diagnose", cause="not reached")
+    assert {row["cause"] for row in some["rows"]} == {"not reached"}
+    assert some["groups"] == get(client, f"/v1/runs/{run}/diagnose")["groups"]
+
+
+def imported(client, judge, values, **sent):
+    """Import verdicts of a judge and give the run's id."""
+    rows = "".join(f"q{n},Question {n}?,{value}\n" for n, value in enumerate(values))
+    query = {"name": judge, "scale": "yes/no", "metric": "right"}
+    headers = CSV | sent.get("headers", {})
+    answer = client.post("/v1/runs/import", params=query, content=f"id,question,value\n{rows}", headers=headers)
+    return answer.json()["run"]["id"]
+
+
+def test_a_panel_is_that_of_the_library(client, runs):
+    """The figures of several judges are those of `greval panel`."""
+    judges = [imported(client, name, values) for name, values in PANEL]
+    first, *others = judges
+    found = get(client, f"/v1/runs/{first}/panel", run=others, metric="right", combine="majority")
+    same(found, panel([runs / run for run in judges], "right", combine="majority"), runs)
+    people = [{"sample_id": f"q{n}", "metric": "right", "annotator": "ana", "value": "yes"} for n in range(8)]
+    client.put(f"/v1/runs/{first}/annotations", content=lines(people), headers={"Content-Type": "application/jsonl"})
+    assert get(client, f"/v1/runs/{first}/panel", run=others, metric="right")["annotators"] == ["ana"]
+
+
+@pytest.mark.parametrize(
+    ("path", "query", "code"),
+    [
+        ("diagnose", {"by": "none"}, "invalid_data"),
+        ("diagnose", {"cause": "bad luck"}, "invalid_request"),
+        ("diagnose", {"metric": "none"}, "invalid_data"),
+        ("panel", {"metric": "right"}, "invalid_request"),
+        ("panel", {"metric": "right", "run": "none"}, "run_not_found"),
+    ],
+)
+def test_what_cannot_be_analysed_is_refused(client, runs, path, query, code):
+    """The reason has a code, and no path of the server."""
+    answer = client.get(f"/v1/runs/{answered(client)}/{path}", params=query)
+    assert answer.json()["code"] == code, answer.text
+    assert str(runs) not in answer.text
+
+
+def test_runs_of_others_are_not_compared(tmp_path):
+    """The runs of a panel are those of the client."""
+    with two_tenants(tmp_path) as (client, ana, ben):
+        own, other = (imported(client, "a", VERDICTS, headers=key) for key in (ana, ben))
+        answer = client.get(f"/v1/runs/{own}/panel", params={"run": other, "metric": "right"}, headers=ana)
+        assert answer.json()["code"] == "run_not_found"

@@ -1,0 +1,70 @@
+"""The OpenAPI document as programs read it: the names that generated clients have."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from golden_files import GOLDEN, same
+from shell_app import client
+
+from greval.serve.app import create_app
+from greval.serve.settings import ServerSettings
+
+DOCUMENT = create_app(ServerSettings()).openapi()
+OPERATIONS = [
+    (method.upper(), path, operation) for path, item in DOCUMENT["paths"].items() for method, operation in item.items()
+]
+
+
+def test_operation_ids_are_stable():
+    """Each operation has the short id of the golden file, by which generated clients name their functions."""
+    lines = [f"{method:6} {path} {operation['operationId']}" for method, path, operation in OPERATIONS]
+    assert len({line.rpartition(" ")[2] for line in lines}) == len(lines)
+    assert all(re.fullmatch(r"[a-z]+(_[a-z]+)+", line.rpartition(" ")[2]) for line in lines)
+    same(GOLDEN / "openapi-operations.txt", "\n".join([*sorted(lines), ""]))
+
+
+def test_schema_names_are_plain():
+    """No two classes share a name: FastAPI would put their modules into it, and generators drop such schemas."""
+    names = [*DOCUMENT["components"]["schemas"]]
+    assert "Problem" in names
+    assert "Fault" in names
+    assert not [name for name in names if not re.fullmatch("[A-Z][A-Za-z]+", name)]
+
+
+@pytest.mark.parametrize(("method", "path", "operation"), OPERATIONS)
+def test_references_are_there(method, path, operation):
+    """Each schema that an operation refers to is in the document."""
+    named = set(re.findall(r"'\$ref': '#/components/schemas/([^']+)'", str(operation)))
+    assert named <= DOCUMENT["components"]["schemas"].keys()
+
+
+@pytest.mark.parametrize(
+    ("path", "name", "near"),
+    [
+        ("/v1/runs/x/results?stat=failed", "stat", "did you mean status?"),
+        ("/v1/metrics?kinds=computed", "kinds", "did you mean kind?"),
+        ("/v1/runs/x/compare?x=1", "x", "known: baseline"),
+        ("/health?x=1", "x", ""),
+        ("/v1/datasets?limit=1&limit=2", "limit", ""),
+    ],
+)
+def test_unknown_parameters_are_refused(tmp_path, path, name, near):
+    """A parameter that a path does not have is a fault with its name and the nearest, before anything is looked up."""
+    with client(create_app(ServerSettings(runs=tmp_path))) as asked:
+        answer = asked.get(path)
+    assert (answer.status_code, answer.json()["code"]) == (422, "invalid_request")
+    (fault,) = answer.json()["faults"]
+    assert (fault["place"], fault["code"]) == (f"query.{name}", "unknown")
+    assert near in fault["message"]
+
+
+def test_every_route_knows_its_parameters(tmp_path):
+    """Each parameter of the document is taken by its route, whatever its value."""
+    with client(create_app(ServerSettings(runs=tmp_path))) as asked:
+        for method, path, operation in OPERATIONS:
+            names = [one["name"] for one in operation.get("parameters", ()) if one["in"] == "query"]
+            answer = asked.request(method, path, params=dict.fromkeys(names, "x"))
+            told = answer.json()["faults"] if answer.is_error else ()
+            assert not [fault for fault in told if fault["place"].startswith("query.") and fault["code"] == "unknown"]

@@ -1,0 +1,166 @@
+"""The examples of the OpenAPI document are true: a test sends each request and records the response."""
+
+from __future__ import annotations
+
+import json
+import re
+from importlib.resources import files
+
+import pytest
+from golden_files import same
+from served_metrics import tone
+from served_runs import ended, lines, serving
+from shell_app import client as plain_client
+
+from greval.serve.app import create_app
+from greval.serve.openapi import EXAMPLES_FILE, TAGS
+from greval.serve.settings import ServerSettings
+
+DOCUMENT = create_app(ServerSettings()).openapi()
+OPERATIONS = {one["operationId"]: one for item in DOCUMENT["paths"].values() for one in item.values()}
+CASES = [
+    {"id": "q1", "question": "Who wrote the first program?", "answer": "Ada.", "expected_answer": "Ada Lovelace"},
+    {"id": "q2", "question": "When does it open?", "answer": "At nine.", "expected_answer": "At nine"},
+]
+METHODS = [{**case, "method": method, "tags": {"type": "fact"}} for case in CASES for method in ("basic", "graph")]
+DRAFT = {
+    "needs": ["answer"],
+    "steps": ["Read the answer."],
+    "instructions": "",
+    "categories": [
+        {"name": "Polite", "means": "It is kind.", "score": 1},
+        {"name": "Rude", "means": "It is not.", "score": 0},
+    ],
+}
+STEADY = {
+    **dict.fromkeys(("created", "began", "ended", "started", "updated", "time", "at"), "2026-11-22T10:15:00Z"),
+    **dict.fromkeys(("latency", "seconds", "median_latency", "p95_latency", "elapsed", "rate"), 0.5),
+    "fingerprint": "c68dfbf33450795b",  # depends on the port of the judge
+    "run_id": "0b8f7f0e-6a51-4a0e-9d0c-3c2f5d1e7a42",
+}
+"""What differs each time, and what stands for it."""
+QUEUED = {"status": "queued", "progress": None, "methods": None}
+UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+ID = re.compile(r"(mine|first)-\d{8}-\d{6}-[0-9a-f]{4}")
+
+
+def answer(messages):
+    """Draft a metric, or judge."""
+    drafting = str(messages[0].content).startswith("You write definitions")
+    return DRAFT if drafting else {"reason": "The answer names the person that was asked for.", "value": 1}
+
+
+def steadied(content):
+    """Give JSON without what differs each time."""
+    if isinstance(content, dict):
+        return {key: STEADY[key] if key in STEADY and value else steadied(value) for key, value in content.items()}
+    if isinstance(content, list):
+        return [steadied(part) for part in content]
+    if not isinstance(content, str):
+        return content
+    return UUID.sub(STEADY["run_id"], ID.sub(r"\1-20261122-101500-3f2a", content))
+
+
+class Recorder:
+    """Sends requests and records them with their responses."""
+
+    def __init__(self, client):
+        """Start with no example."""
+        self.client = client
+        self.examples = {}
+
+    def send(self, operation, method, path, body=None, *, kind="application/json", **sure):
+        """Send a request, keep it with its response under the id of its operation, and give the response.
+
+        `sure` are fields of the response that depend on the moment, with their values in the example.
+        """
+        content = body if body is None or isinstance(body, str) else json.dumps(body)
+        response = self.client.request(method, path, content=content, headers={"Content-Type": kind} if body else {})
+        assert response.is_success, response.text
+        told = {"request": {kind: steadied(body)}} if body else {}
+        told |= {
+            "status": str(response.status_code),
+            "response": {"application/json": {**steadied(response.json()), **sure}},
+        }
+        self.examples.setdefault(operation, told)
+        return response.json()
+
+
+def recorded(folder):
+    """Give the examples of all operations."""
+    with serving(folder, answer) as client:
+        recorder = Recorder(client)
+        send = recorder.send
+        send("check_health", "GET", "/health")
+        send("check_readiness", "GET", "/ready")
+        send("list_judges", "GET", "/v1/judges")
+        send("check_metric", "POST", "/v1/metrics/check", {"yaml": tone()})
+        send("create_metric", "POST", "/v1/metrics", {"yaml": tone()})
+        send("show_metric", "GET", "/v1/metrics/tone")
+        draft = {"name": "tone", "description": "Whether the answer is polite.", "scale": ["Polite", "Rude"]}
+        send("draft_metric", "POST", "/v1/metrics/draft", draft)
+        send("evaluate_cases", "POST", "/v1/evaluate", {"cases": CASES[:1], "metrics": ["correctness"]})
+        send("invoke_metric", "POST", "/metrics/correctness/invoke", {"input": CASES[0]})
+        send("invoke_metric_batch", "POST", "/metrics/token_f1/batch", {"inputs": CASES})
+        data = send("upload_dataset", "POST", "/v1/datasets?name=mine", lines(METHODS), kind="application/jsonl")["id"]
+        send("list_datasets", "GET", "/v1/datasets")
+        send("show_dataset", "GET", f"/v1/datasets/{data}")
+        send("list_dataset_cases", "GET", f"/v1/datasets/{data}/cases?limit=1")
+        asked = {"dataset": data, "metrics": ["correctness"], "name": "first", "concurrency": 1}
+        run = send("start_run", "POST", "/v1/runs", asked, **QUEUED)["id"]
+        ended(client, run)
+        send("list_runs", "GET", "/v1/runs")
+        verdicts = "id,question,value\nq1,Who wrote it?,yes\nq2,When was it?,no\n"
+        path = "/v1/runs/import?name=first&scale=yes/no&metric=right&judge=gpt-4"
+        send("import_run", "POST", path, verdicts, kind="text/csv")
+        send("show_run", "GET", f"/v1/runs/{run}")
+        send("list_results", "GET", f"/v1/runs/{run}/results?limit=1")
+        send("list_cases", "GET", f"/v1/runs/{run}/cases?limit=1")
+        send("show_case", "GET", f"/v1/runs/{run}/case?sample_id=q1&method=basic")
+        send("report_run", "GET", f"/v1/runs/{run}/report")
+        send("compare_run", "GET", f"/v1/runs/{run}/compare?baseline=basic")
+        people = [
+            {"sample_id": case["id"], "method": case["method"], "metric": "correctness", "annotator": "ana", "value": 1}
+            for case in METHODS
+        ]
+        send("put_annotations", "PUT", f"/v1/runs/{run}/annotations", people)
+        send("list_annotations", "GET", f"/v1/runs/{run}/annotations")
+        send("measure_agreement", "GET", f"/v1/runs/{run}/agreement?metric=correctness")
+        send("estimate_verdicts", "GET", f"/v1/runs/{run}/estimate?metric=correctness")
+        send("resume_run", "POST", f"/v1/runs/{run}/resume", {"max_calls": 500}, **QUEUED)
+        ended(client, run)
+        return recorder.examples
+
+
+def test_examples_are_true(tmp_path):
+    """Each example is what the server answers."""
+    found = recorded(tmp_path / "runs")
+    same(files("greval.serve") / EXAMPLES_FILE, json.dumps(found, indent=1, ensure_ascii=False) + "\n")
+    assert found.keys() <= OPERATIONS.keys()
+
+
+@pytest.mark.parametrize("operation", OPERATIONS.values(), ids=OPERATIONS)
+def test_operations_are_described(operation):
+    """Each operation has words, a tag that is described, and errors of bodies only if it takes one."""
+    assert operation["description"]
+    assert set(operation["tags"]) <= TAGS.keys()
+    for response in operation["responses"].values():
+        for link in response.get("links", {}).values():
+            assert link["operationId"] in OPERATIONS
+            names = {f"{one['in']}.{one['name']}" for one in OPERATIONS[link["operationId"]]["parameters"]}
+            assert link["parameters"].keys() <= names
+
+
+def test_errors_of_bodies_are_of_methods_with_bodies():
+    """408, 413 and 415 stand at POST and PUT alone, and a GET with a body does not get them."""
+    for path, item in DOCUMENT["paths"].items():
+        for method, operation in item.items():
+            assert ({"408", "413", "415"} <= operation["responses"].keys()) == (method in {"post", "put"}), path
+    with plain_client(create_app(ServerSettings())) as asked:
+        assert asked.request("GET", "/v1/judges", content=b"x" * 9_000_000).status_code == 200
+
+
+def test_the_server_is_named():
+    """Generated clients find the server beside the document."""
+    assert [server["url"] for server in DOCUMENT["servers"]] == ["/"]
+    assert [tag["name"] for tag in DOCUMENT["tags"]] == [*TAGS]

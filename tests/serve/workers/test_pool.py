@@ -1,0 +1,161 @@
+"""Tests of the pool of child processes: limits, turns, cancellation, and no process that stays."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+from contextlib import closing
+from importlib.util import find_spec
+
+import psutil
+import pytest
+from serving import server_process
+from waiting import SECONDS, until
+from worker_tasks import add, build_text, compute, end, fail, fill_memory, refuse, wait
+
+from greval.errors import DefinitionError
+from greval.serve.problems import ServeError
+from greval.serve.settings import MEGABYTE, ServerLimits, ServerSettings
+from greval.serve.workers.child import MAX_RESULT_BYTES
+from greval.serve.workers.pool import TaskLimitError, WorkerPool, blame_file_for_limits
+from greval.serve.workers.preload import MODULES
+
+UPLOAD = "POST /v1/datasets?name=mine HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/jsonl\r\n"
+
+
+@pytest.fixture
+def pool():
+    return WorkerPool(ServerSettings())
+
+
+@pytest.fixture
+def limited():
+    """A pool whose tasks may take 50 MB and 1 s."""
+    return WorkerPool(ServerSettings(limits=ServerLimits(worker_memory=50 * MEGABYTE, worker_seconds=1)))
+
+
+async def test_a_value_or_an_error_comes_back(pool):
+    """What a function returns or refuses comes back whole."""
+    assert await pool.run("ana", add, 1, 2) == 3
+    with pytest.raises(DefinitionError) as error:
+        await pool.run("ana", refuse)
+    assert error.value.faults == ("a: is wrong", "b: is wrong")
+
+
+@pytest.mark.parametrize(
+    ("task", "status", "limit"), [(fill_memory, 503, "50 MB of memory"), (compute, 504, "1 s of CPU time")]
+)
+async def test_a_task_has_no_more_than_its_limits(limited, task, status, limit):
+    """A task that takes too much memory or time is ended; for a file, that is a fault of the file."""
+    with pytest.raises(TaskLimitError, match="ask the operator to raise --worker-") as error:
+        await limited.run("ana", task)
+    assert (error.value.status, error.value.limit) == (status, limit)
+    with pytest.raises(ServeError, match=limit) as error, blame_file_for_limits():
+        await limited.run("ana", task)
+    assert error.value.status == 422
+    assert await limited.run("ana", add, 1, 2) == 3
+
+
+async def test_a_task_ends_with_its_time(tmp_path):
+    """A task that waits without computing is ended at the timeout of a request."""
+    pool = WorkerPool(ServerSettings(limits=ServerLimits(seconds=0.5)))
+    with pytest.raises(TaskLimitError, match=r"more than 0\.5 s") as error:
+        await pool.run("ana", wait, tmp_path / "begun")
+    assert error.value.status == 504
+
+
+async def test_a_result_is_not_larger_than_the_server_may_hold(pool):
+    """A large result comes back whole, one that is too large is refused before it is sent."""
+    assert len(await pool.run("ana", build_text, MAX_RESULT_BYTES // 2)) == MAX_RESULT_BYTES // 2
+    with pytest.raises(ServeError, match="larger than 32 MB"):
+        await pool.run("ana", build_text, MAX_RESULT_BYTES + 1)
+
+
+async def test_a_process_that_is_lost_is_told(pool):
+    """A process that ends without a word is an answer with what to do."""
+    with pytest.raises(ServeError, match="send the request again") as error:
+        await pool.run("ana", end)
+    assert error.value.status == 503
+
+
+async def test_an_unexpected_error_is_logged_without_what_a_client_sent(pool, caplog):
+    """The log has the place in the code and the type of the error, not its message."""
+    with caplog.at_level(logging.ERROR), pytest.raises(RuntimeError):
+        await pool.run("ana", fail)
+    (record,) = caplog.records
+    assert "worker_tasks.py" in record.fields["trace"]
+    assert record.fields["trace"].endswith("KeyError")
+    assert "what a client sent" not in record.fields["trace"]
+
+
+async def test_cancelled_tasks_end_or_never_begin(pool, tmp_path):
+    """A running task is killed when its request is cancelled; a waiting one is never begun."""
+    running = [asyncio.create_task(pool.run("ana", wait, tmp_path / f"{n}")) for n in range(pool.width)]
+    await asyncio.to_thread(until, lambda: _count(tmp_path) == pool.width)
+    waiting = asyncio.create_task(pool.run("ana", wait, tmp_path / "late"))
+    await asyncio.sleep(0)
+    pids = await asyncio.to_thread(_read_pids, tmp_path)
+    for task in (waiting, *running):
+        task.cancel()
+    await asyncio.wait({waiting, *running})
+    assert not any(map(psutil.pid_exists, pids))
+    assert await pool.run("ana", add, 1, 2) == 3
+    assert not (tmp_path / "late").exists()
+
+
+async def test_one_key_leaves_a_place_to_others(tmp_path):
+    """Where one key asks for all that it can get, another one's task is run at once."""
+    pool = WorkerPool(ServerSettings(keys=tmp_path / "keys.json"))
+    many = [asyncio.create_task(pool.run("ana", wait, tmp_path / f"{n}")) for n in range(20)]
+    await asyncio.to_thread(until, lambda: _count(tmp_path) == pool.width - 1)
+    assert await pool.run("bob", add, 1, 2) == 3
+    for task in many:
+        task.cancel()
+    await asyncio.wait(many)
+    assert _count(tmp_path) == pool.width - 1
+
+
+async def test_a_server_that_stops_waits_for_no_task(pool, tmp_path):
+    """Tasks are killed when the server begins to stop, and their requests are told to come again."""
+    stopping = asyncio.Event()
+    stop = asyncio.create_task(pool.stop_at(stopping))
+    tasks = [asyncio.create_task(pool.run("ana", wait, tmp_path / f"{n}")) for n in range(pool.width + 1)]
+    await asyncio.to_thread(until, lambda: _count(tmp_path) == pool.width)
+    stopping.set()
+    await stop
+    errors = await asyncio.gather(*tasks, return_exceptions=True)
+    assert {(error.status, "stopping" in str(error)) for error in errors} == {(503, True)}
+    assert not any(map(psutil.pid_exists, await asyncio.to_thread(_read_pids, tmp_path)))
+
+
+@pytest.mark.parametrize("killed", [True, False])
+def test_no_worker_outlives_its_server(tmp_path, killed):
+    """When a server is killed or stopped while it reads a file, no process stays."""
+    with server_process("--worker-seconds", 3600, folder=tmp_path) as server:
+        parent = psutil.Process(server.process.pid)
+        host, port = server.url.removeprefix("http://").split(":")
+        content = b"x\n" * 10_000_000
+        with closing(socket.create_connection((host, int(port)), timeout=SECONDS)) as line:
+            line.sendall(f"{UPLOAD}Content-Length: {len(content)}\r\n\r\n".encode() + content)
+            until(lambda: len(parent.children(recursive=True)) > 2)  # also the process that workers are forked from
+            children = parent.children(recursive=True)
+            if killed:
+                parent.kill()
+            else:
+                server.stop(seconds=30)
+                assert b" 503 " in line.recv(1000)
+            until(lambda: not any(child.is_running() for child in children))
+
+
+def _count(folder):
+    return len([*folder.glob("[!.]*")])
+
+
+def _read_pids(folder):
+    return [int(file.read_text(encoding="utf-8")) for file in folder.glob("[!.]*")]
+
+
+def test_what_is_imported_beforehand_is_there():
+    """A module that moved would be imported by each task again, and slow it down without a word."""
+    assert all(map(find_spec, MODULES))

@@ -1,0 +1,58 @@
+"""Tasks for worker processes: what a hostile or broken request would make them do."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+from greval.errors import DefinitionError
+
+BLOCK = 10_000_000
+
+
+def add(first, second):
+    """Give a sum."""
+    return first + second
+
+
+def refuse():
+    """Raise an error with two faults."""
+    raise DefinitionError("a: is wrong", "b: is wrong")
+
+
+def fail():
+    """Raise an error that nobody expects."""
+    raise KeyError("what a client " + "sent")
+
+
+def fill_memory():
+    """Take memory without end."""
+    held = []
+    while True:
+        held.append(bytearray(BLOCK))
+
+
+def compute():
+    """Compute without end."""
+    while True:
+        pass
+
+
+def end():
+    """End the process without a word."""
+    os._exit(3)
+
+
+def build_text(size):
+    """Give a text of this many letters."""
+    return "x" * size
+
+
+def wait(begun: Path, end: Path | None = None):
+    """Tell in a file that the task runs, then wait for another file."""
+    new = begun.with_name(f".{begun.name}")
+    new.write_text(str(os.getpid()), encoding="utf-8")
+    new.rename(begun)
+    while not (end and end.exists()):
+        time.sleep(0.01)
