@@ -29,6 +29,7 @@ from greval.serve.settings import ServerSettings
 from greval.testing import ScriptedJudge
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
+from drafting_judge import draft_or_judge
 from served_metrics import CASE, tone
 from served_runs import ended, over_http, rows, started, uploaded
 from serving import served
@@ -49,15 +50,6 @@ negative_data_rejection.expected-statuses = [
 # no server of Argilla is there, and a draft of a scripted judge may fail: both are what is behind the server
 not_a_server_error.expected-statuses = ["2xx", "3xx", "4xx", "501", "502"]
 """
-DRAFT = {
-    "needs": ["answer"],
-    "steps": ["Read the answer."],
-    "instructions": "",
-    "categories": [
-        {"name": "Polite", "means": "It is kind.", "score": 1},
-        {"name": "Rude", "means": "It is not.", "score": 0},
-    ],
-}
 
 
 @schemathesis.serializer("application/jsonl", "application/x-ndjson", "application/vnd.apache.parquet")
@@ -82,11 +74,6 @@ def map_case(_: Any, case: Any) -> Any:  # noqa: ANN401 - schemathesis' context 
         if "dataset" in case.body and case.path == "/v1/runs":
             case.body["dataset"] = os.environ[DATASET]
     return case
-
-
-def answer_judge(messages: Any) -> dict[str, Any]:  # noqa: ANN401 - LangChain's messages
-    """Draft a metric, or judge."""
-    return DRAFT if str(messages[0].content).startswith("You write definitions") else {"reason": "It fits.", "value": 1}
 
 
 class ErrorCounter(logging.Handler):
@@ -126,7 +113,10 @@ def check_seed(seed: int, seconds: int, phases: str, report: Path | None) -> boo
     with tempfile.TemporaryDirectory() as folder:
         config = Path(folder) / "schemathesis.toml"
         config.write_text(CONFIG, encoding="utf-8")
-        with over_http({"scripted": ScriptedJudge(answer_judge)}) as judges, contextlib.ExitStack() as stack:
+        with (
+            over_http({"scripted": ScriptedJudge(draft_or_judge("It fits."))}) as judges,
+            contextlib.ExitStack() as stack,
+        ):
             settings = ServerSettings(runs=Path(folder) / "runs", token=TOKEN, judges=judges)
             server = stack.enter_context(served(create_app(settings)))
             command = [

@@ -30,7 +30,7 @@ NAMES: Mapping[str, str] = {
     "ask": "methods",
     "traversal": "traversals",
 }
-"""The keys that are not called like their parameter: they hold several values where an option holds one."""
+"""The keys that are not called like their parameter: they hold several values, and an option holds one."""
 MAPPINGS: Mapping[str, str] = {
     "columns": "The column, or the path in JSON, of each field that is called otherwise.",
     "methods": "Methods that are asked for their responses first: the name of each, and what --ask takes.",
@@ -42,7 +42,7 @@ DESCRIPTIONS: Mapping[str, str] = {
     "judge": "The judge: openai:MODEL, local, local:NAME or PROVIDER:MODEL; or its settings.",
     "resume": "Resume the run in the folder; false begins a new one.",
 }
-"""Descriptions of keys where the help of the option is about the command line."""
+"""Descriptions of the keys whose option has a help text about the command line."""
 SCHEMA_HEAD: Mapping[str, str] = {
     "$schema": "http://json-schema.org/draft-07/schema#",
     "title": "greval run",

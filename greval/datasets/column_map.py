@@ -25,7 +25,7 @@ TARGETS = (*OWN_FIELDS, *DOTTED_NAMES)
 MAX_NAMES_SHOWN = 200
 
 
-class _Found(NamedTuple):
+class _ColumnValue(NamedTuple):
     """A value, the name of the column that holds it, and why it cannot be read, if so."""
 
     value: object
@@ -141,22 +141,22 @@ class ColumnMap:
         faults |= {name: one.fault for name, one in taken.items() if one.fault}
         return replace(row, values=values, faults=faults)
 
-    def _find_value(self, source: str, values: Mapping[str, object]) -> _Found | None:
+    def _find_value(self, source: str, values: Mapping[str, object]) -> _ColumnValue | None:
         """Return the value of a column or a path, or None if the row has no such column."""
         column = _find_column(source, values)
         if column is None:
             return None
         value = values[column]
         if value is None or fold_name(column) == fold_name(source):
-            return _Found(value, column)
+            return _ColumnValue(value, column)
         try:
             path = _parse_path(source, column)
             parsed = parse_cell(value)[0] if isinstance(value, str) else value
-            return _Found(path.find({path.steps[0]: parsed}), column)
+            return _ColumnValue(path.find({path.steps[0]: parsed}), column)
         except InvalidJsonError as error:
-            return _Found(None, column, f"{format_printable(column)} {error}")
+            return _ColumnValue(None, column, f"{format_printable(column)} {error}")
         except JsonPathError as error:
-            return _Found(None, column, f"{error}; if it may be missing, end the path with a question mark")
+            return _ColumnValue(None, column, f"{error}; if it may be missing, end the path with a question mark")
 
 
 def _find_column(source: str, names: Iterable[str]) -> str | None:

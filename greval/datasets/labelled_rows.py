@@ -35,7 +35,7 @@ LABEL_NAMES: Mapping[str, tuple[str, ...]] = {
 METRIC_FORMS = ("{}", "{}_score", "{}_value", "{}_verdict", "{}_label", "{}/value", "{}/score", "{}/v1/score")
 REASON_FORMS = (*(f"{{}}_{word}" for word in REASON_WORDS), "{}/rationale", "{}/v1/justification")
 METRIC_PREFIXES = ("", "feedback.", "metrics.", "scores.")
-"""Where other tools put the scores of a row: in columns of the metric's name, or in an object or with a prefix."""
+"""The prefixes of the scores of a row in files of other tools; none if the column has the metric's name alone."""
 SCORE_LISTS = frozenset({"metrics_data"})
 SCORE_OBJECTS = frozenset({"metrics", "scores", "feedback"})
 

@@ -37,7 +37,7 @@ COMMAND = "command"
 class RunCommand(Record):
     """The options of a command, in the form of `greval.yaml`, and the file that describes the run.
 
-    `config` is None if no file does. Where the command line replaced a key of the file, `options` has its value.
+    `config` is None if no file does. If the command line replaced a key of the file, `options` has its value.
     """
 
     config: str | None = None

@@ -9,7 +9,7 @@ import pytest
 from greval.cli.ask import Part, format_asked
 from greval.methods.reference.building import build_index
 from greval.methods.reference.method import Asked
-from greval.methods.reference.searches import Found
+from greval.methods.reference.searches import SearchFindings
 from greval.methods.reference.settings import IndexSettings
 from greval.records.case import Response, Traversal
 
@@ -61,7 +61,7 @@ def test_a_search_that_falls_back_says_so(greval_says, index):
 def test_what_was_cut_and_could_not_be_used_is_printed():
     """Edges that were not followed, and answers of a model that could not be used, are part of the walk."""
     walk = Traversal(start_nodes=("Ada",), traversed_edges=(("Ada", "wrote", "Notes"),))
-    found = Found(cut={"Ada": 1, "Notes": 1200}, notes=("the choice of relations: no number of the list",))
+    found = SearchFindings(cut={"Ada": 1, "Notes": 1200}, notes=("the choice of relations: no number of the list",))
     lines = format_asked(Asked(Response(answer="", traversal=walk), found), [Part.WALK]).splitlines()
     assert lines[-3:] == ["cut at Ada: 1 more edge", "cut at Notes: 1,200 more edges", *found.notes]
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import re
 import shlex
-import socket
 import threading
 import time
 from pathlib import Path
 
 import pytest
 from fault_server import error, hangs, ok
+from raw_sockets import connect, format_post
 from served_metrics import CASE, app_of, client_of, says, tone
 from serving import served
 from waiting import SECONDS, until
@@ -131,7 +131,7 @@ def test_what_builds_on_a_failure_fails(tmp_path, fault_server, monkeypatch):
 
 
 def test_judges_are_chosen_by_name_only(tmp_path):
-    """A named judge judges, the first where none is named; no other can be named, and no address or key be given."""
+    """A named judge judges, the first if none is named; no other can be named, and no address or key be given."""
     client = client_of(app_of(tmp_path, {"yes": says(1), "no": says(0)}))
 
     def value(**more):
@@ -256,10 +256,8 @@ def test_who_goes_away_is_not_judged_for(tmp_path, fault_server, monkeypatch):
     app = app_of(tmp_path, {"x": Judge("openai:x", base_url=fault_server.url)}, limits={"calls": 2})
     body = json.dumps({"cases": different(9), "metrics": ["correctness"]})
     with served(app) as server:
-        host, port = server.url.removeprefix("http://").split(":")
-        with socket.create_connection((host, int(port))) as line:
-            head = f"POST /v1/evaluate HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Type: application/json\r\n"
-            line.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n{body}".encode())
+        with connect(server.url) as line:
+            line.sendall(format_post("/v1/evaluate", body))
             until(lambda: fault_server.calls == 2)
         until(lambda: fault_server.connections == 0 or not server.service.call_limit.in_flight)
         until(lambda: not server.service.call_limit.in_flight and not server.service.call_limit.waiting_count)

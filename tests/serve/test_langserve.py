@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-import socket
 from pathlib import Path
 
 import httpx
@@ -15,6 +14,7 @@ from fault_server import error, gives, hangs, ok, refuses
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from langserve import RemoteRunnable
+from raw_sockets import connect, format_post
 from served_metrics import CASE, app_of, client_of, says, tone
 from serving import served
 from waiting import SECONDS, until
@@ -345,12 +345,8 @@ def test_who_goes_away_is_not_judged_for(tmp_path, judge, fault_server, way):
     fault_server.plan = hangs()
     body = json.dumps({"input": CASE, "inputs": [{**CASE, "id": f"q{n}"} for n in range(9)]})
     with served(app_of(tmp_path, {"x": judge}, limits={"calls": 2})) as server:
-        host, port = server.url.removeprefix("http://").split(":")
-        with socket.create_connection((host, int(port))) as line:
-            head = (
-                f"POST /metrics/correctness/{way} HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Type: application/json\r\n"
-            )
-            line.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n{body}".encode())
+        with connect(server.url) as line:
+            line.sendall(format_post(f"/metrics/correctness/{way}", body))
             calls = 2 if way == "batch" else 1
             until(lambda: fault_server.calls == calls)
         until(lambda: not server.service.call_limit.in_flight and not server.service.call_limit.waiting_count)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 
 import pytest
+from drafting_judge import DRAFT
 from served_metrics import CASE, app_of, client_of, says, tone
 from served_runs import ended, serving, started, uploaded
 
@@ -13,16 +14,6 @@ from greval.records.metric import JudgedMetric
 from greval.serve.middleware.api_keys import add_key
 from greval.serve.problems import MAX_FAULTS
 from greval.testing import ScriptedJudge
-
-DRAFT = {
-    "needs": ["answer"],
-    "steps": ["Read the answer.", "Weigh its tone."],
-    "instructions": "",
-    "categories": [
-        {"name": "Polite", "means": "It is kind.", "score": 1},
-        {"name": "Rude", "means": "It is not.", "score": 0},
-    ],
-}
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ import httpx
 import pytest
 import requests
 import schemathesis
+from drafting_judge import draft_or_judge
 from file_bodies import register_file_bodies
 from hypothesis import HealthCheck, settings
 from schemathesis.config import SchemathesisConfig
@@ -43,21 +44,6 @@ LASTING = ("GET", "PUT")
 """The methods by which requests are sent to a run that is there; the others would take it away."""
 THERE = "there"
 """Stands for the id of a data set or a run that is there: requests are made up before the server runs."""
-DRAFT = {
-    "needs": ["answer"],
-    "steps": ["Read the answer."],
-    "instructions": "",
-    "categories": [
-        {"name": "Polite", "means": "It is kind.", "score": 1},
-        {"name": "Rude", "means": "It is not.", "score": 0},
-    ],
-}
-
-
-def answer(messages):
-    """Draft, or judge; most verdicts are on no scale and become failures."""
-    drafting = str(messages[0].content).startswith("You write definitions")
-    return DRAFT if drafting else {"reason": "It names what decides.", "value": 1}
 
 
 def known(_, case):
@@ -78,7 +64,7 @@ def known(_, case):
 def place(tmp_path_factory):
     """Give a server with a judge and an own metric: its address, and the ids of a data set and a run."""
     with (
-        over_http({"scripted": ScriptedJudge(answer)}) as judges,
+        over_http({"scripted": ScriptedJudge(draft_or_judge("It names what decides."))}) as judges,
         served(app_of(tmp_path_factory.mktemp("served"), judges)) as server,
         httpx.Client(base_url=server.url, timeout=SECONDS) as client,
     ):

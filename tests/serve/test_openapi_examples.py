@@ -7,6 +7,7 @@ import re
 from importlib.resources import files
 
 import pytest
+from drafting_judge import draft_or_judge
 from golden_files import same
 from served_metrics import tone
 from served_runs import ended, lines, serving
@@ -23,15 +24,6 @@ CASES = [
     {"id": "q2", "question": "When does it open?", "answer": "At nine.", "expected_answer": "At nine"},
 ]
 METHODS = [{**case, "method": method, "tags": {"type": "fact"}} for case in CASES for method in ("basic", "graph")]
-DRAFT = {
-    "needs": ["answer"],
-    "steps": ["Read the answer."],
-    "instructions": "",
-    "categories": [
-        {"name": "Polite", "means": "It is kind.", "score": 1},
-        {"name": "Rude", "means": "It is not.", "score": 0},
-    ],
-}
 STEADY = {
     **dict.fromkeys(("created", "began", "ended", "started", "updated", "time", "at"), "2026-11-22T10:15:00Z"),
     **dict.fromkeys(("latency", "seconds", "median_latency", "p95_latency", "elapsed", "rate"), 0.5),
@@ -42,12 +34,6 @@ STEADY = {
 QUEUED = {"status": "queued", "progress": None, "methods": None}
 UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 ID = re.compile(r"(mine|first)-\d{8}-\d{6}-[0-9a-f]{4}")
-
-
-def answer(messages):
-    """Draft a metric, or judge."""
-    drafting = str(messages[0].content).startswith("You write definitions")
-    return DRAFT if drafting else {"reason": "The answer names the person that was asked for.", "value": 1}
 
 
 def steadied(content):
@@ -88,7 +74,7 @@ class Recorder:
 
 def recorded(folder):
     """Give the examples of all operations."""
-    with serving(folder, answer) as client:
+    with serving(folder, draft_or_judge("The answer names the person that was asked for.")) as client:
         recorder = Recorder(client)
         send = recorder.send
         send("check_health", "GET", "/health")

@@ -6,7 +6,19 @@ import random
 import time
 
 import pytest
-from served_runs import YES, ended, over_http, rows, serving, started, two_tenants, uploaded, waited
+from served_runs import (
+    YES,
+    all_results,
+    ended,
+    over_http,
+    rows,
+    serving,
+    slow,
+    started,
+    two_tenants,
+    uploaded,
+    waited,
+)
 
 import greval
 from greval.judging.model.judge import Judge
@@ -23,24 +35,9 @@ def client(tmp_path):
         yield client
 
 
-def slow(seconds: float = 0.05):
-    return {"slow": ScriptedJudge([YES], delay=seconds)}
-
-
 def same(result: dict) -> dict:
     """Give a row without what differs from one run to the next."""
     return {name: value for name, value in result.items() if name not in {"latency", "usage"}}
-
-
-def all_results(client, run: str, **query) -> list[dict]:
-    """Read all pages."""
-    found, cursor = [], None
-    while True:
-        page = client.get(f"/v1/runs/{run}/results", params={**query, **({"cursor": cursor} if cursor else {})}).json()
-        found += page["results"]
-        cursor = page["next"]
-        if cursor is None:
-            return found
 
 
 def test_a_run_gives_what_the_command_line_gives(client, tmp_path):

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import socket
-from contextlib import closing, suppress
+from contextlib import suppress
 from functools import partial
-from urllib.parse import urlsplit
 
 import httpx
 import pytest
+from raw_sockets import connect, is_closed
 from serving import judging
 from starlette.responses import StreamingResponse
 from waiting import SECONDS, until
@@ -22,28 +21,10 @@ def serve(fault_server, tmp_path):
     return partial(judging, fault_server.url, tmp_path)
 
 
-def connected(url):
-    """Give a socket to a server, closed at the end of a `with`."""
-    parts = urlsplit(url)
-    return closing(socket.create_connection((parts.hostname, parts.port), timeout=SECONDS))
-
-
-def closed(line):
-    """Say whether the server closes a connection."""
-    try:
-        while line.recv(65536):
-            pass
-    except TimeoutError:
-        return False
-    except ConnectionError:
-        return True
-    return True
-
-
 def test_slow_loris(serve):
     """Clients that send their heads a byte at a time are cut off; others are served all the while."""
     with serve(patience=0.5) as server:
-        slow = [socket.create_connection(urlsplit(server.url).netloc.split(":")) for _ in range(100)]
+        slow = [connect(server.url) for _ in range(100)]
         answered, connections = [], server.server.server_state.connections
         until(lambda: len(connections) == len(slow))
 
@@ -63,17 +44,17 @@ def test_slow_loris(serve):
 
 def test_connections_without_a_request(serve):
     """A connection on which nothing is ever sent is closed."""
-    with serve(patience=0.4) as server, connected(server.url) as line:
-        assert closed(line)
+    with serve(patience=0.4) as server, connect(server.url) as line:
+        assert is_closed(line)
 
 
 def test_slow_heads_after_a_first_request(serve):
     """The time holds for each request of a connection, not for the first one only."""
-    with serve(patience=0.4) as server, connected(server.url) as line:
+    with serve(patience=0.4) as server, connect(server.url) as line:
         line.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert line.recv(65536).startswith(b"HTTP/1.1 200")
         line.sendall(b"GET /hea")
-        assert closed(line)
+        assert is_closed(line)
 
 
 def test_clients_that_do_not_read(serve):
@@ -90,7 +71,7 @@ def test_clients_that_do_not_read(serve):
 
             return StreamingResponse(parts())
 
-        with connected(server.url) as line:
+        with connect(server.url) as line:
             line.sendall(b"GET /v1/endless HTTP/1.1\r\nHost: localhost\r\n\r\n")
             until(lambda: made)
             until(lambda: not server.server.server_state.tasks)

@@ -107,3 +107,19 @@ def waited(client: Client, run: str, true: Callable[[dict], bool], headers=None,
 
     until(look, seconds)
     return infos[0]
+
+
+def slow(seconds: float = 0.05) -> dict[str, BaseChatModel]:
+    """Give a judge that takes its time."""
+    return {"slow": ScriptedJudge([YES], delay=seconds)}
+
+
+def all_results(client: Client, run: str, **query) -> list[dict]:
+    """Read the results of a run, page by page."""
+    found, cursor = [], None
+    while True:
+        page = client.get(f"/v1/runs/{run}/results", params={**query, **({"cursor": cursor} if cursor else {})}).json()
+        found += page["results"]
+        cursor = page["next"]
+        if cursor is None:
+            return found

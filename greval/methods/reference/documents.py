@@ -212,14 +212,14 @@ def _decode(content: bytes) -> str:
     return text
 
 
-_Found = Iterator[tuple[str, Document | str]]
+_ReadDocuments = Iterator[tuple[str, Document | str]]
 
 
-def _read_text(path: Path, place: _Place) -> _Found:
+def _read_text(path: Path, place: _Place) -> _ReadDocuments:
     yield place.name, Document(id=place.made_id, text=_decode(path.read_bytes()))
 
 
-def _read_markdown(path: Path, place: _Place) -> _Found:
+def _read_markdown(path: Path, place: _Place) -> _ReadDocuments:
     """Read a Markdown file, with its front matter if it has any."""
     text = _decode(path.read_bytes())
     fields: Mapping[str, object] = {}
@@ -274,7 +274,7 @@ def _strip_emphasis(title: str) -> str:
     return _EMPHASIS.sub(r"\2", title).strip()
 
 
-def _read_json_lines(path: Path, place: _Place) -> _Found:
+def _read_json_lines(path: Path, place: _Place) -> _ReadDocuments:
     with path.open("rb") as stream:
         for number, line in enumerate(stream, 1):
             content = line.removeprefix(BOM) if number == 1 else line
@@ -293,7 +293,7 @@ def _parse_line(content: bytes, place: _Place) -> Document | str:
     return _build_checked(values, place, doubtful=doubtful)
 
 
-def _read_json(path: Path, place: _Place) -> _Found:
+def _read_json(path: Path, place: _Place) -> _ReadDocuments:
     content = path.read_bytes().removeprefix(BOM)
     text = _decode(content)
     try:
@@ -329,19 +329,19 @@ def _build_checked(values: object, place: _Place, *, doubtful: bool) -> Document
     return _build_document(values, place)
 
 
-def _read_csv(path: Path, place: _Place, delimiter: str = ",") -> _Found:
+def _read_csv(path: Path, place: _Place, delimiter: str = ",") -> _ReadDocuments:
     return _read_table(read_csv(path, delimiter, _check_columns), place)
 
 
-def _read_tsv(path: Path, place: _Place) -> _Found:
+def _read_tsv(path: Path, place: _Place) -> _ReadDocuments:
     return _read_csv(path, place, "\t")
 
 
-def _read_parquet(path: Path, place: _Place) -> _Found:
+def _read_parquet(path: Path, place: _Place) -> _ReadDocuments:
     return _read_table(read_parquet(path, _check_columns), place)
 
 
-def _read_table(rows: Iterable[RawRow], place: _Place) -> _Found:
+def _read_table(rows: Iterable[RawRow], place: _Place) -> _ReadDocuments:
     lines: dict[str, list[str]] = {}
     for row in rows:
         at = _Place(f"{place.name}{row.unit}{row.number}", f"{place.made_id}#{row.number}")
@@ -465,7 +465,7 @@ def _find_fault(document: Document) -> str:
     return "" if document.id.strip() else "id: is empty"
 
 
-READERS: Mapping[str, Callable[[Path, _Place], _Found]] = {
+READERS: Mapping[str, Callable[[Path, _Place], _ReadDocuments]] = {
     **dict.fromkeys(TEXT_SUFFIXES, _read_text),
     **dict.fromkeys(MARKDOWN_SUFFIXES, _read_markdown),
     ".jsonl": _read_json_lines,

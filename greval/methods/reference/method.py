@@ -25,7 +25,7 @@ from greval.records.result import Usage
 
 if TYPE_CHECKING:
     from greval.methods.reference.index import IndexFile, ReferenceIndex
-    from greval.methods.reference.searches import Found, Where
+    from greval.methods.reference.searches import SearchFindings, Where
 
 AnswerModel = Judge | BaseChatModel | JudgeClient
 SEARCHES: tuple[Search, ...] = get_args(Search)
@@ -37,7 +37,7 @@ class Asked:
     """A response, and what the search found."""
 
     response: Response
-    found: Found
+    found: SearchFindings
 
 
 class ReferenceMethod:
@@ -135,14 +135,14 @@ class ReferenceMethod:
         with _get_lock(self.index):
             return {**derive_filter(self.index, question), **where}
 
-    def _retrieve(self, question: str, where: Where | None) -> tuple[Found, Response]:
+    def _retrieve(self, question: str, where: Where | None) -> tuple[SearchFindings, Response]:
         from greval.methods.reference.searches import search_chunks
 
         with _get_lock(self.index):
             found = search_chunks(self.index, question, self.search, self.settings, where)
             return found, self._build_response(question, where, found)
 
-    def _build_response(self, question: str, where: Where | None, found: Found) -> Response:
+    def _build_response(self, question: str, where: Where | None, found: SearchFindings) -> Response:
         """Build the response without its answer."""
         from greval.methods.reference.response_parts import build_traversal, read_found_chunks, select_triples
 
@@ -164,7 +164,7 @@ class ReferenceMethod:
 
         return compute_aggregates(self.index, question, where)
 
-    async def _think(self, question: str, where: Where | None) -> tuple[str, Found, Usage]:
+    async def _think(self, question: str, where: Where | None) -> tuple[str, SearchFindings, Usage]:
         from greval.methods.reference.think_on_graph import think_on_graph
 
         assert self._client is not None  # noqa: S101 - checked when the method was made

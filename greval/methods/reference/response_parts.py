@@ -13,12 +13,12 @@ from greval.records.case import Chunk, Node, Traversal, Triple
 
 if TYPE_CHECKING:
     from greval.methods.reference.index import ReferenceIndex
-    from greval.methods.reference.searches import Found, WalkedEdge, Where
+    from greval.methods.reference.searches import SearchFindings, WalkedEdge, Where
 
 SEPARATOR = "|"
 
 
-def read_found_chunks(index: ReferenceIndex, found: Found) -> tuple[Chunk, ...]:
+def read_found_chunks(index: ReferenceIndex, found: SearchFindings) -> tuple[Chunk, ...]:
     """Read the chunks that a search found, best first, with the titles of their documents in front."""
     read = index.read_chunks([index.chunk_ids[position] for position, _ in found.chunks])
     return tuple(
@@ -27,7 +27,7 @@ def read_found_chunks(index: ReferenceIndex, found: Found) -> tuple[Chunk, ...]:
     )
 
 
-def select_triples(index: ReferenceIndex, found: Found, limit: int) -> tuple[Triple, ...]:
+def select_triples(index: ReferenceIndex, found: SearchFindings, limit: int) -> tuple[Triple, ...]:
     """Return the followed relations: first those that the returned chunks state, then those of highest activation.
 
     Args:
@@ -68,7 +68,7 @@ def build_triple(source: str, label: str, target: str) -> Triple:
     return Triple(id=SEPARATOR.join(parts), subject=source, predicate=label, object=target)
 
 
-def build_traversal(index: ReferenceIndex, found: Found, where: Where | None = None) -> Traversal:
+def build_traversal(index: ReferenceIndex, found: SearchFindings, where: Where | None = None) -> Traversal:
     """Return the traversal of a search. Its final nodes are the reached ones that the returned chunks mention.
 
     Args:

@@ -55,7 +55,7 @@ class WalkedEdge(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchFindings:
     """What a search found.
 
     Args:
@@ -95,7 +95,7 @@ def search_chunks(
     search: Search,
     settings: SearchSettings,
     where: Where | None = None,
-) -> Found:
+) -> SearchFindings:
     """Search the chunks of an index for a question.
 
     Args:
@@ -133,7 +133,7 @@ class QuestionSearch:
         self._allowed = index.select_chunks(where) if where else None
         self._known: dict[tuple[object, ...], Any] = {}
 
-    def search(self, search: Search, settings: SearchSettings) -> Found:
+    def search(self, search: Search, settings: SearchSettings) -> SearchFindings:
         """Search with these settings.
 
         Raises:
@@ -223,21 +223,21 @@ class _Query:
         )
 
 
-def _search_basic(query: _Query) -> Found:
-    return Found(chunks=tuple(query.search_vectors(query.settings.k).items()))
+def _search_basic(query: _Query) -> SearchFindings:
+    return SearchFindings(chunks=tuple(query.search_vectors(query.settings.k).items()))
 
 
-def _search_words(query: _Query) -> Found:
+def _search_words(query: _Query) -> SearchFindings:
     positions, scores = query.index.words.search(query.question, query.settings.k, query.allowed)
-    return Found(chunks=tuple(zip(map(int, positions), map(float, scores), strict=True)))
+    return SearchFindings(chunks=tuple(zip(map(int, positions), map(float, scores), strict=True)))
 
 
-def _search_graph(query: _Query, linked: tuple[LinkedEntity, ...]) -> Found:
+def _search_graph(query: _Query, linked: tuple[LinkedEntity, ...]) -> SearchFindings:
     chunks, log = _explore_graph(query, linked, query.search_vectors(query.settings.top_k))
     return log.rank_chunks(_list_best(chunks, query.settings.k))
 
 
-def _search_local(query: _Query, linked: tuple[LinkedEntity, ...]) -> Found:
+def _search_local(query: _Query, linked: tuple[LinkedEntity, ...]) -> SearchFindings:
     """Search for the chunks with the most, and the rarest, of the entities of the question and their neighbours."""
     settings = query.settings
     walk = _walk_graph(query, linked, depth=min(1, settings.depth))
@@ -247,7 +247,7 @@ def _search_local(query: _Query, linked: tuple[LinkedEntity, ...]) -> Found:
     return log.rank_chunks(zip(positions[order].tolist(), mass[order].tolist(), strict=True))
 
 
-def _search_hybrid(query: _Query, linked: tuple[LinkedEntity, ...]) -> Found:
+def _search_hybrid(query: _Query, linked: tuple[LinkedEntity, ...]) -> SearchFindings:
     settings = query.settings
     vector = query.search_vectors(settings.top_k)
     graph, log = _explore_graph(query, linked, vector)
@@ -270,7 +270,7 @@ def _search_hybrid(query: _Query, linked: tuple[LinkedEntity, ...]) -> Found:
     return log.rank_chunks((one, fused[one]) for one in order[: settings.k])
 
 
-_GRAPH_SEARCHES: Mapping[str, Callable[[_Query, tuple[LinkedEntity, ...]], Found]] = {
+_GRAPH_SEARCHES: Mapping[str, Callable[[_Query, tuple[LinkedEntity, ...]], SearchFindings]] = {
     "graph": _search_graph,
     "local": _search_local,
     "hybrid": _search_hybrid,
@@ -287,9 +287,9 @@ class _GraphLog:
     nodes: Mapping[str, float]
     cut: Mapping[str, int]
 
-    def rank_chunks(self, chunks: Iterable[tuple[int, float]]) -> Found:
+    def rank_chunks(self, chunks: Iterable[tuple[int, float]]) -> SearchFindings:
         """Return the log with the chunks found."""
-        return Found(tuple(chunks), self.linked, self.edges, self.nodes, self.cut)
+        return SearchFindings(tuple(chunks), self.linked, self.edges, self.nodes, self.cut)
 
 
 def _explore_graph(

@@ -25,7 +25,7 @@ from greval.judging.prompt import format_need
 from greval.methods.reference.answering import answer_question, select_context
 from greval.methods.reference.model_call import MATERIAL_RULE, ask_for_object, format_numbered_lines
 from greval.methods.reference.response_parts import build_triple, read_found_chunks
-from greval.methods.reference.searches import NOTHING_LINKED, Found, WalkedEdge, search_chunks
+from greval.methods.reference.searches import NOTHING_LINKED, SearchFindings, WalkedEdge, search_chunks
 from greval.records.case import Case, Response
 from greval.records.result import Usage
 
@@ -79,7 +79,7 @@ async def think_on_graph(
     settings: SearchSettings,
     client: JudgeClient,
     where: Where | None = None,
-) -> tuple[str, Found, Usage]:
+) -> tuple[str, SearchFindings, Usage]:
     """Answer a question by a walk over the graph that a model steers.
 
     The model chooses by number from what the graph holds. Other numbers are ignored. If its choice cannot be read,
@@ -180,10 +180,10 @@ class _Walker:
                 return answer
         return ""
 
-    def describe(self) -> Found:
+    def describe(self) -> SearchFindings:
         """Describe the walk: the chunks that state its edges, the most similar to the question first."""
         ranked = sorted(self.nodes.items(), key=lambda node: -node[1])
-        return Found(
+        return SearchFindings(
             chunks=self._rank_chunks(),
             edges=tuple(self.edges.values()),
             nodes=dict(ranked),

@@ -14,17 +14,10 @@ from greval.serve.file_response import DownloadResponse, make_download
 from greval.serve.ids import Id
 from greval.serve.jobs.info import find_judged_folder
 from greval.serve.problems import describe_errors
-from greval.serve.routes.figures import Against, Baseline, By, ClusterBy, CorrectionName, Level, Methods, Metrics, Tags
+from greval.serve.routes.figures import By, Metrics, TheWantedComparison
 from greval.serve.routes.results import MethodName, OutcomeStatus, ValueText
 from greval.serve.service import TheService, TheTenant
-from greval.serve.state.downloads import (
-    ComparisonRequest,
-    ReportRequest,
-    ResultsForm,
-    write_comparison,
-    write_report,
-    write_results,
-)
+from greval.serve.state.downloads import ReportRequest, ResultsForm, write_comparison, write_report, write_results
 
 router = APIRouter(prefix="/v1/runs", tags=["downloads"])
 
@@ -112,26 +105,13 @@ async def download_report(
 
 
 @router.get("/{id}/compare.html", responses=describe_file(HTML), response_class=FileResponse)
-async def download_comparison(  # noqa: PLR0913 - what one may ask for
+async def download_comparison(
     service: TheService,
     tenant: TheTenant,
+    wanted: TheWantedComparison,
     id: Id,  # noqa: A002 - its name in the path
-    *,
-    baseline: Baseline = None,
-    against: Against = None,
-    metric: Metrics = None,
-    method: Methods = None,
-    by: Tags = None,
-    correction: CorrectionName = "bonferroni",
-    cluster_by: ClusterBy = None,
-    level: Level = 0.95,
 ) -> DownloadResponse:
     """Save a comparison as one HTML file, with the won and lost questions side by side."""
-    folder = find_judged_folder(tenant, id)
-    request = ComparisonRequest(
-        baseline,
-        find_judged_folder(tenant, against) if against is not None else None,
-        by or (),
-        {"metrics": metric, "methods": method, "correction": correction, "cluster_by": cluster_by, "level": level},
-    )
-    return await make_download(service, tenant, f"{folder.name}-compare.html", HTML, write_comparison, folder, request)
+    folders = wanted.find_folders(id)
+    name = f"{folders[0].name}-compare.html"
+    return await make_download(service, tenant, name, HTML, write_comparison, folders, wanted.options)

@@ -95,6 +95,42 @@ class RunFigures:
 TheRunFigures = Annotated[RunFigures, Depends()]
 
 
+class WantedComparison:
+    """A comparison that a client wants: the earlier run, if there is one, and the options of `compare`."""
+
+    def __init__(  # noqa: PLR0913 - what one may ask for
+        self,
+        tenant: TheTenant,
+        *,
+        baseline: Baseline = None,
+        against: Against = None,
+        metric: Metrics = None,
+        method: Methods = None,
+        by: Tags = None,
+        correction: CorrectionName = "bonferroni",
+        cluster_by: ClusterBy = None,
+        level: Level = 0.95,
+    ) -> None:
+        """Store the client and the options."""
+        self._tenant, self._against = tenant, against
+        self.options: dict[str, Any] = {
+            "baseline": baseline,
+            "by": by or (),
+            "metrics": metric,
+            "methods": method,
+            "correction": correction,
+            "cluster_by": cluster_by,
+            "level": level,
+        }
+
+    def find_folders(self, given: str) -> list[Path]:
+        """Return the folders of the run and of the earlier run, or raise `ServeError` (404, 409)."""
+        return [find_judged_folder(self._tenant, one) for one in (given, self._against) if one is not None]
+
+
+TheWantedComparison = Annotated[WantedComparison, Depends()]
+
+
 @router.get("/{id}/report", responses=COMMON, response_model=Report)
 async def report_run(figures: TheRunFigures, id: Id, by: By = None) -> Response:  # noqa: A002 - its name in the path
     """Report what a run found, by metric and group: counts, means, distributions, failures by kind, cost."""
@@ -102,36 +138,16 @@ async def report_run(figures: TheRunFigures, id: Id, by: By = None) -> Response:
 
 
 @router.get("/{id}/compare", responses=COMMON, response_model=Comparison)
-async def compare_run(  # noqa: PLR0913 - what one may ask for
+async def compare_run(
     figures: TheRunFigures,
+    wanted: TheWantedComparison,
     id: Id,  # noqa: A002 - its name in the path
-    *,
-    baseline: Baseline = None,
-    against: Against = None,
-    metric: Metrics = None,
-    method: Methods = None,
-    by: Tags = None,
-    correction: CorrectionName = "bonferroni",
-    cluster_by: ClusterBy = None,
-    level: Level = 0.95,
     questions: Annotated[
         int, Query(ge=0, le=1_000_000, description="the maximum number of won and lost questions named in each row")
     ] = 20,
 ) -> Response:
     """Compare the methods of a run question by question, or each with itself in an earlier run (`against`)."""
-    given = (id,) if against is None else (id, against)
-    return await figures.respond(
-        compare_folders,
-        *map(figures.find_folder, given),
-        baseline=baseline,
-        by=by or (),
-        metrics=metric,
-        methods=method,
-        correction=correction,
-        cluster_by=cluster_by,
-        level=level,
-        questions=questions,
-    )
+    return await figures.respond(compare_folders, *wanted.find_folders(id), **wanted.options, questions=questions)
 
 
 @router.get("/{id}/agreement", responses=COMMON, response_model=Agreement)

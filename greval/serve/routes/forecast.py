@@ -14,7 +14,13 @@ from greval.serve.problems import describe_errors
 from greval.serve.schemas.cases import check_limits
 from greval.serve.schemas.metrics import INTEGRAL, JudgeName, StrictRequest
 from greval.serve.service import TheService, TheTenant
-from greval.serve.state.dataset_forecast import CaseSource, ForecastOrder, RunForecast, compute_forecast, dump_metrics
+from greval.serve.state.dataset_forecast import (
+    ForecastOrder,
+    RequestedCases,
+    RunForecast,
+    compute_forecast,
+    dump_metrics,
+)
 from greval.serve.state.metric_runner import TheTenantMetrics
 from greval.serve.state.uploads import Uploads
 
@@ -55,7 +61,7 @@ async def forecast_run(
     if body.cases is not None:
         check_limits(body.cases, service.settings.limits, "cases")
 
-    def prepare() -> tuple[CaseSource, ForecastOrder]:
+    def prepare() -> tuple[RequestedCases, ForecastOrder]:
         metrics = [found.metric for found in tenant_metrics.find_all(body.metrics, body.reason_depth)]
         available = tenant_metrics.library.list_metrics(tenant.metrics).values()
         order = ForecastOrder(
@@ -67,7 +73,7 @@ async def forecast_run(
             body.limit,
         )
         if body.dataset is None:
-            return CaseSource(sent=body.cases or (), columns=body.columns or {}), order
+            return RequestedCases(sent=body.cases or (), columns=body.columns or {}), order
         return Uploads(tenant.datasets).find_source(body.dataset), order
 
     source, order = await run_in_threadpool(prepare)

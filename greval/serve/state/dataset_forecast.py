@@ -31,8 +31,8 @@ MAX_LISTED_ROWS = 100
 
 
 @dataclass(frozen=True)
-class CaseSource:
-    """Where cases come from: the file of a data set with its name, or cases that were sent; and their column map."""
+class RequestedCases:
+    """The cases of a request: the file of a data set with its name, or cases that were sent; and their column map."""
 
     path: Path | None = None
     name: str = "cases"
@@ -92,7 +92,7 @@ def dump_metrics(metrics: Iterable[Metric]) -> list[object]:
     return [one.model_dump(mode="json") if one.kind == "judged" else one.name for one in metrics]
 
 
-def compute_forecast(settings: ServerSettings, source: CaseSource, order: ForecastOrder) -> RunForecast:
+def compute_forecast(settings: ServerSettings, source: RequestedCases, order: ForecastOrder) -> RunForecast:
     """Read the cases and forecast a run over them, without any call; use it in a child process.
 
     Raises:
@@ -138,7 +138,7 @@ def compute_forecast(settings: ServerSettings, source: CaseSource, order: Foreca
 
 
 def explain_unserved(
-    settings: ServerSettings, source: CaseSource, definitions: Sequence[object], limit: int | None
+    settings: ServerSettings, source: RequestedCases, definitions: Sequence[object], limit: int | None
 ) -> dict[str, str]:
     """Return why each of the metrics is skipped for every case, or nothing if one of them judges a case.
 

@@ -5,13 +5,12 @@ Making one takes time and memory that depend on the run, so the server calls the
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
-from greval.analysis.comparison.api import CompareOptions, compare
 from greval.analysis.summary import build_report
 from greval.report.html.comparison_page import build_comparison_page
 from greval.report.html.page import DEFAULT_WORST, PageContent, build_report_page
@@ -20,6 +19,7 @@ from greval.runs.store import Store
 from greval.runs.store.exports import write_csv
 from greval.runs.store.filters import ResultFilter
 from greval.serve.state.file_receiver import report_full_disk
+from greval.serve.state.run_figures import compare_folders
 from greval.serve.state.run_paths import hide_paths_in_errors
 
 ResultsForm = Literal["csv", "jsonl"]
@@ -65,20 +65,10 @@ def write_report(path: Path, folder: Path, request: ReportRequest) -> None:
         path.write_text(text.replace(str(folder), folder.name), encoding="utf-8")
 
 
-class ComparisonRequest(NamedTuple):
-    """What is compared in a page."""
-
-    baseline: str | None
-    against: Path | None
-    by: Sequence[str]
-    options: CompareOptions
-
-
-def write_comparison(path: Path, folder: Path, request: ComparisonRequest) -> None:
+def write_comparison(path: Path, folders: Sequence[Path], options: Mapping[str, Any]) -> None:
     """Write a comparison as a page: the file of `greval compare RUN --html`."""
-    folders = [folder, *([request.against] if request.against else [])]
     with _report_errors(*folders):
-        found = compare(folder, baseline=request.baseline, against=request.against, by=request.by, **request.options)
+        found = compare_folders(*folders, **options)
         text = build_comparison_page(found, made=datetime.now(UTC), with_addresses=False)
         for one in folders:
             text = text.replace(str(one), one.name)

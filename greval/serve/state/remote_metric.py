@@ -42,7 +42,7 @@ class RemoteMetric(CaseRunnable):
         """The configurable fields of a call, from which the schema of the config is built."""
         names = tuple(self._service.models)
         kind: Any = Literal[names] if names else str
-        text = "one of the server's judges; the first where none is named"
+        text = "one of the server's judges; the first if none is named"
         return [ConfigurableFieldSpec(JUDGE_FIELD, kind | None, name=JUDGE_FIELD, description=text)]
 
     async def ainvoke(self, input: CaseLike, config: RunnableConfig | None = None, **_: Any) -> Result:  # noqa: A002, ANN401

@@ -29,6 +29,13 @@ def report_folder(folder: Path, *, by: Sequence[str]) -> Report:
         return build_report(store, by=by)
 
 
-def compare_folders(folder: Path, against: Path | None = None, *, questions: int, **options: Any) -> Comparison:  # noqa: ANN401 - those of `compare`
+def compare_folders(
+    folder: Path,
+    against: Path | None = None,
+    *,
+    questions: int | None = None,
+    **options: Any,  # noqa: ANN401 - those of `compare`
+) -> Comparison:
     """Compare the methods of a run, or each with itself in an earlier run; name at most `questions` in each row."""
-    return compare(folder, against=against, **options).name_first(questions)
+    found = compare(folder, against=against, **options)
+    return found if questions is None else found.name_first(questions)

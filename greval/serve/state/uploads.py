@@ -21,7 +21,7 @@ from greval.serve.problems import ServeError, build_fault
 from greval.serve.quotas import KeptName
 from greval.serve.settings import ServerLimits
 from greval.serve.state.dataset_files import DatasetContent, UnreadRow, open_dataset
-from greval.serve.state.dataset_forecast import CaseSource
+from greval.serve.state.dataset_forecast import RequestedCases
 from greval.serve.state.file_receiver import ReceivedFile, receive_file, report_full_disk, run_to_completion
 from greval.serve.tenant_quotas import TenantQuotas
 
@@ -148,10 +148,10 @@ class Uploads:
         """Return the path of the file of a data set, as it was sent."""
         return self._folder / found.id / f"{FILE_STEM}{found.kind}"
 
-    def find_source(self, dataset_id: str) -> CaseSource:
+    def find_source(self, dataset_id: str) -> RequestedCases:
         """Return what another process needs to open the cases of a data set, or raise `ServeError` (404)."""
         found = self.find(dataset_id)
-        return CaseSource(self._folder / found.id / f"{FILE_STEM}{found.kind}", found.name, columns=found.columns)
+        return RequestedCases(self._folder / found.id / f"{FILE_STEM}{found.kind}", found.name, columns=found.columns)
 
     def remove(self, dataset_id: str) -> None:
         """Remove a data set, or raise `ServeError` (404)."""

@@ -23,7 +23,7 @@ from greval.trust.probing.mutations import (
     plant_text,
     reorder_items,
 )
-from greval.trust.probing.relations import Relation, find_best_value
+from greval.trust.probing.relations import VerdictRelation, find_best_value
 
 ReferenceName = Literal["unchanged", "other"]
 """What a mutant is made from: the unchanged case, or the case with content of another question."""
@@ -64,7 +64,7 @@ class ProbeCheck:
     """
 
     name: str
-    relation: Relation
+    relation: VerdictRelation
     unfit: Callable[[CheckContext], str | None]
     variants: Callable[[JudgedMetric], Iterator[MutationVariant]] = lambda _: iter(())
     on: tuple[ReferenceName, ...] = ("unchanged",)
@@ -188,18 +188,18 @@ OTHER_FIRST: tuple[ReferenceName, ...] = ("other", "unchanged")
 CHECKS: Mapping[str, ProbeCheck] = {
     check.name: check
     for check in (
-        ProbeCheck("item_order", Relation.same, _reject_without_items, _list_orders),
-        ProbeCheck("category_order", Relation.same, _reject_without_categories, reworded=_reverse_categories),
-        ProbeCheck("padded", Relation.not_better, _reject_without_prose, _list_paddings, on=OTHER_FIRST),
-        ProbeCheck("contradicted", Relation.bad, _reject_contradiction, _list_denials, twin=lambda _: True),
+        ProbeCheck("item_order", VerdictRelation.same, _reject_without_items, _list_orders),
+        ProbeCheck("category_order", VerdictRelation.same, _reject_without_categories, reworded=_reverse_categories),
+        ProbeCheck("padded", VerdictRelation.not_better, _reject_without_prose, _list_paddings, on=OTHER_FIRST),
+        ProbeCheck("contradicted", VerdictRelation.bad, _reject_contradiction, _list_denials, twin=lambda _: True),
         ProbeCheck(
             "empty",
-            Relation.worst,
+            VerdictRelation.worst,
             _reject_emptiness,
             _list_blanks,
             twin=lambda metric: find_target(metric) != "answer",
         ),
-        ProbeCheck("injected", Relation.not_better, _reject_without_order, _list_injections, on=OTHER_FIRST),
+        ProbeCheck("injected", VerdictRelation.not_better, _reject_without_order, _list_injections, on=OTHER_FIRST),
     )
 }
 PROBE_CHECKS = (REPEATS, *CHECKS)

@@ -19,7 +19,7 @@ from greval.records.scale import JudgedScale
 from greval.runs.manifest import PROBE_TAG, PROBED_CASE_TAG
 from greval.trust.probing.checks import MutationVariant, ProbeCheck, ReferenceName
 from greval.trust.probing.mutations import find_foreign_case, find_target, swap_target
-from greval.trust.probing.relations import Relation, explain_unusable
+from greval.trust.probing.relations import VerdictRelation, explain_unusable
 
 VerdictKey = tuple[str, str, str]
 """The key of a verdict: stage, sample id and method."""
@@ -67,7 +67,7 @@ class MutantPair(NamedTuple):
     check: str
     variant: str
     sample_id: str
-    relation: Relation
+    relation: VerdictRelation
     before: VerdictKey
     after: VerdictKey
 
@@ -169,7 +169,7 @@ def plan_mutants(
             if check.twin(metric):
                 if other := base.references.get("other"):
                     keys = before, get_verdict_key(other)
-                    plan.pairs.append(MutantPair(check.name, TWIN, base.sample_id, Relation.bad, *keys))
+                    plan.pairs.append(MutantPair(check.name, TWIN, base.sample_id, VerdictRelation.bad, *keys))
                 else:
                     plan.count_unused(check.name, NO_OTHER)
             if variants:

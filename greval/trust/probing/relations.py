@@ -9,7 +9,7 @@ from greval.records.scale import CategoricalScale, JudgedScale, Value, ValueScal
 MIDDLE = 0.5
 
 
-class Relation(StrEnum):
+class VerdictRelation(StrEnum):
     """The relation that a mutant's verdict must satisfy. The text is printed with the figures."""
 
     same = "the verdict stays"
@@ -54,34 +54,34 @@ def find_best_value(scale: JudgedScale) -> Value | None:
     return max(places, key=lambda value: places[value], default=None)
 
 
-def explain_unusable(relation: Relation, scale: JudgedScale, before: Value) -> str | None:
+def explain_unusable(relation: VerdictRelation, scale: JudgedScale, before: Value) -> str | None:
     """Return why the verdict on the reference cannot show a failure of the relation, or None if it can."""
     place = compute_position(scale, before)
     match relation:
-        case Relation.same:
+        case VerdictRelation.same:
             return None
-        case Relation.not_better:
+        case VerdictRelation.not_better:
             return "already the best verdict: none is better" if place is None or place >= 1 else None
-        case Relation.bad | Relation.worst:
+        case VerdictRelation.bad | VerdictRelation.worst:
             return "not judged good before: no fall can be seen" if place is None or place <= MIDDLE else None
 
 
-def is_satisfied(relation: Relation, scale: JudgedScale, before: Value, after: Value) -> bool:
+def is_satisfied(relation: VerdictRelation, scale: JudgedScale, before: Value, after: Value) -> bool:
     """Return whether a relation holds between the verdicts on a reference and its mutant.
 
     Example:
-        >>> is_satisfied(Relation.not_better, ValueScale(range=(0, 1), levels={0: "No.", 1: "Yes."}), 0, 1)
+        >>> is_satisfied(VerdictRelation.not_better, ValueScale(range=(0, 1), levels={0: "No.", 1: "Yes."}), 0, 1)
         False
     """
-    if relation is Relation.same:
+    if relation is VerdictRelation.same:
         return before == after
     old, new = (compute_position(scale, value) for value in (before, after))
     if old is None or new is None:
         return False
     match relation:
-        case Relation.not_better:
+        case VerdictRelation.not_better:
             return new <= old
-        case Relation.bad:
+        case VerdictRelation.bad:
             return new < MIDDLE
-        case Relation.worst:
+        case VerdictRelation.worst:
             return new <= 0

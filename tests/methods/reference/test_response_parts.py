@@ -10,12 +10,12 @@ from small_index import SmallIndex, make_harbour_index
 
 from greval.methods.reference.records import IndexedChunk
 from greval.methods.reference.response_parts import build_traversal, build_triple, read_found_chunks
-from greval.methods.reference.searches import Found, WalkedEdge, search_chunks
+from greval.methods.reference.searches import SearchFindings, WalkedEdge, search_chunks
 from greval.methods.reference.settings import SearchSettings
 from greval.records.case import Node
 
 NAMES = st.text(st.sampled_from("a|\\"), max_size=4)
-WALKED = Found(edges=(WalkedEdge("MV Tern", "belongs to", "Petrel Ferries", 0.5),), nodes={"Skerry": 0.25})
+WALKED = SearchFindings(edges=(WalkedEdge("MV Tern", "belongs to", "Petrel Ferries", 0.5),), nodes={"Skerry": 0.25})
 
 
 @given(st.tuples(NAMES, NAMES, NAMES), st.tuples(NAMES, NAMES, NAMES))
@@ -52,5 +52,5 @@ def test_nodes_are_not_recorded_without_repositories_and_versions():
 def test_chunks_have_their_titles():
     """The text of a chunk is what was embedded and searched: the title, then the passage."""
     index = SmallIndex({"d#1": IndexedChunk(id="d#1", doc_id="d", title="Ferry", text="It sails at nine.")})
-    (chunk,) = read_found_chunks(index, Found(chunks=((0, 0.5),)))
+    (chunk,) = read_found_chunks(index, SearchFindings(chunks=((0, 0.5),)))
     assert (chunk.text, chunk.score) == ("Ferry. It sails at nine.", 0.5)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import socket
-from contextlib import closing
 from functools import partial
-from urllib.parse import urlsplit
 
 import httpx
 import psutil
 import pytest
 from fault_server import ok
+from raw_sockets import connect, is_closed
 from serving import ASKED, CASE, judging, server_process
 from waiting import SECONDS
 
@@ -26,15 +24,9 @@ def serve(fault_server, tmp_path):
     return partial(judging, fault_server.url, tmp_path)
 
 
-def connected(url):
-    """Give a socket to a server, closed at the end of a `with`."""
-    parts = urlsplit(url)
-    return closing(socket.create_connection((parts.hostname, parts.port), timeout=SECONDS))
-
-
 def says(url, *request):
     """Send raw bytes, and give all that comes back until the server closes or falls silent."""
-    with connected(url) as line:
+    with connect(url) as line:
         line.sendall(b"".join(request))
         return heard(line)
 
@@ -50,18 +42,6 @@ def heard(line):
     except (TimeoutError, ConnectionError):
         pass
     return b"".join(parts)
-
-
-def closed(line):
-    """Say whether the server closes a connection."""
-    try:
-        while line.recv(65536):
-            pass
-    except TimeoutError:
-        return False
-    except ConnectionError:
-        return True
-    return True
 
 
 def test_100_megabytes(tmp_path):
@@ -104,12 +84,12 @@ def test_two_lengths_of_a_body(serve):
     """A request with Content-Length and Transfer-Encoding is refused; what follows it is not read."""
     smuggled = b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
     head = b"POST /v1/evaluate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-    with serve() as server, connected(server.url) as line:
+    with serve() as server, connect(server.url) as line:
         line.sendall(head + b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + smuggled)
         found = heard(line)
         assert found.startswith(b"HTTP/1.1 400")
         assert found.count(b"HTTP/1.1") == 1
-        assert closed(line)
+        assert is_closed(line)
 
 
 def test_slow_bodies(serve, fault_server):

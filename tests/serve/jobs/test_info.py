@@ -8,7 +8,7 @@ import shutil
 from itertools import pairwise
 
 import pytest
-from served_runs import YES, rows, serving, started, uploaded
+from served_runs import YES, all_results, rows, serving, slow, started, uploaded
 
 import greval
 from greval.runs.progress import Progress
@@ -25,26 +25,6 @@ from greval.testing import ScriptedJudge
 def client(tmp_path):
     with serving(tmp_path / "runs") as client:
         yield client
-
-
-def slow(seconds: float = 0.05):
-    return {"slow": ScriptedJudge([YES], delay=seconds)}
-
-
-def same(result: dict) -> dict:
-    """Give a row without what differs from one run to the next."""
-    return {name: value for name, value in result.items() if name not in {"latency", "usage"}}
-
-
-def all_results(client, run: str, **query) -> list[dict]:
-    """Read all pages."""
-    found, cursor = [], None
-    while True:
-        page = client.get(f"/v1/runs/{run}/results", params={**query, **({"cursor": cursor} if cursor else {})}).json()
-        found += page["results"]
-        cursor = page["next"]
-        if cursor is None:
-            return found
 
 
 def test_a_run_is_followed_to_its_end(tmp_path):

@@ -6,34 +6,18 @@ import shutil
 from collections import Counter
 
 import pytest
-from served_runs import YES, ended, over_http, rows, serving, started, uploaded, waited
+from served_runs import all_results, ended, over_http, rows, serving, slow, started, uploaded, waited
 from waiting import until
 
 from greval.serve.jobs import manager
 from greval.serve.jobs.turns import MAX_TENANT_JOBS
 from greval.serve.middleware.api_keys import add_key
-from greval.testing import ScriptedJudge
 
 
 @pytest.fixture
 def client(tmp_path):
     with serving(tmp_path / "runs") as client:
         yield client
-
-
-def slow(seconds: float = 0.05):
-    return {"slow": ScriptedJudge([YES], delay=seconds)}
-
-
-def all_results(client, run: str, **query) -> list[dict]:
-    """Read all pages."""
-    found, cursor = [], None
-    while True:
-        page = client.get(f"/v1/runs/{run}/results", params={**query, **({"cursor": cursor} if cursor else {})}).json()
-        found += page["results"]
-        cursor = page["next"]
-        if cursor is None:
-            return found
 
 
 def test_a_cancel_in_another_process_is_seen(tmp_path):

@@ -5,30 +5,13 @@ from __future__ import annotations
 import time
 
 import pytest
-from served_runs import YES, ended, rows, serving, started, uploaded, waited
-
-from greval.testing import ScriptedJudge
+from served_runs import all_results, ended, rows, serving, slow, started, uploaded, waited
 
 
 @pytest.fixture
 def client(tmp_path):
     with serving(tmp_path / "runs") as client:
         yield client
-
-
-def slow(seconds: float = 0.05):
-    return {"slow": ScriptedJudge([YES], delay=seconds)}
-
-
-def all_results(client, run: str, **query) -> list[dict]:
-    """Read all pages."""
-    found, cursor = [], None
-    while True:
-        page = client.get(f"/v1/runs/{run}/results", params={**query, **({"cursor": cursor} if cursor else {})}).json()
-        found += page["results"]
-        cursor = page["next"]
-        if cursor is None:
-            return found
 
 
 def test_every_row_is_read_once_page_by_page(client):

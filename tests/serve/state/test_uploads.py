@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import os
-import socket
 import threading
 import time
 from hashlib import sha256
 
 import pytest
+from raw_sockets import connect, format_post
 from served_runs import lines, rows, serving
 from serving import served
 from waiting import SECONDS, until
@@ -46,10 +46,10 @@ def test_a_file_is_kept_as_it_was_sent_and_told(client, tmp_path):
 def test_a_client_that_goes_away_leaves_nothing(tmp_path):
     """A file that stops in its middle is no data set, and its part is taken away."""
     with served(create_app(ServerSettings(runs=tmp_path / "runs"))) as server:
-        host, port = server.url.removeprefix("http://").split(":")
-        head = "POST /v1/datasets?name=mine HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/jsonl\r\n"
-        with socket.create_connection((host, int(port))) as line:
-            line.sendall(f"{head}Content-Length: 100000\r\n\r\n{lines(rows(9))}".encode())
+        with connect(server.url) as line:
+            line.sendall(
+                format_post("/v1/datasets?name=mine", lines(rows(9)), length=100_000, media_type="application/jsonl")
+            )
             until(lambda: [*tmp_path.glob("runs/.datasets/.new-*/cases.jsonl")])
         until(lambda: not [*tmp_path.glob("runs/.datasets/*")])
 

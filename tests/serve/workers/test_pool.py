@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import socket
-from contextlib import closing
 from importlib.util import find_spec
 
 import psutil
 import pytest
+from raw_sockets import connect, format_post
 from serving import server_process
-from waiting import SECONDS, until
+from waiting import until
 from worker_tasks import add, build_text, compute, end, fail, fill_memory, refuse, wait
 
 from greval.errors import DefinitionError
@@ -20,8 +19,6 @@ from greval.serve.settings import MEGABYTE, ServerLimits, ServerSettings
 from greval.serve.workers.child import MAX_RESULT_BYTES
 from greval.serve.workers.pool import TaskLimitError, WorkerPool, blame_file_for_limits
 from greval.serve.workers.preload import MODULES
-
-UPLOAD = "POST /v1/datasets?name=mine HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/jsonl\r\n"
 
 
 @pytest.fixture
@@ -134,10 +131,9 @@ def test_no_worker_outlives_its_server(tmp_path, killed):
     """When a server is killed or stopped while it reads a file, no process stays."""
     with server_process("--worker-seconds", 3600, folder=tmp_path) as server:
         parent = psutil.Process(server.process.pid)
-        host, port = server.url.removeprefix("http://").split(":")
         content = b"x\n" * 10_000_000
-        with closing(socket.create_connection((host, int(port)), timeout=SECONDS)) as line:
-            line.sendall(f"{UPLOAD}Content-Length: {len(content)}\r\n\r\n".encode() + content)
+        with connect(server.url) as line:
+            line.sendall(format_post("/v1/datasets?name=mine", content, media_type="application/jsonl"))
             until(lambda: len(parent.children(recursive=True)) > 2)  # also the process that workers are forked from
             children = parent.children(recursive=True)
             if killed:

@@ -7,7 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from greval.records.scale import CategoricalScale, ValueScale
-from greval.trust.probing.relations import Relation, compute_position, explain_unusable, find_best_value, is_satisfied
+from greval.trust.probing.relations import (
+    VerdictRelation,
+    compute_position,
+    explain_unusable,
+    find_best_value,
+    is_satisfied,
+)
 
 SCALES = st.one_of(
     st.builds(
@@ -42,31 +48,38 @@ def test_the_order_of_a_scale_is_that_of_its_values(scale):
     assert {0.0, 1.0} <= {*places}
     assert compute_position(scale, find_best_value(scale)) == 1
     for one in values_of(scale):
-        assert is_satisfied(Relation.not_better, scale, one, one)
-        assert is_satisfied(Relation.same, scale, one, one)
+        assert is_satisfied(VerdictRelation.not_better, scale, one, one)
+        assert is_satisfied(VerdictRelation.same, scale, one, one)
         for other in values_of(scale):
-            both = is_satisfied(Relation.not_better, scale, one, other) and is_satisfied(
-                Relation.not_better, scale, other, one
+            both = is_satisfied(VerdictRelation.not_better, scale, one, other) and is_satisfied(
+                VerdictRelation.not_better, scale, other, one
             )
             assert both == (one == other)
-            assert not is_satisfied(Relation.worst, scale, one, other) or is_satisfied(Relation.bad, scale, one, other)
+            assert not is_satisfied(VerdictRelation.worst, scale, one, other) or is_satisfied(
+                VerdictRelation.bad, scale, one, other
+            )
 
 
 @given(SCALES)
 def test_a_reference_is_used_exactly_if_a_verdict_could_get_better(scale):
     """For mutants that must not get better, a reference is unusable if and only if no value is better."""
     for before in values_of(scale):
-        could_fail = any(not is_satisfied(Relation.not_better, scale, before, after) for after in values_of(scale))
-        assert (explain_unusable(Relation.not_better, scale, before) is None) == could_fail
+        could_fail = any(
+            not is_satisfied(VerdictRelation.not_better, scale, before, after) for after in values_of(scale)
+        )
+        assert (explain_unusable(VerdictRelation.not_better, scale, before) is None) == could_fail
 
 
 @given(SCALES)
 def test_a_fall_is_only_looked_for_from_the_better_half(scale):
     """For faults that must be punished, only a verdict in the better half can fall into the worse half."""
     for before in values_of(scale):
-        usable = {explain_unusable(relation, scale, before) is None for relation in (Relation.bad, Relation.worst)}
+        usable = {
+            explain_unusable(relation, scale, before) is None
+            for relation in (VerdictRelation.bad, VerdictRelation.worst)
+        }
         assert usable == {compute_position(scale, before) > 0.5}
-        assert explain_unusable(Relation.same, scale, before) is None
+        assert explain_unusable(VerdictRelation.same, scale, before) is None
 
 
 @pytest.mark.parametrize(
@@ -85,5 +98,5 @@ def test_unordered_categories_are_placed_by_their_scores(scores, positions):
     best = find_best_value(scale)
     assert (best is None) == (positions[0] is None)
     if best is None:
-        assert not is_satisfied(Relation.not_better, scale, "A", "B")
-        assert is_satisfied(Relation.same, scale, "A", "A")
+        assert not is_satisfied(VerdictRelation.not_better, scale, "A", "B")
+        assert is_satisfied(VerdictRelation.same, scale, "A", "A")

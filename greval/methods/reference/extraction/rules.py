@@ -107,7 +107,7 @@ class _Topic:
 
 
 @dataclass
-class _Found:
+class _ChunkFindings:
     """What has been found in a chunk so far: types of names in the order of mention, and statements."""
 
     names: dict[str, str] = field(default_factory=dict)
@@ -146,7 +146,7 @@ def extract_with_rules(chunk: IndexedChunk, schema: GraphSchema | None = None) -
     sentences = [line for line in lines if line]
     tokens = [split_tokens(sentence) for sentence in sentences]
     topic = _read_topic(chunk, tokens)
-    found = _Found()
+    found = _ChunkFindings()
     for name in _list_title_names(chunk.title.strip()):
         found.names[name] = ""
     if topic.name:
@@ -338,7 +338,7 @@ def _is_person_name(words: Sequence[str]) -> bool:
     )
 
 
-def _rename_last_names(spans: Sequence[list[NameSpan]], topic: _Topic, found: _Found) -> None:
+def _rename_last_names(spans: Sequence[list[NameSpan]], topic: _Topic, found: _ChunkFindings) -> None:
     """Replace a last name by the full name of its chunk, if there is exactly one, and state that it is another name.
 
     Other chunks have the last name only; what is stated here resolves it there.
@@ -358,7 +358,7 @@ def _rename_last_names(spans: Sequence[list[NameSpan]], topic: _Topic, found: _F
                 span.name, span.single = name, False
 
 
-def _rename_full_name(names: Sequence[NameSpan], topic: _Topic, found: _Found) -> None:
+def _rename_full_name(names: Sequence[NameSpan], topic: _Topic, found: _ChunkFindings) -> None:
     """Rename the first name of a text to the title, if it is the full name of the person of the title."""
     if not names or not topic.name or names[0].name == topic.name or names[0].start > 8:  # noqa: PLR2004
         return
@@ -372,7 +372,7 @@ def _rename_full_name(names: Sequence[NameSpan], topic: _Topic, found: _Found) -
 
 
 def _state_sentence(
-    sentence: str, tokens: Sequence[TextToken], names: Sequence[NameSpan], topic: _Topic, found: _Found
+    sentence: str, tokens: Sequence[TextToken], names: Sequence[NameSpan], topic: _Topic, found: _ChunkFindings
 ) -> None:
     """Add what one sentence states of neighbouring names, and of the title."""
     if not names:
@@ -408,7 +408,7 @@ def _find_subject(tokens: Sequence[TextToken], names: Sequence[NameSpan], topic:
     return topic.name if refers or named else names[0].name
 
 
-def _state_pair(sentence: str, gap: str, before: str, span: NameSpan, predicate: str, found: _Found) -> bool:
+def _state_pair(sentence: str, gap: str, before: str, span: NameSpan, predicate: str, found: _ChunkFindings) -> bool:
     """Add what a sentence states of two neighbouring names: another name, an acronym, or a relation."""
     if _ALIAS_PHRASE.match(gap) or (
         gap.strip() == "(" and sentence[span.end : span.end + 1] in {")", ";", ","} and _is_acronym(span.name, before)
