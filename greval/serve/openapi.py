@@ -151,6 +151,9 @@ class GrevalApi(FastAPI):
             content = response.get("content", {})
             if int(status) >= FIRST_ERROR_STATUS and content.get("application/json", {}).get("schema") == PROBLEM_REF:
                 response["content"] = {MEDIA_TYPE: {"schema": PROBLEM_REF}}
+            for kind in content.values():
+                if "itemSchema" in kind:  # FastAPI's, of OpenAPI 3.2; the document is of 3.1
+                    kind["schema"] = kind.pop("itemSchema")
         if self._keyed and not classify_request("GET", path).public:
             operation["security"] = [{"key": [find_required_scope(method.upper(), path)]}]
         _add_examples(operation)

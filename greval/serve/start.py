@@ -30,8 +30,6 @@ SETTINGS_VARIABLE = "GREVAL_SERVE_SETTINGS"
 """The environment variable that passes the settings to the processes, as JSON."""
 REQUIRED_PACKAGES = ("fastapi", "langserve", "prometheus_client", "sse_starlette", "uvicorn")
 BACKLOG = 4096
-MAX_HEAD_BYTES = 16 * 1024
-"""The most bytes of a request line and its headers."""
 KEEP_ALIVE_SECONDS = 75
 """The seconds for which a connection is kept between requests: longer than proxies and clients keep theirs, so that
 none of them sends a request into a connection that is being closed."""
@@ -179,6 +177,8 @@ def _check_quotas(settings: ServerSettings) -> None:
 def build_uvicorn_config(app: Any, **more: Any) -> uvicorn.Config:  # noqa: ANN401 - an app or where it is found; uvicorn's options
     """Build uvicorn's configuration: small heads, short timeouts, no websockets, and greval's own logs."""
     import uvicorn
+
+    from greval.serve.middleware.access import MAX_HEAD_BYTES
 
     return uvicorn.Config(
         app,

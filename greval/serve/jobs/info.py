@@ -10,11 +10,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from fastapi.responses import StreamingResponse
+from fastapi.sse import ServerSentEvent
 
 from greval._util.files import is_locked
 from greval.errors import StoreError
-from greval.records.record import Record
 from greval.runs.progress import Progress
 from greval.runs.run_reader import read_metrics
 from greval.runs.store import FILE, Store
@@ -137,20 +136,6 @@ def _summarise_log(folder: Path, _: tuple[tuple[int, int], ...]) -> _LogSummary:
 
 
 POLL_SECONDS = 0.25
-HEARTBEAT_SECONDS = 15.0
-EVENT_SCHEMA = {
-    "type": "object",
-    "description": "An event; its data is JSON: the progress of the run, or at its end the run itself.",
-    "properties": {"event": {"enum": ["progress", "end"]}, "data": {"type": "string"}},
-    "required": ["event", "data"],
-}
-"""The schema of one event, for the OpenAPI document."""
-
-
-class EventStream(StreamingResponse):
-    """A stream of server-sent events; it ends when the client disconnects."""
-
-    media_type = "text/event-stream"
 
 
 class RunWatch:
@@ -171,39 +156,21 @@ class RunWatch:
         return await asyncio.shield(self._reads[tenant, folder][1])
 
 
-async def stream_events(
-    look: Callable[[], Awaitable[RunInfo]], stopping: asyncio.Event, *, heartbeat: float = HEARTBEAT_SECONDS
-) -> AsyncIterator[str]:
+async def stream_events(look: Callable[[], Awaitable[RunInfo]]) -> AsyncIterator[ServerSentEvent]:
     """Yield the progress of a run as it changes, and the run itself at its end.
 
-    `look` returns the current state of the run; it is called at most four times a second. `stopping` is set when the
-    server shuts down and ends the stream; the client can reconnect after a restart. After `heartbeat`
-    seconds without news a comment line keeps the connection open.
+    `look` returns the current state of the run; it is called at most four times a second.
     """
     sent: Progress | None = None
-    last = time.monotonic()
-    while not stopping.is_set():
+    while True:
         try:
             info = await look()
         except ServeError:  # it was deleted
             return
         if info.progress is not None and info.progress != sent:
-            sent, last = info.progress, time.monotonic()
-            yield format_event("progress", sent)
+            sent = info.progress
+            yield ServerSentEvent(event="progress", data=sent)
         if info.status not in ACTIVE:
-            yield format_event("end", info)
+            yield ServerSentEvent(event="end", data=info)
             return
-        if time.monotonic() - last >= heartbeat:
-            last = time.monotonic()
-            yield ": nothing new\n\n"
         await asyncio.sleep(POLL_SECONDS)
-
-
-def format_event(name: str, content: Record) -> str:
-    r"""Format a server-sent event; JSON is one line, so that no text in it can begin another event.
-
-    Example:
-        >>> format_event("progress", Progress(total=2))[:34]
-        'event: progress\ndata: {"total":2,"'
-    """
-    return f"event: {name}\ndata: {content.model_dump_json()}\n\n"

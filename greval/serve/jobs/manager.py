@@ -77,10 +77,6 @@ class JobManager:
         if self._ends:
             await asyncio.wait([*self._ends])
 
-    def find_job(self, folder: Path) -> RunningJob | None:
-        """Return the job of a run, or None if this process does not run it."""
-        return self._jobs.get(folder)
-
     def wake(self) -> None:
         """Check the queue now, because it changed."""
         self._woken.set()

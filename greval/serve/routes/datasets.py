@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from pathlib import Path
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
@@ -20,7 +18,7 @@ from greval.serve.problems import ServeError, describe_errors
 from greval.serve.schemas.cursors import Cursor, Limit, decode_row_cursor, encode_cursor
 from greval.serve.service import TheService, TheTenant
 from greval.serve.settings import ServerLimits
-from greval.serve.state.dataset_files import DatasetContent, UnreadRow, inspect_dataset, read_dataset_page
+from greval.serve.state.dataset_files import DatasetContent, DatasetFile, UnreadRow, inspect_dataset, read_dataset_page
 from greval.serve.state.file_receiver import describe_file_body, describe_file_content, find_extension
 from greval.serve.state.uploads import KINDS, DatasetInfo, Uploads
 from greval.serve.tenant_quotas import get_tenant_quotas
@@ -74,9 +72,9 @@ async def upload_dataset(
     ending = find_extension(request.headers.get("content-type", ""), KINDS)
     uploads, columns = Uploads(tenant.datasets, get_tenant_quotas(service, tenant)), parse_columns(column or ())
 
-    async def inspect(path: Path, name: str, columns: Mapping[str, str], limits: ServerLimits) -> DatasetContent:
+    async def inspect(file: DatasetFile, limits: ServerLimits) -> DatasetContent:
         with blame_file_for_limits():
-            return await service.workers.run(tenant.name, inspect_dataset, path, name, columns, limits)
+            return await service.workers.run(tenant.name, inspect_dataset, file, limits)
 
     limits = service.settings.limits
     found = await uploads.receive(name, ending, request.stream(), limits, columns, inspect=inspect)
@@ -108,10 +106,9 @@ async def list_dataset_cases(
 
     A row of the page that is not a case is listed in `unread`, and counts for `limit`.
     """
-    uploads, begin = Uploads(tenant.datasets), decode_row_cursor(cursor)
-    found = uploads.find(id)
-    arguments = uploads.get_file(found), found.name, found.columns, service.settings.limits, begin, limit
-    page = await service.workers.run(tenant.name, read_dataset_page, *arguments)
+    begin, limits = decode_row_cursor(cursor), service.settings.limits
+    file = Uploads(tenant.datasets).find_file(id)
+    page = await service.workers.run(tenant.name, read_dataset_page, file, limits, begin, limit)
     cases, unread, following = ",".join(page.cases), ",".join(page.unread), json.dumps(encode_cursor(page.next))
     return Response(f'{{"cases":[{cases}],"unread":[{unread}],"next":{following}}}', media_type="application/json")
 
@@ -133,7 +130,7 @@ async def download_dataset(service: TheService, tenant: TheTenant, id: Id) -> Do
     found = uploads.find(id)
     try:
         return DownloadResponse(
-            uploads.get_file(found),
+            uploads.find_file(id).path,
             filename=f"{found.name}{found.kind}",
             media_type=next(kind for kind, ending in KINDS.items() if ending == found.kind),
             patience=service.settings.limits.patience,

@@ -14,10 +14,11 @@ from greval.serve.problems import describe_errors
 from greval.serve.schemas.cases import check_limits
 from greval.serve.schemas.metrics import INTEGRAL, JudgeName, StrictRequest
 from greval.serve.service import TheService, TheTenant
+from greval.serve.state.dataset_files import DatasetFile
 from greval.serve.state.dataset_forecast import (
     ForecastOrder,
-    RequestedCases,
     RunForecast,
+    SentCases,
     compute_forecast,
     dump_metrics,
 )
@@ -61,7 +62,7 @@ async def forecast_run(
     if body.cases is not None:
         check_limits(body.cases, service.settings.limits, "cases")
 
-    def prepare() -> tuple[RequestedCases, ForecastOrder]:
+    def prepare() -> tuple[DatasetFile | SentCases, ForecastOrder]:
         metrics = [found.metric for found in tenant_metrics.find_all(body.metrics, body.reason_depth)]
         available = tenant_metrics.library.list_metrics(tenant.metrics).values()
         order = ForecastOrder(
@@ -73,8 +74,8 @@ async def forecast_run(
             body.limit,
         )
         if body.dataset is None:
-            return RequestedCases(sent=body.cases or (), columns=body.columns or {}), order
-        return Uploads(tenant.datasets).find_source(body.dataset), order
+            return SentCases(body.cases or (), body.columns or {}), order
+        return Uploads(tenant.datasets).find_file(body.dataset), order
 
     source, order = await run_in_threadpool(prepare)
     return await service.workers.run(tenant.name, compute_forecast, service.settings, source, order)

@@ -17,7 +17,6 @@ from greval.datasets.column_map import parse_columns
 from greval.metrics.scale_text import build_scale_metric
 from greval.records.case import Over
 from greval.records.metric import Metric
-from greval.records.record import Record
 from greval.serve.ids import ID_PATTERN, create_id
 from greval.serve.jobs.info import read_run_info
 from greval.serve.jobs.queue import RunInfo
@@ -27,7 +26,7 @@ from greval.serve.service import TheService, TheTenant
 from greval.serve.state.file_receiver import describe_file_body, find_extension, report_full_disk, run_to_completion
 from greval.serve.state.metric_runner import TenantMetrics, TheTenantMetrics
 from greval.serve.state.uploads import KINDS, Uploads, receive_within_quotas
-from greval.serve.state.verdict_import import ImportCases, ImportSettings, import_file
+from greval.serve.state.verdict_import import ImportCounts, ImportSettings, import_file
 from greval.serve.tenant_quotas import TenantQuotas, get_tenant_quotas
 from greval.serve.workers.pool import blame_file_for_limits
 
@@ -51,7 +50,7 @@ DatasetId = Annotated[
 ]
 
 
-class ImportedRun(Record):
+class ImportedRun(ImportCounts):
     """A run of imported verdicts, and what was imported.
 
     `scored`, `skipped` and `failed` count its results. `unread` lists the first rows that were not imported, of
@@ -59,12 +58,6 @@ class ImportedRun(Record):
     """
 
     run: RunInfo
-    scored: int
-    skipped: int
-    failed: int
-    unread: tuple[str, ...]
-    unread_count: int
-    notes: tuple[str, ...]
 
 
 @router.post(
@@ -96,9 +89,8 @@ async def import_run(  # noqa: PLR0913 - what one may say of a file
     """
     ending = find_extension(request.headers.get("content-type", ""), KINDS)
     metrics = await run_in_threadpool(_choose_metrics, tenant_metrics, metric, scale, over)
-    uploads, limits = Uploads(tenant.datasets), service.settings.limits
-    found = uploads.find(dataset) if dataset is not None else None
-    cases = ImportCases(uploads.get_file(found), found.name, found.columns) if found else None
+    limits = service.settings.limits
+    cases = Uploads(tenant.datasets).find_file(dataset) if dataset is not None else None
     settings = ImportSettings(metrics, judge or name, method, parse_columns(column or ()), cases)
     quotas = get_tenant_quotas(service, tenant)
     new, final = tenant.runs / f".new-{secrets.token_hex(8)}", tenant.runs / create_id(name)
@@ -113,7 +105,7 @@ async def import_run(  # noqa: PLR0913 - what one may say of a file
     finally:
         shutil.rmtree(new, ignore_errors=True)  # not in a thread: the request may be cancelled here too
     response.headers["Location"] = f"/v1/runs/{final.name}"
-    return ImportedRun(run=await asyncio.to_thread(read_run_info, tenant, final), **counts._asdict())
+    return ImportedRun(run=await asyncio.to_thread(read_run_info, tenant, final), **dict(counts))
 
 
 def _publish_run(new: Path, final: Path, quotas: TenantQuotas) -> None:

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Annotated, cast
 
 from fastapi import APIRouter, Depends, FastAPI, Header, Request, Response
+from fastapi.sse import EventSourceResponse, ServerSentEvent
 from pydantic import JsonValue
 
 from greval.records.record import Record
 from greval.serve.ids import Id, build_not_found_error
 from greval.serve.jobs.idempotency import hold_key
 from greval.serve.jobs.info import (
-    EVENT_SCHEMA,
-    EventStream,
     find_run_folder,
     list_run_folders,
     read_run_info,
@@ -125,12 +124,12 @@ async def start_run(  # noqa: PLR0913 - what it needs of the server
 async def _check_needs(service: Service, tenant: Tenant, spec: JobSpec) -> None:
     """Raise `ServeError` (409) if each metric would be skipped for every case, with what each of them lacks."""
     asked = spec.asked
-    source = Uploads(tenant.datasets).find_source(asked.dataset)
+    file = Uploads(tenant.datasets).find_file(asked.dataset)
     named = [one for name, one in zip(spec.metrics, spec.definitions, strict=True) if name in asked.metrics]
     lacking: dict[str, str] = {}
     with suppress(TaskLimitError):  # a run may take longer to find out
         lacking = await service.workers.run(
-            tenant.name, explain_unserved, service.settings, source, named or spec.definitions, asked.limit
+            tenant.name, explain_unserved, service.settings, file, named or spec.definitions, asked.limit
         )
     if lacking:
         faults = [build_fault("body.metrics", f"{name}: {reason}") for name, reason in lacking.items()]
@@ -211,29 +210,29 @@ async def resume_run(
     return await asyncio.to_thread(read_run_info, tenant, folder)
 
 
+def find_followed_run(tenant: TheTenant, runs: TheJobManager, id: Id) -> Callable[[], Awaitable[RunInfo]]:  # noqa: A002 - its name in the path
+    """Return a function that reads a run, or raise `ServeError` (404) before the response begins."""
+    return partial(runs.watch.read, tenant, find_run_folder(tenant, id))
+
+
 @router.get(
     "/{id}/events",
     responses={
-        200: {"content": {EventStream.media_type: {"schema": EVENT_SCHEMA}}, "description": "The events."},
+        200: {"description": "The events `progress` and `end`, with JSON as data."},
         **describe_errors(404, 422),
     },
-    response_class=EventStream,
+    response_class=EventSourceResponse,
 )
-def follow_run(
-    service: TheService,
-    tenant: TheTenant,
-    runs: TheJobManager,
-    id: Id,  # noqa: A002 - its name in the path
-) -> EventStream:
+async def follow_run(
+    look: Annotated[Callable[[], Awaitable[RunInfo]], Depends(find_followed_run)],
+) -> AsyncIterator[ServerSentEvent]:
     """Follow a run as server-sent events: `progress` as it changes, then `end` with the run.
 
     A line that begins with a colon only keeps the connection open. After a lost connection, request the stream again:
     it starts with the newest progress.
     """
-    look = partial(runs.watch.read, tenant, find_run_folder(tenant, id))
-    return EventStream(
-        stream_events(look, service.stopping), headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-    )
+    async for event in stream_events(look):
+        yield event
 
 
 def _decode_run_cursor(cursor: str) -> tuple[int, str]:

@@ -49,15 +49,48 @@ class DatasetContent(Record):
     ignored: tuple[str, ...]
 
 
-def inspect_dataset(path: Path, name: str, columns: Mapping[str, str], limits: ServerLimits) -> DatasetContent:
+class DatasetFile(NamedTuple):
+    """The file of a data set, its name and its column map: what a process needs to read its cases."""
+
+    path: Path
+    name: str
+    columns: Mapping[str, str]
+
+    def open(self, limits: ServerLimits) -> CaseReader:
+        """Open the cases; raise `DataError` if a column that is named is not there.
+
+        A case that exceeds the limits, or holds nothing, is a faulty row. The places of its rows name the data set, not
+        a path of this machine.
+        """
+        named = ColumnMap(self.columns) if self.columns else None
+        check, rows = partial(explain_refusal, limits=limits), partial(self._iterate_rows, named)
+        reader = CaseReader(self.name, rows, None, self.path, columns=named, check=check)
+        if named:
+            reader.check_columns(named)
+        return reader
+
+    def _iterate_rows(self, columns: ColumnMap | None) -> Iterator[RawRow]:
+        with self.name_in_errors():
+            yield from read_raw_rows(self.path, columns)
+
+    @contextmanager
+    def name_in_errors(self) -> Iterator[None]:
+        """Replace the path by the data set's name in the messages of errors."""
+        try:
+            yield
+        except DataError as error:
+            raise DataError(str(error).replace(str(self.path), self.name)) from error
+
+
+def inspect_dataset(file: DatasetFile, limits: ServerLimits) -> DatasetContent:
     """Read a file once, counting its cases and collecting the faults of the other rows.
 
     It takes time and memory that depend on what the file holds, so the server calls it in a child process.
     """
-    reader = open_dataset(path, name, columns, limits)
+    reader = file.open(limits)
     faults: list[UnreadRow] = []
     cases = count = 0
-    with _name_in_errors(path, name):
+    with file.name_in_errors():
         for row in reader:
             if isinstance(row, Case):
                 cases += 1
@@ -68,7 +101,7 @@ def inspect_dataset(path: Path, name: str, columns: Mapping[str, str], limits: S
                 if count > MAX_UNREAD_ROWS:
                     first = f"{faults[0].place}: {faults[0].message}"
                     message = f"more than {MAX_UNREAD_ROWS:,} rows are no cases; mend the file. The first: {first}"
-                    raise DataError(f"{name}: {message}")
+                    raise DataError(f"{file.name}: {message}")
     return DatasetContent(
         cases=cases,
         unread=tuple(faults),
@@ -89,17 +122,15 @@ class DatasetSlice(NamedTuple):
     next: int | None
 
 
-def read_dataset_page(
-    path: Path, name: str, columns: Mapping[str, str], limits: ServerLimits, after: int, limit: int
-) -> DatasetSlice:
+def read_dataset_page(file: DatasetFile, limits: ServerLimits, after: int, limit: int) -> DatasetSlice:
     """Read the rows of a data set after the first ones; long ones end a page earlier, to limit its memory.
 
     The file is read up to the page, because ids depend on the rows before.
     """
     found = DatasetSlice([], [], None)
     length = 0
-    with _name_in_errors(path, name):
-        for position, row in enumerate(islice(open_dataset(path, name, columns, limits), after, None), after):
+    with file.name_in_errors():
+        for position, row in enumerate(islice(file.open(limits), after, None), after):
             if position - after == limit or length > MAX_PAGE_CHARACTERS:
                 return found._replace(next=position)
             if isinstance(row, Case):
@@ -112,31 +143,3 @@ def read_dataset_page(
 
 def _take(items: Iterable[T]) -> Iterator[T]:
     return islice(items, MAX_LISTED_COLUMNS)
-
-
-def open_dataset(path: Path, name: str, columns: Mapping[str, str], limits: ServerLimits) -> CaseReader:
-    """Open the cases of a file; raise `DataError` if a column that is named is not there.
-
-    A case that exceeds the limits, or holds nothing, is a faulty row. The places of its rows name the data set, not a
-    path of this machine.
-    """
-    named = ColumnMap(columns) if columns else None
-    check = partial(explain_refusal, limits=limits)
-    reader = CaseReader(name, partial(_iterate_rows, path, name, named), None, path, columns=named, check=check)
-    if named:
-        reader.check_columns(named)
-    return reader
-
-
-def _iterate_rows(path: Path, name: str, columns: ColumnMap | None) -> Iterator[RawRow]:
-    with _name_in_errors(path, name):
-        yield from read_raw_rows(path, columns)
-
-
-@contextmanager
-def _name_in_errors(path: Path, name: str) -> Iterator[None]:
-    """Replace the path by the data set's name in the messages of errors."""
-    try:
-        yield
-    except DataError as error:
-        raise DataError(str(error).replace(str(path), name)) from error

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 from langchain_core.language_models import BaseChatModel
 
@@ -21,8 +22,8 @@ from greval.records.metric_input import explain_missing_needs
 from greval.records.record import Record
 from greval.records.result import Skipped
 from greval.runs.forecast import MetricForecast, forecast
-from greval.serve.settings import ServerSettings
-from greval.serve.state.dataset_files import UnreadRow, open_dataset
+from greval.serve.settings import ServerLimits, ServerSettings
+from greval.serve.state.dataset_files import DatasetFile, UnreadRow
 from greval.serve.state.metric_library import MetricLibrary
 
 NO_FOLDER = Path("no run")
@@ -30,20 +31,15 @@ NO_FOLDER = Path("no run")
 MAX_LISTED_ROWS = 100
 
 
-@dataclass(frozen=True)
-class RequestedCases:
-    """The cases of a request: the file of a data set with its name, or cases that were sent; and their column map."""
+class SentCases(NamedTuple):
+    """Cases that were sent, and their column map."""
 
-    path: Path | None = None
-    name: str = "cases"
-    sent: Sequence[object] = ()
-    columns: Mapping[str, str] = field(default_factory=dict)
+    rows: Sequence[object]
+    columns: Mapping[str, str]
 
-    def open(self, settings: ServerSettings) -> CaseReader:
-        """Open the cases."""
-        if self.path is None:
-            return read_records([*self.sent], columns=self.columns or None)
-        return open_dataset(self.path, self.name, self.columns, settings.limits)
+    def open(self, _: ServerLimits) -> CaseReader:
+        """Open the cases, which were checked already."""
+        return read_records([*self.rows], columns=self.columns or None)
 
 
 @dataclass(frozen=True)
@@ -92,7 +88,7 @@ def dump_metrics(metrics: Iterable[Metric]) -> list[object]:
     return [one.model_dump(mode="json") if one.kind == "judged" else one.name for one in metrics]
 
 
-def compute_forecast(settings: ServerSettings, source: RequestedCases, order: ForecastOrder) -> RunForecast:
+def compute_forecast(settings: ServerSettings, source: DatasetFile | SentCases, order: ForecastOrder) -> RunForecast:
     """Read the cases and forecast a run over them, without any call; use it in a child process.
 
     Raises:
@@ -101,7 +97,7 @@ def compute_forecast(settings: ServerSettings, source: RequestedCases, order: Fo
     """
     library = MetricLibrary(*settings.library, metrics=settings.metrics)
     available = [library.restore(one) for one in order.available]
-    found = summarise_data(source.open(settings), available)
+    found = summarise_data(source.open(settings.limits), available)
     told = RunForecast(
         cases=found.cases,
         unread=tuple(UnreadRow(place=row.place, message=row.message) for row in found.faults[:MAX_LISTED_ROWS]),
@@ -113,7 +109,7 @@ def compute_forecast(settings: ServerSettings, source: RequestedCases, order: Fo
         return told
     metrics = [library.restore(one) for one in order.definitions]
     planned = forecast(
-        islice(source.open(settings), order.limit),
+        islice(source.open(settings.limits), order.limit),
         metrics,
         None,
         out=NO_FOLDER,
@@ -138,7 +134,7 @@ def compute_forecast(settings: ServerSettings, source: RequestedCases, order: Fo
 
 
 def explain_unserved(
-    settings: ServerSettings, source: RequestedCases, definitions: Sequence[object], limit: int | None
+    settings: ServerSettings, file: DatasetFile, definitions: Sequence[object], limit: int | None
 ) -> dict[str, str]:
     """Return why each of the metrics is skipped for every case, or nothing if one of them judges a case.
 
@@ -147,7 +143,7 @@ def explain_unserved(
     library = MetricLibrary(*settings.library, metrics=settings.metrics)
     metrics = [library.restore(one) for one in definitions]
     reasons: dict[str, str] = {}
-    for case in islice(source.open(settings), limit):
+    for case in islice(file.open(settings.limits), limit):
         if not isinstance(case, Case):
             continue
         for metric in metrics:

@@ -91,8 +91,7 @@ class MetricLibrary:
             return found
         if fault := explain_bad_name(name):
             raise ServeError("metric_not_found", f"metric {name!r}: {fault}")
-        known = {*self._named, *self._index_files(own), *predefined()}
-        message = f"metric {name!r}: the server has none of this name{did_you_mean(name, sorted(known))}"
+        message = f"metric {name!r}: the server has none of this name{did_you_mean(name, self._list_names(own))}"
         raise ServeError("metric_not_found", message)
 
     def restore(self, definition: object) -> Metric:
@@ -124,7 +123,7 @@ class MetricLibrary:
         while names := list_missing_dependencies(metrics):
             found = {name: self._find_or_none(own, name) for name in names}
             if lost := [name for name, there in found.items() if there is None]:
-                known = sorted({*self._named, *self._index_files(own), *predefined()})
+                known = self._list_names(own)
                 raise DefinitionError(*(f"uses: {name!r} is not a metric{did_you_mean(name, known)}" for name in lost))
             metrics.extend(there.metric for there in found.values() if there)
         return order_metrics(metrics)
@@ -178,8 +177,7 @@ class MetricLibrary:
         if find_computed_metric(name) or explain_bad_name(name):
             message = f"metric {name!r}: is the name of a computed metric; choose another name"
             raise ServeError("metric_name_taken", message)
-        known = {*self._named, *self._index_files(own), *predefined()}
-        if twin := next((other for other in known if other.casefold() == name.casefold()), None):
+        if twin := next((other for other in self._list_names(own) if other.casefold() == name.casefold()), None):
             message = f"metric {name!r}: the name is taken by {twin!r}; choose another name"
             raise ServeError("metric_name_taken", message)
         if len(mine) >= MAX_OWN_METRICS:
@@ -196,6 +194,10 @@ class MetricLibrary:
         if name in predefined():
             return _load_predefined(name)
         return _parse_computed(name)
+
+    def _list_names(self, own: Path) -> list[str]:
+        """Return the names of all metrics, sorted; no file is read."""
+        return sorted({*self._named, *self._index_files(own), *predefined()})
 
     def _index_files(self, own: Path) -> dict[str, tuple[Path, Origin]]:
         """Return the files by the names of their metrics; the operator's take precedence over the client's."""

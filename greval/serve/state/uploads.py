@@ -20,8 +20,7 @@ from greval.serve.ids import build_not_found_error, create_id, resolve_folder, u
 from greval.serve.problems import ServeError, build_fault
 from greval.serve.quotas import KeptName
 from greval.serve.settings import ServerLimits
-from greval.serve.state.dataset_files import DatasetContent, UnreadRow, open_dataset
-from greval.serve.state.dataset_forecast import RequestedCases
+from greval.serve.state.dataset_files import DatasetContent, DatasetFile, UnreadRow
 from greval.serve.state.file_receiver import ReceivedFile, receive_file, report_full_disk, run_to_completion
 from greval.serve.tenant_quotas import TenantQuotas
 
@@ -35,7 +34,7 @@ KINDS: Mapping[str, str] = {
     "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": ".xlsx",
 }
 """File extensions by content type."""
-InspectDataset = Callable[[Path, str, Mapping[str, str], ServerLimits], Awaitable[DatasetContent]]
+InspectDataset = Callable[[DatasetFile, ServerLimits], Awaitable[DatasetContent]]
 INFO_FILE = "dataset.json"
 FILE_STEM = "cases"
 
@@ -93,9 +92,10 @@ class Uploads:
             with report_full_disk():
                 await asyncio.to_thread(new.mkdir, parents=True)
                 sent = await self._receive_file(parts, new / f"{FILE_STEM}{kind}", limits.upload)
-                content = await inspect(sent.path, name, dict(columns or {}), limits)
+                file = DatasetFile(sent.path, name, dict(columns or {}))
+                content = await inspect(file, limits)
                 _check_content(content)
-                found = _describe_dataset(dataset_id, name, sent, content, dict(columns or {}))
+                found = _describe_dataset(dataset_id, file, sent, content)
                 await run_to_completion(self._publish_folder, new, found)
         finally:
             shutil.rmtree(new, ignore_errors=True)  # not in a thread: the request may be cancelled here too
@@ -141,17 +141,12 @@ class Uploads:
 
         The places of its rows name the data set, not a path of this machine.
         """
-        found = self.find(dataset_id)
-        return open_dataset(self.get_file(found), found.name, found.columns, limits)
+        return self.find_file(dataset_id).open(limits)
 
-    def get_file(self, found: DatasetInfo) -> Path:
-        """Return the path of the file of a data set, as it was sent."""
-        return self._folder / found.id / f"{FILE_STEM}{found.kind}"
-
-    def find_source(self, dataset_id: str) -> RequestedCases:
-        """Return what another process needs to open the cases of a data set, or raise `ServeError` (404)."""
+    def find_file(self, dataset_id: str) -> DatasetFile:
+        """Return the file of a data set, as it was sent, or raise `ServeError` (404)."""
         found = self.find(dataset_id)
-        return RequestedCases(self._folder / found.id / f"{FILE_STEM}{found.kind}", found.name, columns=found.columns)
+        return DatasetFile(self._folder / found.id / f"{FILE_STEM}{found.kind}", found.name, found.columns)
 
     def remove(self, dataset_id: str) -> None:
         """Remove a data set, or raise `ServeError` (404)."""
@@ -189,15 +184,13 @@ async def receive_within_quotas(
         raise
 
 
-def _describe_dataset(
-    dataset_id: str, name: str, sent: ReceivedFile, content: DatasetContent, columns: dict[str, str]
-) -> DatasetInfo:
+def _describe_dataset(dataset_id: str, file: DatasetFile, sent: ReceivedFile, content: DatasetContent) -> DatasetInfo:
     return DatasetInfo(
         id=dataset_id,
-        name=name,
-        kind=sent.path.suffix,
+        name=file.name,
+        kind=file.path.suffix,
         **dict(content),
-        columns=columns,
+        columns=dict(file.columns),
         created=utc_now(),
         bytes=sent.bytes,
         sha256=sent.sha256,

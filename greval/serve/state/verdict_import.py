@@ -6,39 +6,27 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from greval.datasets import CaseReader
 from greval.datasets.file_identity import identify_file
 from greval.records.metric import Metric
+from greval.records.record import Record
 from greval.runs.importing.api import import_verdicts
 from greval.serve.settings import ServerLimits
-from greval.serve.state.dataset_files import open_dataset
+from greval.serve.state.dataset_files import DatasetFile
 from greval.serve.state.file_receiver import report_full_disk
 from greval.serve.state.run_paths import hide_paths_in_errors
 
 
-class ImportCases(NamedTuple):
-    """The data set whose cases are joined by id: its file, its name and its column map."""
-
-    path: Path
-    name: str
-    columns: Mapping[str, str]
-
-    def open(self, limits: ServerLimits) -> CaseReader:
-        """Open the cases."""
-        return open_dataset(self.path, self.name, self.columns, limits)
-
-
 class ImportSettings(NamedTuple):
-    """How a file of verdicts is read; `judge` is who gave them."""
+    """How a file of verdicts is read; `judge` is who gave them, `cases` the data set whose cases are joined by id."""
 
     metrics: tuple[Metric, ...]
     judge: str
     method: str | None
     columns: Mapping[str, str]
-    cases: ImportCases | None
+    cases: DatasetFile | None
 
 
-class ImportCounts(NamedTuple):
+class ImportCounts(Record):
     """What was imported: the results by status, the rows that were not imported, and how the file was read.
 
     `unread` lists the first of the rows.

@@ -46,8 +46,14 @@ def test_a_run_is_followed_to_its_end(tmp_path):
     assert done[-1] == 60
 
 
-async def test_a_stream_without_news_is_kept_open():
-    """Where nothing is new a comment is sent; a run that is taken away ends the stream, as the server's end does."""
+def test_events_of_a_run_that_is_not_there(client):
+    """A run that does not exist is told before the stream begins."""
+    answer = client.get("/v1/runs/nothing/events")
+    assert (answer.status_code, answer.json()["code"]) == (404, "run_not_found")
+
+
+async def test_a_stream_has_what_is_new():
+    """While nothing is new no event is sent; a run that is taken away ends the stream."""
     info = RunInfo(id="a", name="a", status="running", created=utc_now(), progress=Progress(total=2, done=1))
     looks = iter([info, info, info])
 
@@ -56,12 +62,8 @@ async def test_a_stream_without_news_is_kept_open():
             return found
         raise ServeError("run_not_found", "gone")
 
-    told = [part async for part in stream_events(look, asyncio.Event(), heartbeat=0.0)]
-    assert told[0].startswith("event: progress\ndata: {")
-    assert told[1:] == [": nothing new\n\n"] * 3
-    stopping = asyncio.Event()
-    stopping.set()
-    assert [part async for part in stream_events(look, stopping)] == []
+    told = [(event.event, event.data) async for event in stream_events(look)]
+    assert told == [("progress", info.progress)]
 
 
 async def test_streams_of_a_run_read_it_once(tmp_path):

@@ -89,7 +89,7 @@ def test_a_run_whose_folder_is_gone_harms_no_other(tmp_path):
         run = started(client, data, concurrency=2)
         waited(client, run, lambda info: (info["progress"] or {}).get("done", 0) >= 5)
         shutil.rmtree(tmp_path / "runs" / run)
-        until(lambda: not client.app.state.runs.find_job(tmp_path / "runs" / run))
+        until(lambda: tmp_path / "runs" / run not in client.app.state.runs._jobs)
         assert client.get(f"/v1/runs/{run}").status_code == 404
         assert ended(client, started(client, data, limit=3))["status"] == "finished"
     assert len(judges["slow"].calls) < 200

@@ -8,14 +8,20 @@ import pytest
 
 from greval.errors import DataError
 from greval.serve.settings import ServerLimits
-from greval.serve.state.dataset_files import MAX_LISTED_COLUMNS, MAX_MESSAGE, MAX_UNREAD_ROWS, inspect_dataset
+from greval.serve.state.dataset_files import (
+    MAX_LISTED_COLUMNS,
+    MAX_MESSAGE,
+    MAX_UNREAD_ROWS,
+    DatasetFile,
+    inspect_dataset,
+)
 
 
 def inspect(folder, *lines):
     """Give the summary of a file of these lines."""
     path = folder / "cases.jsonl"
     path.write_text("\n".join(lines), encoding="utf-8")
-    return inspect_dataset(path, "mine", {}, ServerLimits())
+    return inspect_dataset(DatasetFile(path, "mine", {}), ServerLimits())
 
 
 def test_the_summary_of_a_hostile_file_is_small(tmp_path):
