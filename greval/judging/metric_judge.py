@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
-from typing import Any, TypeVar, cast
+from typing import Any, Self, TypeVar, cast
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
@@ -106,6 +107,12 @@ class MetricJudge:
             max_tokens=most,
             alternatives=WEIGHED_ALTERNATIVES if self.weighed_values else 0,
         )
+
+    def with_client(self, client: JudgeClient) -> Self:
+        """Return a copy that asks another client of the same judge, such as one with the guard of a request."""
+        other = copy(self)
+        other.client = client
+        return other
 
     def _list_weighed_values(self) -> Sequence[Value]:
         """List the values that are weighed by their probabilities: those of the embedded model if it gives them first.

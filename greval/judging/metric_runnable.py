@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Any, cast
+from copy import copy
+from typing import Any, Self, cast
 
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import ensure_config, get_async_callback_manager_for_config
@@ -59,6 +60,13 @@ class MetricRunnable(CaseRunnable):
         self.judge = judge
         self.tier: Tier = tier
         self._prepare = prepare
+
+    def with_judging(self, judging: JudgeFunction, prepare: Callable[[], Awaitable[object]]) -> Self:
+        """Return a copy that judges by another function of the same judge, once `prepare` made what that needs."""
+        other = copy(self)
+        other.judging = judging
+        other._prepare = prepare  # noqa: SLF001 - its own copy
+        return other
 
     def batch(
         self,

@@ -125,6 +125,21 @@ def compile_metrics(
     return compiled
 
 
+def replace_clients(
+    compiled: Mapping[str, MetricRunnable], clients: Mapping[str, JudgeClient]
+) -> dict[str, MetricRunnable]:
+    """Return metrics compiled by `compile_metrics` that ask other clients of the same judges, by the metrics' names.
+
+    What was built for them is shared. A server compiles its metrics once, and each request has a guard of its own.
+    """
+    return {
+        name: runnable.with_judging(runnable.judging.with_client(clients[name]), clients[name].ready)
+        if isinstance(runnable.judging, MetricJudge | RepeatedJudge)
+        else runnable
+        for name, runnable in compiled.items()
+    }
+
+
 class ComposedRunnable(MetricRunnable):
     """A compiled metric together with the compiled metrics that it builds on; see `compile_metric`.
 
@@ -176,7 +191,7 @@ def _compile_one(
     asking = MetricJudge(metric, client)
     settings = {**asking.settings, "prompt": PROMPT_VERSION, "tier": client.tier}
     mark = compute_fingerprint(metric, {**settings, "repeats": repeats}, fingerprints)
-    judging = asking if repeats == 1 else _create_repeat_function(asking, metric, repeats)
+    judging = asking if repeats == 1 else RepeatedJudge(asking, repeats)
     return MetricRunnable(metric, judging, judge=client.label, tier=client.tier, mark=mark, prepare=client.ready)
 
 
@@ -189,11 +204,22 @@ def _create_compute_function(metric: ComputedMetric) -> JudgeFunction:
     return compute
 
 
-def _create_repeat_function(asking: MetricJudge, metric: JudgedMetric, repeats: int) -> JudgeFunction:
-    """Create a judging function that judges each case several times and merges the outcomes."""
+class RepeatedJudge:
+    """A judge that judges each case several times and merges the outcomes."""
 
-    async def repeat(case: Case, config: RunnableConfig) -> tuple[Outcome, Usage]:
-        rounds = await gather_all(asking(case, config, repeat=n, repeats=repeats) for n in range(repeats))
-        return merge_repeats(metric, [outcome for outcome, _ in rounds]), sum((usage for _, usage in rounds), Usage())
+    def __init__(self, asking: MetricJudge, repeats: int) -> None:
+        """Store the judge of one time, and how often it is asked."""
+        self._asking = asking
+        self._repeats = repeats
 
-    return repeat
+    def with_client(self, client: JudgeClient) -> RepeatedJudge:
+        """Return a copy that asks another client of the same judge."""
+        return RepeatedJudge(self._asking.with_client(client), self._repeats)
+
+    async def __call__(self, case: Case, config: RunnableConfig) -> tuple[Outcome, Usage]:
+        """Judge a case, and return the merged outcome with the usage of all times."""
+        rounds = await gather_all(
+            self._asking(case, config, repeat=n, repeats=self._repeats) for n in range(self._repeats)
+        )
+        merged = merge_repeats(self._asking.metric, [outcome for outcome, _ in rounds])
+        return merged, sum((usage for _, usage in rounds), Usage())

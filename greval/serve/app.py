@@ -13,7 +13,7 @@ from fastapi.middleware.gzip import GZipMiddleware
 from fastapi.routing import APIRoute
 
 import greval
-from greval._util.concurrency import run_in_background
+from greval._util.concurrency import reduce_collections, run_in_background
 from greval.serve.call_limit import FairCallLimit
 from greval.serve.middleware.access import AccessMiddleware
 from greval.serve.middleware.cancellation import CancellationMiddleware
@@ -130,7 +130,8 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         await begin()
     try:
         async with run_in_background(service.workers.stop_at(service.stopping)):
-            yield
+            with reduce_collections():
+                yield
     finally:
         service.stopping.set()
         for end in reversed(service.closing):

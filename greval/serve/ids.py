@@ -20,11 +20,6 @@ MAX_NAME_LENGTH = 40
 Id = Annotated[str, Path(pattern=ID_PATTERN, description="the id that the server gave")]
 
 
-def utc_now() -> datetime:
-    """Return the current time in UTC, for records."""
-    return datetime.now(UTC)
-
-
 def create_id(name: str) -> str:
     """Create an id from a name and the time.
 
@@ -33,7 +28,7 @@ def create_id(name: str) -> str:
         (True, 'first-run')
     """
     plain = re.sub(r"[^A-Za-z0-9_-]+", "-", name[:MAX_NAME_LENGTH]).strip("-_") or "x"
-    return f"{plain}-{utc_now():%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
+    return f"{plain}-{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
 
 
 def resolve_folder(folder: Folder, given_id: str, kind: Literal["run", "data set"]) -> Folder:

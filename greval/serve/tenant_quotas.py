@@ -14,7 +14,6 @@ from filelock import FileLock
 
 from greval.records.record import Record
 from greval.records.result import Usage
-from greval.serve.ids import utc_now
 from greval.serve.jobs.queue import is_run_folder
 from greval.serve.logs import ERRORS
 from greval.serve.problems import ServeError
@@ -71,34 +70,46 @@ class TenantQuotas:
     ledger: UsageLedger
     on_usage: Callable[[str, Usage], None] | None = None
 
+    @property
+    def _limits_calls(self) -> bool:
+        """Return whether a quota limits the calls, their tokens or their cost."""
+        return any(quota.period for quota in self.quotas)
+
     def admit_call(self, judge: str) -> str | None:
         """Count a call that is about to be made, or return the reason why it may not be made.
 
-        If it cannot be counted, such as on a full disk, it is made only if no quota needs the count.
+        It is refused if it cannot be counted, such as on a full disk. Without a quota that needs the count, it is
+        counted when its reply has come.
         """
-        now = utc_now()
+        if not self._limits_calls:
+            return None
+        now = datetime.now(UTC)
         try:
             reached = self.ledger.begin_call(self.tenant.name, judge, now, self.quotas)
         except (OSError, sqlite3.Error):
             ERRORS.exception("a call could not be counted")
-            return UNCOUNTED if any(quota.period for quota in self.quotas) else None
+            return UNCOUNTED
         return describe_reached_quota(*reached, now) if reached else None
 
     def withdraw_call(self, judge: str) -> None:
         """Take back a call that was admitted and is not made."""
-        with _log_errors():
-            self.ledger.withdraw_call(self.tenant.name, judge, utc_now())
+        if self._limits_calls:
+            with _log_errors():
+                self.ledger.withdraw_call(self.tenant.name, judge, datetime.now(UTC))
 
     def record_usage(self, judge: str, usage: Usage) -> None:
-        """Record the tokens and the cost of a call that was admitted."""
+        """Record the tokens and the cost of a call that was admitted, also if no reply was waited for."""
         if self.on_usage:
             self.on_usage(judge, usage)
         with _log_errors():
-            self.ledger.add_usage(self.tenant.name, judge, utc_now(), usage)
+            calls = 0 if self._limits_calls else usage.calls
+            self.ledger.add_usage(self.tenant.name, judge, datetime.now(UTC), usage, calls=calls)
 
     def check_calls(self) -> None:
         """Raise `ServeError` (429) if no call may be made, with the time at which the quota renews."""
-        now = utc_now()
+        if not self._limits_calls:
+            return
+        now = datetime.now(UTC)
         reached = None
         with _log_errors():
             reached = self.ledger.find_reached(self.tenant.name, self.quotas, now)
@@ -125,7 +136,7 @@ class TenantQuotas:
         for kind, quota in self._list_limits().items():
             used = self.measure(kind) if kind in {name, "disk"} else 0
             if used > quota.limit or (used == quota.limit and kind == name):
-                raise build_reached_error(ReachedQuota(quota, used), utc_now())
+                raise build_reached_error(ReachedQuota(quota, used), datetime.now(UTC))
 
     def measure_free_disk(self) -> float:
         """Return the bytes that may be added; infinite without a quota."""
@@ -134,7 +145,7 @@ class TenantQuotas:
 
     def build_disk_error(self) -> ServeError:
         """Build the error (409) for a file that does not fit in what the quota leaves."""
-        return build_reached_error(ReachedQuota(self._list_limits()["disk"], self.measure("disk")), utc_now())
+        return build_reached_error(ReachedQuota(self._list_limits()["disk"], self.measure("disk")), datetime.now(UTC))
 
     def measure(self, name: KeptName) -> int:
         """Return the bytes on the disk, or the number of data sets or runs."""
@@ -152,7 +163,7 @@ class TenantQuotas:
 
     def report(self) -> UsageReport:
         """Return what was used, with the limits."""
-        now = utc_now()
+        now = datetime.now(UTC)
         limits = {(quota.name, quota.period): quota.limit for quota in self.quotas}
         kept = [UsageAmount(name=name, used=self.measure(name), limit=limits.get((name, None))) for name in KEPT_NAMES]
         spent = {period: self.ledger.read(self.tenant.name, find_period_start(period, now)) for period in PERIODS}

@@ -57,8 +57,8 @@ class ReachedQuota(NamedTuple):
 class UsageLedger(CloseOnExit):
     """A file with what each tenant spent on each day (UTC) with each judge; it is created when something is spent.
 
-    A call is written before it is made, and its tokens when its reply has come, so that `kill -9` loses the tokens of
-    calls in flight at most.
+    If a quota limits it, a call is written before it is made and its tokens when its reply has come, else both are
+    written then. `kill -9` loses what is known of calls in flight, at most.
 
     Example:
         >>> import tempfile
@@ -66,7 +66,7 @@ class UsageLedger(CloseOnExit):
         >>> now = datetime.now(UTC)
         >>> with UsageLedger(Path(tempfile.mkdtemp()) / "usage.sqlite") as ledger:
         ...     ledger.begin_call("ana", "openai:x", now, ())
-        ...     ledger.add_usage("ana", "openai:x", now, Usage(calls=1, input_tokens=70, output_tokens=5))
+        ...     ledger.add_usage("ana", "openai:x", now, Usage(calls=1, input_tokens=70, output_tokens=5), calls=0)
         ...     ledger.read("ana", now).tokens
         75
     """
@@ -94,12 +94,12 @@ class UsageLedger(CloseOnExit):
         with self._write() as db:
             db.execute(ADD, (tenant, _format_day(now), judge, -1, 0, 0, 0.0))
 
-    def add_usage(self, tenant: str, judge: str, now: datetime, usage: Usage) -> None:
-        """Add the tokens and the cost of a call that was counted before."""
+    def add_usage(self, tenant: str, judge: str, now: datetime, usage: Usage, *, calls: int) -> None:
+        """Add the tokens and the cost of a call, and the number of calls that were not counted before."""
         cost = Prices.load().cost(judge, usage) or 0.0
         tokens = usage.input_tokens or 0, usage.output_tokens or 0
         with self._write() as db:
-            db.execute(ADD, (tenant, _format_day(now), judge, 0, *tokens, cost))
+            db.execute(ADD, (tenant, _format_day(now), judge, calls, *tokens, cost))
 
     def find_reached(self, tenant: str, quotas: Iterable[Quota], now: datetime) -> ReachedQuota | None:
         """Return the first quota that is used up, None if a call may be made."""
@@ -155,4 +155,4 @@ def _read(db: sqlite3.Connection, tenant: str, since: datetime) -> SpentAmounts:
 
 
 def _format_day(now: datetime) -> str:
-    return f"{now:%Y-%m-%d}"
+    return now.date().isoformat()

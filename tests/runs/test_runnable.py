@@ -9,14 +9,16 @@ import pytest
 from langchain_core.runnables import Runnable
 from traced_runs import Tracing
 
+from greval import load_metric
 from greval._util.concurrency import _stop_background_loop
 from greval.errors import DataError, DataWarning, JudgeError
+from greval.judging.model.client import JudgeClient
 from greval.judging.model.judge import Judge
 from greval.records.case import Case
 from greval.records.metric import CategoricalMetric, ComputedMetric
 from greval.records.result import Failed, Judgement, Result, Scored, Skipped, Usage
 from greval.records.scale import MeasureScale
-from greval.runs.runnable import compile_metric
+from greval.runs.runnable import compile_metric, compile_metrics, replace_clients
 from greval.testing import ScriptedJudge
 
 BASE = {"description": "d", "steps": ["s"]}
@@ -139,3 +141,17 @@ def test_compiled_once_for_any_number_of_cases(fault_server):
     assert len({body["messages"][0]["content"] for body in fault_server.bodies}) == 1
     assert len({str(body["response_format"]) for body in fault_server.bodies}) == 1
     assert len({body["messages"][1]["content"] for body in fault_server.bodies}) == 5
+
+
+@pytest.mark.parametrize("repeats", [1, 3])
+async def test_the_judge_of_compiled_metrics_can_be_replaced(repeats):
+    """Compiled metrics that ask another client have the same fingerprints; the first ones keep their client."""
+    metrics = [TONE, load_metric("exact_match")]
+    first, second = ScriptedJudge([GOOD] * 3), ScriptedJudge([GOOD] * 3)
+    compiled = compile_metrics(metrics, JudgeClient(first), repeats=repeats)
+    other = replace_clients(compiled, {TONE.name: JudgeClient(second)})
+    assert [one.fingerprint for one in other.values()] == [one.fingerprint for one in compiled.values()]
+    assert (await other["tone"].ainvoke(CASE)).judgements[0].value == "Polite"
+    assert (len(first.calls), len(second.calls)) == (0, repeats)
+    await compiled["tone"].ainvoke(CASE)
+    assert (len(first.calls), len(second.calls)) == (repeats, repeats)

@@ -21,7 +21,7 @@ from greval.judging.model.judge import Judge
 from greval.records.result import Usage
 from greval.runs.evaluation import evaluate
 from greval.serve.quotas import parse_quota
-from greval.serve.settings import ServerSettings
+from greval.serve.settings import ServerLimits, ServerSettings
 from greval.serve.start import run_server
 from greval.serve.usage_ledger import LEDGER_FILE, UsageLedger
 from greval.testing import ScriptedJudge
@@ -208,10 +208,14 @@ def test_the_disk_is_limited(tmp_path):
 
 
 @pytest.mark.long
-def test_kill_loses_no_call_but_those_in_flight(tmp_path):
-    """After `kill -9` at a random moment, with two processes, each call that the judge got is counted, none twice."""
+@pytest.mark.parametrize("limits", [(), ("--quota", "calls=100000")])
+def test_kill_loses_no_call_but_those_in_flight(tmp_path, limits):
+    """After `kill -9` at a random moment, with two processes, calls are counted once each.
+
+    With a quota the calls in flight are counted too, because they were counted before they were made.
+    """
     with FaultServer(latency=0.02) as judge:
-        words = ("--judge", "openai:gpt-5.4-mini", "--base-url", judge.url, "--runs", "runs", "--workers", 2)
+        words = ("--judge", "openai:gpt-5.4-mini", "--base-url", judge.url, "--runs", "runs", "--workers", 2, *limits)
         options = {"folder": tmp_path, "environment": {"OPENAI_API_KEY": "none"}}
         with server_process(*words, **options) as server, ThreadPoolExecutor(8) as many:
             body = {"cases": rows(40), "metrics": ["correctness"]}
@@ -224,10 +228,22 @@ def test_kill_loses_no_call_but_those_in_flight(tmp_path):
         asked = len(judge.bodies)
         with server_process(*words, **options) as server, httpx.Client(base_url=server.url, timeout=SECONDS) as client:
             told = used(client)
-            assert asked <= told["calls/day"] <= asked + 32  # counted before it is sent
+            in_flight = told["calls/day"] - asked if limits else asked - told["calls/day"]
+            assert 0 <= in_flight <= 32
             run = ended(client, started(client, uploaded(client, rows(30))))
             assert run["status"] == "finished"
             assert used(client)["calls/day"] == told["calls/day"] + len(judge.bodies) - asked
+
+
+@pytest.mark.parametrize("texts", [(), ("calls=100",)])
+def test_a_call_that_is_cancelled_is_counted(tmp_path, texts):
+    """A request that takes too long cancels its call, which may cost something all the same."""
+    limits = ServerLimits(seconds=5)
+    with FaultServer(latency=30) as judge:
+        judges = {"j": Judge("openai:x", base_url=judge.url)}
+        with serving(tmp_path / "runs", judges=judges, limits=limits, quotas=quotas(*texts)) as client:
+            assert client.post("/v1/evaluate", json=ASKED).status_code == 504
+            until(lambda: used(client)["calls/day"] == 1)
 
 
 def test_a_call_that_a_cap_refuses_is_not_counted(tmp_path):
@@ -272,7 +288,7 @@ def test_days_and_months_renew(tmp_path):
     with UsageLedger(tmp_path / "u") as ledger:
         for day in (datetime(2026, 10, 31, tzinfo=UTC), datetime(2026, 11, 1, tzinfo=UTC)):
             assert ledger.begin_call("ana", "j", day, ()) is None
-            ledger.add_usage("ana", "j", day, Usage(calls=1, input_tokens=10, output_tokens=1))
+            ledger.add_usage("ana", "j", day, Usage(calls=1, input_tokens=10, output_tokens=1), calls=0)
         now = datetime(2026, 11, 2, 12, tzinfo=UTC)
         assert ledger.begin_call("ana", "j", now, quotas("calls=1", "tokens=12/month")) is None
         reached = ledger.begin_call("ana", "j", now, quotas("calls=5", "tokens=11/month"))

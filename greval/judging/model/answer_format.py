@@ -5,18 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 
 from greval.judging.answer_schema import format_schema_name
-from greval.judging.model import openai_direct as direct
+from greval.judging.model.openai_direct import DirectModel
 from greval.records.result import Tier
 
 if TYPE_CHECKING:
     from langchain_core.runnables import Runnable, RunnableConfig
-    from langchain_openai import ChatOpenAI
 
 OPENAI_BASE_CLASS = "BaseChatOpenAI"
 MAX_CACHED_MODELS = 8
@@ -54,19 +53,24 @@ class AnswerFormat:
         object.__setattr__(self, "form", json.dumps(parts, sort_keys=False))
 
     async def ask(
-        self, model: BaseChatModel, messages: list[BaseMessage], config: RunnableConfig, *, plain: bool = False
+        self,
+        model: BaseChatModel,
+        messages: list[BaseMessage],
+        config: RunnableConfig,
+        *,
+        direct: DirectModel | None = None,
     ) -> AIMessage:
         """Send messages to a model, and return its message without reading it.
 
-        A model that is `plain` is called without LangChain's machinery if there are no callbacks.
+        `direct` is the same model, which is called without LangChain's machinery if there are no callbacks.
         """
         if self.tier == "tools":
             raw = (await self._build_once(model, _bind_schema).ainvoke(messages, config))["raw"]
         else:
             has_schema = self.tier == "schema"
             arguments = self._build_once(model, build_schema_arguments) if has_schema else build_limit_arguments(self)
-            if plain and not config.get("callbacks"):
-                return await direct.ask(cast("ChatOpenAI", model), messages, arguments)
+            if direct and not config.get("callbacks"):
+                return await direct.ask(messages, arguments)
             raw = await model.ainvoke(messages, config, **arguments)
         if not isinstance(raw, AIMessage):
             raise TypeError(f"the model gave a {type(raw).__name__} instead of a message")

@@ -75,7 +75,7 @@ class CallMeter(Protocol):
         """Take back a call that was admitted and is not made."""
 
     def record_usage(self, judge: str, usage: Usage) -> None:
-        """Record the usage of a call that was admitted."""
+        """Record the usage of a call that was admitted, also if it was cancelled."""
 
 
 @dataclass(eq=False, kw_only=True)

@@ -21,7 +21,7 @@ from greval.judging.model.answer_format import AnswerFormat, select_tier
 from greval.judging.model.budget import CallMeter, RunGuard
 from greval.judging.model.failures import classify_error, find_finish_failure, list_secrets, replace_lone_surrogates
 from greval.judging.model.judge import LOCAL_TIMEOUT, Judge, get_chat_model, read_environment
-from greval.judging.model.openai_direct import can_ask_directly
+from greval.judging.model.openai_direct import DirectModel, select_direct_model
 from greval.judging.model.rate_limit import RateLimiter, get_rate_limiter, read_retry_after
 from greval.judging.model.reply_cache import Reply, ReplyCache, compute_reply_key
 from greval.judging.model.retries import call_with_retries
@@ -38,14 +38,14 @@ IDENTITY_SETTINGS = ("model_name", "model", "temperature", "seed", "max_tokens",
 class Connection:
     """A chat model with its rate limiter, the secrets to redact, and the environment it was built from.
 
-    `plain` is true if the model can be called without LangChain's machinery.
+    `direct` is the same model if it can be called without LangChain's machinery.
     """
 
     model: BaseChatModel
     pace: RateLimiter
     secrets: tuple[str, ...]
     environment: tuple[str | None, ...]
-    plain: bool = False
+    direct: DirectModel | None = None
 
     def record_reply(self, reply: Reply, tokens: int) -> None:
         """Report the result of a call to the rate limiter, which had reserved `tokens` for it."""
@@ -217,7 +217,7 @@ class JudgeClient:
                 try:
                     await self.guard.wait_until_allowed()
                     reply = await self._call_once(
-                        line, partial(question.ask, line.model, messages, config, plain=line.plain), tokens
+                        line, partial(question.ask, line.model, messages, config, direct=line.direct), tokens
                     )
                 finally:
                     line.pace.release()
@@ -240,8 +240,8 @@ class JudgeClient:
             reply = Reply("", Usage(calls=1), classify_error(error, line.secrets), pause=read_retry_after(error))
         finally:
             self.guard.record_reply(reply)
-            if self._meter and reply:
-                self._meter.record_usage(self.label, reply.usage)
+            if self._meter:
+                self._meter.record_usage(self.label, reply.usage if reply else Usage(calls=1))
         line.record_reply(reply, tokens)
         return reply
 
@@ -267,9 +267,8 @@ class JudgeClient:
         pace.set_limits(
             self._origin or self, requests=self.judge.requests_per_minute, tokens=self.judge.tokens_per_minute
         )
-        return Connection(
-            model, pace, list_secrets(model), read_environment(), plain=self._given is None and can_ask_directly(model)
-        )
+        direct = select_direct_model(model) if self._given is None else None
+        return Connection(model, pace, list_secrets(model), read_environment(), direct)
 
     def _compute_key(self, question: AnswerFormat, messages: list[BaseMessage], repeat: int) -> str:
         """Compute the cache key of a request from everything that affects the reply."""

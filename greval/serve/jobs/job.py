@@ -10,7 +10,6 @@ from asyncio.subprocess import PIPE, Process
 from contextlib import suppress
 from typing import Self, cast
 
-from greval.errors import GrevalError
 from greval.judging.local.serve import serve, share_servers
 from greval.judging.model.judge import Judge
 from greval.judging.model.judge_names import parse_judge_name
@@ -130,7 +129,7 @@ class RunningJob:
 
 async def _start_local_judges(service: Service, spec: JobSpec) -> None:
     """Start the embedded models that judge a run, unless they are started; requests use the same ones."""
-    with suppress(GrevalError):  # the run's own process fails with the reason
+    with suppress(Exception):  # the run's own process fails with the reason
         metrics = [service.library.restore(one) for one in spec.definitions]
         for judge in service.choose_judges(metrics, spec.judge).values():
             if isinstance(judge, Judge) and judge.local:

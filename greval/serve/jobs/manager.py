@@ -136,7 +136,11 @@ class JobManager:
         if not await asyncio.to_thread(_is_still_due, entry):
             lock.close()
             return
-        job = await RunningJob.start(entry, spec, lock, self._service)
+        try:
+            job = await RunningJob.start(entry, spec, lock, self._service)
+        except Exception:
+            log.exception("run %s: its process could not be started; it stays in the queue", entry.folder.name)
+            return
         self._jobs[entry.folder] = job
         self._turns[entry.folder.parent] = job.started
         task = asyncio.create_task(self._serve_job(job, entry))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 from greval.judging.model.client import JudgeClient
@@ -11,7 +12,7 @@ from greval.judging.model.judge import Judge
 from greval.judging.model.prices import Prices
 from greval.records.metric import Metric, needs_judge
 from greval.runs.judges import JudgeModel
-from greval.serve.ids import create_id, utc_now
+from greval.serve.ids import create_id
 from greval.serve.jobs.queue import (
     ACTIVE,
     CANCEL_FILE,
@@ -55,7 +56,7 @@ def build_job_spec(service: Service, tenant: Tenant, request: RunRequest, metric
         id=create_id(name),
         tenant=tenant.name,
         name=name,
-        created=utc_now(),
+        created=datetime.now(UTC),
         judge=judge,
         metrics=tuple(metric.name for metric in metrics),
         definitions=tuple(one.model_dump(mode="json") if one.kind == "judged" else one.name for one in metrics),

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Annotated, TypeVar, TypeVarTuple, cast
 
 from fastapi import Depends, Path, Request
@@ -18,7 +18,7 @@ from greval.records.metric import ReasonDepth, set_reason_depth
 from greval.records.result import Failed, Failure, Result
 from greval.runs.judges import JudgeModel, is_same_judge
 from greval.runs.progress import Progress
-from greval.runs.runnable import compile_metric, compile_metrics
+from greval.runs.runnable import compile_metric, compile_metrics, replace_clients
 from greval.runs.worker import JudgingLoop, MemoryLog
 from greval.serve.service import Service, Tenant, get_service, get_tenant
 from greval.serve.state.metric_library import LibraryMetric, MetricLibrary
@@ -40,6 +40,8 @@ class MetricRunner:
         self._service = service
         self._clients: list[tuple[Tenant, JudgeModel, JudgeClient]] = []
         self._compiled = lru_cache(maxsize=MAX_RUNNABLES)(self._compile)
+        self._get_quotas = lru_cache(maxsize=MAX_CLIENTS)(partial(get_tenant_quotas, service))
+        self._compiled_apart = lru_cache(maxsize=MAX_RUNNABLES)(self._compile_apart)
 
     def create_draft_client(self, tenant: Tenant, judge: str | None) -> JudgeClient:
         """Create a client of a judge by the server's name of it, the first by default, to draft a metric with.
@@ -48,7 +50,7 @@ class MetricRunner:
         calls is used up.
         """
         model = self._service.find_judge(judge)
-        quotas = get_tenant_quotas(self._service, tenant)
+        quotas = self._get_quotas(tenant)
         quotas.check_calls()
         meter = replace(quotas, on_usage=self._service.counters.count_usage)
         return JudgeClient(model, gate=self._service.get_call_slot(tenant), meter=meter)
@@ -68,7 +70,7 @@ class MetricRunner:
         for owner, known, client in self._clients:
             if owner == tenant and is_same_judge(known, model):
                 return client
-        meter = get_tenant_quotas(self._service, tenant)
+        meter = self._get_quotas(tenant)
         client = JudgeClient(model, gate=self._service.get_call_slot(tenant), meter=meter)
         self._clients = [*self._clients[1 - MAX_CLIENTS :], (tenant, model, client)]
         return client
@@ -87,7 +89,7 @@ class MetricRunner:
             self._service.find_judge(judge)
         clients = dict.fromkeys(self.get_clients(tenant, judge, metrics).values())
         if clients:
-            get_tenant_quotas(self._service, tenant).check_calls()
+            self._get_quotas(tenant).check_calls()
         for client in clients:
             await client.ready()
 
@@ -109,10 +111,9 @@ class MetricRunner:
         distinct = [*dict.fromkeys(clients.values())]
         guard = RunGuard(hint=KEY_HINT, model=distinct[0].label if len(distinct) == 1 else "")
         guarded = {client: client.with_guard(_build_part(guard, client, distinct)) for client in distinct}
-        runnables = compile_metrics(
-            [found.metric for found in metrics],
+        runnables = replace_clients(
+            self._compiled_apart(tenant, judge, tuple(metrics), repeats),
             {name: guarded[client] for name, client in clients.items()},
-            repeats=repeats,
         )
         work = JudgingLoop(MemoryLog(), runnables, guard, Progress(), on_result=self._service.counters.count_result)
         return [
@@ -124,6 +125,12 @@ class MetricRunner:
     def _compile(self, tenant: Tenant, judge: str | None, metrics: tuple[LibraryMetric, ...]) -> MetricRunnable:
         *below, metric = (found.metric for found in metrics)
         return compile_metric(metric, built_on=below, judges=self.get_clients(tenant, judge, metrics))
+
+    def _compile_apart(
+        self, tenant: Tenant, judge: str | None, metrics: tuple[LibraryMetric, ...], repeats: int
+    ) -> Mapping[str, MetricRunnable]:
+        clients = self.get_clients(tenant, judge, metrics)
+        return compile_metrics([found.metric for found in metrics], clients, repeats=repeats)
 
 
 def _build_part(guard: RunGuard, client: JudgeClient, clients: Sequence[JudgeClient]) -> RunGuard:

@@ -12,6 +12,7 @@ from pydantic import JsonValue
 from greval._util.concurrency import run_workers
 from greval.datasets.case_records import CaseLike
 from greval.judging.metric_runnable import CaseRunnable, MetricRunnable
+from greval.records.case import Case
 from greval.records.result import Result
 from greval.serve.service import Service, Tenant
 from greval.serve.state.metric_library import LibraryMetric
@@ -70,8 +71,11 @@ class RemoteMetric(CaseRunnable):
         return self._runner.get_runnable(self._tenant, judge, self._metrics)
 
     async def _judge_case(self, runnable: MetricRunnable, case: CaseLike) -> Result:
-        """Judge one case, and count the result with those that it builds on."""
-        result = await runnable.ainvoke(case)
+        """Judge one case, and count the result with those that it builds on.
+
+        LangServe passes the fields of the case that the route has parsed.
+        """
+        result = await runnable.ainvoke(Case.model_validate(case))
         for row in (*result.built_on, result):
             self._service.counters.count_result(row)
         return result

@@ -7,7 +7,7 @@ import secrets
 import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import nullcontext, suppress
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 from pydantic import Field, ValidationError
@@ -16,7 +16,7 @@ from greval._util.files import sync_folder, write_atomically
 from greval.datasets import CaseReader
 from greval.datasets.row_faults import build_unreadable_error
 from greval.records.record import Record
-from greval.serve.ids import build_not_found_error, create_id, resolve_folder, utc_now
+from greval.serve.ids import build_not_found_error, create_id, resolve_folder
 from greval.serve.problems import ServeError, build_fault
 from greval.serve.quotas import KeptName
 from greval.serve.settings import ServerLimits
@@ -191,7 +191,7 @@ def _describe_dataset(dataset_id: str, file: DatasetFile, sent: ReceivedFile, co
         kind=file.path.suffix,
         **dict(content),
         columns=dict(file.columns),
-        created=utc_now(),
+        created=datetime.now(UTC),
         bytes=sent.bytes,
         sha256=sent.sha256,
     )

@@ -10,7 +10,7 @@ from langchain_core.messages import HumanMessage, SystemMessage
 from greval.judging.model.answer_format import AnswerFormat
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.judge import Judge, get_chat_model
-from greval.judging.model.openai_direct import can_ask_directly
+from greval.judging.model.openai_direct import select_direct_model
 
 SCHEMA = {
     "type": "object",
@@ -50,27 +50,36 @@ class Watching(BaseCallbackHandler):
 
 @pytest.mark.parametrize("name", BEHAVIOURS)
 @pytest.mark.parametrize("tier", ["schema", "text"])
-async def test_both_ways_send_and_give_the_same(fault_server, name, tier):
-    """With a callback or without one the server sees the same body, and the reply has the same text, cost and kind."""
-    fault_server.plan = BEHAVIOURS[name]
+async def test_all_ways_send_and_give_the_same(fault_server, name, tier):
+    """The server sees the same requests, and the replies have the same text, cost and failure.
+
+    The first call is sent by the client of `openai`, further ones repeat its head, and LangChain sends the last one.
+    """
     settings = {"structured": tier, "confidence": True, "seed": 3, "max_tokens": 99, "max_retries": 0}
     client = JudgeClient(Judge("openai:fake", base_url=fault_server.url, options={"top_p": 0.5}, **settings))
     question = AnswerFormat("q", SCHEMA, tier, confidence=True)
-    short = await client.ask(question, MESSAGES, {})
+    fault_server.plan = BEHAVIOURS[name]
+    first = await client.ask(question, MESSAGES, {})
+    fault_server.plan = fault.ok()
+    await client.ask(question, MESSAGES, {})
+    fault_server.plan = BEHAVIOURS[name]
+    later = await client.ask(question, MESSAGES, {})
     long = await client.ask(question, MESSAGES, {"callbacks": [Watching()]})
-    sent = [dict(body) for body in fault_server.bodies]
-    assert sent[0] == sent[1]
-    assert (short.text, short.usage, short.pause, [*short.tokens]) == (
-        long.text,
-        long.usage,
-        long.pause,
-        [*long.tokens],
-    )
-    told = [reply.failure and (reply.failure.kind, reply.failure.raw) for reply in (short, long)]
-    assert told[0] == told[1]
+    bodies = [dict(body) for body in fault_server.bodies]
+    assert bodies == [bodies[0]] * 4
+    seen = [(reply.text, reply.usage, reply.pause, [*reply.tokens]) for reply in (first, later, long)]
+    assert seen == [seen[0]] * 3
+    told = [reply.failure and (reply.failure.kind, reply.failure.raw) for reply in (first, later, long)]
+    assert told == [told[0]] * 3
+    assert (first.failure and first.failure.message) == (later.failure and later.failure.message)
     hidden = {"authorization", "content-length", "host", "x-stainless-raw-response"}
     headers = [{k.lower(): v for k, v in seen.items() if k.lower() not in hidden} for seen in fault_server.headers]
-    assert headers[0] == headers[1]
+    assert headers == [headers[0]] * 4
+    assert len({seen["content-length"] for seen in map(_lower_names, fault_server.headers)}) == 1
+
+
+def _lower_names(headers):
+    return {name.lower(): value for name, value in headers.items()}
 
 
 @pytest.mark.parametrize(
@@ -79,7 +88,7 @@ async def test_both_ways_send_and_give_the_same(fault_server, name, tier):
 async def test_only_plain_requests_take_the_short_way(options, plain):
     """A model that streams or speaks another API is asked through LangChain."""
     model = await get_chat_model(Judge("openai:fake", base_url="http://127.0.0.1:9/v1", options=options))
-    assert can_ask_directly(model) is plain
+    assert (select_direct_model(model) is not None) is plain
 
 
 async def test_headers_of_the_options_are_sent(fault_server):
@@ -88,6 +97,7 @@ async def test_headers_of_the_options_are_sent(fault_server):
     client = JudgeClient(Judge("openai:fake", base_url=fault_server.url, options=options))
     question = AnswerFormat("q", SCHEMA, "schema")
     await client.ask(question, MESSAGES, {})
+    await client.ask(question, MESSAGES, {})
     await client.ask(question, MESSAGES, {"callbacks": [Watching()]})
-    sent = [{name.lower(): value for name, value in seen.items()} for seen in fault_server.headers]
-    assert [seen["x-team"] for seen in sent] == ["harbour", "harbour"]
+    assert [_lower_names(seen)["x-team"] for seen in fault_server.headers] == ["harbour"] * 3
+    assert {seen["authorization"] for seen in map(_lower_names, fault_server.headers)} == {"Bearer none"}
