@@ -288,6 +288,30 @@ async def test_a_stopped_run_finishes_what_is_in_flight(tmp_path):
     assert len([*done.results()]) == 20
 
 
+class ClosedGate:
+    """Lets nothing in."""
+
+    def __init__(self):
+        self.reached = asyncio.Event()
+
+    async def __aenter__(self):
+        self.reached.set()
+        await asyncio.Event().wait()
+
+    async def __aexit__(self, *_):
+        raise AssertionError
+
+
+async def test_a_stopped_run_does_not_wait_for_its_turn(tmp_path):
+    """Calls that wait at a gate are given up, so that a run ends even if nothing opens it any more."""
+    stop, gate, judge = asyncio.Event(), ClosedGate(), ScriptedJudge(by_metric)
+    task = asyncio.create_task(evaluate_async(cases(5), [TONE], judge, out=tmp_path, stop=stop, gate=gate))
+    await gate.reached.wait()
+    stop.set()
+    run = await task
+    assert (run.stopped, [*run.results()], judge.calls) == (True, [], [])
+
+
 def test_progress_counts_and_estimates(tmp_path):
     """Snapshots count every result, and the time left is known as soon as one was judged."""
     seen = []

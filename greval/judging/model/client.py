@@ -6,7 +6,7 @@ import asyncio
 import json
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, nullcontext
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
@@ -211,16 +211,15 @@ class JudgeClient:
         spent: list[Usage] = []
 
         async def attempt() -> Reply:
-            async with self._gate:
-                with self.guard.cancel_on_stop():
+            async with AsyncExitStack() as held:
+                with self.guard.cancel_on_stop():  # a server that ends grants nothing to those that wait
+                    await held.enter_async_context(self._gate)
                     await line.pace.acquire(tokens, cautious=self.guard.watchful)
-                try:
-                    await self.guard.wait_until_allowed()
-                    reply = await self._call_once(
-                        line, partial(question.ask, line.model, messages, config, direct=line.direct), tokens
-                    )
-                finally:
-                    line.pace.release()
+                held.callback(line.pace.release)
+                await self.guard.wait_until_allowed()
+                reply = await self._call_once(
+                    line, partial(question.ask, line.model, messages, config, direct=line.direct), tokens
+                )
             spent.append(reply.usage)
             return reply
 
