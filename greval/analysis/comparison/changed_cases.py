@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,52 +13,71 @@ from greval.runs.store import Store
 from greval.stats.summary import NO_VALUE
 
 
-class ChangedQuestion(NamedTuple):
-    """A question with the cases of a method and of its baseline; None if the run does not hold it any more."""
+class ChangedKey(NamedTuple):
+    """A question that a method won or lost against a baseline; both are named as in the comparison."""
 
     sample_id: str
     method: str
     baseline: str
+
+
+class ChangedQuestion(NamedTuple):
+    """A question with the cases of a method and of its baseline; None if the run does not hold it any more."""
+
+    key: ChangedKey
     method_case: CaseResults | None
     baseline_case: CaseResults | None
 
 
-def read_changed_questions(comparison: Comparison) -> Iterator[ChangedQuestion]:
-    """Read the cases of each question that a comparison names as won or lost over all questions.
-
-    Args:
-        comparison: The comparison, cut to the questions that are wanted by `Comparison.name_first`.
-
-    Yields:
-        Each question of each pair of methods once, in the order of the contrasts.
-    """
+def list_changed_questions(comparison: Comparison) -> list[ChangedKey]:
+    """List the questions that a comparison names as won or lost over all questions, in the order of the contrasts."""
     named = dict.fromkeys(
-        (question, one.method, one.baseline)
+        ChangedKey(question, one.method, one.baseline)
         for one in comparison.contrasts
         if not one.group
         for question in (*one.lost_questions, *one.won_questions)
     )
-    before = comparison.against or comparison.folder
-    now = _read_cases(comparison.folder, [(question, _find_method(method)) for question, method, _ in named])
-    then = _read_cases(
-        before, [(question, _find_method(baseline, comparison.against)) for question, _, baseline in named]
-    )
-    for question, method, baseline in named:
-        yield ChangedQuestion(
-            sample_id=question,
-            method=method,
-            baseline=baseline,
-            method_case=now.get((question, _find_method(method))),
-            baseline_case=then.get((question, _find_method(baseline, comparison.against))),
-        )
+    return [*named]
 
 
-def _find_method(side: str, against: str | None = None) -> str:
-    """Return the method of a side of a comparison by its printed name."""
-    name = side.removesuffix(f" in {against}") if against else side
+def read_changed_questions(comparison: Comparison, keys: Sequence[ChangedKey]) -> Iterator[ChangedQuestion]:
+    """Yield the cases of both sides of questions, one question at a time in memory.
+
+    Args:
+        comparison: The comparison, whose runs are read.
+        keys: The questions of pairs of methods.
+    """
+    against = comparison.against
+    now = [(key.sample_id, _find_method(key.method)) for key in keys]
+    then = [(key.sample_id, _find_method(strip_folder(key.baseline, against))) for key in keys]
+    sides = zip(keys, _read_cases(comparison.folder, now), _read_cases(against or comparison.folder, then), strict=True)
+    for key, method_case, baseline_case in sides:
+        yield ChangedQuestion(key, method_case, baseline_case)
+
+
+def strip_folder(side: str, against: str | None) -> str:
+    """Return the printed name of a side of a comparison without the folder of the earlier run.
+
+    Example:
+        >>> strip_folder("walk in runs/old", "runs/old"), strip_folder("walk", None)
+        ('walk', 'walk')
+    """
+    return side.removesuffix(f" in {against}") if against else side
+
+
+def _find_method(name: str) -> str:
+    """Return the method of a printed name."""
     return "" if name == NO_VALUE else name
 
 
-def _read_cases(folder: str, keys: list[CaseKey]) -> dict[CaseKey, CaseResults]:
+def _read_cases(folder: str, keys: Sequence[CaseKey]) -> Iterator[CaseResults | None]:
+    """Yield the case of each key, None if the run does not hold it any more."""
     with Store.open(Path(folder)) as store, store.snapshot():
-        return {(found.sample_id, found.method): found for found in read_case_results(store, dict.fromkeys(keys))}
+        found = read_case_results(store, keys)
+        at = next(found, None)
+        for key in keys:
+            if at and (at.sample_id, at.method) == key:
+                yield at
+                at = next(found, None)
+            else:
+                yield None

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import zlib
 from base64 import b64encode
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from pydantic import JsonValue
 
+from greval._util.wording import format_count
 from greval.report.html.case_view import cut_text
 
 BLOCK_CHARACTERS = 200_000
@@ -40,6 +41,18 @@ class TextBlocks(NamedTuple):
     blocks: tuple[str, ...]
     starts: tuple[int, ...]
     limit: int | None
+
+
+class PackedCases(NamedTuple):
+    """All cases of a page, compressed: what is listed of them, their details, and the texts of their chunks.
+
+    `notes` describe what was left out.
+    """
+
+    listed: str
+    blocks: tuple[str, ...]
+    text_blocks: tuple[str, ...]
+    notes: tuple[str, ...]
 
 
 class DetailBlocks:
@@ -101,6 +114,42 @@ class TextTable:
             blocks.append(compress_json(part))
             at += len(part)
         return TextBlocks(tuple(blocks), tuple(starts), limit)
+
+
+class CaseArchive:
+    """Collects the cases of a page: the details of each, and the texts that several share."""
+
+    def __init__(self, limits: ArchiveLimits) -> None:
+        self.texts = TextTable()
+        self._details = DetailBlocks(limits.detail_bytes)
+        self._limits = limits
+        self._left_out = 0
+
+    def add(self, render: Callable[[], str]) -> tuple[int, int] | None:
+        """Add the details of a case and return their place; None, without rendering them, if there is no room."""
+        if self._details.is_full:
+            self._left_out += 1
+            return None
+        return self._details.add(render())
+
+    def pack(self, build_index: Callable[[Sequence[int]], JsonValue], noun: str) -> PackedCases:
+        """Compress what was collected.
+
+        Args:
+            build_index: A function that returns the index from the numbers of the first texts of the text blocks.
+            noun: What a case is called in the notes.
+        """
+        self._details.finish()
+        packed = self.texts.build_blocks(self._limits.case_bytes - self._details.size)
+        notes = []
+        if self._left_out:
+            left = format_count(self._left_out, noun)
+            notes.append(f"{left} without details, so that the file stays small; the run has them.")
+        if packed.limit is not None:
+            cut = f"cut to {packed.limit:,} characters" if packed.limit else "left out"
+            notes.append(f"Texts of chunks are {cut}, so that the file stays small; the run has them.")
+        listed = compress_json(build_index(packed.starts))
+        return PackedCases(listed, tuple(self._details.blocks), packed.blocks, tuple(notes))
 
 
 def compress_json(content: JsonValue | Sequence[str]) -> str:

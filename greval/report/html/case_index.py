@@ -31,9 +31,6 @@ class CaseIndex:
         self._metrics = {name: IndexedMetric(scale, build_rank(scale)) for name, scale in scales.items()}
         self._lines: list[JsonValue] = []
 
-    def __len__(self) -> int:
-        return len(self._lines)
-
     def add(self, found: CaseResults, place: tuple[int, int] | None) -> None:
         """Add a case.
 
@@ -41,20 +38,9 @@ class CaseIndex:
             found: The case.
             place: The block with its details and the place in it; None if they are not in the page.
         """
-        case = found.case
-        tags = case.tags if case else found.results[0].tags
         by_metric: dict[str, Result] = {result.metric: result for result in found.results}
-        self._lines.append(
-            [
-                found.sample_id,
-                found.method,
-                _shorten(case.question if case else "", MAX_QUESTION),
-                _shorten((case.answer if case else None) or "", MAX_ANSWER),
-                {**tags},
-                [self._build_cell(name, by_metric.get(name)) for name in self._metrics],
-                [*place] if place else None,
-            ]
-        )
+        cells = [self._build_cell(name, by_metric.get(name)) for name in self._metrics]
+        self._lines.append(build_line(found, found.method, cells, place))
 
     def build(self, text_starts: Sequence[int]) -> JsonValue:
         """Return the index as JSON content; `text_starts` are the numbers of the first texts of the text blocks."""
@@ -76,6 +62,22 @@ class CaseIndex:
             None if rank is None else round(rank, 6),
             "none" if tone is None else tone,
         ]
+
+
+def build_line(
+    found: CaseResults, name: str, cells: Sequence[JsonValue], place: tuple[int, int] | None
+) -> list[JsonValue]:
+    """Return the line of a case; `name` is that of its method, or what is compared."""
+    case = found.case
+    return [
+        found.sample_id,
+        name,
+        _shorten(case.question if case else "", MAX_QUESTION),
+        _shorten((case.answer if case else None) or "", MAX_ANSWER),
+        {**(case.tags if case else found.results[0].tags)},
+        [*cells],
+        [*place] if place else None,
+    ]
 
 
 def _describe_missing(result: Result) -> str:

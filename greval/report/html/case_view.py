@@ -82,7 +82,7 @@ class CaseViewBuilder:
         metrics: The metrics of the run, by name.
         keep_text: A function that stores the text of a chunk elsewhere and returns its number, if texts are shared by
             cases; None if each view has its texts.
-        prefix: The prefix of the ids in drawings; views of one page that have the same case need different ones.
+        prefix: The prefix of the ids in drawings; each builder of a page needs its own.
     """
 
     def __init__(
@@ -155,9 +155,8 @@ class CaseViewBuilder:
         self._drawings += 1
         if self._drawings > MAX_DRAWINGS:
             return None
-        drawing = draw_walk_svg(
-            case.traversal, case.gold, title=case.question, prefix=f"{self._prefix}-{case.id}-{case.method}"
-        )
+        prefix = f"{self._prefix}-{self._drawings}"
+        drawing = draw_walk_svg(case.traversal, case.gold, title=case.question, prefix=prefix)
         return Markup(drawing)  # noqa: S704 - SVG of our own, in which every text is escaped
 
 

@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+from pydantic import JsonValue
+
 from greval._util.files import write_atomically
-from greval.analysis.comparison.changed_cases import ChangedQuestion, read_changed_questions
+from greval.analysis.case_results import CaseResults
+from greval.analysis.comparison.changed_cases import (
+    ChangedKey,
+    ChangedQuestion,
+    list_changed_questions,
+    read_changed_questions,
+    strip_folder,
+)
 from greval.analysis.comparison.records import Comparison, Contrast
 from greval.analysis.run_origin import RunOrigin, read_origin
 from greval.records.result import Result
@@ -24,18 +34,20 @@ from greval.report.comparison import (
     format_verdict,
     group_pairs,
 )
+from greval.report.html.archive import ArchiveLimits, CaseArchive, PackedCases
+from greval.report.html.case_index import build_line
 from greval.report.html.case_view import EXPECTED, QUESTION, CaseView, CaseViewBuilder
 from greval.report.html.plots import LABELLED_WIDTH, DistributionPlot, IntervalPlot, Segment, plot_interval
 from greval.report.html.run_facts import build_versions_table, list_run_facts
 from greval.report.html.table_view import TableView
-from greval.report.html.templating import PageOrigin, render_page
+from greval.report.html.templating import PageOrigin, render_changed, render_page
 from greval.report.html.tones import find_mean_tone, format_values
 from greval.report.tables import split_warnings
 from greval.runs.run_reader import read_metrics
 from greval.runs.store import Store
 
 MAX_NAMED = 5
-"""The number of won and of lost questions of each metric that are shown."""
+"""The number of won and of lost questions of each metric that are shown without a search."""
 WON, TIED, LOST = 4, None, 0
 """The tones of questions that are won, tied and lost."""
 
@@ -59,30 +71,40 @@ class ContrastRow(NamedTuple):
 
 
 class SideView(NamedTuple):
-    """One side of a question: its case, and name, text and tone of the values of metrics that judge items."""
+    """One side of a question; `values` are name, text and tone of the values of metrics that judge items.
 
-    case: CaseView
+    `case` is None if the run does not hold it any more.
+    """
+
+    label: str
+    method: str
+    case: CaseView | None
     values: tuple[tuple[str, str, int | None], ...]
 
 
 class ChangedView(NamedTuple):
-    """A question with the views of both sides; `place` is the number of its details in the page."""
+    """A question with the views of the baseline and of the method."""
 
-    place: int
     sample_id: str
     question: str
     expected: str
-    baseline: SideView | None
-    method: SideView | None
+    sides: tuple[SideView, SideView]
+
+
+class NumberedView(NamedTuple):
+    """The view of a question with the number of its details in the page."""
+
+    place: int
+    view: ChangedView
 
 
 class ChangedList(NamedTuple):
     """The questions of a metric that a method lost or won, with the numbers of their details."""
 
     metric: str
-    lost: tuple[ChangedView, ...]
+    lost: tuple[NumberedView, ...]
     lost_count: int
-    won: tuple[ChangedView, ...]
+    won: tuple[NumberedView, ...]
     won_count: int
 
 
@@ -93,7 +115,7 @@ class PairSection(NamedTuple):
     baseline: str
     rows: tuple[ContrastRow, ...]
     lists: tuple[ChangedList, ...]
-    changed: tuple[ChangedView, ...]
+    changed: tuple[NumberedView, ...]
 
 
 class RunSection(NamedTuple):
@@ -117,18 +139,24 @@ def write_comparison_page(comparison: Comparison, path: Path, *, made: datetime,
 
 
 def build_comparison_page(
-    comparison: Comparison, *, made: datetime, command: str = "", with_addresses: bool = True
+    comparison: Comparison,
+    *,
+    made: datetime,
+    command: str = "",
+    with_addresses: bool = True,
+    limits: ArchiveLimits = ArchiveLimits(),  # noqa: B008 - a frozen value
 ) -> str:
-    """Build the page that `write_comparison_page` writes; `with_addresses` as in `PageContent`."""
+    """Build the page that `write_comparison_page` writes; `with_addresses` and `limits` as in `PageContent`."""
     import greval
 
     page = PageOrigin(made, command, greval.__version__, with_addresses)
     metrics, runs = _read_runs(comparison, page)
     views = _build_views(comparison.name_first(MAX_NAMED), metrics)
+    packed = _pack_questions(comparison, metrics, limits) if views else None
     pairs = [_build_pair(comparison, *pair, rows, views) for pair, rows in group_pairs(comparison).items()]
     important, others = split_warnings(comparison.warnings, PROMINENT)
     sections = [("differences", "Differences")]
-    sections += [("changed", "Won and lost")] if any(pair.changed for pair in pairs) else []
+    sections += [("changed", "Won and lost"), ("cases", "All won and lost")] if packed else []
     sections += [("notes", "Notes"), ("made", "How made")]
     return render_page(
         "comparison.html",
@@ -143,9 +171,7 @@ def build_comparison_page(
         runs=runs,
         most=MAX_NAMED,
         sections=sections,
-        blocks=(),
-        text_blocks=(),
-        index="",
+        packed=packed,
     )
 
 
@@ -173,29 +199,93 @@ def _read_runs(comparison: Comparison, page: PageOrigin) -> tuple[dict[str, Stor
 
 def _build_views(
     comparison: Comparison, metrics: Mapping[str, StoredMetric]
-) -> dict[tuple[str, str], dict[str, ChangedView]]:
-    """Build the views of the questions that differ, by pair of methods and question."""
-    compared = {one.metric for one in comparison.contrasts}
-    found: dict[tuple[str, str], dict[str, ChangedView]] = {}
-    for place, one in enumerate(read_changed_questions(comparison), 1):
-        sides = [_build_side(one, metrics, compared, place, before=before) for before in (True, False)]
-        texts = next((dict(side.case.texts) for side in reversed(sides) if side), {})
-        view = ChangedView(place, one.sample_id, texts.get(QUESTION, ""), texts.get(EXPECTED, ""), *sides)
-        found.setdefault((one.method, one.baseline), {})[one.sample_id] = view
+) -> dict[tuple[str, str], dict[str, NumberedView]]:
+    """Build the views of the questions that a comparison names, by pair of methods and question."""
+    build = _ChangedViewBuilder(comparison, metrics, CaseViewBuilder(metrics, prefix="first"))
+    found: dict[tuple[str, str], dict[str, NumberedView]] = {}
+    for place, one in enumerate(read_changed_questions(comparison, list_changed_questions(comparison)), 1):
+        view = NumberedView(place, build.build_view(one))
+        found.setdefault((one.key.method, one.key.baseline), {})[one.key.sample_id] = view
     return found
 
 
-def _build_side(
-    one: ChangedQuestion, metrics: Mapping[str, StoredMetric], compared: set[str], place: int, *, before: bool
-) -> SideView | None:
-    """Build the view of one side, with the results of the compared metrics."""
-    case = one.baseline_case if before else one.method_case
-    if case is None:
-        return None
-    results = tuple(result for result in case.results if result.metric in compared)
-    builder = CaseViewBuilder(metrics, prefix=f"{place}-{'before' if before else 'now'}")
-    view = builder.build_view(case._replace(results=results or case.results))
-    return SideView(view, tuple(_list_item_values(results, metrics)))
+def _pack_questions(comparison: Comparison, metrics: Mapping[str, StoredMetric], limits: ArchiveLimits) -> PackedCases:
+    """Compress all questions that were won or lost over all questions, those of the largest differences first."""
+    cells = _rank_questions(comparison)
+    keys = sorted(cells, key=lambda key: min(place for _, place in cells[key].values()))
+    names = [*dict.fromkeys(one.metric for one in comparison.contrasts)]
+    several = len({(key.method, key.baseline) for key in keys}) > 1
+    archive = CaseArchive(limits)
+    views = CaseViewBuilder(metrics, keep_text=archive.texts.keep, prefix="changed")
+    build = _ChangedViewBuilder(comparison, metrics, views)
+    lines: list[JsonValue] = []
+    for one in read_changed_questions(comparison, keys[: limits.cases]):
+        found = one.method_case or one.baseline_case
+        if found is None:
+            continue
+        place = archive.add(partial(build.render, one))
+        name = _name_pair(comparison, one.key) if several else ""
+        row = [_build_cell(*cells[one.key][metric]) if metric in cells[one.key] else None for metric in names]
+        lines.append(build_line(found, name, row, place))
+    packed = archive.pack(
+        lambda starts: {"kind": "changes", "metrics": [*names], "cases": lines, "textStarts": [*starts]}, "question"
+    )
+    if len(keys) <= limits.cases:
+        return packed
+    first = f"The first {limits.cases:,} of {len(keys):,} questions are listed; the figures are of all of them."
+    return packed._replace(notes=(first, *packed.notes))
+
+
+def _rank_questions(comparison: Comparison) -> dict[ChangedKey, dict[str, tuple[bool, int]]]:
+    """Return for each question and metric whether it was won, and its place in the order of the differences."""
+    found: dict[ChangedKey, dict[str, tuple[bool, int]]] = {}
+    for one in comparison.contrasts:
+        for won, questions in ((False, one.lost_questions), (True, one.won_questions)) if not one.group else ():
+            for place, question in enumerate(questions):
+                found.setdefault(ChangedKey(question, one.method, one.baseline), {})[one.metric] = won, place
+    return found
+
+
+def _build_cell(won: bool, place: int) -> JsonValue:  # noqa: FBT001 - of a pair
+    """Return the text, the rank, the lower the worse for the method, and the tone of a question."""
+    return ["won" if won else "lost", 1 / (place + 1) if won else -1 / (place + 1), WON if won else LOST]
+
+
+def _name_pair(comparison: Comparison, key: ChangedKey) -> str:
+    """Name a pair of methods without the folders of the runs, which the texts of a page replace but no block does."""
+    return key.method if comparison.against else f"{key.method} against {key.baseline}"
+
+
+class _ChangedViewBuilder:
+    """Builds the views of questions with the results of the compared metrics."""
+
+    def __init__(self, comparison: Comparison, metrics: Mapping[str, StoredMetric], views: CaseViewBuilder) -> None:
+        self._against = comparison.against
+        self._compared = {one.metric for one in comparison.contrasts}
+        self._metrics = metrics
+        self._views = views
+
+    def build_view(self, one: ChangedQuestion) -> ChangedView:
+        """Build the view of a question."""
+        labels = ("Before", "Now") if self._against else ("Baseline", "Method")
+        baseline = strip_folder(one.key.baseline, self._against)
+        sides = (
+            self._build_side(labels[0], baseline, one.baseline_case),
+            self._build_side(labels[1], one.key.method, one.method_case),
+        )
+        texts = next((dict(side.case.texts) for side in reversed(sides) if side.case), {})
+        return ChangedView(one.key.sample_id, texts.get(QUESTION, ""), texts.get(EXPECTED, ""), sides)
+
+    def render(self, one: ChangedQuestion) -> str:
+        """Render the details of a question."""
+        return render_changed(self.build_view(one))
+
+    def _build_side(self, label: str, method: str, case: CaseResults | None) -> SideView:
+        if case is None:
+            return SideView(label, method, None, ())
+        results = tuple(result for result in case.results if result.metric in self._compared)
+        view = self._views.build_view(case._replace(results=results or case.results))
+        return SideView(label, method, view, tuple(_list_item_values(results, self._metrics)))
 
 
 def _list_item_values(
@@ -216,7 +306,7 @@ def _build_pair(
     method: str,
     baseline: str,
     contrasts: Sequence[Contrast],
-    views: Mapping[tuple[str, str], Mapping[str, ChangedView]],
+    views: Mapping[tuple[str, str], Mapping[str, NumberedView]],
 ) -> PairSection:
     known = views.get((method, baseline), {})
     lists = [

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from greval._util.files import write_atomically
 from greval._util.wording import format_count
-from greval.analysis.case_results import index_results, read_case_results
+from greval.analysis.case_results import CaseResults, index_results, read_case_results
 from greval.analysis.run_origin import read_origin
 from greval.analysis.summary import MetricSpending, Report
 from greval.analysis.tag_figures import summarise_by_tags
@@ -22,7 +23,7 @@ from greval.report.console import (
     describe_troubles,
     format_spending,
 )
-from greval.report.html.archive import ArchiveLimits, DetailBlocks, TextTable, compress_json
+from greval.report.html.archive import ArchiveLimits, CaseArchive, PackedCases
 from greval.report.html.case_index import CaseIndex
 from greval.report.html.case_view import CaseView, CaseViewBuilder
 from greval.report.html.figure_rows import build_figure_groups, build_tag_table
@@ -56,19 +57,6 @@ class WorstList(NamedTuple):
     metric: str
     entries: tuple[WorstEntry, ...]
     why: str
-
-
-class CaseArchive(NamedTuple):
-    """All cases of a page, compressed: their index, their details, and the texts of their chunks.
-
-    `size` describes how many there are, and `notes` what was left out.
-    """
-
-    size: str
-    packed_index: str
-    blocks: tuple[str, ...]
-    text_blocks: tuple[str, ...]
-    notes: tuple[str, ...]
 
 
 class PageContent(NamedTuple):
@@ -111,18 +99,19 @@ def build_report_page(store: Store, report: Report, content: PageContent) -> str
         origin = read_origin(store)
         lists, views = _build_worst(store, content.worst, content.metrics)
         tags = [build_tag_table(report, found, scales) for found in summarise_by_tags(store, report.by)]
-        archive = _build_archive(store, scales, content.limits)
+        keys = [*index_results(store)]
+        packed = _pack_cases(store, keys, scales, content.limits)
     parts = {
         "report": report,
         "origin": origin,
-        "summary": _describe_run(report, archive),
+        "summary": _describe_run(report, keys),
         "figures": build_figure_groups(report, report.summaries, scales),
         "tables": _build_tables(report),
         "troubles": [*describe_troubles(report)],
         "tags": tags,
         "worst": lists,
         "worst_cases": views,
-        "archive_notes": archive.notes,
+        "packed": packed,
         "people": [*list_agreements(store)],
         "probes": [build_probe(probe) for probe in content.probes],
         "cost": (format_spending(report.spending) or "").removeprefix("cost: "),
@@ -137,9 +126,6 @@ def build_report_page(store: Store, report: Report, content: PageContent) -> str
         "report.html",
         page,
         sections=[*_list_sections(parts)],
-        index=archive.packed_index,
-        blocks=archive.blocks,
-        text_blocks=archive.text_blocks,
         **parts,
     )
 
@@ -151,20 +137,20 @@ def _list_sections(parts: Mapping[str, object]) -> Iterator[tuple[str, str]]:
         "troubles": ("missing", "Missing"),
         "tags": ("tags", "By tag"),
         "worst": ("worst", "Worst cases"),
-        "archive_notes": ("cases", "All cases"),
+        "packed": ("cases", "All cases"),
         "people": ("people", "People"),
         "probes": ("probes", "Planted faults"),
         "cost": ("cost", "Cost"),
         "facts": ("made", "How made"),
     }
-    yield from (label for name, label in labels.items() if parts[name] or name == "archive_notes")
+    yield from (label for name, label in labels.items() if parts[name])
 
 
-def _describe_run(report: Report, archive: CaseArchive) -> str:
+def _describe_run(report: Report, keys: Sequence[CaseKey]) -> str:
     """Describe the size of a run and its judge in one line."""
     metrics = format_count(len({summary.metric for summary in report.summaries}), "metric")
     judge = f", judged by {report.judge}" if report.judge else ""
-    return f"{archive.size}, {metrics}{judge}"
+    return f"{_describe_size(keys)}, {metrics}{judge}"
 
 
 def _describe_size(keys: Sequence[CaseKey]) -> str:
@@ -212,36 +198,23 @@ def _build_worst_entry(case: WorstCase, number: int, scale: Scale) -> WorstEntry
     return WorstEntry(number, name, case.question or "", text, tone)
 
 
-def _build_archive(store: Store, scales: Mapping[str, Scale], limits: ArchiveLimits) -> CaseArchive:
-    """Compress all cases of a run, one at a time."""
-    index, details, texts = CaseIndex(scales), DetailBlocks(limits.detail_bytes), TextTable()
-    builder = CaseViewBuilder(read_metrics(store), keep_text=texts.keep, prefix="case")
-    keys = [*index_results(store)]
-    listed = 0
+def _pack_cases(
+    store: Store, keys: Sequence[CaseKey], scales: Mapping[str, Scale], limits: ArchiveLimits
+) -> PackedCases:
+    """Compress the cases of a run, one at a time."""
+    index, archive = CaseIndex(scales), CaseArchive(limits)
+    builder = CaseViewBuilder(read_metrics(store), keep_text=archive.texts.keep, prefix="case")
     for found in read_case_results(store, keys[: limits.cases]):
-        if details.is_full:
-            index.add(found, None)
-            continue
-        index.add(found, details.add(render_case(builder.build_view(found))))
-        listed += 1
-    details.finish()
-    packed = texts.build_blocks(limits.case_bytes - details.size)
-    notes = []
-    if len(keys) > limits.cases:
-        notes.append(f"The first {limits.cases:,} of {len(keys):,} cases are listed; the figures are of all of them.")
-    if listed < len(index):
-        left = len(index) - listed
-        notes.append(f"{format_count(left, 'case')} without details, so that the file stays small; the run has them.")
-    if packed.limit is not None:
-        cut = f"cut to {packed.limit:,} characters" if packed.limit else "left out"
-        notes.append(f"Texts of chunks are {cut}, so that the file stays small; the run has them.")
-    return CaseArchive(
-        _describe_size(keys),
-        compress_json(index.build(packed.starts)),
-        tuple(details.blocks),
-        packed.blocks,
-        tuple(notes),
-    )
+        index.add(found, archive.add(partial(_render, builder, found)))
+    packed = archive.pack(index.build, "case")
+    if len(keys) <= limits.cases:
+        return packed
+    first = f"The first {limits.cases:,} of {len(keys):,} cases are listed; the figures are of all of them."
+    return packed._replace(notes=(first, *packed.notes))
+
+
+def _render(builder: CaseViewBuilder, found: CaseResults) -> str:
+    return render_case(builder.build_view(found))
 
 
 def _build_cost_table(parts: Iterable[MetricSpending]) -> TableView:

@@ -74,12 +74,17 @@ def render_page(template: str, made: PageOrigin, /, **content: object) -> str:
 
 def render_case(view: CaseView) -> str:
     """Render the details of a case as a fragment of a page."""
-    return str(_get_case_macro()(view))
+    return str(_get_macro("case.html", "case_body")(view))
 
 
-@lru_cache(maxsize=1)
-def _get_case_macro() -> Callable[[CaseView], str]:
-    found: Callable[[CaseView], str] = vars(create_environment().get_template("case.html").module)["case_body"]
+def render_changed(view: NamedTuple) -> str:
+    """Render both sides of a question of a comparison as a fragment of a page."""
+    return str(_get_macro("changed.html", "changed_body")(view))
+
+
+@lru_cache
+def _get_macro(template: str, name: str) -> Callable[[object], str]:
+    found: Callable[[object], str] = vars(create_environment().get_template(template).module)[name]
     return found
 
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+import zlib
+from base64 import b64decode
 from html import unescape
+from shutil import copytree
 
 import pytest
 from page_judge import page_judge
@@ -13,6 +16,7 @@ from report_pages import DEMO, MADE
 from greval import evaluate, load_metric
 from greval.analysis.comparison.api import compare
 from greval.report.comparison import format_difference, format_verdict
+from greval.report.html.archive import ArchiveLimits
 from greval.report.html.comparison_page import MAX_NAMED, build_comparison_page
 
 
@@ -53,6 +57,54 @@ def test_shows_won_and_lost_questions_side_by_side(comparison):
         for method in ("local", "walk"):
             assert " ".join(answers[name, method].split()) in words
     assert f"Lost {whole[-1].lost}, the first {MAX_NAMED}" in words
+
+
+def unpack(page, part):
+    """Return the content of the compressed blocks of a page."""
+    found = re.findall(rf'<script type="text/plain" {part}>([^<]*)</script>', page)
+    return [json.loads(zlib.decompress(b64decode(block))) for block in found]
+
+
+def test_lists_all_won_and_lost_questions(comparison):
+    """The list to search has every question of every pair, won or lost by metric, the largest difference first."""
+    page, _ = make_page(comparison)
+    [index] = unpack(page, 'id="index"')
+    whole = [one for one in comparison.contrasts if not one.group]
+    assert index["metrics"] == [one.metric for one in whole]
+    for place, one in enumerate(whole):
+        cells = {line[0]: line[5][place] for line in index["cases"] if line[5][place]}
+        lost = sorted((rank, name) for name, (said, rank, _) in cells.items() if said == "lost")
+        won = sorted((-rank, name) for name, (said, rank, _) in cells.items() if said == "won")
+        assert [name for _, name in lost] == [*one.lost_questions]
+        assert [name for _, name in won] == [*one.won_questions]
+
+
+def test_details_stay_within_a_limit(comparison):
+    """Questions for which there is no room are listed without details, and the page says so."""
+    page = build_comparison_page(
+        comparison, made=MADE.made, limits=ArchiveLimits(cases=7, detail_bytes=1, case_bytes=500)
+    )
+    [index] = unpack(page, 'id="index"')
+    assert len(index["cases"]) == 7
+    assert "The first 7 of" in page
+    assert "Texts of chunks are left out" in page
+
+
+def test_compressed_blocks_hold_no_folder(judged_run, tmp_path):
+    """A server replaces the folders of runs in the text of a page, which does not reach into what is compressed."""
+    earlier = tmp_path / "earlier"
+    copytree(judged_run, earlier)
+    rows = [json.loads(line) for line in DEMO.read_text(encoding="utf-8").splitlines()]
+    for row in rows:
+        row["answer"] = f"{row['answer']} Or so."
+    later = tmp_path / "later"
+    evaluate(rows, [load_metric("correctness"), load_metric("latency")], page_judge(), out=later)
+    found = compare(later, against=earlier)
+    page = build_comparison_page(found, made=MADE.made)
+    packed = json.dumps([unpack(page, 'id="index"'), *unpack(page, 'data-part="cases"')])
+    assert "Or so." in packed
+    assert str(tmp_path) in page
+    assert str(tmp_path) not in packed
 
 
 def test_a_run_is_compared_with_an_earlier_one(tmp_path):

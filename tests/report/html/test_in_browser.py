@@ -123,6 +123,68 @@ def test_filters_by_words_method_tag_and_value(page):
     assert all(re.search(r"correctness\s*0", row) for row in rows(page))
 
 
+def test_searches_reasons_and_whole_texts(chromium, tmp_path):
+    """A search finds words of reasons, and of an answer beyond what the list shows, but no words of the page itself."""
+    words = {"q1": "it forgets the anchovy", "q2": "it names everything", "q3": "it is silent on the anchovy"}
+    cases = [
+        {"id": name, "question": f"What of {name}?", "expected_answer": "x", "answer": f"{'so ' * 200}{name}-end"}
+        for name in words
+    ]
+    judge = ScriptedJudge(
+        lambda messages: {
+            "reason": next(why for name, why in words.items() if f"{name}?" in str(messages)), "value": 0
+        }
+    )  # fmt: skip
+    run = evaluate(cases, [load_metric("correctness")], judge, out=tmp_path / "run")
+    with opened(chromium, tmp_path / "page.html", make_page(run.folder)) as page:
+        box = page.get_by_label("Search")
+        for searched, expected in (("anchovy", ["q1", "q3"]), ("ANCHOVY silent", ["q3"]), ("q2-end", ["q2"])):
+            box.fill(searched)
+            page.locator("#count").get_by_text(f"{len(expected)} of 3 cases", exact=True).wait_for()
+            assert [row.split()[0] for row in rows(page)] == expected
+            box.fill("")
+            page.locator("#count").get_by_text("3 of 3 cases", exact=True).wait_for()
+        box.fill("verdict")
+        page.locator("#count").get_by_text("0 of 3 cases", exact=True).wait_for()
+
+
+def test_lists_all_won_and_lost_questions(chromium, tmp_path):
+    """All of them are in pages, largest difference first; they are filtered by side and searched, also by reasons."""
+    cases = [
+        {"id": f"q{n:03}", "method": method, "question": f"Question {n}?", "answer": f"{method} {n}",
+         "tags": {"odd": n % 2}, "expected_answer": "x", "chunks": [{"id": "c1", "text": f"Chunk of {n}."}]}
+        for n in range(120)
+        for method in ("old", "new")
+    ]  # fmt: skip
+
+    def answer(messages):
+        text = str(messages)
+        number = int(re.search(r"Question (\d+)\?", text)[1])
+        return {
+            "reason": f"Reason {number}-{'new' if 'new ' in text else 'old'}.",
+            "value": int(("new " in text) == (number < 70)),
+        }
+
+    run = evaluate(cases, [load_metric("correctness")], ScriptedJudge(answer), out=tmp_path / "run")
+    text = build_comparison_page(compare(run.folder, baseline="old"), made=MADE.made)
+    with opened(chromium, tmp_path / "page.html", text) as page:
+        assert page.inner_text("#count") == "120 of 120 questions, 1 to 50 shown"
+        choose(page, "Value", "lost")
+        assert page.inner_text("#count") == "50 of 120 questions"
+        assert {row.split()[0] for row in rows(page)} == {f"q{n:03}" for n in range(70, 120)}
+        choose(page, "Tag", "odd: 1")
+        assert page.inner_text("#count") == "25 of 120 questions"
+        choose(page, "Tag", "all")
+        page.get_by_label("Search").fill("reason 101-old")
+        page.locator("#count").get_by_text("1 of 120 questions", exact=True).wait_for()
+        page.locator(f"{OPEN} > summary").click()
+        page.locator(f"{OPEN} .side").first.wait_for()
+        sides = page.locator(f"{OPEN} .side").all_inner_texts()
+        assert ["old 101" in sides[0], "new 101" in sides[1], "Reason 101-new." in sides[1]] == [True, True, True]
+        page.locator(f"{OPEN} .side .plain > summary").first.click()
+        assert "Chunk of 101." in page.locator(f"{OPEN} .side").first.inner_text()
+
+
 def test_sorts_by_a_metric(page):
     """The worst come first by its direction, and cases without a value are at the end."""
     choose(page, "Metric", "latency")
@@ -203,8 +265,11 @@ def test_a_comparison_is_accessible_at_every_width(chromium, judged_run, tmp_pat
     """Axe finds no violation with both sides of a question open, and nothing is wider than the window."""
     text = build_comparison_page(compare(judged_run, baseline="local", by="query_type"), made=MADE.made)
     with opened(chromium, tmp_path / "page.html", text, color_scheme=scheme) as page:
-        for summary in page.locator("#changed-1 .plain > summary").all():
-            summary.click()
+        page.locator(f"{OPEN} > summary").first.click()
+        page.locator(f"{OPEN} .side").first.wait_for()
+        for place in ("#changed-1", OPEN):
+            for summary in page.locator(f"{place} .plain > summary").all():
+                summary.click()
         for width in WIDTHS:
             page.set_viewport_size({"width": width, "height": 900})
             found = Axe().run(page)
@@ -317,6 +382,9 @@ def test_hostile_texts_stay_text(chromium, tmp_path_factory, one, other):
             assert texts[:3] == [one, other, one]
             assert page.evaluate(READ_TEXTS, f"{place} .item .text")[0] == one
             assert other in page.evaluate(READ_TEXTS, f"{place} .verdict .text")
+        page.get_by_label("Search").fill(other)
+        page.locator("#count").get_by_text("2 of 2 cases", exact=True).wait_for()
+        assert page.evaluate("[window.hit ?? null, ...window.refused]") == [None]
 
 
 @given(hostile_texts, hostile_texts)
@@ -344,9 +412,16 @@ def test_hostile_texts_of_a_comparison_stay_text(chromium, tmp_path_factory, one
     run = evaluate(cases, [parse_metric(METRIC)], ScriptedJudge(answer), out=folder / "run")
     text = build_comparison_page(compare(run.folder, by="kind"), made=MADE.made)
     with opened(chromium, folder / "page.html", text) as page:
+        while page.locator("#list .case-body:empty").count():
+            page.locator(f"{OPEN}:not([open]) > summary").first.click()
+            page.wait_for_timeout(50)
         assert page.evaluate("[window.hit ?? null, ...window.refused]") == [None]
         assert page.locator("main img, main script, main iframe, main base, main style").count() == 0
         assert page.locator("main a:not([href^='#'])").count() == 0
-        texts = page.evaluate(READ_TEXTS, "#changed-1 .side > .text")
-        assert sorted(texts) == [f"{other} No", f"{other} Yes"]
-        assert other in page.evaluate(READ_TEXTS, "#changed-1 .verdict .text")
+        for place in ("#changed-1", f"{OPEN}:first-child"):
+            texts = page.evaluate(READ_TEXTS, f"{place} .side > .text")
+            assert sorted(texts) == [f"{other} No", f"{other} Yes"]
+            assert other in page.evaluate(READ_TEXTS, f"{place} .verdict .text")
+        page.get_by_label("Search").fill(f"{other} yes")
+        page.locator("#count").get_by_text("3 of 3 questions", exact=True).wait_for()
+        assert page.evaluate("[window.hit ?? null, ...window.refused]") == [None]

@@ -5,7 +5,22 @@
 (() => {
   const PAGE = 50;
   const MOST_VALUES = 12;
-  const ORDERS = { run: "as in the run", worst: "worst first", best: "best first", id: "by id" };
+  const TEXT = /class="text[^"]*"[^>]*>([^<]*)</g;
+  const ENTITIES = { "&amp;": "&", "&lt;": "<", "&gt;": ">", "&#34;": '"', "&#39;": "'" };
+  const WORDINGS = {
+    cases: {
+      nouns: ["case", "cases"],
+      name: "Method",
+      orders: { run: "as in the run", worst: "worst first", best: "best first", id: "by id" },
+      values: [["", "all"], ["?scored", "scored"], ["?failed", "failed"], ["?skipped", "skipped"], ["?below", "below the best"]],
+    },
+    changes: {
+      nouns: ["question", "questions"],
+      name: "Compared",
+      orders: { run: "largest difference first", worst: "lost first", best: "won first", id: "by id" },
+      values: [["", "won and lost"], ["=lost", "lost"], ["=won", "won"]],
+    },
+  };
   const policy = globalThis.trustedTypes?.createPolicy("greval-fragments", { createHTML: (text) => text })
     ?? { createHTML: (text) => text };
   const byId = (id) => document.getElementById(id);
@@ -90,7 +105,8 @@
   }
 
   class Explorer {
-    constructor({ metrics, cases, textStarts }) {
+    constructor({ kind = "cases", metrics, cases, textStarts }) {
+      this.wording = WORDINGS[kind];
       this.metrics = metrics;
       this.cases = cases.map(([id, method, question, answer, tags, cells, place], number) =>
         ({ id, method, question, answer, tags, cells, place, number,
@@ -111,13 +127,13 @@
       const methods = [...new Set(this.cases.map(({ method }) => method))];
       this.value = h("select", { onchange: (event) => this.set("value", event.target.value) });
       form.append(
-        this.field("Search", h("input", { type: "search", placeholder: "id, question, answer or tag", autocomplete: "off",
+        this.field("Search", h("input", { type: "search", placeholder: "id, question, answer, tag or reason", autocomplete: "off",
           oninput: (event) => this.set("words", event.target.value) }), "wide"),
-        methods.length > 1 ? this.field("Method", this.choice("method", [["", "all"], ...methods.map((name) => [`=${name}`, name || "(none)"])])) : "",
+        methods.length > 1 ? this.field(this.wording.name, this.choice("method", [["", "all"], ...methods.map((name) => [`=${name}`, name || "(none)"])])) : "",
         this.tags().length ? this.field("Tag", this.choice("tag", [["", "all"], ...this.tags()])) : "",
         this.field("Metric", this.choice("metric", [["", "any"], ...this.metrics.map((name, place) => [String(place), name])])),
         this.field("Value", this.value),
-        this.field("Order", this.choice("order", Object.entries(ORDERS))));
+        this.field("Order", this.choice("order", Object.entries(this.wording.orders))));
       form.addEventListener("submit", (event) => event.preventDefault());
       this.fillValues();
       form.hidden = false;
@@ -154,11 +170,12 @@
         const cell = cells[metric];
         if (cell) found.set(cell[0], (found.get(cell[0]) ?? 0) + 1);
       }
+      const { values } = this.wording;
       const listed = found.size <= 30
         ? [...found].sort(([a], [b]) => a.localeCompare(b, "en", { numeric: true })).map(([text, many]) => [`=${text}`, `${text} (${many.toLocaleString("en")})`])
+          .filter(([value]) => values.every(([one]) => one !== value))
         : [];
-      const statuses = [["", "all"], ["?scored", "scored"], ["?failed", "failed"], ["?skipped", "skipped"], ["?below", "below the best"]];
-      this.value.replaceChildren(...[...statuses, ...listed].map(([value, text]) => h("option", { value }, text)));
+      this.value.replaceChildren(...[...values, ...listed].map(([value, text]) => h("option", { value }, text)));
       this.state.value = "";
     }
 
@@ -177,7 +194,21 @@
         if (!Object.hasOwn(one.tags, name) || one.tags[name] !== wanted) return false;
       }
       if (value && !this.cellsOf(one).some((cell) => cell && holds(cell, value))) return false;
-      return this.needles.every((needle) => one.words.includes(needle));
+      return this.needles.every((needle) => one.words.includes(needle) || one.texts?.includes(needle));
+    }
+
+    /* The first search reads the texts and reasons of all cases once, block by block; it finds more when they are read. */
+    async readTexts() {
+      for (const one of this.cases) {
+        if (!one.place) continue;
+        const [block, place] = one.place;
+        one.texts = listTexts((await this.details(block))[place]).join("\n").toLocaleLowerCase();
+      }
+      this.read = true;
+      const before = this.found;
+      this.filter();
+      if (this.found.length === before.length) this.showCount();
+      else this.show();
     }
 
     cellsOf(one) {
@@ -192,6 +223,13 @@
     }
 
     apply() {
+      this.filter();
+      this.at = 0;
+      this.show();
+      if (this.needles.length) this.reading ??= this.readTexts();
+    }
+
+    filter() {
       const { words, tag, order } = this.state;
       this.needles = words.toLocaleLowerCase().split(/\s+/).filter(Boolean);
       this.tag = tag ? JSON.parse(tag) : null;
@@ -202,14 +240,21 @@
         const ranks = new Map(this.found.map((one) => [one, this.rank(one)]));
         this.found.sort((a, b) => compareRanks(ranks.get(a), ranks.get(b), sign) || a.number - b.number);
       }
-      this.at = 0;
-      this.show();
+    }
+
+    /* The begin and the end of the page of the list, after its numbers are shown. */
+    showCount() {
+      const [from, to] = [this.at, Math.min(this.at + PAGE, this.found.length)];
+      const [many, all] = [this.found.length, this.cases.length].map((count) => count.toLocaleString("en"));
+      const noun = this.wording.nouns[this.cases.length === 1 ? 0 : 1];
+      const shown = to - from < this.found.length ? `, ${(from + 1).toLocaleString("en")} to ${to.toLocaleString("en")} shown` : "";
+      const reading = this.needles.length && !this.read ? "; searching the reasons..." : "";
+      byId("count").textContent = `${many} of ${all} ${noun}${shown}${reading}`;
+      return [from, to];
     }
 
     show() {
-      const [from, to] = [this.at, Math.min(this.at + PAGE, this.found.length)];
-      const [many, all] = [this.found.length, this.cases.length].map((count) => count.toLocaleString("en"));
-      byId("count").textContent = `${many} of ${all} ${this.cases.length === 1 ? "case" : "cases"}${to - from < this.found.length ? `, ${(from + 1).toLocaleString("en")} to ${to.toLocaleString("en")} shown` : ""}`;
+      const [from, to] = this.showCount();
       byId("list").replaceChildren(...this.found.slice(from, to).map((one) => this.row(one)));
       const turn = (by) => () => {
         this.at += by;
@@ -244,7 +289,7 @@
 
     async fill(body, one) {
       if (!one.place) {
-        body.replaceChildren(h("p", { class: "soft" }, "The details of this case are not in this file, so that it stays small. The run has them."));
+        body.replaceChildren(h("p", { class: "soft" }, `The details of this ${this.wording.nouns[0]} are not in this file, so that it stays small. The run has them.`));
         return;
       }
       const [block, place] = one.place;
@@ -256,6 +301,11 @@
       }));
       body.replaceChildren(found);
     }
+  }
+
+  /* The texts and reasons in the markup of a case. To parse the markup of ten thousand cases takes ten times as long. */
+  function listTexts(markup) {
+    return [...markup.matchAll(TEXT)].map(([, text]) => text.replace(/&(?:amp|lt|gt|#34|#39);/g, (entity) => ENTITIES[entity]));
   }
 
   function holds([text, , tone], value) {
