@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
@@ -17,6 +18,8 @@ from greval.cli.options import (
     list_label_files,
     print_report,
 )
+from greval.runs.run_reader import read_metrics
+from greval.runs.store import Store
 
 TreatAs = Annotated[
     Literal["categories", "numbers"] | None,
@@ -29,8 +32,14 @@ def agreement(  # noqa: PLR0913 - the options of a command
     labels: LabelFiles = None,
     *,
     metric: Annotated[
-        str, typer.Option("--metric", "-m", metavar="METRIC", help="the metric that people judged as well")
-    ],
+        str | None,
+        typer.Option(
+            "--metric",
+            "-m",
+            metavar="METRIC",
+            help="the metric that people judged as well; not needed if it is the only one",
+        ),
+    ] = None,
     annotations: AnnotationFiles = None,
     label_column: LabelColumns = None,
     by: By = None,
@@ -50,7 +59,7 @@ def agreement(  # noqa: PLR0913 - the options of a command
 
     found = agreed(
         run,
-        metric,
+        metric or _find_only_metric(run),
         list_label_files(run, labels, annotations),
         label_columns=label_column or (),
         combine=people,
@@ -59,3 +68,14 @@ def agreement(  # noqa: PLR0913 - the options of a command
         level=level,
     )
     print_report(found, form, render)
+
+
+def _find_only_metric(run: Path) -> str:
+    """Return the metric of a run that has one; raise `typer.BadParameter` if it has several."""
+    with Store.open(run) as store:
+        metrics = [*read_metrics(store)]
+    if len(metrics) != 1:
+        raise typer.BadParameter(
+            f"name the metric that people judged as well: -m {' or -m '.join(metrics) or 'METRIC'}"
+        )
+    return metrics[0]

@@ -22,6 +22,9 @@ from greval.stats.correction import Correction
 
 def compare(  # noqa: PLR0913 - the options of a command
     run: RunFolder,
+    earlier: Annotated[
+        Path | None, typer.Argument(metavar="EARLIER", help="an earlier run to compare with; as --against")
+    ] = None,
     *,
     baseline: Annotated[
         str | None, typer.Option(metavar="METHOD", help="compare the others with this one; all pairs by default")
@@ -57,10 +60,12 @@ def compare(  # noqa: PLR0913 - the options of a command
     from greval.report.check_list import list_comparison_checks
     from greval.report.comparison import render
 
+    if earlier and against:
+        raise typer.BadParameter(f"{earlier} and --against {against} are two earlier runs; name one")
     found = compared(
         run,
         baseline=baseline,
-        against=against,
+        against=earlier or against,
         by=by or (),
         metrics=metric,
         methods=method,

@@ -56,8 +56,7 @@ class RunDraft(NamedTuple):
     @property
     def metrics(self) -> tuple[str, ...]:
         """The chosen metrics: those suggested that fit, or else the first that fits; empty if none does."""
-        fitting = [one.metric for one in self.fitting]
-        return tuple(name for name in SUGGESTED if name in fitting) or tuple(fitting[:1])
+        return choose_metrics(self.fitting)
 
     @property
     def needs_judge(self) -> bool:
@@ -68,6 +67,12 @@ class RunDraft(NamedTuple):
     def command(self) -> str:
         """The command that runs the file."""
         return "greval evaluate" if self.file == RUN_CONFIG else f"greval evaluate -c {quote(self.file)}"
+
+
+def choose_metrics(fitting: Sequence[MetricFit]) -> tuple[str, ...]:
+    """Choose the metrics to begin with: those suggested that fit, or else the first that fits; empty if none does."""
+    names = [one.metric for one in fitting]
+    return tuple(name for name in SUGGESTED if name in names) or tuple(names[:1])
 
 
 def write_config(draft: RunDraft) -> str:
@@ -159,8 +164,8 @@ def _write_metrics(draft: RunDraft) -> Iterator[str]:
 
 
 def _shorten_line(line: str) -> str:
-    """Shorten a line with a comment to the width of the file."""
-    return line if len(line) <= MAX_WIDTH else f"{line[: MAX_WIDTH - 3].rstrip()}..."
+    """Shorten a line with a comment to the width of the file, between two words."""
+    return line if len(line) <= MAX_WIDTH else f"{line[: MAX_WIDTH - 3].rpartition(' ')[0].rstrip(' ,;:')}..."
 
 
 def _write_judge(draft: RunDraft) -> Iterator[str]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from copy import copy
 from typing import Any
 
-from rich.console import Console, Group
+from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -47,13 +48,23 @@ class ReportConsole(Console):
         width = self.width
         try:
             self.width = max(width, *(self._measure_width(one) for one in objects), 1)
-            super().print(*objects, **how)
+            super().print(*map(self._separate_title, objects), **how)
         finally:
             self.width = width
 
     def render_str(self, text: str, **how: Any) -> Text:  # noqa: ANN401 - as in rich
         """Render a text as rich does, after escaping its control characters."""
         return super().render_str(escape_control_characters(text), **how)
+
+    def _separate_title(self, one: Any) -> RenderableType:  # noqa: ANN401 - as in rich
+        """Return a table with its title above it. The title of a narrow table would be folded to the table's width."""
+        if isinstance(one, Group):
+            return Group(*map(self._separate_title, one.renderables))
+        if not isinstance(one, Table) or one.title is None:
+            return one  # type: ignore[no-any-return]
+        untitled = copy(one)
+        untitled.title = None
+        return Group(self.render_str(str(one.title), style="table.title"), untitled)
 
     def _measure_width(self, one: object) -> int:
         """Return the minimum width of a table; 0 for other objects, which fit any width."""

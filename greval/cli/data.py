@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from shlex import quote
 
 import typer
 
 from greval.analysis.data_summary import summarise_data
 from greval.cli import USAGE_ERROR
+from greval.cli.config_text import choose_metrics
 from greval.cli.console import escape_control_characters
-from greval.cli.options import Cases, Columns, ReportFormat, parse_columns, print_report
+from greval.cli.options import JUDGE_VARIABLE, Cases, Columns, ReportFormat, parse_columns, print_report, suggest_judge
 from greval.datasets import read_cases
 from greval.datasets.case_reader import STDIN
 from greval.report.data_summary import render
@@ -25,7 +27,10 @@ def data(cases: Cases, *, column: Columns = None, form: ReportFormat = "table") 
     print_report(found, form, render)
     if form == "table" and found.fitting:
         named = "".join(f" --column {quote(one)}" for one in column or ())
-        lines = [f"next: greval evaluate {quote(cases)} -m {found.fitting[0].metric}{named}"]
+        chosen = choose_metrics(found.fitting)[0]
+        asks = any(one.metric == chosen and one.kind == "judged" for one in found.fitting)
+        judge = f" --judge {suggest_judge()}" if asks and JUDGE_VARIABLE not in os.environ else ""
+        lines = [f"next: greval evaluate {quote(cases)} -m {chosen}{judge}{named}"]
         if cases != STDIN:
             lines.append(f"      greval init {quote(cases)}{named}   (greval.yaml with the metrics that fit)")
         for line in ("", *lines):

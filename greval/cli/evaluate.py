@@ -347,7 +347,7 @@ def _print_next_commands(folder: str, *, several: bool) -> None:
         f"report {folder} --worst 5": "the worst cases with their texts and reasons",
         f"results {folder} --format csv": "every verdict as a row",
         **({f"compare {folder}": "which method is better"} if several else {}),
-        f"open {folder}": "the run as a page",
+        f"report {folder} --html r.html": "the run as a page",
     }
     longest = max(map(len, commands))
     lines = (f"  greval {command.ljust(longest)}  {what}" for command, what in commands.items())

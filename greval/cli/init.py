@@ -17,19 +17,15 @@ from greval.cli.config_keys import RUN_CONFIG, build_config_schema, list_config_
 from greval.cli.config_text import SCHEMA_FILE, RunDraft, write_config
 from greval.cli.console import escape_control_characters
 from greval.cli.evaluate import evaluate
-from greval.cli.options import AskedSpecs, Columns, JudgeName, parse_columns
+from greval.cli.options import AskedSpecs, Columns, JudgeName, parse_columns, suggest_judge
 from greval.cli.run_folder import RUNS
 from greval.datasets import read_cases
 from greval.datasets.case_reader import STDIN
 from greval.datasets.row_faults import build_unreadable_error
 from greval.errors import DataError
-from greval.judging.model.judge import KEY_VARIABLE
 from greval.methods.loading import resolve_spec, split_name
 from greval.metrics.fitting import find_fitting_metrics
 
-SUGGESTED_MODEL = "openai:gpt-5.4-mini"
-"""The judge that is written if the environment holds a key of OpenAI; otherwise it is the embedded model."""
-LOCAL_JUDGE = "local"
 RESPONSE_FIELDS = frozenset({"answer", "chunks", "triples", "aggregates", "traversal", "usage", "method", "error"})
 """The fields of recorded responses, which are not used if methods are asked."""
 ASKED_FIELDS = ("answer", "usage.latency")
@@ -57,7 +53,7 @@ def init(
     fitting = _find_metrics_of_responses(found) if methods else found.fitting
     _check_cases(found, fitting)
     folder = out.parent
-    name = judge or (SUGGESTED_MODEL if os.environ.get(KEY_VARIABLE) else LOCAL_JUDGE)
+    name = judge or suggest_judge()
     draft = RunDraft(
         str(out),
         _get_relative(data, folder),

@@ -8,11 +8,12 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 
-from greval.cli.options import print_table
+from greval.cli.options import create_console
 from greval.judging.local.cache import cached_path
 from greval.judging.local.fetch import FetchProgress
 from greval.judging.local.fetch import fetch as fetch_model
-from greval.judging.local.models import DEFAULT_MODEL, MODELS
+from greval.judging.local.models import DEFAULT_MODEL, MODELS, find_model
+from greval.report.tables import build_fields, print_line
 
 app = typer.Typer(help="Fetch and list the embedded judge models.", no_args_is_help=True)
 
@@ -24,6 +25,8 @@ def fetch(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="no progress")] = False,
 ) -> None:
     """Fetch a model into the cache, verify its hash, and print its path. An interrupted download is resumed."""
+    if not quiet:
+        typer.echo(f"{name}: {find_model(name).note}", err=True)
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
     console = Console(stderr=True)
     plain = not quiet and not console.is_terminal
@@ -43,10 +46,14 @@ def fetch(
 @app.command("list")
 def list_models() -> None:
     """List the available models, with the paths of those already fetched."""
-    print_table(
-        ("model", "download", "licence", "here", "note"),
-        (
-            (name, f"{model.download / 1e6:.0f} MB", model.licence, str(cached_path(name) or "-"), model.note)
-            for name, model in MODELS.items()
-        ),
-    )
+    console = create_console()
+    for name, model in MODELS.items():
+        print_line(console, name, "bold")
+        place = cached_path(name)
+        fields = {
+            "download": f"{model.download / 1e6:.0f} MB",
+            "licence": model.licence,
+            "here": str(place) if place else f"no; greval local fetch {name}",
+            "note": model.note,
+        }
+        console.print(build_fields(fields.items()))

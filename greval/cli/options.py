@@ -21,7 +21,7 @@ from greval.cli.console import ReportConsole
 from greval.cli.help_layout import input_option, judge_option, limit_option, output_option
 from greval.errors import DataError, JudgeError
 from greval.judging.answer_schema import ReasonPosition
-from greval.judging.model.judge import NO_JUDGE_MESSAGE, Judge, Structured, build_chosen_judge
+from greval.judging.model.judge import KEY_VARIABLE, NO_JUDGE_MESSAGE, Judge, Structured, build_chosen_judge
 from greval.judging.model.judge_names import LOCAL, parse_judge_name
 from greval.judging.model.prices import FILE_VARIABLE, Prices
 from greval.records.metric import JudgedMetric, Metric, ReasonDepth, needs_judge
@@ -77,12 +77,15 @@ Repeats = Annotated[
     ),
 ]
 MethodName = Annotated[str | None, input_option(metavar="METHOD", help="the method of the cases that do not name one")]
+JUDGE_VARIABLE = "GREVAL_JUDGE"
+"""The environment variable that names the judge of all commands."""
+SUGGESTED_MODEL, LOCAL_JUDGE = "openai:gpt-5.4-mini", "local"
 JudgeName = Annotated[
     str | None,
     judge_option(
         "--judge",
         autocompletion=complete_judge,
-        envvar="GREVAL_JUDGE",
+        envvar=JUDGE_VARIABLE,
         metavar="MODEL",
         help="openai:MODEL, local, local:NAME or PROVIDER:MODEL",
     ),
@@ -92,7 +95,7 @@ JudgeNames = Annotated[
     judge_option(
         "--judge",
         autocompletion=complete_judge,
-        envvar="GREVAL_JUDGE",
+        envvar=JUDGE_VARIABLE,
         metavar="[METRIC=]MODEL",
         help="openai:MODEL, local, local:NAME or PROVIDER:MODEL, for metrics that name no judge; METRIC=MODEL for one "
         "metric; repeatable",
@@ -356,6 +359,11 @@ def require_judged(metric: Metric, done: str) -> None:
 def create_console() -> ReportConsole:
     """Create the console for reports. It is wide if stdout is not a terminal, so that no name is truncated."""
     return ReportConsole() if sys.stdout.isatty() or "COLUMNS" in os.environ else ReportConsole(width=FILE_WIDTH)
+
+
+def suggest_judge() -> str:
+    """Return the judge to begin with: a model of OpenAI if the environment holds a key, else the embedded one."""
+    return SUGGESTED_MODEL if os.environ.get(KEY_VARIABLE) else LOCAL_JUDGE
 
 
 def print_table(columns: Iterable[str], rows: Iterable[Iterable[str]]) -> None:

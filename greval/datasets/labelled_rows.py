@@ -12,7 +12,7 @@ from pathlib import Path
 
 from greval.datasets.case_reader import MAX_COLUMNS, STDIN, translate_errors
 from greval.datasets.case_records import iterate_rows
-from greval.datasets.column_map import ColumnMap
+from greval.datasets.column_map import TARGETS, ColumnMap
 from greval.datasets.field_names import fold_name, format_printable, list_names
 from greval.datasets.json_files import NO_OBJECT, RawRow, read_stdin
 from greval.datasets.raw_rows import READERS, TABLES, apply_columns, check_file
@@ -94,7 +94,8 @@ def read_labelled_rows(
             return LabelledRows(shown, tuple(open_rows(None)), {})
         if not names:
             raise DataError(f"{shown}: holds no rows; a row has the id of a case and a value")
-        found = {**find_columns(fields, columns or {}, names, shown), **(columns or {})}
+        named = {_find_field(name, fields): column for name, column in (columns or {}).items()}
+        found = {**find_columns(fields, named, names, shown), **named}
         mapping = ColumnMap(found, others=fields)
         mapping.check_names(names, shown)
         return LabelledRows(shown, tuple(map(_correct_message, open_rows(mapping))), found)
@@ -122,6 +123,13 @@ def find_columns(
         if candidates:
             found[field] = candidates[0]
     return found
+
+
+def _find_field(name: str, fields: Mapping[str, Sequence[str]]) -> str:
+    """Return the field that a name stands for: `verdict` and `label` are names of `value`."""
+    if name in fields or name in TARGETS:
+        return name
+    return next((field for field, names in fields.items() if fold_name(name) in map(fold_name, names)), name)
 
 
 def list_metric_names(metric: str) -> tuple[str, ...]:

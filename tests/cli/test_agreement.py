@@ -7,6 +7,7 @@ import typer
 from agreed_runs import said, write
 from typer.testing import CliRunner
 
+from greval import COMPUTED_METRICS, evaluate
 from greval.cli.agreement import agreement
 from greval.errors import DataError
 from greval.trust.agreement.records import Agreement
@@ -34,6 +35,16 @@ def told(*words, width=160, code=0):
     done = CliRunner(env={"COLUMNS": str(width)}).invoke(app, [str(word) for word in words])
     assert done.exit_code == code, (done.output, done.exception)
     return done.stdout
+
+
+def test_the_only_metric_need_not_be_named(run, tmp_path):
+    """A run with one metric needs no -m; with several, the error lists them."""
+    assert told(run, "--format", "json") == told(run, "-m", "graded", "--format", "json")
+    cases = [{"id": "q1", "question": "Who?", "answer": "Ada", "expected_answer": "Ada"}]
+    evaluate(cases, [COMPUTED_METRICS["exact_match"], COMPUTED_METRICS["token_f1"]], out=tmp_path / "two")
+    done = CliRunner(env={"COLUMNS": "160"}).invoke(app, [str(tmp_path / "two")])
+    assert done.exit_code == 2
+    assert "-m exact_match or -m token_f1" in done.output
 
 
 def test_the_tables_say_ceiling_and_floor(run):

@@ -38,6 +38,13 @@ def said(*words, width=160, code=0):
     return done
 
 
+def test_an_earlier_run_may_stand_without_its_option(run):
+    """A second run is compared with as by --against; two of them are refused."""
+    named = said(run, "--against", run, "--format", "json").stdout
+    assert said(run, run, "--format", "json").stdout == named
+    assert "two earlier runs; name one" in said(run, run, "--against", run, code=2).output.replace("\n", " ")
+
+
 def test_the_table_says_what_is_better(run):
     """Means, difference, interval, won / tied / lost, p and the verdict in words stand in one row for each group."""
     text = said(run, "--baseline", "local", "--by", "kind").stdout

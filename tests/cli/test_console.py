@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Group
+from rich.markup import escape
 from rich.table import Table
 
 from greval.cli.console import ReportConsole, escape_control_characters
@@ -45,6 +46,16 @@ def build_table(*cells: str, no_wrap: bool = False) -> Table:
         table.add_column("", no_wrap=no_wrap)
     table.add_row(*cells)
     return table
+
+
+def test_a_title_is_as_wide_as_the_console():
+    """The title of a narrow table is not folded to the width of the table, also in a group; its texts stay text."""
+    title = "runs/a-rather-long-name-of-a-folder, judge [m]"
+    for wrap in (lambda one: one, Group):
+        table = build_table("1", "2")
+        table.title = escape(title)
+        assert print_on(60, wrap(table))[0] == title
+        assert table.title == escape(title)
 
 
 def print_on(width: int, *objects: object) -> list[str]:

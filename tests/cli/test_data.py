@@ -38,13 +38,22 @@ def test_everything_is_shown_in_80_columns(greval_says, monkeypatch):
         "triples                   triple_evaluation",
         "  question         Who wrote it?",
         "  chunks    2 chunks, the first: In 1843.",
-        "next: greval evaluate cases.jsonl -m answer_quality",
+        "next: greval evaluate cases.jsonl -m correctness --judge openai:gpt-5.4-mini",
     ):
         assert line in lines, line
     assert any(line.startswith("not a case: cases.jsonl:3: question: is missing") for line in lines)
     assert max(len(line) for line in lines if not line.startswith("not a case")) <= 80
     assert "\x1b" not in out
     assert "␛[31m" in out
+
+
+def test_the_next_command_names_a_judge_that_is_there(greval_says, monkeypatch):
+    """Without a key it is the embedded one; none is named if the environment names it."""
+    cases = write_rows()
+    monkeypatch.delenv("OPENAI_API_KEY")
+    assert f"next: greval evaluate {cases} -m correctness --judge local\n" in greval_says("data", cases)[1]
+    monkeypatch.setenv("GREVAL_JUDGE", "openai:my-model")
+    assert f"next: greval evaluate {cases} -m correctness\n" in greval_says("data", cases)[1]
 
 
 def test_columns_can_be_named(greval_says):
@@ -55,7 +64,7 @@ def test_columns_can_be_named(greval_says):
     assert "(columns: Frage, Antwort); name it with --column question=NAME" in err
     code, out, _ = greval_says("data", "fragen.csv", "--column", "question=Frage", "--column", "answer=Antwort")
     assert code == 0
-    assert "-m answer_quality --column question=Frage --column answer=Antwort" in out
+    assert "-m completeness --judge openai:gpt-5.4-mini --column question=Frage --column answer=Antwort" in out
 
 
 def test_json(greval_says):

@@ -34,6 +34,13 @@ def test_the_columns_have_the_names_that_people_give(tmp_path, name, text):
     assert [dict(row.values) for row in found.rows] == [{"id": "q1", "value": "3", "reason": "Good."}]
 
 
+def test_a_field_may_be_named_by_each_of_its_names(tmp_path):
+    """`verdict` stands for the value; a name of a case stays what it is."""
+    path = write(tmp_path, "v.csv", "id,gpt4,frage\nq1,3,Wer?\n")
+    found = read_labelled_rows(path, FIELDS, {"Verdict": "gpt4", "question": "frage"})
+    assert dict(found.rows[0].values) == {"id": "q1", "value": "3", "question": "Wer?"}
+
+
 def test_named_columns_come_first_and_may_be_paths(tmp_path):
     """A column that is named is used in place of one with the field's own name."""
     path = write(tmp_path, "v.jsonl", '{"id": "q1", "value": 9, "judge": {"score": 2}}\n')

@@ -139,7 +139,7 @@ def describe(model: LocalServer | LocalModel | str) -> str:
         f"The judge is {known.name} ({known.size / 1e9:.2f} GB, {known.licence}),"
         " on this machine's CPU.\n"
         "It is small and meant for trying greval out: check its verdicts before you"
-        f" rely on them.\n{known.note}\n{_STRONGER_JUDGE_HINT}"
+        f" rely on them. greval local list describes its origin.\n{_STRONGER_JUDGE_HINT}"
     )
 
 

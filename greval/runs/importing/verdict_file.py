@@ -113,7 +113,10 @@ def _check_columns(rows: LabelledRows, metrics: Sequence[Metric]) -> None:
     for metric in metrics:
         if metric.name not in rows.columns and not long_form:
             hint = f"--column {VALUE if len(metrics) == 1 else metric.name}=NAME"
-            raise DataError(f"{rows.name}: no column holds the verdicts of {metric.name}; name it: {hint} ({shown})")
+            raise DataError(
+                f"{rows.name}: no column holds the verdicts of {metric.name}; name the column: {hint}, or with --scale "
+                f"the metric like its column: --name NAME ({shown})"
+            )
     if not {"id", "question"} & names.keys() and not any(fold_name(name) in list_names("question") for name in names):
         raise DataError(f"{rows.name}: no column says which case a verdict is of; name it: --column id=NAME ({shown})")
 
