@@ -50,7 +50,6 @@ class EdgeRow(Record):
     documents: tuple[str, ...] = ()
 
 
-InventoryRow = DocumentRow | ChunkRow | NodeRow | EdgeRow
 _KINDS: dict[str, type[Record]] = {"edge": EdgeRow, "node": NodeRow, "chunk": ChunkRow, "document": DocumentRow}
 _ROWS: TypeAdapter[list[dict[str, Any]]] = TypeAdapter(list[dict[str, Any]])
 

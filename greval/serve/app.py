@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from fastapi import Depends, FastAPI
 from fastapi.middleware.cors import CORSMiddleware
 from fastapi.middleware.gzip import GZipMiddleware
-from fastapi.routing import APIRoute
 
 import greval
 from greval._util.concurrency import reduce_collections, run_in_background
@@ -92,7 +92,7 @@ def create_app(settings: ServerSettings, models: Mapping[str, Judge | BaseChatMo
         docs_url=None,
         redoc_url=None,
         dependencies=[Depends(refuse_unknown_parameters)],
-        generate_unique_id_function=_get_operation_id,
+        generate_unique_id_function=attrgetter("name"),  # of the route: generated clients have short names
         lifespan=_lifespan,
     )
     app.state.service = service
@@ -114,11 +114,6 @@ def create_app(settings: ServerSettings, models: Mapping[str, Judge | BaseChatMo
     for module in ROUTES:
         app.include_router(module.router)
     return app
-
-
-def _get_operation_id(route: APIRoute) -> str:
-    """Return the id of an operation: the name of its function, so that generated clients have short names."""
-    return route.name
 
 
 @asynccontextmanager

@@ -16,7 +16,6 @@ NOTES = {
     "parts": {"means": "what was asked for", "each": {"there": ["yes", "no"]}},
     "coverage": {"share": "parts", "where": {"there": "yes"}, "better": "higher"},
 }
-FREE = {"share": "parts", "where": {"there": "yes"}}
 FOUR = ("Best", "Good", "Poor", "Worst")
 
 

@@ -8,8 +8,8 @@ import time
 from contextlib import closing
 
 import pytest
-from agreed_runs import said, write
-from served_runs import ended, rows, serving, started, two_tenants, uploaded
+from agreed_runs import lines_of, said, write
+from served_runs import ended, get_json, rows, serving, started, two_tenants, uploaded
 
 from greval.analysis.comparison.api import compare
 from greval.analysis.summary import build_report
@@ -53,16 +53,6 @@ def compared(client, count=12, shift=1.0) -> str:
     return run
 
 
-def lines_of(annotations) -> str:
-    return "".join(f"{one.model_dump_json()}\n" for one in annotations)
-
-
-def get(client, path, **query):
-    answer = client.get(path, params=query)
-    assert answer.status_code == 200, answer.text
-    return answer.json()
-
-
 def plain(record, folder) -> dict:
     """Give a record as the server tells it: the run's id in place of its folder."""
     return json.loads(record.model_dump_json().replace(str(folder), folder.name))
@@ -73,20 +63,20 @@ def test_a_report_is_the_library_s_own(client, runs):
     run = compared(client)
     with Store.open(runs / run) as store:
         for by in ((), ("kind",), ("method", "kind")):
-            assert get(client, f"/v1/runs/{run}/report", by=by) == plain(build_report(store, by=by), runs / run)
+            assert get_json(client, f"/v1/runs/{run}/report", by=by) == plain(build_report(store, by=by), runs / run)
 
 
 def test_a_comparison_is_the_library_s_own(client, runs):
     """Comparing methods, by a tag and against an earlier run, equals the library's figures."""
     run, earlier = compared(client), compared(client, shift=0.5)
     path = f"/v1/runs/{run}/compare"
-    here = get(client, path, baseline="local", by="kind", metric="latency", correction="holm", level=0.9)
+    here = get_json(client, path, baseline="local", by="kind", metric="latency", correction="holm", level=0.9)
     there = compare(runs / run, baseline="local", by="kind", metrics=["latency"], correction="holm", level=0.9)
     assert here == plain(there, runs / run)
     assert [one["verdict"] for one in here["contrasts"] if not one["group"]] == ["worse"]
-    (first, *_) = get(client, path, baseline="local", metric="latency", questions=2)["contrasts"]
+    (first, *_) = get_json(client, path, baseline="local", metric="latency", questions=2)["contrasts"]
     assert (first["lost"], first["lost_questions"]) == (12, ["q0", "q1"])
-    against = get(client, path, against=earlier)
+    against = get_json(client, path, against=earlier)
     assert (against["folder"], against["against"]) == (run, earlier)
 
 
@@ -97,9 +87,9 @@ def test_agreement_and_estimate_are_the_library_s_own(client, runs):
     answer = client.put("/v1/runs/judged/annotations", content=lines_of(sent), headers=JSONL)
     assert (answer.status_code, answer.json()) == (200, {"annotations": 16, "held": 16})
     path = "/v1/runs/judged"
-    here = get(client, f"{path}/agreement", metric="right", people="each")
+    here = get_json(client, f"{path}/agreement", metric="right", people="each")
     assert here == plain(agreement(runs / "judged", "right", combine="each"), runs / "judged")
-    here = get(client, f"{path}/estimate", metric="right", level=0.9)
+    here = get_json(client, f"{path}/estimate", metric="right", level=0.9)
     assert here == plain(estimate(runs / "judged", "right", level=0.9), runs / "judged")
 
 
@@ -160,8 +150,8 @@ def test_runs_of_others_are_no_baseline(tmp_path):
 def test_a_figure_is_new_when_the_run_is(client, runs):
     """A report that was asked for before is made anew once the run holds more."""
     write(runs / "judged", "right", VERDICTS)
-    before = get(client, "/v1/runs/judged/report")
+    before = get_json(client, "/v1/runs/judged/report")
     time.sleep(0.01)
     write(runs / "judged", "right", [*VERDICTS, "Yes"])
-    after = get(client, "/v1/runs/judged/report")
+    after = get_json(client, "/v1/runs/judged/report")
     assert (before["summaries"][0]["planned"], after["summaries"][0]["planned"]) == (8, 9)

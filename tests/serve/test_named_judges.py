@@ -12,7 +12,6 @@ from greval.serve.service import Service
 from greval.serve.settings import ServerSettings
 from greval.testing import ScriptedJudge
 
-POLITE = {"reason": "It is courteous.", "value": "Polite"}
 RIGHT = {"reason": "It is the same.", "value": 1}
 
 

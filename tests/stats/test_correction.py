@@ -11,8 +11,6 @@ from greval.stats.paired import (
     mcnemar,
 )
 
-counts = st.integers(0, 60)
-
 
 @pytest.mark.long
 @settings(deadline=None, max_examples=12)

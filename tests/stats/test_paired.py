@@ -146,9 +146,6 @@ def test_the_least_p_of_drawn_flips():
     assert min_sign_flip_p(np.abs(differences), resamples=99) <= sign_flip_test(np.abs(differences), resamples=99)
 
 
-discordant = st.lists(st.integers(0, 14), min_size=1, max_size=12)
-
-
 def test_effects_are_those_of_their_formulas():
     """Effect sizes follow their formulas, and are undefined where these divide by zero."""
     differences = np.array([1.0, 2.0, 0.0, -1.0])

@@ -95,3 +95,8 @@ def said(metric: str, annotator: str, values: Sequence[object], *, questions: Se
         for n, value in enumerate(values)
         if value is not None
     ]
+
+
+def lines_of(annotations) -> str:
+    """Write one annotation a line, as JSON."""
+    return "".join(f"{one.model_dump_json()}\n" for one in annotations)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from compared_runs import write
+from compared_runs import defined, write
 
 from greval.records.annotation import Annotation
+from greval.records.result import Judgement, Result, Scored
+from greval.records.scale import CategoricalScale
+from greval.runs.store import Store
 
 
 def said(sample, value, *, method="walk", metric="right", annotator="ana", **more):
@@ -42,3 +45,32 @@ class World:
                 more = {"weight": len(pool) / count, "stratum": f"{name} {value}"}
                 found += [self.label(name, n, **more) for n in self.rng.choice(pool, count, replace=False)]
         return found
+
+
+KIND = defined(
+    "kind", CategoricalScale.model_validate({"categories": {"Fact": "", "Opinion": "", "Joke": ""}, "ordered": False})
+)
+
+
+def holds(figure, truth):
+    """Say whether an interval holds the truth."""
+    return figure.interval.low <= truth <= figure.interval.high
+
+
+def shares(folder, values):
+    """Write a run of categories without scores."""
+    with Store.create(folder) as store:
+        store.put_fact("metrics", [KIND.model_dump(mode="json")])
+        for n, value in enumerate(values):
+            outcome = Scored(judgements=(Judgement(value=value, reason="r"),))
+            row = Result(
+                sample_id=f"q{n}",
+                method="walk",
+                metric="kind",
+                fingerprint="f",
+                judge="j",
+                tier="text",
+                outcome=outcome,
+            )
+            store.append(f"{n}", row)
+    return folder

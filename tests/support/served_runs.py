@@ -123,3 +123,10 @@ def all_results(client: Client, run: str, **query) -> list[dict]:
         cursor = page["next"]
         if cursor is None:
             return found
+
+
+def get_json(client: Client, path: str, **query):
+    """Send a request that succeeds, and give the JSON of its response."""
+    answer = client.get(path, params=query)
+    assert answer.status_code == 200, answer.text
+    return answer.json()

@@ -43,9 +43,6 @@ GIVEN_CATEGORIES_RULE = (
 )
 LEVELS_RULE = "levels: a description for each of the integers {levels}; {high} is best."
 
-Definition = tuple[JudgedMetric, list[str]]
-"""A metric and the remarks on it that its writer can act on."""
-
 
 async def write_whole(brief: DraftBrief, writer: DraftWriter) -> JudgedMetric:
     """Ask for a definition, then for a better one as long as there are remarks, at most `MAX_ROUNDS` times.

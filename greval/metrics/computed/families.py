@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal, NamedTuple
 
-from greval.records.case import Case
 from greval.records.metric import ComputedMetric
-from greval.records.result import Judgement, Skipped
+from greval.records.result import Judgement
 from greval.records.scale import Better, MeasureScale, Value, ValueScale
 
-ComputeFunction = Callable[[Case], tuple[Judgement, ...] | Skipped]
 NumberKind = Literal["", "cutoff", "threshold"]
 
 

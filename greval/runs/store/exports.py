@@ -20,7 +20,6 @@ from greval.records.judgement_text import find_cited_items, is_share
 from greval.records.metric import JudgedMetric
 from greval.records.note import ShareNote
 from greval.records.record import Record
-from greval.records.result import Result
 from greval.records.stored_metric import parse_stored_metrics
 
 if TYPE_CHECKING:
@@ -160,11 +159,6 @@ def read_layout(fact: JsonValue) -> TableLayout:
     """Build the table layout of a run from its stored metric definitions (metadata entry `metrics`)."""
     metrics = parse_stored_metrics(fact).items()
     return TableLayout(metrics={name: judged for name, metric in metrics if (judged := metric.judged)})
-
-
-def flatten_result(result: Result, layout: TableLayout | None = None) -> Iterator[dict[str, object]]:
-    """Yield one row for each judgement and failure of a result, or for its skip."""
-    return (layout or TableLayout()).flatten(result.model_dump(mode="json"))
 
 
 def _name_note_columns(name: str) -> tuple[str, ...]:

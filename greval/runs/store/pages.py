@@ -153,16 +153,6 @@ class PageReader(CloseOnExit):
         rows = self._fetch_all(f"SELECT method FROM results WHERE {COUNTED} GROUP BY method ORDER BY min(rowid)")  # noqa: S608
         return tuple(method for (method,) in rows)
 
-    def count_rows(self) -> int:
-        """Return the number of rows ever written, including replaced ones, in constant time."""
-        ((last,),) = self._fetch_all("SELECT max(rowid) FROM results")
-        return last or 0
-
-    def count_by_metric(self) -> dict[str, int]:
-        """Return the number of results of each metric."""
-        query = f"SELECT metric, count(*) FROM results WHERE {NEWEST} GROUP BY metric ORDER BY min(rowid)"  # noqa: S608
-        return dict(self._fetch_all(query))
-
     def close(self) -> None:
         """Close the log."""
         self._db.close()

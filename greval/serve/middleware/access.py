@@ -35,7 +35,7 @@ MAX_PUBLIC = 64
 """The most files of the page that are sent at once; a browser asks for six."""
 _UPLOAD_METHODS = frozenset({"POST", "PUT", "PATCH"})
 _UPLOAD_PATH = re.compile(r"/v1/datasets|/v1/runs/import|/v1/runs/[^/]+/annotations")
-"""Where files are sent, also by a method that the route refuses: that is answered before the kind of the body."""
+"""The paths that take files, also by a method that the route refuses: that is answered before the kind of the body."""
 _DOWNLOAD_PATH = re.compile(r"/v1/runs/[^/]+/\w+\.\w+|/v1/datasets/[^/]+/file")
 _EVENT_STREAM_PATH = re.compile(r"/v1/runs/[^/]+/events")
 _TRAVERSAL = re.compile(r"[\x00-\x1f\x7f\\]|/\.{1,2}(?:/|$)")

@@ -2,7 +2,6 @@
 
 import pytest
 from compared_runs import FAILED, MISSING, SKIPPED, UNSCORED, write
-from hypothesis import strategies as st
 
 from greval.analysis.comparison.api import compare
 from greval.analysis.comparison.records import DifferenceBounds, LeftOutCounts
@@ -60,8 +59,3 @@ def test_a_scale_without_an_end_has_no_bounds(tmp_path):
     comparison = compare(write(tmp_path, figures), baseline="b")
     assert only(comparison, "latency").bounds is None
     assert "the scale has no upper end" in comparison.warnings[0]
-
-
-figures = st.one_of(
-    st.sampled_from([0.0, 1.0]), st.integers(1, 5).map(float), st.floats(0, 9).map(lambda x: round(x, 2))
-)

@@ -2,7 +2,6 @@
 
 import pytest
 from compared_runs import UNSCORED, write
-from hypothesis import strategies as st
 
 from greval.analysis.comparison.api import compare
 from greval.errors import DataError, StoreError
@@ -108,8 +107,3 @@ def test_runs_must_be_there_and_share_a_method(tmp_path):
         compare(run, against=tmp_path / "none")
     with pytest.raises(DataError, match=r"no method is in both runs: .* has a; .* has b"):
         compare(run, against=write(tmp_path / "b", {("b", "right"): [1]}))
-
-
-figures = st.one_of(
-    st.sampled_from([0.0, 1.0]), st.integers(1, 5).map(float), st.floats(0, 9).map(lambda x: round(x, 2))
-)

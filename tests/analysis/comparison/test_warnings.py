@@ -1,7 +1,6 @@
 """Warnings about a comparison."""
 
 from compared_runs import FAILED, SKIPPED, write
-from hypothesis import strategies as st
 
 from greval.analysis.comparison.api import compare
 
@@ -65,8 +64,3 @@ def test_a_metric_without_a_definition_is_told(tmp_path):
     """A metric that neither the run nor greval knows is taken as better when higher, and that is told."""
     run = write(tmp_path, {(name, "odd"): [1, 2, 3] for name in "ab"}, metrics=())
     assert compare(run, baseline="b").warnings == ("odd: its definition is not in the run; higher is taken as better",)
-
-
-figures = st.one_of(
-    st.sampled_from([0.0, 1.0]), st.integers(1, 5).map(float), st.floats(0, 9).map(lambda x: round(x, 2))
-)

@@ -20,7 +20,6 @@ from greval.testing import ScriptedJudge
 
 QUESTION = "Who owns the ferry MV Tern?"
 SEARCHES = ("basic", "bm25", "graph", "local", "hybrid")
-GRAPH_SEARCHES = SEARCHES[2:]
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,6 @@ from strategies import cases
 
 from greval import Case, compile_metric
 from greval.metrics.computed.text import token_f1
-from greval.metrics.computed.tokenisation import split_words
 from greval.metrics.library import load_metric
 from greval.records.result import Skipped
 
@@ -23,10 +22,6 @@ def case(answer, expected=None, **gold):
 def judged(name, answer, expected=None, **gold):
     found = load_metric(name).compute(case(answer, expected, **gold))
     return found if isinstance(found, Skipped) else (found[0].number, found[0].reason)
-
-
-def keys(text):
-    return [word.key for word in split_words(text)]
 
 
 class TestExactMatch:

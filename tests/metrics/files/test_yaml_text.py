@@ -2,42 +2,13 @@
 
 from __future__ import annotations
 
-import json
-
-import jsonschema
 import pytest
 from hypothesis import HealthCheck, given, settings
-from ruamel.yaml import YAML
+from metric_file_texts import FILES, GOOD, accepts
 from strategies import metrics
 
-from greval.metrics.files import build_file_schema, parse_metric, read_metric, write_metric
-from greval.metrics.library import find_predefined_folder
+from greval.metrics.files import parse_metric, read_metric, write_metric
 from greval.records.metric import CategoricalMetric, ManyValueMetric
-
-FILES = sorted(find_predefined_folder().glob("*.yaml"))
-
-
-GOOD = """\
-name: tone
-description: Whether the answer is polite.
-needs: [answer]
-scale:
-  categories:
-    Polite: {means: Courteous., score: 1}
-    Rude:
-steps: [Read the answer.]
-notes:
-  advice: what to say instead
-"""
-
-
-def as_editors_see(text: str) -> object:
-    """Give the JSON that a YAML 1.2 text stands for: keys are text."""
-    return json.loads(json.dumps(YAML(typ="safe", pure=True).load(text)))
-
-
-def accepts(text: str) -> bool:
-    return jsonschema.Draft7Validator(build_file_schema()).is_valid(as_editors_see(text))
 
 
 class TestRead:

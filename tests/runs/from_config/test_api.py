@@ -16,12 +16,6 @@ from greval.testing import ScriptedJudge
 FOUR = {"correctness", "faithfulness", "relevance", "completeness"}
 
 
-EFFORT = {"latency", "llm_calls", "prompt_tokens", "output_tokens"}
-
-
-AVERAGES = {f"avg_{name}" for name in EFFORT}
-
-
 def yes(messages):
     """Judge everything as right."""
     return {"reason": "It fits.", "value": 1}

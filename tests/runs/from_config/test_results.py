@@ -34,9 +34,6 @@ FOUR = {"correctness", "faithfulness", "relevance", "completeness"}
 EFFORT = {"latency", "llm_calls", "prompt_tokens", "output_tokens"}
 
 
-AVERAGES = {f"avg_{name}" for name in EFFORT}
-
-
 COUNTED = {"questions", "answered", "failed", "pending"} | FOUR | EFFORT
 
 

@@ -12,7 +12,7 @@ from strategies import metrics
 
 from greval import CategoricalMetric, ValueMetric, evaluate
 from greval.runs.store import Store
-from greval.runs.store.exports import COLUMNS, TableLayout, flatten_result, read_layout, write_csv, write_parquet
+from greval.runs.store.exports import COLUMNS, TableLayout, read_layout, write_csv, write_parquet
 from greval.testing import ScriptedJudge
 
 LISTED = {"parts": {"means": "p", "each": {"what": "w", "there": ["yes", "no"]}}}
@@ -123,7 +123,7 @@ def test_notes_of_no_definition_are_kept(run):
     """A note that no metric of the run defines any more is not lost: it stands in `notes`."""
     with Store.open(run) as store:
         row = next(row for row in store.results() if row.metric == "deep" and row.sample_id == "q1")
-    (cells,) = flatten_result(row)
+    (cells,) = TableLayout().flatten(row.model_dump(mode="json"))
     assert json.loads(cells["notes"])["advice"] == "Give\nthe year."
     assert json.loads(cells["notes"])["coverage"]["share"] == 1.0
 

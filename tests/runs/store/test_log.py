@@ -25,7 +25,7 @@ from greval.errors import StoreError
 from greval.records.case import Case
 from greval.records.result import Failed, Failure, Judgement, Result, Scored, Skipped, Usage
 from greval.runs.store import FILE, Store
-from greval.runs.store.exports import COLUMNS, flatten_result, write_csv, write_parquet
+from greval.runs.store.exports import COLUMNS, TableLayout, write_csv, write_parquet
 
 
 def row(sample="q1", value=1, **more):
@@ -151,10 +151,14 @@ outcomes = st.one_of(
 @given(outcomes, st.none() | st.integers(0, 9))
 @example(Skipped(reason="a\rb"), None)
 def test_exports_and_the_frame_have_the_same_rows(outcome, tokens):
-    """CSV and Parquet, written from the log's lines, hold what `flat` gives of the results."""
+    """CSV and Parquet, written from the log's lines, hold what `TableLayout.flatten` gives of the results."""
     usage = Usage(calls=1, input_tokens=tokens)
     results = [row(outcome=outcome, usage=usage, tags={"a": "b"}), row("q2")]
-    expected = [[found.get(name) for name in COLUMNS] for result in results for found in flatten_result(result)]
+    expected = [
+        [found.get(name) for name in COLUMNS]
+        for one in results
+        for found in TableLayout().flatten(one.model_dump(mode="json"))
+    ]
     lines = [result.model_dump_json() for result in results]
     text = io.StringIO(newline="")
     write_csv(lines, text)

@@ -25,7 +25,6 @@ from greval.testing import ScriptedJudge
 
 pytestmark = pytest.mark.usefixtures("empty_folder")
 RIGHT, WRONG = "right", "wrong"
-STEPS = "Compare the answer with the expected answer."
 
 
 def judged(body):
@@ -155,7 +154,7 @@ def test_rows_that_were_removed_are_not_counted(greval, judge):
         assert [case.id for case in store.cases()] == ["q1", "q2"]
     with PageReader.open(Path("runs/x")) as pages:
         assert [one.sample_id for one in pages.cases().cases] == ["q1", "q2"]
-        assert (len(pages.results().lines), pages.count_by_metric()) == (2, {"correctness": 2})
+        assert len(pages.results().lines) == 2
         assert pages.case("q3", "") is None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
+from datetime import UTC, datetime
 from itertools import pairwise
 
 import pytest
@@ -13,7 +14,6 @@ from served_runs import YES, all_results, rows, serving, slow, started, uploaded
 import greval
 from greval.runs.progress import Progress
 from greval.runs.store import Store
-from greval.serve.ids import utc_now
 from greval.serve.jobs.info import POLL_SECONDS, RunWatch, stream_events
 from greval.serve.jobs.queue import RunInfo
 from greval.serve.problems import ServeError
@@ -54,7 +54,7 @@ def test_events_of_a_run_that_is_not_there(client):
 
 async def test_a_stream_has_what_is_new():
     """While nothing is new no event is sent; a run that is taken away ends the stream."""
-    info = RunInfo(id="a", name="a", status="running", created=utc_now(), progress=Progress(total=2, done=1))
+    info = RunInfo(id="a", name="a", status="running", created=datetime.now(UTC), progress=Progress(total=2, done=1))
     looks = iter([info, info, info])
 
     async def look():

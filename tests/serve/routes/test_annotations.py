@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
-from agreed_runs import said, write
-from served_runs import serving
+from agreed_runs import lines_of, said, write
+from served_runs import get_json, serving
 
 from greval.runs.store.disk import lock_folder
 from greval.trust.annotations.files import FIELDS, read_run_annotations, write_annotations
@@ -33,21 +31,6 @@ def client(runs):
         yield client
 
 
-def lines_of(annotations) -> str:
-    return "".join(f"{one.model_dump_json()}\n" for one in annotations)
-
-
-def get(client, path, **query):
-    answer = client.get(path, params=query)
-    assert answer.status_code == 200, answer.text
-    return answer.json()
-
-
-def plain(record, folder) -> dict:
-    """Give a record as the server tells it: the run's id in place of its folder."""
-    return json.loads(record.model_dump_json().replace(str(folder), folder.name))
-
-
 def test_annotations_take_the_place_of_older_ones(client, runs, tmp_path):
     """Sending a file again changes nothing; a value given anew counts; pages hold each annotation once."""
     write(runs / "judged", "right", VERDICTS)
@@ -59,8 +42,8 @@ def test_annotations_take_the_place_of_older_ones(client, runs, tmp_path):
         )
         assert sent.json() == {"annotations": 8, "held": 8}
     client.put("/v1/runs/judged/annotations", content=lines_of(said("right", "ana", ["No"])), headers=JSONL)
-    first = get(client, "/v1/runs/judged/annotations", limit=5)
-    rest = get(client, "/v1/runs/judged/annotations", limit=5, cursor=first["next"])
+    first = get_json(client, "/v1/runs/judged/annotations", limit=5)
+    rest = get_json(client, "/v1/runs/judged/annotations", limit=5, cursor=first["next"])
     found = [*first["annotations"], *rest["annotations"]]
     assert rest["next"] is None
     assert sorted(one["value"] for one in found) == sorted(["No", *ANA[1:]])
@@ -77,7 +60,7 @@ def test_rows_that_are_no_annotations_keep_nothing(client, runs):
     answer = client.put("/v1/runs/judged/annotations", content=sent, headers=JSONL)
     assert answer.status_code == 422
     assert answer.json()["faults"][0]["place"] == "line 9"
-    assert get(client, "/v1/runs/judged/annotations") == {"annotations": [], "next": None}
+    assert get_json(client, "/v1/runs/judged/annotations") == {"annotations": [], "next": None}
     assert not [*(runs / "judged").glob("*annotations*")]
     answer = client.put("/v1/runs/judged/annotations", content=",".join(FIELDS), headers={"Content-Type": "text/plain"})
     assert answer.status_code == 415

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from served_runs import ended, lines, serving, started, two_tenants, uploaded
+from served_runs import ended, get_json, lines, serving, started, two_tenants, uploaded
 
 from greval.analysis.diagnosis.api import diagnose_run
 from greval.analysis.diagnosis.records import tabulate
@@ -27,12 +27,6 @@ def runs(tmp_path):
 def client(runs):
     with serving(runs) as client:
         yield client
-
-
-def get(client, path, **query):
-    answer = client.get(path, params=query)
-    assert answer.status_code == 200, answer.text
-    return answer.json()
 
 
 def same(found, record, runs):
@@ -64,11 +58,11 @@ def test_a_diagnosis_is_that_of_the_library(client, runs):
     run = answered(client)
     rows = [*diagnose_run(runs / run)]
     assert {row.cause for row in rows} == {"answered rightly", "not reached"}
-    same(get(client, f"/v1/runs/{run}/diagnose"), tabulate(rows, by=["query_type"]), runs)
-    same(get(client, f"/v1/runs/{run}/diagnose", by="kind"), tabulate(rows, by=["kind"]), runs)
-    some = get(client, f"/v1/runs/{run}/diagnose", cause="not reached")
+    same(get_json(client, f"/v1/runs/{run}/diagnose"), tabulate(rows, by=["query_type"]), runs)
+    same(get_json(client, f"/v1/runs/{run}/diagnose", by="kind"), tabulate(rows, by=["kind"]), runs)
+    some = get_json(client, f"/v1/runs/{run}/diagnose", cause="not reached")
     assert {row["cause"] for row in some["rows"]} == {"not reached"}
-    assert some["groups"] == get(client, f"/v1/runs/{run}/diagnose")["groups"]
+    assert some["groups"] == get_json(client, f"/v1/runs/{run}/diagnose")["groups"]
 
 
 def imported(client, judge, values, **sent):
@@ -84,11 +78,11 @@ def test_a_panel_is_that_of_the_library(client, runs):
     """The figures of several judges are those of `greval panel`."""
     judges = [imported(client, name, values) for name, values in PANEL]
     first, *others = judges
-    found = get(client, f"/v1/runs/{first}/panel", run=others, metric="right", combine="majority")
+    found = get_json(client, f"/v1/runs/{first}/panel", run=others, metric="right", combine="majority")
     same(found, panel([runs / run for run in judges], "right", combine="majority"), runs)
     people = [{"sample_id": f"q{n}", "metric": "right", "annotator": "ana", "value": "yes"} for n in range(8)]
     client.put(f"/v1/runs/{first}/annotations", content=lines(people), headers={"Content-Type": "application/jsonl"})
-    assert get(client, f"/v1/runs/{first}/panel", run=others, metric="right")["annotators"] == ["ana"]
+    assert get_json(client, f"/v1/runs/{first}/panel", run=others, metric="right")["annotators"] == ["ana"]
 
 
 @pytest.mark.parametrize(

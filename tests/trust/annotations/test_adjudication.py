@@ -4,29 +4,7 @@ from agreed_runs import said
 from hypothesis import given
 from hypothesis import strategies as st
 
-from greval.records.annotation import Annotation
 from greval.trust.annotations.adjudication import adjudicate, find_majority
-
-texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12)
-
-
-rows = st.lists(
-    st.builds(
-        Annotation,
-        sample_id=texts,
-        method=st.just("") | texts,
-        metric=texts,
-        item=st.none() | texts,
-        annotator=texts,
-        status=st.sampled_from(["submitted", "draft", "discarded", "pending"]),
-        value=texts,
-        comment=st.none() | texts,
-        weight=st.floats(0.01, 1e6),
-        stratum=st.none() | texts,
-        suggested=st.booleans(),
-    ),
-    max_size=6,
-)
 
 
 @given(st.lists(st.sampled_from("abc"), max_size=7))

@@ -2,26 +2,14 @@
 
 import numpy as np
 import pytest
-from compared_runs import MISSING, defined, write
-from labelled_world import said
+from compared_runs import MISSING, write
+from labelled_world import holds, said, shares
 
 from greval.analysis.comparison.api import compare
 from greval.errors import DataError, StoreError
-from greval.records.result import Judgement, Result, Scored
-from greval.records.scale import CategoricalScale
-from greval.runs.store import Store
 from greval.trust.annotations.files import write_annotations
 from greval.trust.estimates.api import estimate
 from greval.trust.estimates.records import Estimate
-
-KIND = defined(
-    "kind", CategoricalScale.model_validate({"categories": {"Fact": "", "Opinion": "", "Joke": ""}, "ordered": False})
-)
-
-
-def holds(figure, truth):
-    """Say whether an interval holds the truth."""
-    return figure.interval.low <= truth <= figure.interval.high
 
 
 def test_random_sample_of_two_methods(world):
@@ -199,25 +187,6 @@ def test_categories_without_scores_are_shares(tmp_path):
     for number, row in enumerate(found.rows):
         assert holds(row.prediction_powered, (truth == number).mean())
         assert row.judge.value == pytest.approx((verdicts == number).mean())
-
-
-def shares(folder, values):
-    """Write a run of categories without scores."""
-    with Store.create(folder) as store:
-        store.put_fact("metrics", [KIND.model_dump(mode="json")])
-        for n, value in enumerate(values):
-            outcome = Scored(judgements=(Judgement(value=value, reason="r"),))
-            row = Result(
-                sample_id=f"q{n}",
-                method="walk",
-                metric="kind",
-                fingerprint="f",
-                judge="j",
-                tier="text",
-                outcome=outcome,
-            )
-            store.append(f"{n}", row)
-    return folder
 
 
 def test_degenerate_labels_are_told(world):

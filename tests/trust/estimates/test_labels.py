@@ -1,41 +1,10 @@
 """Tests of labels: one for each annotated item, with its weight."""
 
 import pytest
-from compared_runs import FAILED, defined, write
-from labelled_world import said
+from compared_runs import FAILED, write
+from labelled_world import holds, said, shares
 
-from greval.records.result import Judgement, Result, Scored
-from greval.records.scale import CategoricalScale
-from greval.runs.store import Store
 from greval.trust.estimates.api import estimate
-
-KIND = defined(
-    "kind", CategoricalScale.model_validate({"categories": {"Fact": "", "Opinion": "", "Joke": ""}, "ordered": False})
-)
-
-
-def holds(figure, truth):
-    """Say whether an interval holds the truth."""
-    return figure.interval.low <= truth <= figure.interval.high
-
-
-def shares(folder, values):
-    """Write a run of categories without scores."""
-    with Store.create(folder) as store:
-        store.put_fact("metrics", [KIND.model_dump(mode="json")])
-        for n, value in enumerate(values):
-            outcome = Scored(judgements=(Judgement(value=value, reason="r"),))
-            row = Result(
-                sample_id=f"q{n}",
-                method="walk",
-                metric="kind",
-                fingerprint="f",
-                judge="j",
-                tier="text",
-                outcome=outcome,
-            )
-            store.append(f"{n}", row)
-    return folder
 
 
 def test_what_is_no_label_is_counted(tmp_path):

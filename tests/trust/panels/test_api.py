@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import typer
 from agreed_runs import FAILED, GRADED, METRICS, RELEVANT, said, write, write_chunks
+from judge_panels import most, noisy, runs, value
 from sklearn.metrics import accuracy_score, cohen_kappa_score
 from typer.testing import CliRunner
 
@@ -15,7 +16,7 @@ from greval import ComputedMetric, Judgement, ValueScale, evaluate, load_metric
 from greval.cli.panel import panel as command
 from greval.errors import DataError
 from greval.runs.store import Store
-from greval.stats.measured import MeasuredValue, Undefined
+from greval.stats.measured import Undefined
 from greval.testing import ScriptedJudge
 from greval.trust.annotations.files import keep_annotations, read_annotations
 from greval.trust.panels.api import panel, panel_annotations
@@ -23,32 +24,6 @@ from greval.trust.panels.records import Panel
 
 app = typer.Typer()
 app.command("panel")(command)
-
-
-def runs(tmp_path, metric, *judges, **more):
-    """Write a run for each judge: its verdict of each answer."""
-    count = len(judges[0])
-    return [
-        write(tmp_path / f"j{n}", metric, verdicts, judges=[f"j{n}"] * count, **more)
-        for n, verdicts in enumerate(judges)
-    ]
-
-
-def value(figure):
-    """Give a figure's value, NaN where it is undefined."""
-    return figure.value if isinstance(figure, MeasuredValue) else float("nan")
-
-
-def most(values):
-    """Give what most say, None where it is tied: another way than the package's."""
-    counts = sorted(((values.count(one), str(one)) for one in set(values)), reverse=True)
-    return None if len(counts) > 1 and counts[0][0] == counts[1][0] else counts[0][1]
-
-
-def noisy(truth, share, seed):
-    """Give verdicts of which a share is drawn at random."""
-    draw = np.random.default_rng(seed)
-    return [draw.choice(RELEVANT).item() if draw.random() < share else one for one in truth]
 
 
 def test_intervals_draw_whole_questions(tmp_path):

@@ -8,42 +8,18 @@ from statistics import fmean, median
 import krippendorff
 import numpy as np
 import pytest
-import typer
-from agreed_runs import RELEVANT, write
+from agreed_runs import RELEVANT
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from judge_panels import most, noisy, runs, value
 from scipy.stats import spearmanr
 from sklearn.metrics import accuracy_score, cohen_kappa_score
-from typer.testing import CliRunner
 
-from greval.stats.measured import MeasuredValue, Undefined
+from greval.stats.measured import Undefined
 from greval.trust.panels.api import panel
 from greval.trust.panels.members import combine_verdicts
 
-app = typer.Typer()
-
-
 PLACE = {name: place for place, name in enumerate(RELEVANT)}
-
-
-def runs(tmp_path, metric, *judges, **more):
-    """Write a run for each judge: its verdict of each answer."""
-    count = len(judges[0])
-    return [
-        write(tmp_path / f"j{n}", metric, verdicts, judges=[f"j{n}"] * count, **more)
-        for n, verdicts in enumerate(judges)
-    ]
-
-
-def value(figure):
-    """Give a figure's value, NaN where it is undefined."""
-    return figure.value if isinstance(figure, MeasuredValue) else float("nan")
-
-
-def most(values):
-    """Give what most say, None where it is tied: another way than the package's."""
-    counts = sorted(((values.count(one), str(one)) for one in set(values)), reverse=True)
-    return None if len(counts) > 1 and counts[0][0] == counts[1][0] else counts[0][1]
 
 
 VERDICTS = st.integers(2, 4).flatmap(
@@ -51,19 +27,6 @@ VERDICTS = st.integers(2, 4).flatmap(
         st.lists(st.sampled_from(RELEVANT), min_size=judges, max_size=judges), min_size=3, max_size=20
     )
 )
-
-
-def noisy(truth, share, seed):
-    """Give verdicts of which a share is drawn at random."""
-    draw = np.random.default_rng(seed)
-    return [draw.choice(RELEVANT).item() if draw.random() < share else one for one in truth]
-
-
-def told(*words, width=160):
-    """Run the command and give what it printed."""
-    done = CliRunner(env={"COLUMNS": str(width)}).invoke(app, [str(word) for word in words])
-    assert done.exit_code == 0, (done.output, done.exception)
-    return done.stdout
 
 
 @settings(max_examples=6)
