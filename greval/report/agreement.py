@@ -85,7 +85,7 @@ def _build_figures_tables(group: AgreementGroup, level: float, console: Console)
     clustered = any(isinstance(one, MeasuredValue) and one.clustered for one in group.judge.figures.values())
     floors = [baseline for baseline in group.baselines if baseline.figures]
     head = "on this sample" if group.enriched else "judge and people"
-    compared = {"people among themselves": group.people.figures}
+    compared = {"people among themselves": group.people.figures} if group.people.figures else {}
     compared |= {f"floor: {floor.name}": floor.figures for floor in floors}
     if group.enriched:
         compared = {"weighted": group.weighted, **compared}

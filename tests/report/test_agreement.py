@@ -55,6 +55,15 @@ def build(judge=CATEGORICAL, groups=(), **more):
     return Agreement.model_validate(fields)
 
 
+def test_there_is_no_empty_column_for_people_that_are_not_known():
+    """With one annotator nothing is known of people among themselves: the legend says so, in place of a column."""
+    alone = PEOPLE | {"figures": {}, "pairs": [], "why": "one annotator only"}
+    page = print_page(render, build(whole={"people": alone}))
+    assert "people among themselves" not in page
+    assert "People among themselves: not known, one annotator only." in page
+    assert "people among themselves" in print_page(render, build())
+
+
 def test_judge_people_and_floor_are_side_by_side():
     """A row has the judge's figure, its interval by question, people's own agreement and the baseline."""
     page = print_page(render, build())
