@@ -23,7 +23,8 @@ from greval.cli.progress_bar import ProgressBar
 from greval.cli.run_folder import print_continuing
 from greval.datasets import read_cases
 from greval.datasets.case_records import get_sample_fields
-from greval.errors import MissingExtraError
+from greval.errors import GrevalError, MissingExtraError
+from greval.judging.model.judge_names import LOCAL
 from greval.metrics.library import load_metric
 from greval.records.case import Case, Sample
 from greval.report.console import render
@@ -64,7 +65,13 @@ def demo(
         if isinstance(error, typer.Exit) and error.exit_code == STOPPED:
             raise
         fault = error
+    else:
+        typer.echo()
     run = _compare_searches(out.with_name(f"{out.name}-searches"))
+    if isinstance(fault, MissingExtraError) and fault.extra == LOCAL:
+        raise GrevalError(
+            f"{fault} and run greval local fetch, or name another judge: greval demo --judge openai:MODEL"
+        )
     if fault:
         raise fault
     if run and run.progress.failed:
@@ -98,7 +105,6 @@ def _compare_searches(folder: Path) -> Run | None:
     Returns:
         The run with the metrics of both searches; None if a package is missing, which is printed.
     """
-    typer.echo()
     try:
         methods = _index_documents(folder / "index")
     except MissingExtraError as error:

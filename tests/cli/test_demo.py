@@ -51,3 +51,16 @@ def test_without_the_packages_of_the_second_part(greval_says, fault_server, monk
     code, out, _ = greval_says("demo", "--judge", "openai:fake", "--limit", "1")
     assert code == 0
     assert "the comparison of searches is left out: bm25s is not installed: pip install 'greval[reference]'" in out
+
+
+def test_without_any_package_there_is_a_way_to_go_on(greval_says, monkeypatch):
+    """Both parts name what to install, and another judge than the embedded one is named."""
+    for package in ("bm25s", "xllamacpp"):
+        monkeypatch.setitem(sys.modules, package, None)
+    code, out, err = greval_says("demo")
+    assert code == 2
+    assert out == "the comparison of searches is left out: bm25s is not installed: pip install 'greval[reference]'\n"
+    assert err == (
+        "xllamacpp is not installed: pip install 'greval[local]' and run greval local fetch, or name another judge: "
+        "greval demo --judge openai:MODEL\n"
+    )

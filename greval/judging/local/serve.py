@@ -154,7 +154,10 @@ def _resolve_model(name_or_path: str | Path | None, *, fetch_missing: bool) -> t
     if isinstance(wanted, Path) or os.sep in wanted or wanted.endswith(".gguf"):
         return _check_own_file(Path(wanted).expanduser())
     model = find_model(wanted)
-    path = fetch(model) if fetch_missing else cached_path(model)
+    path = cached_path(model)
+    if path is None:
+        _import_xllamacpp()  # before the model is fetched: without this package it is of no use
+        path = fetch(model) if fetch_missing else None
     if path is None:
         raise JudgeUnavailableError(
             f"{model.name} is not on this machine, or its file is damaged. Run once: greval local fetch {model.name} "
