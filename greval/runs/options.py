@@ -32,21 +32,27 @@ LOCAL_CONCURRENCY = 2
 OnProgress = Callable[[Progress], None]
 
 
-class EvaluateOptions(TypedDict, total=False):
-    """Options of a run; see `evaluate_async`."""
+class CallOptions(TypedDict, total=False):
+    """Options of everything that calls a judge: runs, probes and alignments; see `evaluate_async`."""
 
-    judges: Mapping[str, Judge | BaseChatModel] | None
     concurrency: int | None
     gate: AbstractAsyncContextManager[object] | None
     meter: CallMeter | None
+    max_calls: int | None
+    max_cost: float | None
+    prices: Prices | None
+    on_result: Callable[[Result], None] | None
+
+
+class EvaluateOptions(CallOptions, total=False):
+    """Options of a run; see `evaluate_async`."""
+
+    judges: Mapping[str, Judge | BaseChatModel] | None
     repeats: int
     reason_depth: ReasonDepth | None
     retry_failed: bool
     resume: bool
-    max_calls: int | None
-    max_cost: float | None
     deadline: float | None
-    prices: Prices | None
     cache: bool | Path
     shard: Shard | str | None
     probe: bool
@@ -59,17 +65,16 @@ class EvaluateOptions(TypedDict, total=False):
     config: RunnableConfig | None
     total: int | None
     on_progress: OnProgress | None
-    on_result: Callable[[Result], None] | None
     on_unread: Callable[[str], None] | None
 
 
-def get_concurrency(judge: Judge | BaseChatModel | None, options: EvaluateOptions) -> int:
+def get_concurrency(judge: Judge | BaseChatModel | None, options: CallOptions) -> int:
     """Return the maximum number of concurrent calls of a judge."""
     local = isinstance(judge, Judge) and judge.local
     return options.get("concurrency") or (LOCAL_CONCURRENCY if local else DEFAULT_CONCURRENCY)
 
 
-def get_total_concurrency(judges: Sequence[Judge | BaseChatModel], options: EvaluateOptions) -> int:
+def get_total_concurrency(judges: Sequence[Judge | BaseChatModel], options: CallOptions) -> int:
     """Return the maximum number of concurrent calls of all judges: the option, or the sum of their defaults.
 
     Example:
@@ -118,6 +123,6 @@ def get_source(cases: CaseRecords, options: EvaluateOptions) -> CaseSource:
     return given or UNKNOWN_SOURCE
 
 
-def get_prices(options: EvaluateOptions) -> Prices:
+def get_prices(options: CallOptions) -> Prices:
     """Return the price table, by default the one shipped with greval."""
     return options.get("prices") or Prices.load()

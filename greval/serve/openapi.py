@@ -67,6 +67,8 @@ RUN_OPERATIONS = (
 )
 LINKS: dict[str, tuple[str, tuple[str, ...]]] = {
     "start_run": ("id", RUN_OPERATIONS),
+    "start_probe": ("id", ("show_probe", *RUN_OPERATIONS)),
+    "start_alignment": ("id", ("show_alignment", "show_run", "follow_run", "cancel_run", "resume_run", "delete_run")),
     "resume_run": ("id", ("show_run", "cancel_run")),
     "upload_dataset": ("id", ("show_dataset", "delete_dataset")),
     "create_metric": ("name", ("show_metric", "invoke_metric", "delete_metric")),

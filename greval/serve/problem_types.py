@@ -39,6 +39,8 @@ PROBLEM_TYPES: Mapping[str, ProblemType] = {
     "judge_not_found": ProblemType(404, "No such judge"),
     "dataset_not_found": ProblemType(404, "No such data set"),
     "run_not_found": ProblemType(404, "No such run"),
+    "probe_not_found": ProblemType(404, "Not a probe"),
+    "alignment_not_found": ProblemType(404, "Not an alignment"),
     "case_not_found": ProblemType(404, "No such case"),
     "argilla_workspace_not_found": ProblemType(404, "No such workspace in Argilla"),
     "argilla_dataset_not_found": ProblemType(404, "No such dataset in Argilla"),

@@ -18,7 +18,7 @@ from waiting import SECONDS
 import greval
 from greval.cli.app import app
 from greval.serve.app import create_app
-from greval.serve.jobs.queue import RunRequest
+from greval.serve.jobs.queue import AlignRequest, ProbeRequest, RunRequest
 from greval.serve.problem_types import PROBLEM_TYPES, FaultCode
 from greval.serve.problems import Fault
 from greval.serve.settings import ServerSettings
@@ -78,8 +78,9 @@ def test_every_code_of_a_fault_is_told():
 
 
 def test_every_field_of_a_run_is_told():
-    """Each field that a run can be asked for with stands in the page."""
-    assert not [name for name in RunRequest.model_fields if f"`{name}`" not in PAGE]
+    """Each field that a run, a probe or an alignment can be asked for with stands in the page."""
+    names = {**RunRequest.model_fields, **ProbeRequest.model_fields, **AlignRequest.model_fields}
+    assert not [name for name in names if f"`{name}`" not in PAGE]
 
 
 def test_the_first_request_of_a_reader(tmp_path):

@@ -33,7 +33,7 @@ REFUSALS = ["400", "401", "403", "404", "405", "406", "409", "413", "415", "422"
 """How a faulty request may be refused: schemathesis does not think of requests that are too long."""
 MEANING = (
     *("POST /v1/metrics", "POST /v1/metrics/draft", "POST /metrics/{name}/batch", "POST /v1/datasets"),
-    *("POST /v1/evaluate", "POST /v1/runs/import", "POST /v1/forecast"),
+    *("POST /v1/evaluate", "POST /v1/runs/import", "POST /v1/forecast", "POST /v1/runs/probe", "POST /v1/runs/align"),
     *("GET /v1/runs/{id}/compare", "GET /v1/runs/{id}/agreement", "GET /v1/runs/{id}/estimate"),
     *("GET /v1/runs/{id}/results.csv", "GET /v1/runs/{id}/results.jsonl", "GET /v1/runs/{id}/diagnose"),
     *("GET /v1/runs/{id}/report.html", "GET /v1/runs/{id}/compare.html", "GET /v1/runs/{id}/panel"),

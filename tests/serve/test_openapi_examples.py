@@ -33,13 +33,14 @@ STEADY = {
 """What differs each time, and what stands for it."""
 QUEUED = {"status": "queued", "progress": None, "methods": None}
 UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-ID = re.compile(r"(mine|first)-\d{8}-\d{6}-[0-9a-f]{4}")
+ID = re.compile(r"(mine|first|probe|alignment)-\d{8}-\d{6}-[0-9a-f]{4}")
 
 
 def steadied(content):
     """Give JSON without what differs each time."""
     if isinstance(content, dict):
-        return {key: STEADY[key] if key in STEADY and value else steadied(value) for key, value in content.items()}
+        plain = {key for key, value in content.items() if key in STEADY and value and not isinstance(value, dict)}
+        return {key: STEADY[key] if key in plain else steadied(value) for key, value in content.items()}
     if isinstance(content, list):
         return [steadied(part) for part in content]
     if not isinstance(content, str):
@@ -70,6 +71,21 @@ class Recorder:
         }
         self.examples.setdefault(operation, told)
         return response.json()
+
+
+def judge_labelled_cases(client):
+    """Give a run that is large enough for an alignment, and annotated."""
+    cases = [{**CASES[0], "id": f"q{n}", "question": f"Who wrote program {n}?"} for n in range(20)]
+    kind = {"Content-Type": "application/jsonl"}
+    data = client.post("/v1/datasets?name=mine", content=lines(cases), headers=kind).json()["id"]
+    run = client.post("/v1/runs", json={"dataset": data, "metrics": ["correctness"]}).json()["id"]
+    ended(client, run)
+    people = [
+        {"sample_id": case["id"], "metric": "correctness", "annotator": "ana", "value": n % 2}
+        for n, case in enumerate(cases)
+    ]
+    client.put(f"/v1/runs/{run}/annotations", content=lines(people), headers=kind)
+    return run
 
 
 def recorded(folder):
@@ -113,6 +129,15 @@ def recorded(folder):
         send("list_annotations", "GET", f"/v1/runs/{run}/annotations")
         send("measure_agreement", "GET", f"/v1/runs/{run}/agreement?metric=correctness")
         send("estimate_verdicts", "GET", f"/v1/runs/{run}/estimate?metric=correctness")
+        asked = {"metric": "correctness", "dataset": data, "checks": ["empty"], "limit": 1, "concurrency": 1}
+        probe = send("start_probe", "POST", "/v1/runs/probe", asked, **QUEUED)["id"]
+        ended(client, probe)
+        send("show_probe", "GET", f"/v1/runs/{probe}/probe")
+        labelled = judge_labelled_cases(client)
+        asked = {"run": labelled, "metric": "correctness", "folds": 2, "ways": ["examples"], "max_calls": 500}
+        aligned = send("start_alignment", "POST", "/v1/runs/align", asked, **QUEUED)["id"]
+        ended(client, aligned)
+        send("show_alignment", "GET", f"/v1/runs/{aligned}/alignment")
         send("resume_run", "POST", f"/v1/runs/{run}/resume", {"max_calls": 500}, **QUEUED)
         ended(client, run)
         return recorder.examples

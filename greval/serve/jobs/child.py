@@ -1,4 +1,4 @@
-"""The process of one run, `python -m greval.serve.jobs.child`: it evaluates into the run's folder.
+"""The process of one run, `python -m greval.serve.jobs.child`: it evaluates, probes or aligns into the run's folder.
 
 A process of its own bounds the memory of a run, and no computation of a run delays a request. The server sends the
 order and grants the slots of calls (`greval.serve.jobs.messages`). If the server ends, also by `kill -9`, the run stops
@@ -14,6 +14,7 @@ import resource
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from itertools import islice
@@ -25,9 +26,9 @@ from greval.datasets.file_identity import CaseSource
 from greval.errors import GrevalError, StoreError
 from greval.judging.model.failures import redact_secrets
 from greval.records.result import Result
-from greval.runs.evaluation import Run, evaluate_async
+from greval.runs.evaluation import evaluate_async
 from greval.runs.judges import choose_judges
-from greval.runs.options import EvaluateOptions, get_total_concurrency
+from greval.runs.options import CallOptions, EvaluateOptions, get_total_concurrency
 from greval.runs.progress import Progress
 from greval.runs.store import FILE
 from greval.runs.store.pages import PageReader
@@ -44,14 +45,18 @@ from greval.serve.jobs.queue import (
     ACTIVE,
     CANCEL_FILE,
     CANCELLED,
+    AlignRequest,
     JobSpec,
     JobState,
     JobStatus,
+    ProbeRequest,
+    RunRequest,
     read_job_spec,
     read_job_state,
     write_job_state,
 )
-from greval.serve.jobs.run_progress import add_leg, read_earlier_progress
+from greval.serve.jobs.run_progress import add_leg, read_earlier_progress, read_staged_progress
+from greval.serve.jobs.trust_jobs import JobWork, run_alignment, run_probe
 from greval.serve.logs import LOGGING
 from greval.serve.result_counts import count_results
 from greval.serve.service import Service, Tenant
@@ -119,6 +124,7 @@ class RunJob:
         self._folder = order.folder
         self._before = (read_job_state(order.folder) or JobState(status="queued")).progress
         self._leg: Progress | None = None
+        self._started = time.monotonic()
         self._stopped = asyncio.Event()
         self._results: list[Result] = []
 
@@ -129,15 +135,15 @@ class RunJob:
             OSError: If that cannot be written, as on a full disk.
         """
         write_job_state(self._folder, JobState(status="running", progress=self._progress))
-        state = self._evaluate_to_state()
+        state = self._work_to_state()
         write_job_state(self._folder, state)
         if state.status not in ACTIVE:
             self._order.entry.unlink(missing_ok=True)
 
-    def _evaluate_to_state(self) -> JobState:
-        """Run the evaluation and return the end state; it is `queued` if the run is to be resumed."""
+    def _work_to_state(self) -> JobState:
+        """Do the work and return the end state; it is `queued` if the run is to be resumed."""
         try:
-            run = asyncio.run(self._evaluate())
+            why, fatal = asyncio.run(self._work())
         except GrevalError as error:
             return self._build_state("failed", str(error))
         except MemoryError:
@@ -146,15 +152,15 @@ class RunJob:
         except Exception:
             log.exception("run %s", self._spec.id)
             return self._build_state("failed", "an internal error of the server; see its log")
-        if run.why is None:
+        if why is None:
             return self._build_state("finished")
         if self._stopped.is_set():
             cancelled = (self._folder / CANCEL_FILE).exists()
             return self._build_state("stopped", CANCELLED) if cancelled else self._build_state("queued")
-        return self._build_state("failed" if run.fatal else "stopped", run.why)
+        return self._build_state("failed" if fatal else "stopped", why)
 
     def _build_state(self, status: JobStatus, why: str | None = None) -> JobState:
-        reason = why and redact_secrets(why.replace(str(self._folder), self._spec.id))
+        reason = why and redact_secrets(why.replace(f"{self._folder.parent}{os.sep}", ""))
         return JobState(status=status, why=reason, progress=self._progress, methods=self._read_methods())
 
     def _read_methods(self) -> tuple[str, ...] | None:
@@ -166,31 +172,28 @@ class RunJob:
         except StoreError:  # an unreadable log is why the run failed, and that is reported already
             return None
 
-    async def _evaluate(self) -> Run:
+    async def _work(self) -> tuple[str | None, bool]:
+        """Do the work of the run; return why it stopped early, None if it did not, and whether it failed by that."""
         request, settings = self._spec.asked, self._order.settings
         service = Service(settings, settings.judges, FairCallLimit(settings.limits.calls))
         tenant = Tenant(self._spec.tenant, self._folder.parent)
         uploads = Uploads(tenant.datasets)
-        cases = uploads.find(request.dataset).cases
-        self._before = read_earlier_progress(self._folder, self._before)
-        options: EvaluateOptions = {
+        metrics = [service.library.restore(one) for one in self._spec.definitions]
+        judges = service.choose_judges(metrics, self._spec.judge)
+        distinct = [group.judge for group in choose_judges(metrics, None, judges).groups]
+        width = get_total_concurrency(distinct, {"concurrency": request.concurrency})
+        slot = RequestedSlot(width, self._request_slots)
+        options: CallOptions = {
             "concurrency": request.concurrency,
-            "repeats": request.repeats,
+            "gate": slot,
+            "meter": get_tenant_quotas(service, tenant),
             "max_calls": request.max_calls,
             "max_cost": request.max_cost,
-            "total": min(cases, request.limit or cases),
-            "origin": CaseSource(label=request.dataset, digest=f"{request.dataset} {request.limit}"),
-            "on_progress": self._set_leg,
             "on_result": self._results.append,
-            "on_unread": lambda _: None,  # the run's folder stores them, and its report shows them
         }
-        metrics = [service.library.restore(one) for one in self._spec.definitions]
-        options["judges"] = service.choose_judges(metrics, self._spec.judge)
-        distinct = [group.judge for group in choose_judges(metrics, None, options["judges"]).groups]
-        slot = RequestedSlot(get_total_concurrency(distinct, options), self._request_slots)
-        options["gate"] = slot
-        options["meter"] = get_tenant_quotas(service, tenant)
-        rows = islice(uploads.open_cases(request.dataset, settings.limits), request.limit)
+        work = JobWork(self._folder, metrics, judges, options, self._stopped)
+        if not isinstance(request, RunRequest):
+            self._leg = self._read_stages()
 
         def receive(message: ServerMessage) -> None:
             for _ in range(message.granted):
@@ -201,11 +204,43 @@ class RunJob:
         self._link.listen(receive)
         try:
             async with run_in_background(self._sync_progress()):
-                run = await evaluate_async(rows, metrics, out=self._folder, stop=self._stopped, **options)
-            self._leg = run.progress
-            return run
+                match request:
+                    case RunRequest():
+                        return await self._evaluate(request, work, uploads)
+                    case ProbeRequest():
+                        data = request.dataset
+                        cases = None if data is None else uploads.open_cases(data, settings.limits)
+                        return await run_probe(request, work, cases), False
+                    case AlignRequest():
+                        writer = None if request.writer is None else service.find_judge(request.writer)
+                        return await run_alignment(request, work, writer), False
         finally:
             self._send_counts()
+            if not isinstance(request, RunRequest):
+                self._leg = self._read_stages()
+
+    async def _evaluate(self, request: RunRequest, work: JobWork, uploads: Uploads) -> tuple[str | None, bool]:
+        cases = uploads.find(request.dataset).cases
+        self._before = read_earlier_progress(self._folder, self._before)
+        options: EvaluateOptions = {
+            **EvaluateOptions(),  # mypy asks for all keys that `work.options` might have
+            **work.options,
+            "judges": work.judges,
+            "repeats": request.repeats,
+            "total": min(cases, request.limit or cases),
+            "origin": CaseSource(label=request.dataset, digest=f"{request.dataset} {request.limit}"),
+            "on_progress": self._set_leg,
+            "on_unread": lambda _: None,  # the run's folder stores them, and its report shows them
+        }
+        rows = islice(uploads.open_cases(request.dataset, self._order.settings.limits), request.limit)
+        run = await evaluate_async(rows, work.metrics, out=self._folder, stop=self._stopped, **options)
+        self._leg = run.progress
+        return run.why, run.fatal
+
+    def _read_stages(self) -> Progress:
+        """Return the progress of a probe or an alignment, over all legs."""
+        before = self._before.seconds if self._before else 0.0
+        return read_staged_progress(self._folder, before + time.monotonic() - self._started)
 
     def _request_slots(self, asked: int, returned: int) -> None:
         self._link.send(JobMessage(asked=asked, returned=returned))
@@ -213,7 +248,9 @@ class RunJob:
     @property
     def _progress(self) -> Progress | None:
         """The progress over all legs; None if nothing has begun."""
-        return add_leg(self._before or Progress(), self._leg) if self._leg else self._before
+        if self._leg is None or not isinstance(self._spec.asked, RunRequest):
+            return self._leg or self._before
+        return add_leg(self._before or Progress(), self._leg)
 
     def _set_leg(self, progress: Progress) -> None:
         self._leg = progress
@@ -223,6 +260,8 @@ class RunJob:
         written = None
         while True:
             await asyncio.sleep(SYNC_SECONDS)
+            if self._results and not isinstance(self._spec.asked, RunRequest):
+                self._leg = await asyncio.to_thread(self._read_stages)
             self._send_counts()
             if self._leg is not written:
                 written = self._leg

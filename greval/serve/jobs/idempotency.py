@@ -18,7 +18,7 @@ from pydantic import ValidationError
 
 from greval._util.files import try_lock
 from greval.records.record import Record
-from greval.serve.jobs.queue import RunRequest
+from greval.serve.jobs.queue import JobRequest
 from greval.serve.problems import ServeError
 
 FOLDER = ".idempotency"
@@ -31,12 +31,12 @@ LOCK_RETRY_SECONDS = 0.02
 class KeyedRequest(Record):
     """The request that a key was sent with first, and the id of its run."""
 
-    asked: RunRequest
+    asked: JobRequest
     run: str
 
 
 @contextmanager
-def hold_key(runs: Path, key: str, asked: RunRequest, new_id: str) -> Iterator[str]:
+def hold_key(runs: Path, key: str, asked: JobRequest, new_id: str) -> Iterator[str]:
     """Hold an idempotency key, and yield the id of its run: `new_id` if the key is new.
 
     Raise `ServeError` if the key was sent with another request (422), or another request with it is in progress (409).

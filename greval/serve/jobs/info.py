@@ -22,6 +22,7 @@ from greval.serve.ids import build_not_found_error, resolve_folder
 from greval.serve.jobs.queue import (
     ACTIVE,
     SPEC_FILE,
+    AlignRequest,
     JobSpec,
     JobState,
     JobStatus,
@@ -55,7 +56,7 @@ def find_judged_folder(tenant: Tenant, run_id: str) -> Path:
     """Return the folder of a run with results, or raise `ServeError` (404; 409 if the run has not started)."""
     folder = find_run_folder(tenant, run_id)
     if not (folder / FILE).is_file():
-        message = f"run {run_id!r}: has no results yet; it is queued, or it could not begin"
+        message = f"run {run_id!r}: has no results; it is queued, could not begin, or is an alignment"
         raise ServeError("run_without_results", message)
     return folder
 
@@ -93,16 +94,24 @@ def _build_server_info(tenant: Tenant, spec: JobSpec, state: JobState) -> RunInf
     return RunInfo(
         id=spec.id,
         name=spec.name,
+        kind=spec.asked.kind,
         status=state.status,
         why=state.why,
         judge=spec.judge,
         metrics=spec.metrics,
         methods=state.methods if ended else None,
-        dataset=spec.asked.dataset,
+        dataset=spec.dataset,
         created=spec.created,
         progress=state.progress,
-        resumable=ended and Uploads(tenant.datasets).has_dataset(spec.asked.dataset),
+        resumable=ended and _has_source(tenant, spec),
     )
+
+
+def _has_source(tenant: Tenant, spec: JobSpec) -> bool:
+    """Return whether what a job reads exists."""
+    if isinstance(spec.asked, AlignRequest):
+        return is_run_folder(tenant.runs / spec.asked.run)
+    return spec.dataset is None or Uploads(tenant.datasets).has_dataset(spec.dataset)
 
 
 def _read_command_line_info(folder: Path) -> RunInfo:

@@ -22,6 +22,7 @@ from greval.serve.jobs.messages import (
     encode_message,
 )
 from greval.serve.jobs.queue import JobLock, JobSpec, QueueEntry
+from greval.serve.jobs.requests import list_judges
 from greval.serve.prometheus import FOLDER_VARIABLE
 from greval.serve.service import Service, Tenant
 
@@ -131,7 +132,7 @@ async def _start_local_judges(service: Service, spec: JobSpec) -> None:
     """Start the embedded models that judge a run, unless they are started; requests use the same ones."""
     with suppress(Exception):  # the run's own process fails with the reason
         metrics = [service.library.restore(one) for one in spec.definitions]
-        for judge in service.choose_judges(metrics, spec.judge).values():
+        for judge in list_judges(service, metrics, spec.judge, spec.asked):
             if isinstance(judge, Judge) and judge.local:
                 await asyncio.to_thread(serve, parse_judge_name(judge.model)[1] or None)
 

@@ -8,7 +8,7 @@ import time
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
-from typing import IO, Annotated, Literal, NamedTuple, Self, TypeVar
+from typing import IO, Annotated, ClassVar, Literal, NamedTuple, Self, TypeVar
 
 from pydantic import Field, JsonValue, StringConstraints, ValidationError
 
@@ -18,15 +18,37 @@ from greval.records.record import Record
 from greval.runs.progress import Progress
 from greval.runs.store import FILE
 from greval.serve.ids import ID_PATTERN
+from greval.stats.interval import LEVEL
+from greval.trust.alignment.api import DEFAULT_CHOOSING, DEFAULT_FOLDS, WAYS
+from greval.trust.alignment.records import AlignStrategy
+from greval.trust.probing.api import DEFAULT_LIMIT, DEFAULT_MUTANTS, DEFAULT_REPEATS
 
 JobStatus = Literal["queued", "running", "finished", "stopped", "failed"]
+JobKind = Literal["run", "probe", "alignment"]
 PlainName = Annotated[str, StringConstraints(pattern=ID_PATTERN)]
 MetricName = Annotated[str, StringConstraints(min_length=1, max_length=100)]
+JudgeName = Annotated[str, StringConstraints(min_length=1, max_length=100)]
 PositiveCount = Annotated[int, Field(ge=1, le=1_000_000_000)]
 ACTIVE: frozenset[JobStatus] = frozenset({"queued", "running"})
 
 
-class RunRequest(Record):
+class CallRequest(Record):
+    """What every job may be asked for.
+
+    `judge` is the name of one of the server's judges, the first by default. `concurrency` is the most calls of the job
+    in flight. `reason_depth` is how much the judge writes for each verdict; it overrides the metrics' own setting. The
+    job stops in order after `max_calls` calls of the judge or before `max_cost` US dollars.
+    """
+
+    judge: JudgeName | None = None
+    name: PlainName | None = None
+    concurrency: Annotated[int, Field(ge=1, le=256)] | None = None
+    reason_depth: ReasonDepth | None = None
+    max_calls: PositiveCount | None = None
+    max_cost: Annotated[float, Field(gt=0, le=1_000_000)] | None = None
+
+
+class RunRequest(CallRequest):
     """A run over a data set.
 
     `metrics` are names; those that they build on are added. `judge` is the name of one of the server's judges, the
@@ -35,16 +57,53 @@ class RunRequest(Record):
     in order after `max_calls` calls of the judge or before `max_cost` US dollars. `limit` takes the first cases only.
     """
 
+    kind: ClassVar[JobKind] = "run"
     dataset: PlainName
     metrics: Annotated[tuple[MetricName, ...], Field(min_length=1, max_length=100)]
-    judge: Annotated[str, StringConstraints(min_length=1, max_length=100)] | None = None
-    name: PlainName | None = None
-    concurrency: Annotated[int, Field(ge=1, le=256)] | None = None
     repeats: Annotated[int, Field(ge=1, le=25)] = 1
-    reason_depth: ReasonDepth | None = None
-    max_calls: PositiveCount | None = None
-    max_cost: Annotated[float, Field(gt=0, le=1_000_000)] | None = None
     limit: PositiveCount | None = None
+
+
+class ProbeRequest(CallRequest):
+    """A probe: planted faults that the judge should catch on one metric.
+
+    `dataset` has the cases, by default those that ship with greval. `checks` are names, by default all that fit the
+    metric; `limit` is the number of cases, `mutants` that of variants of each case for each check, `repeats` how often
+    the unchanged cases are judged. The other fields are those of a run.
+    """
+
+    kind: ClassVar[JobKind] = "probe"
+    metric: MetricName
+    dataset: PlainName | None = None
+    checks: Annotated[tuple[MetricName, ...], Field(max_length=20)] = ()
+    limit: Annotated[int, Field(ge=1, le=1_000)] = DEFAULT_LIMIT
+    mutants: Annotated[int, Field(ge=1, le=100)] = DEFAULT_MUTANTS
+    repeats: Annotated[int, Field(ge=1, le=25)] = DEFAULT_REPEATS
+
+
+class AlignRequest(CallRequest):
+    """An alignment: a metric is changed by its disagreements with people, and kept if held-out labels show a gain.
+
+    `run` is the run that people annotated, `writer` the judge that writes texts and reasons, by default the judge.
+    `ways` are the strategies, `folds` the number of folds for the labels, `choosing` the most labels that choose
+    between the ways in each fold. `limit` labelled items are used at most, `seed` draws them and the folds, `level` is
+    that of the intervals. The other fields are those of a run.
+    """
+
+    kind: ClassVar[JobKind] = "alignment"
+    run: PlainName
+    metric: MetricName
+    writer: JudgeName | None = None
+    ways: Annotated[tuple[AlignStrategy, ...], Field(min_length=1, max_length=len(WAYS))] = WAYS
+    folds: Annotated[int, Field(ge=2, le=100)] = DEFAULT_FOLDS
+    choosing: PositiveCount = DEFAULT_CHOOSING
+    limit: PositiveCount | None = None
+    seed: Annotated[int, Field(ge=0, le=2**32 - 1)] = 0
+    level: Annotated[float, Field(gt=0, lt=1)] = LEVEL
+
+
+JobRequest = RunRequest | ProbeRequest | AlignRequest
+"""What a job may be; no request of one kind is valid as one of another."""
 
 
 class ResumeRequest(Record):
@@ -70,7 +129,12 @@ class JobSpec(Record):
     judge: str | None
     metrics: tuple[str, ...]
     definitions: tuple[JsonValue, ...]
-    asked: RunRequest
+    asked: JobRequest
+
+    @property
+    def dataset(self) -> str | None:
+        """The id of the data set that the job reads, or None."""
+        return None if isinstance(self.asked, AlignRequest) else self.asked.dataset
 
 
 class JobState(Record):
@@ -85,13 +149,15 @@ class JobState(Record):
 class RunInfo(Record):
     """A run, as clients see it.
 
-    `why` is the reason why it was stopped or failed. `judge` is the server's name of the judge, or the model of a
-    command-line run. `methods` and `progress` are null if they are not known yet. `resumable` is whether the server can
-    resume it: its data set exists, and it is not running.
+    `kind` is what the server was asked for: a run over a data set, a probe or an alignment. `why` is the reason why it
+    was stopped or failed. `judge` is the server's name of the judge, or the model of a command-line run. `methods` and
+    `progress` are null if they are not known yet. `resumable` is whether the server can resume it: its data set, or the
+    annotated run of an alignment, exists, and it is not running.
     """
 
     id: str
     name: str
+    kind: JobKind = "run"
     status: JobStatus
     why: str | None = None
     judge: str | None = None

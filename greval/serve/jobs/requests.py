@@ -13,15 +13,17 @@ from greval.judging.model.prices import Prices
 from greval.records.metric import Metric, needs_judge
 from greval.runs.judges import JudgeModel
 from greval.serve.ids import create_id
+from greval.serve.jobs.info import find_judged_folder
 from greval.serve.jobs.queue import (
     ACTIVE,
     CANCEL_FILE,
+    AlignRequest,
     JobLock,
     JobQueue,
+    JobRequest,
     JobSpec,
     JobState,
     ResumeRequest,
-    RunRequest,
     create_run_folder,
     read_job_spec,
     read_job_state,
@@ -39,19 +41,16 @@ LOCK_ATTEMPTS = 100
 LOCK_RETRY_SECONDS = 0.02
 
 
-def build_job_spec(service: Service, tenant: Tenant, request: RunRequest, metrics: Sequence[Metric]) -> JobSpec:
+def build_job_spec(service: Service, tenant: Tenant, request: JobRequest, metrics: Sequence[Metric]) -> JobSpec:
     """Build the specification of a job; `metrics` include those that others build on, in order.
 
-    Raise `ServeError` if the data set (404) or the judge (404, 503) does not exist, the data set holds no case, the
-    server does not offer a judge that a metric names or the price that a cost cap needs is unknown (409), or a judge is
-    a chat model of the server's own process (502).
+    Raise `ServeError` if the data set, the annotated run (404) or the judge (404, 503) does not exist, the data set
+    holds no case, the run no result, the server does not offer a judge that a metric names or the price that a cost cap
+    needs is unknown (409), or a judge is a chat model of the server's own process (502).
     """
-    dataset = Uploads(tenant.datasets).find(request.dataset)
-    if not dataset.cases:
-        first = f"; {dataset.unread[0].place}: {dataset.unread[0].message}" if dataset.unread else ""
-        raise ServeError("dataset_empty", f"data set {dataset.id!r}: holds no case to judge{first}")
+    source = _check_source(tenant, request)
     judge = _resolve_judge(service, request, metrics)
-    name = request.name or dataset.name
+    name = request.name or (source if request.kind == "run" else request.kind)
     return JobSpec(
         id=create_id(name),
         tenant=tenant.name,
@@ -62,6 +61,29 @@ def build_job_spec(service: Service, tenant: Tenant, request: RunRequest, metric
         definitions=tuple(one.model_dump(mode="json") if one.kind == "judged" else one.name for one in metrics),
         asked=request,
     )
+
+
+def list_judges(service: Service, metrics: Sequence[Metric], name: str | None, request: JobRequest) -> list[JudgeModel]:
+    """List the judges of a job: that of each judged metric, and the writer of an alignment.
+
+    Raise `ServeError` if the server does not have one of them.
+    """
+    writer = request.writer if isinstance(request, AlignRequest) else None
+    found = [*service.choose_judges(metrics, name).values()]
+    return found if writer is None else [*found, service.find_judge(writer)]
+
+
+def _check_source(tenant: Tenant, request: JobRequest) -> str:
+    """Return the name of what a job reads, or raise `ServeError` if it does not exist (404) or holds nothing (409)."""
+    if isinstance(request, AlignRequest):
+        return find_judged_folder(tenant, request.run).name
+    if request.dataset is None:
+        return ""
+    dataset = Uploads(tenant.datasets).find(request.dataset)
+    if not dataset.cases:
+        first = f"; {dataset.unread[0].place}: {dataset.unread[0].message}" if dataset.unread else ""
+        raise ServeError("dataset_empty", f"data set {dataset.id!r}: holds no case to judge{first}")
+    return dataset.name
 
 
 def enqueue_job(queue: JobQueue, quotas: TenantQuotas, spec: JobSpec) -> Path:
@@ -84,15 +106,15 @@ def resume_job(
 ) -> None:
     """Add an ended run to the queue again, with new caps; only missing and failed results are judged.
 
-    Raise `ServeError` if the run has not ended or cannot be resumed here (409), its data set or judge is gone (404),
-    the tenant's queue is full (429), or a quota is used up (409; 429 for calls of the judge).
+    Raise `ServeError` if the run has not ended or cannot be resumed here (409), what it reads or its judge is gone
+    (404), the tenant's queue is full (429), or a quota is used up (409; 429 for calls of the judge).
     """
     spec = read_job_spec(folder)
     if spec is None:
         message = f"run {folder.name!r}: was made on the command line; go on there with greval evaluate"
         raise ServeError("run_of_command_line", message)
     _check_queue_length(queue, tenant)
-    Uploads(tenant.datasets).find(spec.asked.dataset)
+    _check_source(tenant, spec.asked)
     caps = request.model_dump(exclude_none=True) if request else {}
     quotas = get_tenant_quotas(service, tenant)
     quotas.check_stored("disk")
@@ -101,7 +123,7 @@ def resume_job(
         quotas.check_calls()
     if spec.judge is not None and caps.get("max_cost") is not None:
         metrics = [service.library.restore(one) for one in spec.definitions]
-        for judge in service.choose_judges(metrics, spec.judge).values():
+        for judge in list_judges(service, metrics, spec.judge, spec.asked):
             _check_price(JudgeClient(judge).label, caps["max_cost"])
     with lock_ended_run(folder, "it is worked on already"):
         state = read_job_state(folder) or JobState(status="queued")
@@ -135,13 +157,13 @@ def _check_queue_length(queue: JobQueue, tenant: Tenant) -> None:
         raise ServeError("too_many_runs", message, headers={"Retry-After": "60"})
 
 
-def _resolve_judge(service: Service, request: RunRequest, metrics: Sequence[Metric]) -> str | None:
+def _resolve_judge(service: Service, request: JobRequest, metrics: Sequence[Metric]) -> str | None:
     """Return the name of the judge for the metrics that name none, or None if no metric needs one."""
     if request.judge is None and not needs_judge(metrics):
         return None
     if request.judge is not None:
         service.find_judge(request.judge)
-    for judge in service.choose_judges(metrics, request.judge).values():
+    for judge in list_judges(service, metrics, request.judge, request):
         _check_settings(judge)
         _check_price(JudgeClient(judge).label, request.max_cost)
     return request.judge if request.judge is not None else next(iter(service.models))

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 
+from greval.errors import StoreError
 from greval.judging.model.budget import RunSpending
 from greval.judging.model.prices import Prices
 from greval.records.result import Usage
 from greval.runs.manifest import read_spending
 from greval.runs.progress import Progress
 from greval.runs.store import FILE, Store
+from greval.trust.alignment.model_calls import read_writer_spending
 
 
 def read_earlier_progress(folder: Path, known: Progress | None) -> Progress:
@@ -27,6 +32,26 @@ def read_earlier_progress(folder: Path, known: Progress | None) -> Progress:
         usage = sum(store.usage().values(), Usage())
         cost = read_spending(store, Prices.load()).cost
     return before.model_copy(update={"usage": usage, "cost": cost, "in_flight": 0})
+
+
+def read_staged_progress(folder: Path, seconds: float) -> Progress:
+    """Return the progress of a probe or an alignment, whose stages are runs in its folder and below it.
+
+    All of it but the time comes from their logs, so that a killed process loses nothing. The total is not known: what
+    is judged next depends on the verdicts. The calls of the model that writes count, without their tokens.
+    """
+    prices = Prices.load()
+    writing = read_writer_spending(folder)
+    found = Progress(usage=Usage(calls=writing.calls), cost=writing.cost, seconds=seconds)
+    for log in folder.rglob(FILE):
+        with suppress(StoreError), Store.open(log.parent) as store:  # a log that begins, or that the work reports
+            statuses = Counter(json.loads(outline)[0] for _, _, _, outline, *_ in store.outlines())
+            spent = RunSpending(cost=found.cost) + RunSpending(cost=read_spending(store, prices).cost)
+            usage = sum(store.usage().values(), found.usage)
+            counts = {status: getattr(found, status) + count for status, count in statuses.items()}
+            done = found.done + statuses.total()
+            found = found.model_copy(update={**counts, "done": done, "usage": usage, "cost": spent.cost})
+    return found
 
 
 def add_leg(before: Progress, leg: Progress) -> Progress:

@@ -147,6 +147,6 @@ def delete_dataset(service: TheService, tenant: TheTenant, id: Id) -> None:  # n
     uploads.find(id)
     for entry in JobQueue(service.settings.runs).list_entries():
         spec = read_job_spec(entry.folder)
-        if spec and spec.tenant == tenant.name and spec.asked.dataset == id:
+        if spec and spec.tenant == tenant.name and spec.dataset == id:
             raise ServeError("dataset_in_use", f"data set {id!r}: the run {spec.id!r} needs it; cancel that first")
     uploads.remove(id)

@@ -25,6 +25,7 @@ from greval.serve.jobs.info import (
 from greval.serve.jobs.manager import JobManager
 from greval.serve.jobs.queue import (
     ACTIVE,
+    JobRequest,
     JobSpec,
     ResumeRequest,
     RunInfo,
@@ -78,52 +79,68 @@ IdempotencyKey = Annotated[
 TheJobManager = Annotated[JobManager, Depends(get_job_manager)]
 
 
+class JobStarter:
+    """Starts jobs of a client, each once for the same `Idempotency-Key`."""
+
+    def __init__(
+        self,
+        response: Response,
+        service: TheService,
+        tenant: TheTenant,
+        tenant_metrics: TheTenantMetrics,
+        runs: TheJobManager,
+        *,
+        idempotency_key: IdempotencyKey = None,
+    ) -> None:
+        """Store the request and the client."""
+        self._response = response
+        self._metrics = tenant_metrics
+        self._runs = runs
+        self._key = idempotency_key
+        self.service = service
+        self.tenant = tenant
+
+    async def start(self, body: JobRequest, check: Callable[[JobSpec], Awaitable[None]]) -> RunInfo:
+        """Check a request, queue the job, and return it; `check` raises an error if the job could not begin."""
+        spec = await asyncio.to_thread(self._prepare, body)
+        await check(spec)
+        enqueue = self._enqueue_once if self._key else self._enqueue
+        with report_full_disk():
+            folder = await asyncio.to_thread(enqueue, spec)
+        self._runs.wake()
+        self._response.headers["Location"] = f"/v1/runs/{folder.name}"
+        return await asyncio.to_thread(read_run_info, self.tenant, folder)
+
+    def _prepare(self, body: JobRequest) -> JobSpec:
+        names = [*body.metrics] if isinstance(body, RunRequest) else [body.metric]
+        metrics = [found.metric for found in self._metrics.find_all(names, body.reason_depth)]
+        return build_job_spec(self.service, self.tenant, body, metrics)
+
+    def _enqueue(self, spec: JobSpec) -> Path:
+        return enqueue_job(self._runs.queue, get_tenant_quotas(self.service, self.tenant), spec)
+
+    def _enqueue_once(self, spec: JobSpec) -> Path:
+        with hold_key(self.tenant.runs, self._key or "", spec.asked, spec.id) as run_id:
+            folder = self.tenant.runs / run_id
+            return folder if is_run_folder(folder) else self._enqueue(spec.model_copy(update={"id": run_id}))
+
+
+TheJobStarter = Annotated[JobStarter, Depends()]
+
+
 @router.post("", status_code=202, responses=describe_errors(404, 409, 422, 503, 507))
-async def start_run(  # noqa: PLR0913 - what it needs of the server
-    body: RunRequest,
-    *,
-    response: Response,
-    service: TheService,
-    tenant: TheTenant,
-    tenant_metrics: TheTenantMetrics,
-    runs: TheJobManager,
-    idempotency_key: IdempotencyKey = None,
-) -> RunInfo:
+async def start_run(body: RunRequest, starter: TheJobStarter) -> RunInfo:
     """Start a run of metrics over a data set; follow it at the URL in `Location`.
 
     It runs in the background, independent of the client's connection and of restarts of the server. Runs beyond the
     limit of concurrent runs wait in order. If a request is sent again with the same `Idempotency-Key` within a day, the
     response is the run that the first one started.
     """
-
-    def prepare() -> JobSpec:
-        Uploads(tenant.datasets).find(body.dataset)
-        metrics = [found.metric for found in tenant_metrics.find_all([*body.metrics], body.reason_depth)]
-        return build_job_spec(service, tenant, body, metrics)
-
-    def enqueue(spec: JobSpec) -> Path:
-        with report_full_disk():
-            return enqueue_job(runs.queue, get_tenant_quotas(service, tenant), spec)
-
-    def enqueue_once(spec: JobSpec, key: str) -> Path:
-        with report_full_disk(), hold_key(tenant.runs, key, body, spec.id) as run_id:
-            folder = tenant.runs / run_id
-            return folder if is_run_folder(folder) else enqueue(spec.model_copy(update={"id": run_id}))
-
-    spec = await asyncio.to_thread(prepare)
-    await _check_needs(service, tenant, spec)
-    if idempotency_key:
-        folder = await asyncio.to_thread(enqueue_once, spec, idempotency_key)
-    else:
-        folder = await asyncio.to_thread(enqueue, spec)
-    runs.wake()
-    response.headers["Location"] = f"/v1/runs/{folder.name}"
-    return await asyncio.to_thread(read_run_info, tenant, folder)
+    return await starter.start(body, partial(_check_needs, starter.service, starter.tenant, body))
 
 
-async def _check_needs(service: Service, tenant: Tenant, spec: JobSpec) -> None:
+async def _check_needs(service: Service, tenant: Tenant, asked: RunRequest, spec: JobSpec) -> None:
     """Raise `ServeError` (409) if each metric would be skipped for every case, with what each of them lacks."""
-    asked = spec.asked
     file = Uploads(tenant.datasets).find_file(asked.dataset)
     named = [one for name, one in zip(spec.metrics, spec.definitions, strict=True) if name in asked.metrics]
     lacking: dict[str, str] = {}

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from difflib import unified_diff
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from greval._util.arguments import check_options, resolve_run_folder
 from greval._util.concurrency import reduce_collections, run_sync
@@ -18,14 +18,13 @@ from greval.errors import DataError, DefinitionError, StoreError
 from greval.judging.metric_judge import MetricJudge
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.judge import Judge
-from greval.judging.model.prices import Prices
 from greval.metrics.files import write_metric
 from greval.metrics.library import load_metric
 from greval.records.case import Case
 from greval.records.metric import JudgedMetric, Metric
 from greval.records.result import Usage
 from greval.runs.forecast import MetricForecast, forecast
-from greval.runs.options import get_prices
+from greval.runs.options import CallOptions, get_prices
 from greval.runs.run_reader import CaseKey
 from greval.runs.runnable import compile_metric
 from greval.stats.interval import LEVEL, check_level
@@ -59,7 +58,7 @@ MAX_WRITER_CALLS = {"examples": MAX_EXAMPLES, "rewrite": MAX_TRIES}
 SCHEMA_COMMENT = "# yaml-language-server:"
 
 
-class AlignOptions(TypedDict, total=False):
+class AlignOptions(CallOptions, total=False):
     """Options of `align`."""
 
     out: str | Path | None
@@ -72,10 +71,6 @@ class AlignOptions(TypedDict, total=False):
     level: float
     label_columns: str | Sequence[str]
     work: str | Path | None
-    concurrency: int | None
-    max_calls: int | None
-    max_cost: float | None
-    prices: Prices | None
     on_told: Callable[[str], None]
 
 
@@ -132,9 +127,9 @@ async def align_async(
             fold (60). `limit`: the maximum number of labelled items to use. `seed`: the random seed of folds
             and samples (0). `level`: the confidence level (0.95). `label_columns`: the columns that hold
             labels, as in `agreement`. `work`: the folder in which judgements are
-            cached, so that no call is repeated (align in the run folder). `concurrency`, `max_calls`,
-            `max_cost`, `prices`: as in `evaluate`. The caps hold for the work folder, over all calls of this
-            function. `on_told`: a callback that receives one line of text per step.
+            cached, so that no call is repeated (align in the run folder). `concurrency`, `gate`, `meter`,
+            `max_calls`, `max_cost`, `prices`, `on_result`: as in `evaluate`. The caps hold for the work folder,
+            over all calls of this function. `on_told`: a callback that receives one line of text per step.
 
     Returns:
         The attempts and their gain. `accepted` is true if a definition was written.
@@ -148,19 +143,27 @@ async def align_async(
     """
     check_options(options, AlignOptions, "align")
     setup = _prepare_alignment(run, metric, judge, annotations, options)
-    calls, cost = options.get("max_calls"), options.get("max_cost")
-    budget = AlignBudget(_get_prices(options), setup.work, max_calls=calls, max_cost=cost)
+    budget = AlignBudget(
+        get_prices(options), setup.work, max_calls=options.get("max_calls"), max_cost=options.get("max_cost")
+    )
+    calls: CallOptions = {
+        "concurrency": options.get("concurrency"),
+        "gate": options.get("gate"),
+        "meter": options.get("meter"),
+        "on_result": options.get("on_result"),
+    }
     runner = DefinitionRunner(
         judge,
         setup.work,
         setup.labelled.scale,
         budget,
-        concurrency=options.get("concurrency"),
+        calls=calls,
         stop=stop,
         on_progress=options.get("on_told", lambda _: None),
     )
     model = options.get("writer") or judge
-    with DefinitionWriter(model, setup.work, budget, width=runner.width) as writer, reduce_collections():
+    gate = calls["gate"] or asyncio.Semaphore(runner.width)
+    with DefinitionWriter(model, setup.work, budget, gate=gate, meter=calls["meter"]) as writer, reduce_collections():
         task = AlignTask(setup, await _judge_baseline(setup, runner), runner, writer)
         result = await cross_validate(task)
     return _write_alignment(result, task, options.get("out"))
@@ -169,7 +172,7 @@ async def align_async(
 def forecast_align(
     run: str | Path | Run,
     metric: str | Path | Metric,
-    judge: Judge,
+    judge: Judge | BaseChatModel,
     annotations: AnnotationSource = None,
     **options: Unpack[AlignOptions],
 ) -> AlignmentForecast:
@@ -218,7 +221,7 @@ def forecast_align(
     judged = _scale_usage(once, total)
     label, writer = JudgeClient(judge).label, JudgeClient(options.get("writer") or judge).label
     writing = sum((_estimate_writing(setup, once, way, len(folds)) for way in setup.ways), Usage())
-    prices = _get_prices(options)
+    prices = get_prices(options)
     costs = prices.cost(label, judged), prices.cost(writer, writing)
     return AlignmentForecast(
         metric=setup.metric.name,
@@ -404,7 +407,3 @@ def _scale_usage(once: MetricForecast, calls: int) -> Usage:
         input_tokens=round(once.input_tokens * mean),
         output_tokens=round(once.output_tokens * mean),
     )
-
-
-def _get_prices(options: AlignOptions) -> Prices:
-    return get_prices({"prices": options.get("prices")})

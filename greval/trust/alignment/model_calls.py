@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import AbstractAsyncContextManager, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -20,7 +20,7 @@ from greval._util.wording import format_count
 from greval.errors import JudgeError, JudgeUnavailableError, MalformedVerdictError, StoppedError
 from greval.judging.metric_judge import MAX_OBJECTION_CHARS
 from greval.judging.model.answer_format import AnswerFormat
-from greval.judging.model.budget import ASSUMED_OUTPUT_TOKENS, RunSpending, format_cap_reason
+from greval.judging.model.budget import ASSUMED_OUTPUT_TOKENS, CallMeter, RunSpending, format_cap_reason
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.failures import SETUP_FAILURES, format_failure_hint
 from greval.judging.model.judge import Judge
@@ -35,7 +35,7 @@ from greval.records.result import Usage
 from greval.records.scale import CategoricalScale, Scale, Value
 from greval.runs.evaluation import Run, evaluate_async
 from greval.runs.manifest import sum_spending
-from greval.runs.options import EvaluateOptions, get_concurrency
+from greval.runs.options import CallOptions, EvaluateOptions, get_concurrency
 from greval.trust.alignment.labelled_items import LabelledItem
 
 if TYPE_CHECKING:
@@ -62,8 +62,7 @@ class AlignBudget:
         self.usage = Usage()
         self._prices = prices
         self._file = work / SPENT_FILE
-        written = self._file.read_bytes() if self._file.is_file() else b"{}"
-        self._written = RunSpending.model_validate_json(written)
+        self._written = read_writer_spending(work)
         self._before = self._written + sum_spending((work / JUDGED_FOLDER).glob("*"), prices)
         self._max_calls, self._max_cost = max_calls, max_cost
         self._reserved: list[float] = []
@@ -141,6 +140,12 @@ class AlignBudget:
         return why
 
 
+def read_writer_spending(work: Path) -> RunSpending:
+    """Return what all commands spent on writing, by the work folder of an alignment."""
+    file = work / SPENT_FILE
+    return RunSpending.model_validate_json(file.read_bytes()) if file.is_file() else RunSpending()
+
+
 @dataclass
 class DefinitionRunner:
     """Judges labelled items by one definition after another.
@@ -153,14 +158,14 @@ class DefinitionRunner:
     work: Path
     scale: Scale
     budget: AlignBudget
-    concurrency: int | None = None
+    calls: CallOptions = field(default_factory=CallOptions)
     stop: asyncio.Event | None = None
     on_progress: Callable[[str], None] = lambda _: None
 
     def __post_init__(self) -> None:
         """Create the client of the judge."""
         self.client = JudgeClient(self.judge)
-        self.width = get_concurrency(self.judge, {"concurrency": self.concurrency})
+        self.width = get_concurrency(self.judge, self.calls)
 
     async def judge_items(self, metric: JudgedMetric, items: Sequence[LabelledItem], step: str) -> Verdicts:
         """Judge items by a definition. `step` describes it for progress and errors.
@@ -174,6 +179,7 @@ class DefinitionRunner:
         self.on_progress(f"{step}: judging {format_count(len(cases), 'case')}")
         folder = self._get_folder(alone)
         options: EvaluateOptions = {
+            **self.calls,
             **self.budget.compute_remaining_caps(folder),
             "concurrency": self.width,
             "total": len(cases),
@@ -217,15 +223,23 @@ class DefinitionRunner:
 class DefinitionWriter(CloseOnExit):
     """A model that writes parts of definitions, with a reply cache in a file."""
 
-    def __init__(self, model: Judge | BaseChatModel, work: Path, budget: AlignBudget, *, width: int) -> None:
-        """Open the reply cache.
+    def __init__(
+        self,
+        model: Judge | BaseChatModel,
+        work: Path,
+        budget: AlignBudget,
+        *,
+        gate: AbstractAsyncContextManager[object] | None = None,
+        meter: CallMeter | None = None,
+    ) -> None:
+        """Open the reply cache. `gate` and `meter` are those of `JudgeClient`.
 
         Raises:
             JudgeError: If there is a cap on the cost but no price of the model.
         """
         budget.check_price(JudgeClient(model).label)
         self._replies = ReplyCache(work / REPLIES_FILE)
-        self.client = JudgeClient(model, gate=asyncio.Semaphore(width), cache=self._replies)
+        self.client = JudgeClient(model, gate=gate, cache=self._replies, meter=meter)
         self._budget = budget
 
     @property
@@ -248,7 +262,7 @@ class DefinitionWriter(CloseOnExit):
         """Ask the model, and return its answer as parsed by `read`, or a message if it cannot be used.
 
         `read` raises `MalformedVerdictError` or `ValidationError` if an answer is not usable. Each retry includes
-        the error of the previous answer. `StoppedError` is raised if a cap is reached.
+        the error of the previous answer. `StoppedError` is raised if a cap or a quota is reached.
         """
         form = AnswerFormat(name, schema, self.client.tier)
         prompt, fault = [*messages], "it was not asked"
@@ -256,6 +270,8 @@ class DefinitionWriter(CloseOnExit):
             with self._budget.reserve_call(self.client.label, prompt):
                 reply = await self.client.ask(form, prompt, {}, repeat=number)
             self._budget.add_writer_usage(reply.usage, self.client.label)
+            if reply.failure and reply.failure.kind == "quota":
+                raise StoppedError(reply.failure.message)
             if reply.failure:
                 return f"the model did not write: {reply.failure.message}"
             try:

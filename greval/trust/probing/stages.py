@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypedDict
 
 from langchain_core.language_models import BaseChatModel
 
 from greval.errors import StoreError
 from greval.judging.model.budget import RunSpending, format_cap_reason
 from greval.judging.model.judge import Judge
-from greval.judging.model.prices import Prices
 from greval.records.case import Case
 from greval.records.metric import Metric
 from greval.records.result import Result, Usage
 from greval.runs.evaluation import evaluate_async
 from greval.runs.manifest import is_probe, sum_spending
-from greval.runs.options import EvaluateOptions, OnProgress, get_prices
+from greval.runs.options import CallOptions, EvaluateOptions, OnProgress, get_prices
 from greval.runs.store import FILE, Store
 from greval.trust.probing.plan import VerdictKey
 
 
-class ProbeOptions(TypedDict, total=False):
+class ProbeOptions(CallOptions, total=False):
     """Options of `probe`."""
 
     checks: Sequence[str] | None
@@ -35,13 +33,8 @@ class ProbeOptions(TypedDict, total=False):
     out: str | Path | None
     built_on: Sequence[Metric]
     judges: Mapping[str, Judge | BaseChatModel] | None
-    concurrency: int | None
-    max_calls: int | None
-    max_cost: float | None
-    prices: Prices | None
     debug: bool
     on_progress: OnProgress | None
-    on_result: Callable[[Result], None] | None
 
 
 @dataclass
@@ -122,6 +115,8 @@ class ProbeStages:
             "part": part,
             "probe": True,
             "concurrency": given.get("concurrency"),
+            "gate": given.get("gate"),
+            "meter": given.get("meter"),
             "prices": given.get("prices"),
             "retry_failed": given.get("retry_failed", True),
             "debug": given.get("debug", False),

@@ -13,10 +13,12 @@ from greval.serve.jobs.queue import (
     ORPHAN_SECONDS,
     SPEC_FILE,
     STATE_FILE,
+    AlignRequest,
     JobLock,
     JobQueue,
     JobSpec,
     JobState,
+    ProbeRequest,
     RunRequest,
     create_run_folder,
     is_run_folder,
@@ -35,6 +37,17 @@ def spec_of(name="r1"):
     return JobSpec(
         id=name, tenant="", name=name, created=made, judge=None, metrics=("m",), definitions=("m",), asked=asked
     )
+
+
+@pytest.mark.parametrize(
+    "asked", [ProbeRequest(metric="m"), ProbeRequest(metric="m", dataset="d"), AlignRequest(run="r", metric="m")]
+)
+def test_a_request_is_read_back_as_one_of_its_kind(tmp_path, asked):
+    """A job of any kind is resumed as what was requested, and only what reads a data set holds one."""
+    create_run_folder(tmp_path / "r1", spec_of().model_copy(update={"asked": asked}))
+    spec = read_job_spec(tmp_path / "r1")
+    assert (type(spec.asked), spec.asked) == (type(asked), asked)
+    assert spec.dataset == getattr(asked, "dataset", None)
 
 
 def aged(path, seconds):

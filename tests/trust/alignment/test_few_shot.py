@@ -67,7 +67,7 @@ def test_examples_of_a_metric_by_steps_have_findings(tmp_path):
     answer = {"findings": {"step_1": "It insults.", "step_2": "Harsh."}, "reason": "An insult.", "value": "Rude"}
     judge = ScriptedJudge([answer])
     spent = AlignBudget(Prices.load(), tmp_path, max_calls=None, max_cost=None)
-    with DefinitionWriter(judge, tmp_path, spent, width=1) as writer:
+    with DefinitionWriter(judge, tmp_path, spent) as writer:
         metric, _ = asyncio.run(add_examples(by_step, made, {0: "Polite", 1: "Polite"}, writer, seed="s"))
     assert {one.value: one.findings for one in metric.examples} == {
         "Polite": ("It thanks.", "Calm."),
@@ -124,7 +124,7 @@ def test_examples_are_few_and_cover_all_values(people):
 
 def _write_examples(metric, tmp_path, judge, items, before):
     budget = AlignBudget(Prices.load(), tmp_path)
-    with DefinitionWriter(judge, tmp_path, budget, width=1) as writer:
+    with DefinitionWriter(judge, tmp_path, budget) as writer:
         return asyncio.run(add_examples(metric, items, before, writer, seed="s"))
 
 

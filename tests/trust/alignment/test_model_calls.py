@@ -138,7 +138,7 @@ def test_a_cap_on_cost_holds_for_calls_that_are_made_at_once(tmp_path):
         return await writer.write(f"text{n}", {"type": "object"}, PROMPT, lambda answer: answer)
 
     async def write_all():
-        with DefinitionWriter(judge, tmp_path, budget, width=5) as writer:
+        with DefinitionWriter(judge, tmp_path, budget, gate=asyncio.Semaphore(5)) as writer:
             return await asyncio.gather(*(write(writer, n) for n in range(5)), return_exceptions=True)
 
     results = asyncio.run(write_all())
@@ -150,9 +150,9 @@ def test_a_cap_on_cost_holds_for_calls_that_are_made_at_once(tmp_path):
 def test_a_cap_on_cost_needs_the_price_of_the_writer(tmp_path):
     """A writer without a price is refused before any call, because its cost could not be capped."""
     with pytest.raises(JudgeError, match="ScriptedJudge: no price is known to cap a cost by"):
-        DefinitionWriter(ScriptedJudge([]), tmp_path, AlignBudget(Prices.load(), tmp_path, max_cost=1.0), width=1)
+        DefinitionWriter(ScriptedJudge([]), tmp_path, AlignBudget(Prices.load(), tmp_path, max_cost=1.0))
     assert not [*tmp_path.iterdir()]
-    DefinitionWriter(ScriptedJudge([]), tmp_path, AlignBudget(Prices.load(), tmp_path, max_calls=1), width=1).close()
+    DefinitionWriter(ScriptedJudge([]), tmp_path, AlignBudget(Prices.load(), tmp_path, max_calls=1)).close()
 
 
 def test_spending_on_writing_is_counted_by_later_commands(tmp_path):
@@ -187,7 +187,7 @@ def test_the_writer_shows_the_fault_and_caches_only_what_was_read(tmp_path):
         return answer["n"]
 
     def write(tries):
-        with DefinitionWriter(judge, tmp_path, AlignBudget(PRICED, tmp_path), width=1) as writer:
+        with DefinitionWriter(judge, tmp_path, AlignBudget(PRICED, tmp_path)) as writer:
             return asyncio.run(writer.write("number", {"type": "object"}, PROMPT, read, tries=tries))
 
     assert write(1) == "what the model wrote cannot be used: n: expected </answer> 2"
@@ -200,3 +200,19 @@ def test_the_writer_shows_the_fault_and_caches_only_what_was_read(tmp_path):
     judge._answers = [{"n": 1}]
     assert write(2) == 2
     assert len(judge.calls) == 3
+
+
+def test_a_quota_stops_the_writer(tmp_path):
+    """A meter that admits no call stops the work with its reason: no strategy is dropped for lack of a text."""
+
+    class UsedUp:
+        def admit_call(self, _):
+            return "the quota is used up"
+
+    judge = ScriptedJudge([{"n": 1}])
+    with (
+        DefinitionWriter(judge, tmp_path, AlignBudget(PRICED, tmp_path), meter=UsedUp()) as writer,
+        pytest.raises(StoppedError, match="the quota is used up"),
+    ):
+        asyncio.run(writer.write("number", {"type": "object"}, PROMPT, dict))
+    assert not judge.calls

@@ -143,7 +143,7 @@ def test_an_unchanged_answer_is_asked_for_again(tmp_path):
     }
     judge = ScriptedJudge([same])
     items = label_answers(["Polite", "Rude"], ["Rude", "Rude"])
-    with DefinitionWriter(judge, tmp_path, AlignBudget(Prices.load(), tmp_path), width=1) as writer:
+    with DefinitionWriter(judge, tmp_path, AlignBudget(Prices.load(), tmp_path)) as writer:
         reason = asyncio.run(rewrite_metric(TONE, items, {0: "Rude", 1: "Rude"}, writer, seed="s"))
     assert reason == "what the model wrote cannot be used: nothing was changed"
     assert len(judge.calls) == 2
