@@ -24,7 +24,7 @@ class JsonLines(logging.Formatter):
             "level": record.levelname.lower(),
             "process": record.process,
             "logger": record.name,
-            "message": _format_message(record),
+            "message": redact_secrets(record.getMessage()),
             **getattr(record, "fields", {}),
         }
         if record.exc_info:
@@ -35,11 +35,6 @@ class JsonLines(logging.Formatter):
         """Return the stack trace and the type of an exception, not its message: that may quote what a client sent."""
         kind, _, frames = ei
         return "".join([*traceback.format_tb(frames), kind.__name__])
-
-
-def _format_message(record: logging.LogRecord) -> str:
-    """Return the message without secrets. That of a request has a route's template, and nothing that a client sent."""
-    return record.getMessage() if record.name == ACCESS.name else redact_secrets(record.getMessage())
 
 
 LOGGING: dict[str, Any] = {
