@@ -342,7 +342,11 @@ def test_a_whole_mean_of_repeats_is_a_level(greval_says, judge):
 def test_commands_to_copy(greval_says):
     """The commands that a run prints can be copied, whatever the folder is called."""
     out = greval_says("evaluate", cases(), "-m", "exact_match", "-o", "my runs")[1]
-    for command in ("report 'my runs' --worst 5 ", "results 'my runs' --format csv ", "report 'my runs' --html r.html "):
+    for command in (
+        "report 'my runs' --worst 5 ",
+        "results 'my runs' --format csv ",
+        "report 'my runs' --html r.html ",
+    ):
         assert f"  greval {command}" in out
     assert "greval compare" not in out
 
