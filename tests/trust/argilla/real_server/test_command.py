@@ -76,7 +76,7 @@ def test_the_documentation_runs(argilla_server, owner, tmp_path, monkeypatch):
     lines = [line[2:] for line in re.findall(r"^\$ .*$", text, re.MULTILINE) if line.startswith("$ greval argilla")]
     (block,) = re.findall(r"^```py\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     assert len(lines) == 2
-    with pytest.raises(ArgillaError, match="no workspace 'team'"):
+    with pytest.raises(ArgillaError, match="workspace: no 'team' at"):
         said(*shlex.split(lines[0])[2:])
     with Owner(argilla_server["url"], argilla_server["api_key"], "team") as team:
         for line in lines:
