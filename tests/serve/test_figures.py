@@ -9,7 +9,7 @@ from contextlib import closing
 
 import pytest
 from agreed_runs import lines_of, said, write
-from served_runs import ended, get_json, rows, serving, started, two_tenants, uploaded
+from served_runs import ended, get_json, rows, started, two_tenants, uploaded
 
 from greval.analysis.comparison.api import compare
 from greval.analysis.summary import build_report
@@ -22,17 +22,6 @@ JSONL = {"Content-Type": "application/jsonl"}
 VERDICTS = ["Yes", "Yes", "No", "Yes", "No", "No", "Yes", "No"]
 ANA = ["Yes", "No", "No", "Yes", "No", "Yes", "Yes", "No"]
 BEN = ["Yes", "Yes", "No", "Yes", "No", "Yes", "No", "No"]
-
-
-@pytest.fixture
-def runs(tmp_path):
-    return tmp_path / "runs"
-
-
-@pytest.fixture
-def client(runs):
-    with serving(runs) as client:
-        yield client
 
 
 def compared(client, count=12, shift=1.0) -> str:

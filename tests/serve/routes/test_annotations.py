@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
 from agreed_runs import lines_of, said, write
-from served_runs import get_json, serving
+from served_runs import get_json
 
 from greval.runs.store.disk import lock_folder
 from greval.trust.annotations.files import FIELDS, read_run_annotations, write_annotations
@@ -17,18 +16,6 @@ VERDICTS = ["Yes", "Yes", "No", "Yes", "No", "No", "Yes", "No"]
 
 
 ANA = ["Yes", "No", "No", "Yes", "No", "Yes", "Yes", "No"]
-
-
-@pytest.fixture
-def runs(tmp_path):
-    return tmp_path / "runs"
-
-
-@pytest.fixture
-def client(runs):
-    """Give a client of a server."""
-    with serving(runs) as client:
-        yield client
 
 
 def test_annotations_take_the_place_of_older_ones(client, runs, tmp_path):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from served_runs import ended, get_json, lines, serving, started, two_tenants, uploaded
+from served_runs import ended, get_json, lines, started, two_tenants, uploaded
 
 from greval.analysis.diagnosis.api import diagnose_run
 from greval.analysis.diagnosis.records import tabulate
@@ -16,17 +16,6 @@ GOLD = {"essential_docs": ["d2"]}
 CSV = {"Content-Type": "text/csv"}
 VERDICTS = "yynnyynn"
 PANEL = (("a", VERDICTS), ("b", VERDICTS), ("c", "yyynnnyy"))
-
-
-@pytest.fixture
-def runs(tmp_path):
-    return tmp_path / "runs"
-
-
-@pytest.fixture
-def client(runs):
-    with serving(runs) as client:
-        yield client
 
 
 def same(found, record, runs):

@@ -24,17 +24,6 @@ DATE = re.compile(r"\d{1,2} \w+ \d{4}, \d\d:\d\d UTC|\d{4}-\d\d-\d\dT[\d:.]+\+00
 
 
 @pytest.fixture
-def runs(tmp_path):
-    return tmp_path / "runs"
-
-
-@pytest.fixture
-def client(runs):
-    with serving(runs) as client:
-        yield client
-
-
-@pytest.fixture
 def run(client):
     """Give a run of two methods by a judged and a computed metric."""
     given = rows(5, method="walk", tags={"kind": "a"}) + rows(4, method="local", tags={"kind": "b"})

@@ -1,0 +1,19 @@
+"""Fixtures of the server's tests: a folder of runs, and a client of a server on it; a test file may have its own."""
+
+from __future__ import annotations
+
+import pytest
+from served_runs import serving
+
+
+@pytest.fixture
+def runs(tmp_path):
+    """Return the folder of the server's runs."""
+    return tmp_path / "runs"
+
+
+@pytest.fixture
+def client(runs):
+    """Yield a client of a server with these runs."""
+    with serving(runs) as client:
+        yield client
