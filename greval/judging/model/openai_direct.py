@@ -1,8 +1,8 @@
 """A fast path for calls of OpenAI-compatible servers, used when no LangChain callback listens.
 
-LangChain formats the messages. The client of `openai` builds and sends the first request of a model; further ones
-repeat its address and headers over the same HTTP client. The fast path omits callbacks, tracing, typed copies of
-request and answer, and options that are the same for each call: together most of a call's CPU time.
+LangChain formats the messages. The client of `openai` builds one request of a model; all calls repeat its address and
+headers over the same HTTP client. The fast path omits callbacks, tracing, typed copies of request and answer, and
+options that are the same for each call: together most of a call's CPU time.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 if TYPE_CHECKING:
     from httpx2 import Request, Response
     from langchain_openai import ChatOpenAI
+    from openai import AsyncOpenAI
 
 COMPLETIONS_PATH = "/chat/completions"
 FIRST_ERROR_STATUS = 400
@@ -47,7 +48,7 @@ class DirectModel:
     def __init__(self, model: ChatOpenAI) -> None:
         """Store the model. Its HTTP client must be greval's own, which belongs to one event loop."""
         self._model = model
-        self._first: Request | None = None
+        self._built: Request | None = None
 
     async def ask(self, messages: Sequence[BaseMessage], extra: Mapping[str, Any]) -> AIMessage:
         """Send the request of `model.ainvoke(messages, **extra)`, and return the same message.
@@ -73,21 +74,24 @@ class DirectModel:
 
     async def _send(self, body: Mapping[str, Any]) -> Response:
         """Send a body, as `openai` does, and return the response, or raise the error that it makes of a refusal."""
-        client, first = self._model.root_async_client, self._first
-        if first is None:
-            from httpx2 import Response
-
-            response: Response = await client.post(COMPLETIONS_PATH, cast_to=Response, body=body)
-            self._first = response.history[0].request if response.history else response.request
-            return response
-        headers = [(name, value) for name, value in first.headers.raw if name.lower() != b"content-length"]
+        client = self._model.root_async_client
+        built = self._built = self._built or await _build_request(client)
+        headers = [(name, value) for name, value in built.headers.raw if name.lower() != b"content-length"]
         content = json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
-        request = type(first)("POST", first.url, headers=headers, content=content, extensions=first.extensions)
+        request = type(built)("POST", built.url, headers=headers, content=content, extensions=built.extensions)
         sender: Any = self._model.http_async_client
-        response = await sender.send(request)
+        response: Response = await sender.send(request)
         if response.status_code >= FIRST_ERROR_STATUS:
             raise client._make_status_error_from_response(response)  # noqa: SLF001 - openai has no public way
         return response
+
+
+async def _build_request(client: AsyncOpenAI) -> Request:
+    """Build a request as `client.post` does, with its address, headers and timeout; openai has no public way."""
+    from openai._models import FinalRequestOptions
+
+    options = FinalRequestOptions.construct(method="post", url=COMPLETIONS_PATH, json_data={})
+    return client._build_request(await client._prepare_options(options))  # noqa: SLF001
 
 
 def _read_json(response: Response) -> Any:  # noqa: ANN401 - JSON

@@ -53,7 +53,7 @@ class Watching(BaseCallbackHandler):
 async def test_all_ways_send_and_give_the_same(fault_server, name, tier):
     """The server sees the same requests, and the replies have the same text, cost and failure.
 
-    The first call is sent by the client of `openai`, further ones repeat its head, and LangChain sends the last one.
+    The first and a later call are sent directly, and LangChain sends the last one.
     """
     settings = {"structured": tier, "confidence": True, "seed": 3, "max_tokens": 99, "max_retries": 0}
     client = JudgeClient(Judge("openai:fake", base_url=fault_server.url, options={"top_p": 0.5}, **settings))
