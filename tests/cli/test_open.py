@@ -9,6 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 from command_line import case, started, write
+from waiting import SECONDS
 
 pytestmark = pytest.mark.usefixtures("empty_folder")
 
@@ -20,16 +21,22 @@ def test_a_run_is_served_at_the_printed_address(greval_says):
         write("cases.jsonl", [case(1, usage={"latency": 1.0})])
         assert greval_says("evaluate", "cases.jsonl", "-m", "latency", "-o", f"runs/{name}", "--quiet")[0] == 0
     before = sorted(Path("runs").iterdir())
-    with started("open", "runs/my first run") as process:
-        found = re.match(r"(http://127\.0\.0\.1:\d+)/#token=([\w-]{32})/runs/(\S+) ", process.stdout.readline())
-        address, token, name = found.groups()
-        sent = {"Authorization": f"Bearer {token}"}
-        assert httpx.get(f"{address}/v1/runs").status_code == 401
-        assert "<html" in httpx.get(address, follow_redirects=True).text
-        (listed,) = httpx.get(f"{address}/v1/runs", headers=sent).json()["runs"]
-        results = httpx.get(f"{address}/v1/runs/{name}/results", headers=sent).json()["results"]
-        process.send_signal(signal.SIGINT)
-        process.communicate(timeout=30)
+    with (
+        started("open", "runs/my first run") as process,
+        httpx.Client(timeout=SECONDS, follow_redirects=True) as client,
+    ):
+        try:
+            found = re.match(r"(http://127\.0\.0\.1:\d+)/#token=([\w-]{32})/runs/(\S+) ", process.stdout.readline())
+            address, token, name = found.groups()
+            sent = {"Authorization": f"Bearer {token}"}
+            assert client.get(f"{address}/v1/runs").status_code == 401
+            assert "<html" in client.get(address).text
+            (listed,) = client.get(f"{address}/v1/runs", headers=sent).json()["runs"]
+            results = client.get(f"{address}/v1/runs/{name}/results", headers=sent).json()["results"]
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=SECONDS)
+        finally:
+            process.kill()  # else a failure would wait for the server for ever
     assert (listed["id"], name) == ("my-first-run", "my-first-run")
     assert [row["sample_id"] for row in results] == ["q1"]
     assert sorted(Path("runs").iterdir()) == before

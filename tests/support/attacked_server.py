@@ -28,6 +28,8 @@ AFTER_SECONDS = 6.0
 """The seconds for which the other key goes on when the attack has done what it does."""
 JUDGE_SECONDS = 3.0
 LOOK_SECONDS = 0.1
+ORPHAN_SECONDS = 40.0
+"""Less than the CPU time of a task, so that a task whose server is gone is seen; far more than its end takes."""
 
 
 @dataclass
@@ -127,8 +129,8 @@ class ProcessWatch:
         self._thread.join()
 
     def list_orphans(self) -> list[str]:
-        """Wait a little, and return those that still run."""
-        _, alive = psutil.wait_procs(self._family, timeout=5)
+        """Wait until all have ended, for a while that is long on a busy machine too, and return those that still run."""
+        _, alive = psutil.wait_procs(self._family, timeout=ORPHAN_SECONDS)
         found = []
         for process in alive:
             with suppress(psutil.NoSuchProcess):
