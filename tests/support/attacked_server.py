@@ -129,7 +129,7 @@ class ProcessWatch:
         self._thread.join()
 
     def list_orphans(self) -> list[str]:
-        """Wait until all have ended, for a while that is long on a busy machine too, and return those that still run."""
+        """Wait until all have ended, long enough for a busy machine, and return those that still run."""
         _, alive = psutil.wait_procs(self._family, timeout=ORPHAN_SECONDS)
         found = []
         for process in alive:
