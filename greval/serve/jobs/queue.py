@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import IO, Annotated, ClassVar, Literal, NamedTuple, Self, TypeVar
 
-from pydantic import Field, JsonValue, StringConstraints, ValidationError
+from pydantic import Field, JsonValue, Strict, StringConstraints, ValidationError
 
 from greval._util.files import CloseOnExit, sync_folder, try_lock, write_atomically
 from greval.records.metric import ReasonDepth
@@ -18,6 +18,7 @@ from greval.records.record import Record
 from greval.runs.progress import Progress
 from greval.runs.store import FILE
 from greval.serve.ids import ID_PATTERN
+from greval.serve.schemas.requests import INTEGRAL, StrictRequest
 from greval.stats.interval import LEVEL
 from greval.trust.alignment.api import DEFAULT_CHOOSING, DEFAULT_FOLDS, WAYS
 from greval.trust.alignment.records import AlignStrategy
@@ -28,11 +29,11 @@ JobKind = Literal["run", "probe", "alignment"]
 PlainName = Annotated[str, StringConstraints(pattern=ID_PATTERN)]
 MetricName = Annotated[str, StringConstraints(min_length=1, max_length=100)]
 JudgeName = Annotated[str, StringConstraints(min_length=1, max_length=100)]
-PositiveCount = Annotated[int, Field(ge=1, le=1_000_000_000)]
+PositiveCount = Annotated[int, Field(ge=1, le=1_000_000_000), INTEGRAL]
 ACTIVE: frozenset[JobStatus] = frozenset({"queued", "running"})
 
 
-class CallRequest(Record):
+class CallRequest(StrictRequest):
     """What every job may be asked for.
 
     `judge` is the name of one of the server's judges, the first by default. `concurrency` is the most calls of the job
@@ -42,7 +43,7 @@ class CallRequest(Record):
 
     judge: JudgeName | None = None
     name: PlainName | None = None
-    concurrency: Annotated[int, Field(ge=1, le=256)] | None = None
+    concurrency: Annotated[int, Field(ge=1, le=256), INTEGRAL] | None = None
     reason_depth: ReasonDepth | None = None
     max_calls: PositiveCount | None = None
     max_cost: Annotated[float, Field(gt=0, le=1_000_000)] | None = None
@@ -59,8 +60,8 @@ class RunRequest(CallRequest):
 
     kind: ClassVar[JobKind] = "run"
     dataset: PlainName
-    metrics: Annotated[tuple[MetricName, ...], Field(min_length=1, max_length=100)]
-    repeats: Annotated[int, Field(ge=1, le=25)] = 1
+    metrics: Annotated[tuple[MetricName, ...], Strict(strict=False), Field(min_length=1, max_length=100)]
+    repeats: Annotated[int, Field(ge=1, le=25), INTEGRAL] = 1
     limit: PositiveCount | None = None
 
 
@@ -75,10 +76,10 @@ class ProbeRequest(CallRequest):
     kind: ClassVar[JobKind] = "probe"
     metric: MetricName
     dataset: PlainName | None = None
-    checks: Annotated[tuple[MetricName, ...], Field(max_length=20)] = ()
-    limit: Annotated[int, Field(ge=1, le=1_000)] = DEFAULT_LIMIT
-    mutants: Annotated[int, Field(ge=1, le=100)] = DEFAULT_MUTANTS
-    repeats: Annotated[int, Field(ge=1, le=25)] = DEFAULT_REPEATS
+    checks: Annotated[tuple[MetricName, ...], Strict(strict=False), Field(max_length=20)] = ()
+    limit: Annotated[int, Field(ge=1, le=1_000), INTEGRAL] = DEFAULT_LIMIT
+    mutants: Annotated[int, Field(ge=1, le=100), INTEGRAL] = DEFAULT_MUTANTS
+    repeats: Annotated[int, Field(ge=1, le=25), INTEGRAL] = DEFAULT_REPEATS
 
 
 class AlignRequest(CallRequest):
@@ -94,11 +95,11 @@ class AlignRequest(CallRequest):
     run: PlainName
     metric: MetricName
     writer: JudgeName | None = None
-    ways: Annotated[tuple[AlignStrategy, ...], Field(min_length=1, max_length=len(WAYS))] = WAYS
-    folds: Annotated[int, Field(ge=2, le=100)] = DEFAULT_FOLDS
+    ways: Annotated[tuple[AlignStrategy, ...], Strict(strict=False), Field(min_length=1, max_length=len(WAYS))] = WAYS
+    folds: Annotated[int, Field(ge=2, le=100), INTEGRAL] = DEFAULT_FOLDS
     choosing: PositiveCount = DEFAULT_CHOOSING
     limit: PositiveCount | None = None
-    seed: Annotated[int, Field(ge=0, le=2**32 - 1)] = 0
+    seed: Annotated[int, Field(ge=0, le=2**32 - 1), INTEGRAL] = 0
     level: Annotated[float, Field(gt=0, lt=1)] = LEVEL
 
 
@@ -106,7 +107,7 @@ JobRequest = RunRequest | ProbeRequest | AlignRequest
 """What a job may be; no request of one kind is valid as one of another."""
 
 
-class ResumeRequest(Record):
+class ResumeRequest(StrictRequest):
     """New caps for a resumed run: `max_calls` and `max_cost` include what it spent before.
 
     A run that reached a cap goes on only with a higher one.

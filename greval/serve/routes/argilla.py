@@ -11,11 +11,11 @@ from fastapi import APIRouter, Response
 from pydantic import Field, StringConstraints
 
 from greval.errors import ArgillaArgumentError, ArgillaError
-from greval.records.record import Record
 from greval.serve.ids import Id
 from greval.serve.jobs.info import find_judged_folder
 from greval.serve.logs import ERRORS
 from greval.serve.problems import ServeError, build_fault, describe_errors
+from greval.serve.schemas.requests import INTEGRAL, StrictRequest
 from greval.serve.service import Service, Tenant, TheService, TheTenant
 from greval.serve.state.run_paths import dump_without_paths, hide_paths_in_errors
 from greval.trust.argilla.client import KEY_VARIABLE, URL_VARIABLE, ArgillaClient
@@ -34,7 +34,7 @@ ACCOUNT_STATUSES = frozenset({401, 403})
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 
 
-class PushRequest(Record):
+class PushRequest(StrictRequest):
     """Judged items for people to annotate in Argilla.
 
     `metric` is a judged metric of the run, `dataset` the dataset in Argilla, created if it is missing. `workspace` can
@@ -48,11 +48,11 @@ class PushRequest(Record):
     workspace: Name | None = None
     sample: Annotated[str, StringConstraints(pattern=r"^(random|stratified|uncertain):[1-9][0-9]{0,8}$")] | None = None
     blind: bool = True
-    min_submitted: Annotated[int, Field(ge=1, le=1000)] = 2
-    seed: Annotated[int, Field(ge=0, le=2**31 - 1)] = 0
+    min_submitted: Annotated[int, Field(ge=1, le=1000), INTEGRAL] = 2
+    seed: Annotated[int, Field(ge=0, le=2**31 - 1), INTEGRAL] = 0
 
 
-class PullRequest(Record):
+class PullRequest(StrictRequest):
     """A dataset in Argilla, created by a push, whose responses are to be pulled; `workspace` as in a push."""
 
     dataset: Name

@@ -12,7 +12,8 @@ from greval.records.metric import ReasonDepth
 from greval.serve.jobs.queue import MetricName, PlainName, PositiveCount
 from greval.serve.problems import describe_errors
 from greval.serve.schemas.cases import check_limits
-from greval.serve.schemas.metrics import INTEGRAL, JudgeName, StrictRequest
+from greval.serve.schemas.metrics import JudgeName
+from greval.serve.schemas.requests import INTEGRAL, StrictRequest
 from greval.serve.service import TheService, TheTenant
 from greval.serve.state.dataset_files import DatasetFile
 from greval.serve.state.dataset_forecast import (

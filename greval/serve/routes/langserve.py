@@ -24,7 +24,8 @@ from greval.records.record import Record
 from greval.records.result import Result
 from greval.serve.problems import build_fault, build_invalid_request_error, describe_errors
 from greval.serve.schemas.cases import build_case_schema, build_input_schema, check_limits, parse_cases
-from greval.serve.schemas.metrics import INTEGRAL, JudgeName
+from greval.serve.schemas.metrics import JudgeName
+from greval.serve.schemas.requests import INTEGRAL
 from greval.serve.service import Service, Tenant, TheService
 from greval.serve.settings import ServerLimits
 from greval.serve.state.metric_library import LibraryMetric

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, ConfigDict, Field, JsonValue
+from pydantic import Field, JsonValue
 
 from greval.records.case import Over
 from greval.records.metric import ReasonDepth
 from greval.records.record import Label, Name, Record, Text
 from greval.records.result import Result, Usage
 from greval.serve.problems import Fault
+from greval.serve.schemas.requests import INTEGRAL, StrictRequest
 from greval.serve.state.metric_library import Origin
 
 MAX_YAML = 65_536
@@ -19,24 +20,9 @@ MAX_YAML = 65_536
 MAX_METRICS = 50
 MAX_REPEATS = 9
 MAX_DESCRIPTION = 2_000
-
-
-def _convert_integral(given: object) -> object:
-    """Convert 2.0 to 2, because JSON does not distinguish them."""
-    return int(given) if isinstance(given, float) and given.is_integer() else given
-
-
-INTEGRAL = BeforeValidator(_convert_integral)
-"""Put this after the bounds of a number, or they would be missing in its schema."""
 MetricName = Annotated[str, Field(min_length=1, max_length=100)]
 JudgeName = Annotated[str, Field(min_length=1, max_length=200)]
 Yaml = Annotated[str, Field(min_length=1, max_length=MAX_YAML)]
-
-
-class StrictRequest(Record):
-    """Base of request bodies, with strict types: values are not coerced."""
-
-    model_config = ConfigDict(strict=True)
 
 
 class JudgeInfo(Record):
