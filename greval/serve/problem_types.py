@@ -42,6 +42,7 @@ PROBLEM_TYPES: Mapping[str, ProblemType] = {
     "probe_not_found": ProblemType(404, "Not a probe"),
     "alignment_not_found": ProblemType(404, "Not an alignment"),
     "case_not_found": ProblemType(404, "No such case"),
+    "walk_not_found": ProblemType(404, "The case has no walk"),
     "argilla_workspace_not_found": ProblemType(404, "No such workspace in Argilla"),
     "argilla_dataset_not_found": ProblemType(404, "No such dataset in Argilla"),
     "method_not_allowed": ProblemType(405, "Not a method of this path"),

@@ -37,6 +37,7 @@ MEANING = (
     *("GET /v1/runs/{id}/compare", "GET /v1/runs/{id}/agreement", "GET /v1/runs/{id}/estimate"),
     *("GET /v1/runs/{id}/results.csv", "GET /v1/runs/{id}/results.jsonl", "GET /v1/runs/{id}/diagnose"),
     *("GET /v1/runs/{id}/report.html", "GET /v1/runs/{id}/compare.html", "GET /v1/runs/{id}/panel"),
+    *("GET /v1/runs/{id}/grid", "GET /v1/runs/{id}/search", "GET /v1/runs/{id}/walk.svg"),
     *("GET /v1/runs/{id}/report", "GET /v1/runs/{id}/results", "PUT /v1/runs/{id}/annotations", "POST /v1/runs"),
 )
 JUDGE = ("POST /v1/metrics/draft", "POST /v1/runs/{id}/argilla/push", "POST /v1/runs/{id}/argilla/pull")

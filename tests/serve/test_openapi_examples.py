@@ -119,6 +119,8 @@ def recorded(folder):
         send("list_results", "GET", f"/v1/runs/{run}/results?limit=1")
         send("list_cases", "GET", f"/v1/runs/{run}/cases?limit=1")
         send("show_case", "GET", f"/v1/runs/{run}/case?sample_id=q1&method=basic")
+        send("show_grid", "GET", f"/v1/runs/{run}/grid")
+        send("search_run", "GET", f"/v1/runs/{run}/search?q=ada")
         send("report_run", "GET", f"/v1/runs/{run}/report")
         send("compare_run", "GET", f"/v1/runs/{run}/compare?baseline=basic")
         people = [

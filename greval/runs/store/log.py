@@ -25,6 +25,7 @@ from greval.errors import StoreError
 from greval.records.case import Case
 from greval.records.metric_input import hash_json
 from greval.records.result import IMPORTED, Result, Usage, format_outline
+from greval.runs.store.case_heads import CASE_HEAD, CaseHead, parse_case_head
 from greval.runs.store.disk import COST_COLUMNS, FILE, LogSync, lock_folder, prepare_tables, translate_errors
 from greval.runs.store.exports import TableLayout, build_frame, read_layout
 from greval.runs.store.filters import ANY_RESULT, ResultFilter
@@ -262,10 +263,22 @@ class Store(CloseOnExit):
 
     def cases(self) -> Iterator[Case]:
         """Yield every judged case."""
+        for row in self.case_lines():
+            yield Case.model_validate_json(row)
+
+    def case_lines(self) -> Iterator[str]:
+        """Yield every judged case as a JSON line."""
         self._write_kept_rows()
         query = f"SELECT row FROM cases WHERE {self._build_condition(COUNTED_CASE)} GROUP BY key ORDER BY min(rowid)"  # noqa: S608 - constant
         for (row,) in self._db.execute(query):
-            yield Case.model_validate_json(row)
+            yield row
+
+    def case_heads(self) -> Iterator[CaseHead]:
+        """Yield the id, the method and the begin of the question of each version of each judged case, oldest first."""
+        self._write_kept_rows()
+        condition = self._build_condition(COUNTED_CASE)
+        for texts in self._db.execute(f"SELECT {CASE_HEAD} FROM cases WHERE {condition} ORDER BY rowid"):  # noqa: S608 - constants
+            yield parse_case_head(*texts)
 
     def case_places(self) -> Iterator[tuple[int, str, str]]:
         """Yield the row number, the id and the method of every judged case, oldest first."""
@@ -303,6 +316,10 @@ class Store(CloseOnExit):
             if not result_filter.needs_check(row) or result_filter.matches(row):
                 yield number, metric, outline
 
+    def sample_lines(self) -> Iterator[tuple[str, str]]:
+        """Yield the sample id of the same results, and each result as a JSON line."""
+        return self._select("sample_id, row")
+
     def read_lines(self, numbers: Iterable[int]) -> Iterator[str]:
         """Yield the results with these row numbers as JSON lines, in this order."""
         for number in numbers:
@@ -329,6 +346,10 @@ class Store(CloseOnExit):
             of the metric's fingerprint and the judge.
         """
         return self._select(f"sample_id, method, metric, tags, outline, {METRIC_VERSION}")
+
+    def sample_outlines(self) -> Iterator[tuple[str, str, str, str, str]]:
+        """Yield the sample id, the method, the metric, the tags as JSON and the outline of the same results."""
+        return self._select("sample_id, method, metric, tags, outline")
 
     def holds_results(self) -> bool:
         """Return whether the log has any result."""

@@ -15,23 +15,20 @@ from greval._util.files import CloseOnExit
 from greval.errors import StoreError
 from greval.records.case import Case
 from greval.records.record import Record
+from greval.runs.store.case_heads import CASE_HEAD, parse_case_head
 from greval.runs.store.disk import FILE, prepare_tables, translate_errors
-from greval.runs.store.filters import ANY_RESULT, NUL, ResultFilter
+from greval.runs.store.filters import ANY_RESULT, ResultFilter
 from greval.runs.store.plans import COUNTED, COUNTED_CASE
 
 NEWEST = f"NOT EXISTS (SELECT 1 FROM results AS newer WHERE newer.replaces = results.rowid) AND {COUNTED}"  # noqa: S608 - constant
 """Unlike the condition in the log, this one does not list all replaced rows to read a small page."""
 SELECT_CASES = f"""
-SELECT rowid, key, json_extract(row, '$.id', '$.method'),
-       CASE WHEN instr(row, '{NUL}') THEN json_extract(row, '$.question', '$.id')
-       ELSE json_array(substr(json_extract(row, '$.question'), 1, 1000)) END
-FROM cases WHERE rowid > ? AND {COUNTED_CASE} ORDER BY rowid LIMIT ?
+SELECT rowid, key, {CASE_HEAD} FROM cases WHERE rowid > ? AND {COUNTED_CASE} ORDER BY rowid LIMIT ?
 """  # noqa: S608 - a constant
 SELECT_CASE = f"""
 SELECT row FROM cases WHERE {COUNTED_CASE} AND instr(row, ?) AND coalesce(json_extract(row, '$.id'), '') = ?
 AND coalesce(json_extract(row, '$.method'), '') = ? ORDER BY rowid DESC
 """  # noqa: S608 - a constant
-MAX_QUESTION_CHARACTERS = 1000
 MAX_PAGE_CHARACTERS = 8_000_000
 """The number of characters at which a page ends early."""
 _TEXT_ADAPTER: TypeAdapter[str] = TypeAdapter(str)
@@ -130,14 +127,9 @@ class PageReader(CloseOnExit):
         """
         rows = self._fetch_all(SELECT_CASES, after, limit + 1)
         first = self._find_first_rows([key for _, key, *_ in rows[:limit]])
-        once = [(*_parse_texts(row[2]), _parse_texts(row[3])[0]) for row in rows[:limit] if first[row[1]] == row[0]]
-        statuses = self._read_statuses([(sample_id, method) for sample_id, method, _ in once])
-        lines = [
-            CaseLine(
-                sample_id=one, method=method, question=text[:MAX_QUESTION_CHARACTERS], statuses=statuses[one, method]
-            )
-            for one, method, text in once
-        ]
+        once = [parse_case_head(*texts) for at, key, *texts in rows[:limit] if first[key] == at]
+        statuses = self._read_statuses([(head.sample_id, head.method) for head in once])
+        lines = [CaseLine(**head._asdict(), statuses=statuses[head.sample_id, head.method]) for head in once]
         return CaseSlice(lines, rows[limit - 1][0] if len(rows) > limit else None)
 
     def case(self, sample_id: str, method: str) -> Case | None:
@@ -182,8 +174,3 @@ class PageReader(CloseOnExit):
     def _fetch_all(self, query: str, *values: object) -> list[Any]:
         with translate_errors(self.folder):
             return self._db.execute(query, values).fetchall()
-
-
-def _parse_texts(array: str) -> list[str]:
-    """Parse a JSON array of texts; null becomes an empty text."""
-    return [text or "" for text in json.loads(array)]

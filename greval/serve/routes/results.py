@@ -30,6 +30,7 @@ ValueText = Annotated[str | None, Query(min_length=1, max_length=200, descriptio
 Tag = Annotated[
     str | None, Query(pattern=r"^[^:]+:", max_length=1000, description="only with this tag, as `name:value`")
 ]
+MethodOfCase = Annotated[str, Query(max_length=1000, description="the method; empty if the cases name none")]
 SampleId = Annotated[str, Query(max_length=1000, description="the id of the sample")]
 
 
@@ -97,16 +98,23 @@ def show_case(
     tenant: TheTenant,
     id: Id,  # noqa: A002 - its name in the path
     sample_id: SampleId,
-    method: Annotated[str, Query(max_length=1000, description="the method; empty if the cases name none")] = "",
+    method: MethodOfCase = "",
 ) -> Response:
     """Show a case as it was judged, with all of its results."""
+    case = read_case(tenant, id, sample_id, method)
     with _open_pages(tenant, id) as pages:
-        case = pages.case(sample_id, method)
         found = pages.results(ResultFilter(sample_id=sample_id, method=method), limit=1000)
-    if case is None:
-        message = f"run {id!r}: holds no case {sample_id[:64]!r} of the method {method[:64]!r}"
-        raise ServeError("case_not_found", message)
     return _build_json_response(f'{{"case":{case.model_dump_json()},"results":[{",".join(found.lines)}]}}')
+
+
+def read_case(tenant: Tenant, given: str, sample_id: str, method: str) -> Case:
+    """Return a case of a run as it was judged last, or raise `ServeError` (404)."""
+    with _open_pages(tenant, given) as pages:
+        case = pages.case(sample_id, method)
+    if case is None:
+        message = f"run {given!r}: holds no case {sample_id[:64]!r} of the method {method[:64]!r}"
+        raise ServeError("case_not_found", message)
+    return case
 
 
 @contextmanager

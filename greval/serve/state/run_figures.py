@@ -9,8 +9,12 @@ from typing import Any
 from greval.analysis.comparison.api import compare
 from greval.analysis.comparison.records import Comparison
 from greval.analysis.summary import Report, build_report
+from greval.records.case import Case
 from greval.records.record import Record
+from greval.report.case_grid import CaseGrid, build_case_grid
+from greval.report.walk import draw_walk_svg
 from greval.runs.store import Store
+from greval.runs.text_search import FoundSamples, search_texts
 from greval.serve.state.run_paths import dump_without_paths, hide_paths_in_errors
 
 
@@ -29,6 +33,18 @@ def report_folder(folder: Path, *, by: Sequence[str]) -> Report:
         return build_report(store, by=by)
 
 
+def build_folder_grid(folder: Path) -> CaseGrid:
+    """Build the grid of a run's cases."""
+    with Store.open(folder) as store:
+        return build_case_grid(store)
+
+
+def search_folder(folder: Path, *, query: str) -> FoundSamples:
+    """Find the samples of a run that have words in their texts."""
+    with Store.open(folder) as store:
+        return search_texts(store, query)
+
+
 def compare_folders(
     folder: Path,
     against: Path | None = None,
@@ -39,3 +55,10 @@ def compare_folders(
     """Compare the methods of a run, or each with itself in an earlier run; name at most `questions` in each row."""
     found = compare(folder, against=against, **options)
     return found if questions is None else found.name_first(questions)
+
+
+def draw_case_walk(case: Case) -> str:
+    """Draw the walk of a case as an SVG; empty if it visits nothing and the gold expects no edge."""
+    if case.traversal is None or not (case.traversal.visited or (case.gold and case.gold.expected_edges)):
+        return ""
+    return draw_walk_svg(case.traversal, case.gold, title=case.question)

@@ -1,0 +1,84 @@
+"""All cases of a run over HTTP: in short, by words, and the walk of one as a drawing."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree as ET
+
+import pytest
+from served_runs import ended, get_json, rows, started, two_tenants, uploaded
+
+from greval import Case
+from greval.report.case_grid import build_case_grid
+from greval.report.walk import draw_walk_svg
+from greval.runs.store import Store
+
+WALK = {
+    "start_nodes": ["a"],
+    "traversed_edges": [["a", "owns <b>", "b"]],
+    "final_nodes": ["b"],
+}
+
+
+@pytest.fixture
+def run(client):
+    """Return a run of two methods; one case has a walk."""
+    given = [{**row, "method": method, "tags": {"kind": "x"}} for row in rows(4) for method in ("local", "walk")]
+    given[1]["traversal"] = WALK
+    found = started(client, uploaded(client, given), "token_f1", "correctness")
+    ended(client, found)
+    return found
+
+
+def test_the_grid_is_that_of_the_report(client, runs, run):
+    """The grid over HTTP equals the library's, and is not sent again while nothing changes."""
+    answer = client.get(f"/v1/runs/{run}/grid")
+    with Store.open(runs / run) as store:
+        grid = build_case_grid(store)
+    assert answer.json() == grid.model_dump(mode="json")
+    assert [(one.metric, one.method) for one in grid.columns] == [
+        (metric, method) for metric in ("token_f1", "correctness") for method in ("local", "walk")
+    ]
+    again = client.get(f"/v1/runs/{run}/grid", headers={"If-None-Match": answer.headers["etag"]})
+    assert (again.status_code, again.content) == (304, b"")
+
+
+def test_words_are_found(client, run):
+    """A search finds samples by words of questions, answers and reasons; a search for nothing is refused."""
+    path = f"/v1/runs/{run}/search"
+    assert get_json(client, path, q="WHO 2") == {"sample_ids": ["q2"]}
+    assert get_json(client, path, q="it fits")["sample_ids"] == ["q0", "q1", "q2", "q3"]
+    assert get_json(client, path, q="nowhere") == {"sample_ids": []}
+    assert client.get(path).status_code == 422
+
+
+def test_a_walk_is_drawn(client, run):
+    """The walk of a case is the drawing of the report; no text of it is markup, and no script may run in it."""
+    answer = client.get(f"/v1/runs/{run}/walk.svg", params={"sample_id": "q0", "method": "walk"})
+    assert answer.headers["content-type"] == "image/svg+xml"
+    assert answer.headers["content-security-policy"].startswith("sandbox")
+    case = get_json(client, f"/v1/runs/{run}/case", sample_id="q0", method="walk")["case"]
+    read = Case.model_validate(case)
+    assert answer.text == draw_walk_svg(read.traversal, read.gold, title=read.question)
+    assert "owns <b>" in {"".join(one.itertext()) for one in ET.fromstring(answer.text).iter()}  # noqa: S314 - our own
+
+
+@pytest.mark.parametrize(
+    ("query", "code"),
+    [
+        ({"sample_id": "q0", "method": "local"}, "walk_not_found"),
+        ({"sample_id": "q9", "method": "walk"}, "case_not_found"),
+    ],
+)
+def test_what_cannot_be_drawn_is_told(client, run, query, code):
+    """A case without a walk, and one that is not there, are 404 with their own codes."""
+    answer = client.get(f"/v1/runs/{run}/walk.svg", params=query)
+    assert (answer.status_code, answer.json()["code"]) == (404, code)
+
+
+@pytest.mark.parametrize("path", ["grid", "search?q=who", "walk.svg?sample_id=q0"])
+def test_runs_of_others_are_not_there(tmp_path, path):
+    """Another key's run is 404."""
+    with two_tenants(tmp_path) as (client, ana, ben):
+        theirs = started(client, uploaded(client, rows(2), headers=ana), "exact_match", headers=ana)
+        ended(client, theirs, headers=ana)
+        assert client.get(f"/v1/runs/{theirs}/{path}", headers=ben).status_code == 404
