@@ -57,7 +57,7 @@ class GridColumn(Record):
     `cells` has for each sample the number of its entry, -1 if there is no result. The other fields have a place for
     each entry: the status; the text to show; the mean of its numbers; its rank, the higher the better; its tone, from
     0 (worst) to 4 (best); how often each value was given; and what to know in addition, such as why it was skipped. A
-    number, a rank and a tone are null if there is none.
+    number, a rank and a tone may be null.
     """
 
     metric: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
 from pydantic import StringConstraints
@@ -21,7 +21,9 @@ from greval.serve.state.run_figures import build_folder_grid, draw_case_walk, se
 router = APIRouter(prefix="/v1/runs", tags=["runs"])
 
 SVG = "image/svg+xml"
-WALK = {200: {"description": "The drawing.", "content": {SVG: {"schema": {"type": "string"}}}}}
+WALK: dict[int | str, dict[str, Any]] = {
+    200: {"description": "The drawing.", "content": {SVG: {"schema": {"type": "string"}}}}
+}
 SearchWords = Annotated[
     str,
     StringConstraints(min_length=1, max_length=500),
