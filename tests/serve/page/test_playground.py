@@ -89,3 +89,44 @@ def test_says_when_nothing_is_chosen(visit):
     visit.open("playground")
     visit.at.get_by_role("button", name="Judge", exact=True).click()
     visit.sees("Tick at least one metric.")
+
+
+def test_shows_just_what_was_given_and_judged(visit):
+    """Of the example, only what the metric needs is shown; of a case without chunks there is no list of chunks."""
+    visit.open("playground?metric=correctness")
+    visit.at.get_by_text("Fill in an example").click()
+    visit.at.get_by_role("button", name="Judge", exact=True).click()
+    visit.sees("1 result: 1 scored")
+    shown = visit.text("section[aria-label=Verdicts]")
+    for heading in ("Chunks", "Triples", "Walk", "Gold and effort"):
+        assert heading not in shown
+    visit.open("playground?metric=correctness&metric=chunk_evaluation&metric=edge_recall")
+    visit.at.reload()
+    for label in ("Question", "Answer", "Expected answer"):
+        visit.at.get_by_label(label, exact=True).fill("Who?")
+    visit.at.get_by_role("button", name="Judge", exact=True).click()
+    visit.sees("1 scored, 2 skipped")
+    shown = visit.text("section[aria-label=Verdicts]")
+    assert "Chunks" not in shown
+    assert "Walk" not in shown
+
+
+def test_an_expected_node_in_the_middle_of_the_walk_is_reached(visit):
+    """As for node_recall, an expected node counts wherever it is on the walk, however its name is written."""
+    walk = {
+        "start_nodes": ["crew-roster"],
+        "traversed_edges": [["crew-roster", "calls", "Identity Service"], ["Identity Service", "issues", "session"]],
+        "final_nodes": ["session"],
+    }
+    gold = {"expected_nodes": ["identity_service", "session", "ledger"]}
+    visit.open("playground?metric=node_recall")
+    visit.at.get_by_role("radio", name="JSON").check()
+    visit.at.get_by_label("Case as JSON").fill(json.dumps({"question": "Which?", "traversal": walk, "gold": gold}))
+    visit.at.get_by_role("button", name="Judge", exact=True).click()
+    visit.sees("2 of 3 expected nodes on the walk")
+    nodes = visit.at.locator("section[aria-label='Expected nodes'] .node")
+    assert nodes.all_text_contents() == [
+        "identity_service (expected)",
+        "session (expected)",
+        "ledger (expected, not walked)",
+    ]

@@ -2,16 +2,16 @@
 
 import { Problem } from "./api.js";
 import { startForget, takeToken } from "./key.js";
-import { problemBox } from "./parts/problem.js";
-import { start } from "./router.js";
+import { adaptView } from "./legacy.js";
+import { startRouter } from "./router.js";
 import { startShortcuts } from "./shortcuts.js";
 import { startTheme } from "./theme.js";
-import { caseView } from "./views/case.js";
+import { CaseView } from "./views/case.js";
 import { compareView } from "./views/compare.js";
-import { libraryView } from "./views/library.js";
-import { missingView } from "./views/missing.js";
+import { LibraryView } from "./views/library.js";
+import { MissingView } from "./views/missing.js";
 import { newRunView } from "./views/new_run.js";
-import { playgroundView } from "./views/playground.js";
+import { PlaygroundView } from "./views/playground.js";
 import { runView } from "./views/run.js";
 import { runsView } from "./views/runs.js";
 
@@ -24,25 +24,25 @@ addEventListener("hashchange", (event) => {
 startTheme(document.getElementById("theme"));
 startForget();
 startShortcuts();
-addEventListener("unhandledrejection", (event) => {
-  const aborted = event.reason?.name === "AbortError"; // somebody went elsewhere, and nobody waits for it
-  if (!aborted && !(event.reason instanceof Problem)) return;
-  event.preventDefault();
-  if (!aborted) document.querySelector("main .view")?.prepend(problemBox(event.reason));
-});
 document.querySelector(".skip").addEventListener("click", (event) => {
   event.preventDefault(); // the part of the address after # names the view
   document.getElementById("main").focus();
 });
-start(document.getElementById("main"), [
-  [[], libraryView],
-  [["library"], libraryView],
-  [["library", "NAME"], libraryView],
-  [["playground"], playgroundView],
-  [["runs"], runsView],
-  [["new-run"], newRunView],
-  [["runs", "ID"], runView],
-  [["runs", "ID", "case"], caseView],
-  [["compare"], compareView],
-  [["missing"], missingView],
+const showProblem = startRouter(document.getElementById("main"), [
+  [[], LibraryView, () => "library"],
+  [["library"], LibraryView, () => "library"],
+  [["library", "NAME"], LibraryView, () => "library"],
+  [["playground"], PlaygroundView],
+  [["runs"], adaptView(runsView)],
+  [["new-run"], adaptView(newRunView)],
+  [["runs", "ID"], adaptView(runView)],
+  [["runs", "ID", "case"], CaseView],
+  [["compare"], adaptView(compareView)],
+  [["missing"], MissingView],
 ]);
+addEventListener("unhandledrejection", (event) => {
+  const aborted = event.reason?.name === "AbortError"; // the reader went elsewhere, and nothing waits for the answer
+  if (!aborted && !(event.reason instanceof Problem)) return;
+  event.preventDefault();
+  if (!aborted) showProblem(event.reason);
+});

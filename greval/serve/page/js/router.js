@@ -1,17 +1,18 @@
-/** Views by the part of the address after `#/`; links into the page go deep. */
+/** Views by the part of the address after `#/`; every view has a permanent link. */
 
-import { announce, fill, h } from "./dom.js";
-import { fieldOf } from "./parts/field.js";
-import { problemBox } from "./parts/problem.js";
+import { render } from "../vendor/preact.js";
+import { announce } from "./announce.js";
+import { Problem } from "./components/notices.js";
+import { html } from "./html.js";
 
-/** Give the address of a view. */
+/** Return the address of a view; lists become repeated names, and null is left out. */
 export function at(parts, query = {}) {
   const params = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
     for (const one of [value].flat()) if (one !== undefined && one !== null && one !== "") params.append(name, one);
   }
-  const said = params.toString();
-  return `#/${[parts].flat().map(encodeURIComponent).join("/")}${said ? `?${said}` : ""}`;
+  const text = params.toString();
+  return `#/${[parts].flat().map(encodeURIComponent).join("/")}${text ? `?${text}` : ""}`;
 }
 
 /** Go to a view; `replace` leaves no step in the history. */
@@ -21,12 +22,12 @@ export function go(hash, { replace = false } = {}) {
 }
 
 /** Read the address. */
-export function here() {
+function readAddress() {
   const [place, query = ""] = location.hash.replace(/^#\/?/, "").split(/\?(.*)/s);
-  return { parts: place.split("/").filter(Boolean).map(decoded), query: new URLSearchParams(query) };
+  return { parts: place.split("/").filter(Boolean).map(decodePart), query: new URLSearchParams(query) };
 }
 
-function decoded(part) {
+function decodePart(part) {
   try {
     return decodeURIComponent(part);
   } catch {
@@ -36,72 +37,63 @@ function decoded(part) {
 
 /**
  * Show the view of the address, now and whenever it changes.
- * @param {HTMLElement} place where views stand
- * @param {Array} routes [names of parts, view]; a name in capitals takes any part. A view is an async function
- *   of {root, params, query, signal}; it may give a function that takes the next address of the same route itself.
+ * @param {HTMLElement} place where views are shown
+ * @param {Array} routes [names of parts, view, identify]; a name in capitals takes any part. A view is a component of
+ *   {params, query}. It is built anew for each address, unless `identify(params)` returns what it returned before.
+ * @returns {Function} shows an error above the view
  */
-export function start(place, routes) {
-  let leave = new AbortController();
+export function startRouter(place, routes) {
   let shown = null;
-  let again = null;
+  let visits = 0;
 
-  async function show(first) {
-    const { parts, query } = here();
-    const [view, params] = found(routes, parts);
-    mark(parts[0]);
-    if (view === shown && again?.({ params, query })) return;
-    leave.abort();
-    leave = new AbortController();
-    const { signal } = leave;
-    const from = document.activeElement;
-    const label = view === shown ? from?.dataset?.field : null;
-    const root = h("div", { class: "view" });
-    fill(place, root);
-    place.setAttribute("aria-busy", "true");
-    [shown, again] = [view, null];
-    try {
-      const ready = view({ root, params, query, signal });
-      if (!label) settle(root, from, first); // views put their heading before they wait for anything
-      const next = await ready;
-      if (signal.aborted) return;
-      again = next ?? null;
-    } catch (error) {
-      if (signal.aborted) return;
-      const head = root.querySelector(".head") ?? h("h1", null, "This cannot be shown");
-      fill(root, head, problemBox(error, { retry: () => show(false) }));
-      shown = null;
-    }
-    if (signal.aborted) return;
-    place.removeAttribute("aria-busy");
-    if (label) fieldOf(root, label)?.focus();
+  function draw(error = null) {
+    const { key, View, params, query } = shown;
+    render(html`
+      <div class="view" key=${key}>
+        ${error && html`<${Problem} error=${error} />`}
+        <${View} params=${params} query=${query} />
+      </div>`, place);
   }
+  function show(first) {
+    const { parts, query } = readAddress();
+    const { View, params, identity } = matchRoute(routes, parts);
+    markTab(parts[0]);
+    const kept = shown?.View === View && identity !== null && shown.identity === identity;
+    const focused = document.activeElement;
+    if (!kept) visits += 1;
+    shown = { key: visits, View, params, query, identity };
+    draw();
+    if (!kept) focusHeading(place, focused, first);
+  }
+  place.replaceChildren();
   addEventListener("hashchange", () => show(false));
   show(true);
+  return draw;
 }
 
 /** Name the page, and put the focus on its heading, so that a reader goes on from there, unless it moved meanwhile. */
-function settle(root, from, first) {
-  const heading = root.querySelector("h1");
-  if (!heading) return;
+function focusHeading(place, focused, first) {
+  const heading = place.querySelector("h1");
   document.title = `${heading.textContent} · greval`;
   if (first) return;
   heading.tabIndex = -1;
-  if (document.activeElement === from || document.activeElement === document.body) heading.focus({ preventScroll: true });
+  if (document.activeElement === focused || document.activeElement === document.body) heading.focus({ preventScroll: true });
   scrollTo(0, 0);
   announce(heading.textContent);
 }
 
-function found(routes, parts) {
-  for (const [names, view] of routes) {
+function matchRoute(routes, parts) {
+  for (const [names, View, identify] of routes) {
     if (names.length !== parts.length) continue;
     if (!names.every((name, place) => name === parts[place] || name === name.toUpperCase())) continue;
     const params = Object.fromEntries(names.map((name, place) => [name.toLowerCase(), parts[place]]));
-    return [view, params];
+    return { View, params, identity: identify?.(params) ?? null };
   }
-  return [routes.at(-1)[1], {}];
+  return { View: routes.at(-1)[1], params: {}, identity: null };
 }
 
-function mark(word) {
+/** Mark the tab of the view. */
+function markTab(word) {
   for (const link of document.querySelectorAll(".tabs a")) {
     if (link.hash === `#/${word === "new-run" ? "runs" : (word ?? "library")}`) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");

@@ -1,28 +1,32 @@
 /** One case of a run: what was judged, and every verdict with its reason side by side. */
 
 import { get, name as part } from "../api.js";
-import { data, fill, h } from "../dom.js";
-import { knownMetrics } from "../parts/catalogue.js";
-import { caseSheets } from "../parts/material.js";
-import { notice } from "../parts/problem.js";
-import { crumb } from "../parts/table.js";
+import { knownMetrics } from "../catalogue.js";
+import { CaseDetails } from "../components/case_details.js";
+import { Notice, Problem } from "../components/notices.js";
+import { ViewHead } from "../components/view_head.js";
+import { useRequest } from "../hooks.js";
+import { html } from "../html.js";
 import { at } from "../router.js";
 
-const WHERE = "Why, and what to do, stands beside what was judged.";
-
-/** Show the case that the address names. */
-export async function caseView({ root, params, query, signal }) {
+/** The case that the address names. */
+export function CaseView({ params: { id: run }, query }) {
   const [id, method] = [query.get("sample_id") ?? "", query.get("method") ?? ""];
-  fill(root, h("div", { class: "head" }, h("div", null,
-    h("p", { class: "crumbs" }, crumb("#/runs", "Runs"), " / ", crumb(at(["runs", params.id]), params.id), " / ",
-      crumb(at(["runs", params.id], { tab: "cases" }), "Cases")),
-    h("h1", { dir: "auto" }, id || "Case"),
-    method ? h("p", { class: "soft" }, "answered by ", data(method)) : null)));
-  const found = await get(`/v1/runs/${part(params.id)}/case`, { sample_id: id, method }, signal);
-  const known = await knownMetrics(found.results.map(({ metric }) => metric), signal);
-  const failed = found.results.filter(({ outcome }) => outcome.status === "failed").map(({ metric }) => metric);
-  root.append(...[
-    failed.length ? notice("warn", h("p", null, `Failed: ${failed.join(", ")}. ${WHERE}`)) : null,
-    ...caseSheets(found.case, found.results, known),
-  ].filter(Boolean));
+  const { data, error, reload } = useRequest((signal) => loadCase(run, id, method, signal), [run, id, method]);
+  const crumbs = [["#/runs", "Runs"], [at(["runs", run]), run], [at(["runs", run], { tab: "cases" }), "Cases"]];
+  return html`
+    <${ViewHead} crumbs=${crumbs} title=${id || "Case"} lead=${method && html`answered by <bdi>${method}</bdi>`} />
+    ${error && html`<${Problem} error=${error} retry=${reload} />`}
+    ${data && html`<${FailedMetrics} results=${data.results} /><${CaseDetails} ...${data} />`}`;
+}
+
+async function loadCase(run, id, method, signal) {
+  const { case: given, results } = await get(`/v1/runs/${part(run)}/case`, { sample_id: id, method }, signal);
+  return { given, results, metrics: await knownMetrics(results.map(({ metric }) => metric), signal) };
+}
+
+function FailedMetrics({ results }) {
+  const failed = results.filter(({ outcome }) => outcome.status === "failed").map(({ metric }) => metric);
+  if (!failed.length) return null;
+  return html`<${Notice} tone="warn"><p>Failed: ${failed.join(", ")}. Why, and what to do, stands beside what was judged.</p><//>`;
 }

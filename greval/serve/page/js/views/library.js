@@ -1,112 +1,94 @@
 /** The library: all metrics to search and filter, and one of them in full. */
 
-import { fill, h } from "../dom.js";
+import { useLayoutEffect, useRef, useState } from "../../vendor/preact_hooks.js";
+import { allMetrics } from "../catalogue.js";
+import { MetricBadges } from "../components/badge.js";
+import { SearchField, SegmentedControl } from "../components/fields.js";
+import { matchesMetric } from "../components/metric_picker.js";
+import { EmptyState, Problem } from "../components/notices.js";
+import { ViewHead } from "../components/view_head.js";
 import { counted } from "../format.js";
-import { metricBadges } from "../parts/badge.js";
-import { allMetrics } from "../parts/catalogue.js";
-import { search, segments } from "../parts/field.js";
-import { matches } from "../parts/matching.js";
-import { empty } from "../parts/problem.js";
+import { useRequest } from "../hooks.js";
+import { html } from "../html.js";
 import { at, go } from "../router.js";
-import { metricSheet } from "./metric.js";
+import { MetricView } from "./metric.js";
 
 const KINDS = [["", "All"], ["judged", "Judged"], ["computed", "Computed"]];
-const OVER = [["", "Any"], ["case", "Whole case"], ["chunks", "Chunks"], ["triples", "Triples"]];
-
+const ITEMS = [["", "Any"], ["case", "Whole case"], ["chunks", "Chunks"], ["triples", "Triples"]];
+const FILTERS = ["q", "kind", "over"];
 const NARROW = matchMedia("(max-width: 64rem)"); // as in views.css
-const WHAT = "Its steps, its scale with every value described, and its file.";
 
-/** Show the list, and beside it the metric that the address names. */
-export async function libraryView({ root, params, query, signal }) {
-  const page = new LibraryPage(root, query, signal);
-  await page.start(params.name);
-  return (next) => {
-    page.turn(next.params.name);
-    return true;
-  };
+/** The list of metrics, and beside it the metric that the address names. */
+export function LibraryView({ params: { name = null }, query }) {
+  const [filters, setFilters] = useState(() => Object.fromEntries(FILTERS.map((filter) => [filter, query.get(filter) ?? ""])));
+  const { data: metrics, error, reload } = useRequest(() => allMetrics({ fresh: true }), []);
+  const grid = useRef(null);
+  const focusMetric = useNarrowFocus(grid, name);
+  function change(difference) {
+    const changed = { ...filters, ...difference };
+    setFilters(changed);
+    go(at(["library", name].filter(Boolean), changed), { replace: true });
+  }
+  return html`
+    <${ViewHead} title="Metric library" lead="What can be judged, and what each value means." />
+    ${error && html`<${Problem} error=${error} retry=${reload} />`}
+    <div class=${name ? "library has-detail" : "library"} ref=${grid}>
+      <section class="library-list" aria-label="Metrics">
+        <div class="filters">
+          <${SearchField} label="Search metrics" value=${filters.q} onInput=${(q) => change({ q })} />
+          <${SegmentedControl} label="Kind" options=${KINDS} value=${filters.kind} onChange=${(kind) => change({ kind })} />
+          <${SegmentedControl} label="Judges" options=${ITEMS} value=${filters.over} onChange=${(over) => change({ over })} />
+        </div>
+        <${MetricList} metrics=${metrics ?? new Map()} filters=${filters} current=${name} />
+      </section>
+      <div class="detail">
+        ${name
+          ? html`<${MetricView} name=${name} onShown=${focusMetric} />`
+          : html`<${EmptyState} title="Choose a metric to see how it judges.">Its steps, its scale with every value described, and its file.<//>`}
+      </div>
+    </div>`;
 }
 
-class LibraryPage {
-  #metrics = new Map();
-  #shown = null;
-  #list = h("ul", { class: "metric-list" });
-  #told = h("p", { class: "soft small", role: "status" }, "\u00a0");
-  #detail = h("div", { class: "detail" });
-  #grid = h("div", { class: "library" });
-
-  constructor(root, query, signal) {
-    this.signal = signal;
-    this.wanted = { q: query.get("q") ?? "", kind: query.get("kind") ?? "", over: query.get("over") ?? "" };
-    fill(this.#grid,
-      h("section", { class: "library-list", "aria-label": "Metrics" }, this.#filters(), this.#told, this.#list),
-      this.#detail);
-    fill(root,
-      h("div", { class: "head" }, h("div", null, h("h1", null, "Metric library"),
-        h("p", { class: "soft" }, "What can be judged, and what each value means."))),
-      this.#grid);
-  }
-
-  async start(name) {
-    this.#shown = name ?? null;
-    this.#grid.classList.toggle("has-detail", Boolean(name));
-    this.#metrics = await allMetrics({ fresh: true });
-    this.#showList();
-    await this.show(name);
-  }
-
-  /** Go to a metric, or back to the list; in a narrow window only one of both is there, and gets the focus. */
-  async turn(name) {
-    const before = this.#shown;
-    await this.show(name);
-    if (!NARROW.matches) return;
-    scrollTo(0, 0);
-    const link = [...this.#list.querySelectorAll("a")].find(({ dataset }) => dataset.name === before);
-    (name ? this.#detail.querySelector("h2") : link)?.focus();
-  }
-
-  /** Show a metric, or where none is named what can be done here. */
-  async show(name) {
-    this.#shown = name ?? null;
-    this.#grid.classList.toggle("has-detail", Boolean(name));
-    for (const link of this.#list.querySelectorAll("a")) {
-      if (link.dataset.name === name) link.setAttribute("aria-current", "true");
-      else link.removeAttribute("aria-current");
+/**
+ * Focus what is shown after a change of the metric: in a narrow window, either the metric or the list.
+ * @returns {Function} focuses the heading of a metric once it is shown
+ */
+function useNarrowFocus(grid, name) {
+  const last = useRef(name);
+  const changed = useRef(false);
+  useLayoutEffect(() => {
+    changed.current = last.current !== name;
+    if (changed.current && NARROW.matches) {
+      scrollTo(0, 0);
+      if (!name) grid.current.querySelector(`a[data-name="${CSS.escape(last.current)}"]`)?.focus();
     }
-    if (name) await metricSheet(this.#detail, name, this.signal);
-    else fill(this.#detail, empty("Choose a metric to see how it judges.", WHAT));
-  }
-
-  #filters() {
-    return h("div", { class: "filters" },
-      search("Search metrics", this.wanted.q, (q) => this.#narrow({ q })),
-      segments("Kind", KINDS, this.wanted.kind, (kind) => this.#narrow({ kind })),
-      segments("Judges", OVER, this.wanted.over, (over) => this.#narrow({ over })));
-  }
-
-  #narrow(change) {
-    Object.assign(this.wanted, change);
-    go(at(["library", this.#shown].filter(Boolean), this.wanted), { replace: true });
-    this.#showList();
-  }
-
-  #showList() {
-    const all = this.#metrics.size;
-    if (!all) return; // they are still on their way
-    const found = [...this.#metrics.values()].filter((metric) => fits(metric, this.wanted));
-    this.#told.textContent = found.length === all ? counted(all, "metric") : `${found.length} of ${counted(all, "metric")}`;
-    fill(this.#list, found.map((metric) => entry(metric, metric.name === this.#shown, this.wanted)),
-      found.length ? null : h("li", null, empty("No metric fits.", "Use fewer words, or other filters.")));
-  }
+    last.current = name;
+  }, [name]);
+  return (heading) => changed.current && NARROW.matches && heading.focus();
 }
 
-const fits = (metric, { q, kind, over }) =>
-  matches(metric, q) && (!kind || metric.kind === kind) && (!over || (metric.over ?? "case") === over);
+function MetricList({ metrics, filters, current }) {
+  const found = [...metrics.values()].filter((metric) => fitsFilters(metric, filters));
+  const all = counted(metrics.size, "metric");
+  const counts = found.length === metrics.size ? all : `${found.length} of ${all}`;
+  return html`
+    <p class="soft small" role="status">${metrics.size ? counts : "\u00a0"}</p>
+    <ul class="metric-list">
+      ${found.map((metric) => html`<${MetricEntry} key=${metric.name} metric=${metric} current=${metric.name === current} filters=${filters} />`)}
+      ${metrics.size > 0 && !found.length && html`<li><${EmptyState} title="No metric fits.">Use fewer words, or other filters.<//></li>`}
+    </ul>`;
+}
 
-const entry = (metric, current, wanted) =>
-  h("li", null, h("a", {
-    href: at(["library", metric.name], wanted), "data-name": metric.name, "aria-current": current ? "true" : null,
-  },
-    h("span", { class: "entry-name" },
-      h("span", { class: "mono", dir: "auto" }, metric.name),
-      h("span", { class: "picker-badges" }, metricBadges(metric))),
-    h("span", { class: "entry-text", dir: "auto" }, metric.description)));
+const fitsFilters = (metric, { q, kind, over }) =>
+  matchesMetric(metric, q) && (!kind || metric.kind === kind) && (!over || (metric.over ?? "case") === over);
+
+const MetricEntry = ({ metric, current, filters }) => html`
+  <li>
+    <a href=${at(["library", metric.name], filters)} data-name=${metric.name} aria-current=${current ? "true" : null}>
+      <span class="entry-name">
+        <span class="mono" dir="auto">${metric.name}</span>
+        <span class="picker-badges"><${MetricBadges} metric=${metric} /></span>
+      </span>
+      <span class="entry-text" dir="auto">${metric.description}</span>
+    </a>
+  </li>`;

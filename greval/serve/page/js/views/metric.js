@@ -1,108 +1,98 @@
 /** A metric in full: description, scale with every value described, steps, needs, notes, its file. */
 
+import { useLayoutEffect, useRef } from "../../vendor/preact_hooks.js";
+import { announce } from "../announce.js";
 import { get, name as part } from "../api.js";
-import { announce, data, fill, h, text } from "../dom.js";
+import { Badge, MetricBadges } from "../components/badge.js";
+import { CopyButton } from "../components/fields.js";
+import { Problem } from "../components/notices.js";
+import { Text } from "../components/text.js";
 import { figure } from "../format.js";
-import { badge, metricBadges } from "../parts/badge.js";
-import { copyButton } from "../parts/field.js";
-import { problemBox } from "../parts/problem.js";
-import { kindOf, told, toneClass } from "../parts/scale.js";
+import { useRequest } from "../hooks.js";
+import { html } from "../html.js";
 import { at } from "../router.js";
+import { describeScale, kindOf, toneClass } from "../scale.js";
 
-let newest = null;
-
-/** Show a metric in a place; the last one asked for stays. */
-export async function metricSheet(place, name, signal) {
-  newest = name;
-  try {
-    const metric = await get(`/v1/metrics/${part(name)}`, {}, signal);
-    if (newest !== name) return;
-    fill(place, sheet(metric));
+/** A metric of the library by its name; the last one stays until it has arrived. `onShown` gets the heading. */
+export function MetricView({ name, onShown }) {
+  const { data: metric, error, reload } = useRequest((signal) => get(`/v1/metrics/${part(name)}`, {}, signal), [name]);
+  const heading = useRef(null);
+  useLayoutEffect(() => {
+    if (!metric) return;
     announce(`${metric.name}: ${metric.description}`);
-  } catch (error) {
-    if (signal.aborted) return;
-    if (newest === name) fill(place, back(), problemBox(error));
-  }
+    onShown(heading.current);
+  }, [metric]);
+  return html`
+    <p class="crumbs only-narrow"><a href="#/library">← All metrics</a></p>
+    ${error ? html`<${Problem} error=${error} retry=${reload} />` : metric && html`<${MetricDetails} metric=${metric} heading=${heading} />`}`;
 }
 
-const back = () => h("p", { class: "crumbs only-narrow" }, h("a", { href: "#/library" }, "← All metrics"));
+const MetricDetails = ({ metric, heading }) => html`
+  <article class="sheet metric" aria-label=${metric.name}>
+    <header class="head">
+      <div>
+        <h2 class="metric-name mono" dir="auto" tabindex="-1" ref=${heading}>${metric.name}</h2>
+        <p class="badges"><${MetricBadges} metric=${metric} /></p>
+      </div>
+      <a class="button" href=${at("playground", { metric: metric.name })}>Try it</a>
+    </header>
+    <p class="lead"><${Text}>${metric.description}<//></p>
+    <${Section} title="Needs"><p class="badges">${metric.needs.map((need) => html`<${Badge}>${need.replaceAll("_", " ")}<//>`)}</p><//>
+    <${Section} title="Scale"><${ScaleDetails} scale=${metric.scale} /><//>
+    ${metric.steps?.length > 0 && html`
+      <${Section} title="Steps"><ol class="steps">${metric.steps.map((step) => html`<li><${Text}>${step}<//></li>`)}</ol><//>`}
+    ${metric.instructions && html`<${Section} title="Rules"><p><${Text}>${metric.instructions}<//></p><//>`}
+    ${hasEntries(metric.notes) && html`<${Section} title="Also told"><${NoteDefinitions} notes=${metric.notes} /><//>`}
+    ${hasEntries(metric.uses) && html`<${Section} title="Builds on"><${UsedMetrics} uses=${metric.uses} /><//>`}
+    ${metric.judge && html`<${Section} title="Judge"><p class="mono"><${Text}>${metric.judge.model ?? metric.judge}<//></p><//>`}
+    ${metric.yaml && html`<${MetricFile} yaml=${metric.yaml} />`}
+  </article>`;
 
-function sheet(metric) {
-  return [
-    back(),
-    h("article", { class: "sheet metric", "aria-label": metric.name },
-      h("header", { class: "head" },
-        h("div", null,
-          h("h2", { class: "metric-name mono", dir: "auto", tabindex: "-1" }, metric.name),
-          h("p", { class: "badges" }, metricBadges(metric))),
-        h("a", { class: "button", href: at("playground", { metric: metric.name }) }, "Try it")),
-      h("p", { class: "lead" }, text(metric.description)),
-      section("Needs", h("p", { class: "badges" }, metric.needs.map((need) => badge(need.replaceAll("_", " "))))),
-      section("Scale", scaleTable(metric.scale)),
-      metric.steps?.length ? section("Steps", steps(metric.steps)) : null,
-      metric.instructions ? section("Rules", h("p", null, text(metric.instructions))) : null,
-      Object.keys(metric.notes ?? {}).length ? section("Also told", notes(metric.notes)) : null,
-      Object.keys(metric.uses ?? {}).length ? section("Builds on", uses(metric.uses)) : null,
-      metric.judge ? section("Judge", h("p", { class: "mono" }, text(metric.judge.model ?? metric.judge))) : null,
-      metric.yaml ? file(metric.yaml) : null),
-  ];
-}
+const hasEntries = (object) => Object.keys(object ?? {}).length > 0;
 
-const steps = (given) => h("ol", { class: "steps" }, given.map((step) => h("li", null, text(step))));
+const Section = ({ title, children }) => html`<section class="stack-small"><h3>${title}</h3>${children}</section>`;
 
-const section = (title, ...content) => h("section", { class: "stack-small" }, h("h3", null, title), content);
-
-function scaleTable(scale) {
+function ScaleDetails({ scale }) {
   const rows = kindOf(scale) === "categories"
-    ? Object.entries(scale.categories).map(([value, { means, score }]) => scaleRow(scale, value, means, score))
-    : kindOf(scale) === "range"
-      ? Object.entries(scale.levels).map(([value, means]) => scaleRow(scale, value, means))
-      : [];
-  return [
-    h("p", { class: "soft small" }, told(scale)),
-    rows.length ? h("dl", { class: "scale" }, rows) : null,
-  ];
+    ? Object.entries(scale.categories).map(([value, { means, score }]) => [value, means, score])
+    : kindOf(scale) === "range" ? Object.entries(scale.levels) : [];
+  return html`
+    <p class="soft small">${describeScale(scale)}</p>
+    ${rows.length > 0 && html`
+      <dl class="scale">${rows.map(([value, means, score]) => html`
+        <div class=${`scale-row ${toneClass(scale, value)}`}>
+          <dt><bdi>${value}</bdi>${typeof score === "number" && html`<span class="soft small"> counts ${figure(score)}</span>`}</dt>
+          <dd><${Text}>${means || "–"}<//></dd>
+        </div>`)}</dl>`}`;
 }
 
-function scaleRow(scale, value, means, score = null) {
-  return h("div", { class: `scale-row ${toneClass(scale, value)}` },
-    h("dt", null, data(value), typeof score === "number" ? h("span", { class: "soft small" }, ` counts ${figure(score)}`) : null),
-    h("dd", null, text(means || "–")));
-}
+const NoteDefinitions = ({ notes }) => html`
+  <dl class="facts">${Object.entries(notes).map(([name, note]) => html`
+    <dt>${name.replaceAll("_", " ")}</dt>
+    <dd><${NoteDefinition} note=${note} /></dd>`)}</dl>`;
 
-function notes(given) {
-  return h("dl", { class: "facts" }, Object.entries(given).map(([name, note]) => [
-    h("dt", null, name.replaceAll("_", " ")),
-    h("dd", null, noteTold(note)),
-  ]));
-}
-
-function noteTold(note) {
-  if (note.share) return shareTold(note);
+function NoteDefinition({ note }) {
+  if (note.share) return describeShare(note);
   const fields = Object.entries(note.each ?? {}).map(([field, content]) => `${field}: ${[content].flat().join(", ")}`);
-  return [
-    text(typeof note === "string" ? note : note.means),
-    fields.length ? h("ul", { class: "small soft" }, fields.map((field) => h("li", { dir: "auto" }, field))) : null,
-  ];
+  return html`
+    <${Text}>${typeof note === "string" ? note : note.means}<//>
+    ${fields.length > 0 && html`<ul class="small soft">${fields.map((field) => html`<li dir="auto">${field}</li>`)}</ul>`}`;
 }
 
-function shareTold({ share, where, among }) {
-  const of = Object.keys(among ?? {}).length ? `, among ${conditions(among)}` : "";
-  return `a share counted in ${share.replaceAll("_", " ")}: ${conditions(where)}${of}`;
+function describeShare({ share, where, among }) {
+  const of = hasEntries(among) ? `, among ${describeConditions(among)}` : "";
+  return `a share counted in ${share.replaceAll("_", " ")}: ${describeConditions(where)}${of}`;
 }
 
-const conditions = (fields) =>
+const describeConditions = (fields) =>
   Object.entries(fields).map(([field, words]) => `${field} is ${[words].flat().join(" or ")}`).join(" and ");
 
-function uses(given) {
-  return h("ul", null, Object.entries(given).map(([field, use]) => {
-    const values = use.as ?? use.values ?? [];
-    const link = h("a", { class: "mono", href: at(["library", use.judged_by]) }, use.judged_by);
-    return h("li", null, `only ${field} that `, link, ` judged ${values.join(" or ")}`);
-  }));
-}
+const UsedMetrics = ({ uses }) => html`
+  <ul>${Object.entries(uses).map(([field, use]) => html`
+    <li>only ${field} that <a class="mono" href=${at(["library", use.judged_by])}>${use.judged_by}</a> judged ${(use.as ?? use.values ?? []).join(" or ")}</li>`)}</ul>`;
 
-function file(yaml) {
-  return h("details", { class: "file" }, h("summary", null, "Metric file"),
-    h("div", { class: "file-content" }, copyButton(yaml), h("pre", { class: "block", tabindex: "0", dir: "auto" }, yaml)));
-}
+const MetricFile = ({ yaml }) => html`
+  <details class="file">
+    <summary>Metric file</summary>
+    <div class="file-content"><${CopyButton} content=${yaml} /><pre class="block" tabindex="0" dir="auto">${yaml}</pre></div>
+  </details>`;

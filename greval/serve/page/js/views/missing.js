@@ -1,13 +1,10 @@
 /** An address that is no view. */
 
-import { html, mount } from "../html.js";
+import { EmptyState } from "../components/notices.js";
+import { ViewHead } from "../components/view_head.js";
+import { html } from "../html.js";
 
-/** Say so, with the way back. */
-export async function missingView({ root, signal }) {
-  mount(root, html`
-    <div class="head"><h1>Nothing is here</h1></div>
-    <div class="empty">
-      <p class="empty-title">This address is no part of the page.</p>
-      <p><a href="#/library">Go to the library</a></p>
-    </div>`, signal);
-}
+/** The view of an unknown address, with the way back. */
+export const MissingView = () => html`
+  <${ViewHead} title="Nothing is here" />
+  <${EmptyState} title="This address is no part of the page."><a href="#/library">Go to the library</a><//>`;

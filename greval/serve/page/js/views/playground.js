@@ -1,134 +1,146 @@
 /** The playground: judge one case by some metrics, and read the verdicts beside what was judged. */
 
+import { useEffect, useLayoutEffect, useRef, useState } from "../../vendor/preact_hooks.js";
+import { announce } from "../announce.js";
 import { post } from "../api.js";
-import { announce, fill, h } from "../dom.js";
-import { seconds } from "../format.js";
-import { allJudges, allMetrics, knownMetrics } from "../parts/catalogue.js";
-import { caseForm } from "../parts/case_form.js";
-import { EXAMPLE, EXAMPLE_METRICS } from "../parts/example.js";
-import { judgeField } from "../parts/judge_field.js";
-import { judged, summaryOf } from "../parts/judged.js";
-import { metricPicker } from "../parts/metric_picker.js";
-import { empty, notice, problemBox } from "../parts/problem.js";
+import { allJudges, allMetrics, knownMetrics } from "../catalogue.js";
+import { CaseForm, fieldsFor } from "../components/case_form.js";
+import { CaseVerdicts } from "../components/case_details.js";
+import { JudgeSelect, chooseJudge } from "../components/judge_select.js";
+import { MetricPicker } from "../components/metric_picker.js";
+import { EmptyState, Notice, Problem } from "../components/notices.js";
+import { readRow } from "../components/rows_field.js";
+import { ViewHead } from "../components/view_head.js";
+import { EXAMPLE, EXAMPLE_METRICS } from "../example_case.js";
+import { counted, seconds } from "../format.js";
+import { useRequest } from "../hooks.js";
+import { html } from "../html.js";
 import { at, go } from "../router.js";
 
 const TICK_MS = 200;
+const NO_METRIC = { title: "No metric is chosen", detail: "Tick at least one metric." };
+const SHOWN = ["chunks", "triples", "traversal", "gold", "usage"];
 
-/** Show the form and the place of the verdicts. */
-export async function playgroundView({ root, query, signal }) {
-  fill(root, h("div", { class: "head" },
-    h("div", null, h("h1", null, "Playground"), h("p", { class: "soft" }, "Judge one case and read the reasons."))));
-  const [metrics, judges] = await Promise.all([allMetrics(), allJudges()]);
-  root.append(new Playground(metrics, judges, query, signal).element);
+/** The form of a case, and beside it the verdicts. */
+export function PlaygroundView({ query }) {
+  const { data, error, reload } = useRequest(() => Promise.all([allMetrics(), allJudges()]), []);
+  return html`
+    <${ViewHead} title="Playground" lead="Judge one case and read the reasons." />
+    ${error && html`<${Problem} error=${error} retry=${reload} />`}
+    ${data && html`<${Playground} metrics=${data[0]} judges=${data[1]} query=${query} />`}`;
 }
 
-class Playground {
-  #form = caseForm();
-  #button = h("button", { class: "primary" }, "Judge");
-  #out = h("section", { class: "stack", "aria-label": "Verdicts" },
-    empty("Verdicts appear here.", "Choose metrics, fill in what they need, and press Judge."));
-  #working = null;
+function Playground({ metrics, judges, query }) {
+  const [chosen, setChosen] = useState(() => query.getAll("metric").filter((name) => metrics.has(name)));
+  const [judge, setJudge] = useState(() => chooseJudge(judges, query.get("judge")));
+  const [answer, setAnswer] = useState({});
+  const form = useRef(null);
+  const running = useRef(null);
+  useLayoutEffect(() => {
+    go(at("playground", { metric: chosen, judge: judge === judges[0]?.name ? null : judge }), { replace: true });
+  }, [chosen, judge]);
+  useEffect(() => () => running.current?.abort(), []);
 
-  constructor(metrics, judges, query, signal) {
-    Object.assign(this, { metrics, judges, signal });
-    this.picker = metricPicker(metrics, query.getAll("metric"), () => this.#changed());
-    this.judge = judgeField(judges, query.get("judge"), () => this.#changed());
-    this.element = h("div", { class: "bench" }, this.#sheet(), this.#out);
-    this.#changed();
-  }
-
-  #sheet() {
-    return h("form", { class: "sheet", onsubmit: (event) => this.#submit(event), novalidate: true },
-      this.picker.element,
-      this.judge.element,
-      h("div", { class: "case-head" }, h("h2", null, "Case"),
-        h("button", { type: "button", class: "quiet", onclick: () => this.#example() }, "Fill in an example")),
-      this.#form.element,
-      h("div", { class: "actions sticky" }, this.#button));
-  }
-
-  /** Show the fields that the chosen metrics need, and keep the choice in the address. */
-  #changed() {
-    const names = this.picker.chosen();
-    this.#form.show(names.map((name) => this.metrics.get(name)));
-    const judge = this.judge.value();
-    go(at("playground", { metric: names, judge: judge === this.judges[0]?.name ? null : judge }), { replace: true });
-  }
-
-  #example() {
-    if (!this.picker.chosen().length) this.picker.tick(EXAMPLE_METRICS);
-    this.#form.put(structuredClone(EXAMPLE));
-  }
-
-  #submit(event) {
-    event.preventDefault();
-    if (this.#working) this.#working.abort();
-    else this.#run();
-  }
-
-  async #run() {
-    const names = this.picker.chosen();
-    if (!names.length) return this.#tell(problemBox({ title: "No metric is chosen", detail: "Tick at least one metric." }));
-    const given = this.#taken();
-    if (!given) return null;
-    const ended = this.#begin();
+  async function run() {
+    if (!chosen.length) return setAnswer({ error: NO_METRIC });
+    let given;
     try {
-      const body = { cases: [given], metrics: names, judge: this.judge.value() };
-      const found = await post("/v1/evaluate", body, this.#working.signal);
-      this.#tell(judged(given, found, await knownMetrics(found.results.map(({ metric }) => metric), this.signal)));
-      announce(`Judged: ${summaryOf(found.results)}`);
-      inSight(this.#out);
+      given = form.current.read();
     } catch (error) {
-      if (!this.signal.aborted) this.#tell(this.#stopped(error));
+      return setAnswer({ error });
     }
-    return ended();
-  }
-
-  #stopped(error) {
-    if (error.name === "AbortError") return notice("plain", "Stopped. Nothing more is asked.");
-    return problemBox(error, { retry: () => this.#run() });
-  }
-
-  /** Give the case that is filled in; null where it cannot be read, which is told. */
-  #taken() {
-    try {
-      return this.#form.take();
-    } catch (error) {
-      error.control?.focus();
-      this.#tell(problemBox(error));
-      return null;
-    }
-  }
-
-  /** Show that it works, and how long; gives what ends that. */
-  #begin() {
-    this.#working = new AbortController();
-    const leave = () => this.#working?.abort();
-    this.signal.addEventListener("abort", leave);
-    const began = performance.now();
-    const told = h("p", { class: "empty-title" });
-    const tick = () => fill(told, `Judging… ${seconds((performance.now() - began) / 1000)}`);
-    const timer = setInterval(tick, TICK_MS);
-    tick();
-    this.#tell(h("div", { class: "empty busy" }, told));
-    this.#button.textContent = "Stop";
-    this.#out.setAttribute("aria-busy", "true");
+    const { signal } = (running.current = new AbortController());
+    setAnswer({ began: performance.now() });
     announce("Judging");
-    return () => {
-      clearInterval(timer);
-      this.signal.removeEventListener("abort", leave);
-      this.#working = null;
-      this.#button.textContent = "Judge";
-      this.#out.removeAttribute("aria-busy");
-    };
+    try {
+      const found = await post("/v1/evaluate", { cases: [given], metrics: chosen, judge }, signal);
+      const known = await knownMetrics(found.results.map(({ metric }) => metric), signal);
+      announce(`Judged: ${countOutcomes(found.results)}`);
+      setAnswer({ ...found, given: keepJudged(given, chosen.map((name) => metrics.get(name))), metrics: known });
+    } catch (error) {
+      setAnswer(error.name === "AbortError" ? { stopped: true } : { error, retry: run });
+    }
+    running.current = null;
+    return null;
   }
-
-  #tell(...content) {
-    fill(this.#out, content);
+  function submit(event) {
+    event.preventDefault();
+    if (running.current) running.current.abort();
+    else run();
   }
+  function fillExample() {
+    if (!chosen.length) setChosen(EXAMPLE_METRICS.filter((name) => metrics.has(name)));
+    form.current.fill(structuredClone(EXAMPLE));
+  }
+  return html`
+    <div class="bench">
+      <form class="sheet" onSubmit=${submit} novalidate>
+        <${MetricPicker} metrics=${metrics} chosen=${chosen} onChange=${setChosen} />
+        <${JudgeSelect} judges=${judges} value=${judge} onChange=${setJudge} />
+        <div class="case-head"><h2>Case</h2><button type="button" class="quiet" onClick=${fillExample}>Fill in an example</button></div>
+        <${CaseForm} metrics=${chosen.map((name) => metrics.get(name))} handle=${form} />
+        <div class="actions sticky"><button class="primary">${answer.began ? "Stop" : "Judge"}</button></div>
+      </form>
+      <${Answer} ...${answer} />
+    </div>`;
 }
 
-/** Bring the verdicts into sight where they stand below the form. */
-function inSight(out) {
-  if (out.getBoundingClientRect().top > innerHeight * 0.7) out.scrollIntoView({ block: "start" });
+/** What the server answered, or what became of the request. */
+function Answer(answer) {
+  const place = useRef(null);
+  const { began, results } = answer;
+  useLayoutEffect(() => {
+    if (results && place.current.getBoundingClientRect().top > innerHeight * 0.7) place.current.scrollIntoView({ block: "start" });
+  }, [results]);
+  return html`
+    <section class="stack" aria-label="Verdicts" aria-busy=${began ? "true" : null} ref=${place}>
+      ${began ? html`<${Clock} began=${began} />` : html`<${AnswerContent} ...${answer} />`}
+    </section>`;
 }
+
+function AnswerContent({ error, retry, stopped, results, unread, notice, given, metrics }) {
+  if (error) return html`<${Problem} error=${error} retry=${retry} />`;
+  if (stopped) return html`<${Notice}>Stopped. Nothing more is asked.<//>`;
+  if (!results) {
+    return html`<${EmptyState} title="Verdicts appear here.">Choose metrics, fill in what they need, and press Judge.<//>`;
+  }
+  const unreadRows = unread?.map((row) => row.message).join("\n");
+  return html`
+    ${notice && html`<${Notice}><p>${notice}</p><//>`}
+    ${unreadRows && html`<${Problem} error=${{ title: "This is no case", detail: unreadRows }} />`}
+    ${results.length > 0 && html`
+      <p class="soft">${countOutcomes(results)}</p>
+      <${CaseVerdicts} given=${given} results=${results} metrics=${metrics} />`}`;
+}
+
+/** For how long it has been judging. */
+function Clock({ began }) {
+  const [now, setNow] = useState(began);
+  useEffect(() => {
+    const timer = setInterval(() => setNow(performance.now()), TICK_MS);
+    return () => clearInterval(timer);
+  }, []);
+  return html`<${EmptyState} busy title=${`Judging… ${seconds((now - began) / 1000)}`} />`;
+}
+
+/** Format how many results are scored, skipped and failed. */
+function countOutcomes(results) {
+  const countOf = (status) => results.filter(({ outcome }) => outcome.status === status).length;
+  const parts = ["scored", "skipped", "failed"].filter(countOf).map((status) => `${countOf(status)} ${status}`);
+  return `${counted(results.length, "result")}: ${parts.join(", ")}`;
+}
+
+/** Return what some metrics judged of a case, by greval's names; items without an id get one by their position. */
+function keepJudged(given, metrics) {
+  const chunks = given.chunks ?? given.retrieved_contexts ?? given.retrieval_context ?? given.contexts;
+  const items = { chunks: numberItems("c", chunks), triples: numberItems("t", given.triples) };
+  const needed = fieldsFor(metrics);
+  const tags = Object.entries(given.tags ?? {}).filter(([name]) => needed.includes(`tags.${name}`));
+  const whole = { ...given, ...items };
+  return {
+    ...Object.fromEntries(SHOWN.filter((name) => needed.includes(name)).map((name) => [name, whole[name]])),
+    tags: Object.fromEntries(tags),
+  };
+}
+
+const numberItems = (letter, items) => items?.map((item, place) => ({ id: `${letter}${place + 1}`, ...readRow(item) }));

@@ -1,0 +1,168 @@
+/** A case with its verdicts beside what was judged: the case as a whole, each chunk, each triple, the walk. */
+
+import { count, dollars, figure, seconds } from "../format.js";
+import { html } from "../html.js";
+import { Badge } from "./badge.js";
+import { FailureDetails, failuresOf } from "./failure_details.js";
+import { JudgementDetails } from "./judgement_details.js";
+import { ResultCard, ResultRow, ResultUsage } from "./result_card.js";
+import { Text } from "./text.js";
+import { WalkDetails } from "./walk_details.js";
+
+/** A case of a run: its texts beside the verdicts, then everything that was retrieved. `metrics` are known by name. */
+export function CaseDetails({ given, results, metrics }) {
+  const { whole, chunks, triples } = groupByItems(given, results, metrics);
+  return html`
+    <section class="pair" aria-label="Question and answer">
+      <div class="stack aside">
+        <div class="sheet"><${CaseTexts} given=${given} /></div>
+        <${GoldAndUsage} given=${given} />
+      </div>
+      <div class="stack">
+        ${whole.length ? html`<${WholeResults} results=${whole} metrics=${metrics} />` : html`<p class="soft">Nothing judged the whole case.</p>`}
+      </div>
+    </section>
+    <${RetrievedItems} given=${given} chunks=${chunks} triples=${triples} metrics=${metrics} />`;
+}
+
+/** What was judged of a case whose texts the reader has just written: verdicts, and what was retrieved. */
+export function CaseVerdicts({ given, results, metrics }) {
+  const { whole, chunks, triples } = groupByItems(given, results, metrics);
+  return html`
+    <div class="cards"><${WholeResults} results=${whole} metrics=${metrics} /></div>
+    <${RetrievedItems} given=${given} chunks=${chunks} triples=${triples} metrics=${metrics} />
+    <${GoldAndUsage} given=${given} />`;
+}
+
+const RetrievedItems = ({ given, chunks, triples, metrics }) => html`
+  <${ItemList} name="Chunks" items=${given.chunks} results=${chunks} metrics=${metrics}
+    render=${(chunk) => html`<${Chunk} chunk=${chunk} gold=${given.gold} />`} />
+  <${ItemList} name="Triples" items=${given.triples} results=${triples} metrics=${metrics}
+    render=${(triple) => html`<${Triple} triple=${triple} />`} />
+  ${given.traversal && html`<section class="sheet"><h2>Walk</h2><${WalkDetails} given=${given} /></section>`}`;
+
+/** Return the results by what they are about; those about items of which the case has none are about the whole. */
+function groupByItems(given, results, metrics) {
+  const groups = { whole: [], chunks: [], triples: [] };
+  for (const result of results) {
+    const over = metrics.get(result.metric)?.over ?? findItems(given, result);
+    groups[over && given[over]?.length ? over : "whole"].push(result);
+  }
+  return groups;
+}
+
+/** Return what a result is over if its metric is no longer known: by the ids of its items. */
+function findItems(given, { outcome }) {
+  const id = [...(outcome.judgements ?? []), ...failuresOf(outcome)].find(({ item }) => item)?.item;
+  if (id === undefined) return null;
+  return given.chunks?.some((chunk) => chunk.id === id) ? "chunks" : "triples";
+}
+
+/** Results that need room first, failures before all; then a line for each that was computed or skipped. */
+function WholeResults({ results, metrics }) {
+  const isBrief = ({ outcome: { status }, tier }) => status === "skipped" || (tier === "computed" && status === "scored");
+  const cards = results.filter((result) => !isBrief(result))
+    .toSorted((a, b) => Number(b.outcome.status === "failed") - Number(a.outcome.status === "failed"));
+  const rows = results.filter(isBrief);
+  return html`
+    ${cards.map((result) => html`<${ResultCard} result=${result} metric=${metrics.get(result.metric)} />`)}
+    ${rows.length > 0 && html`
+      <section class="sheet brief" aria-label="Computed and skipped">
+        ${rows.map((result) => html`<${ResultRow} result=${result} metric=${metrics.get(result.metric)} />`)}
+      </section>`}`;
+}
+
+const CaseTexts = ({ given }) => html`
+  <${CaseText} name="Question" content=${given.question} />
+  <${CaseText} name="Answer" content=${given.answer} missing="No answer is recorded." />
+  ${given.expected_answer && html`<${CaseText} name="Expected answer" content=${given.expected_answer} />`}
+  ${given.gold?.answers?.length > 0 && html`<${CaseText} name="Also right" content=${given.gold.answers.join("\n")} />`}
+  ${given.error && html`<${CaseText} name="The method failed" content=${given.error} />`}
+  ${given.aggregates?.length > 0 && html`<${CaseText} name="Computed texts given to the model" content=${given.aggregates.join("\n")} />`}`;
+
+const CaseText = ({ name, content, missing = "–" }) => html`
+  <div class="case-text">
+    <h3>${name}</h3>
+    ${content ? html`<p><${Text}>${content}<//></p>` : html`<p class="soft">${missing}</p>`}
+  </div>`;
+
+/** Chunks or triples, each with its verdicts beside it; nothing if there are none. */
+function ItemList({ name, items, results, metrics, render }) {
+  if (!items?.length) return null;
+  const isWhole = ({ outcome }) => !outcome.judgements && !failuresOf(outcome).some(({ item }) => item);
+  const single = results.length === 1;
+  return html`
+    <section class="sheet" aria-label=${name}>
+      <header class="verdict-head"><h2>${name}</h2><span class="soft">${count(items.length)}</span></header>
+      ${results.filter(isWhole).map((result) => html`<${ResultCard} result=${result} metric=${metrics.get(result.metric)} />`)}
+      <ol class="items">${items.map((item) => html`
+        <li class="item">
+          <div class="item-text">${render(item)}</div>
+          <div class="stack-small">${results.map((result) => html`
+            <${ItemVerdict} result=${result} id=${item.id} scale=${metrics.get(result.metric)?.scale} single=${single} />`)}</div>
+        </li>`)}</ol>
+      ${results.filter((result) => !isWhole(result)).map((result) => html`<${ResultUsage} result=${result} />`)}
+    </section>`;
+}
+
+function ItemVerdict({ result: { metric, outcome }, id, scale, single }) {
+  const judgements = (outcome.judgements ?? []).filter(({ item }) => item === id);
+  const failures = failuresOf(outcome).filter(({ item }) => item === id);
+  if (!judgements.length && !failures.length) return null;
+  return html`
+    <div class="item-verdict">
+      ${!single && html`<p class="small soft mono">${metric}</p>`}
+      ${judgements.map((judgement) => html`<${JudgementDetails} judgement=${judgement} scale=${scale} />`)}
+      ${failures.map((failure) => html`<${FailureDetails} failure=${failure} />`)}
+    </div>`;
+}
+
+/** A chunk; the gold says which documents should have been found. */
+const Chunk = ({ chunk: { id, doc_id: doc, repo, version, score, text }, gold }) => html`
+  <p class="item-head small soft">
+    <code>${id}</code>
+    ${doc && doc !== id && html`<span>of <code>${doc}</code></span>`}
+    <span>${[repo, version].filter(Boolean).join(" ")}</span>
+    ${typeof score === "number" && html`<span>score ${figure(score)}</span>`}
+    ${gold?.essential_docs?.includes(doc) && html`<${Badge} tone="good">essential<//>`}
+    ${gold?.helpful_docs?.includes(doc) && html`<${Badge} tone="good">helpful<//>`}
+  </p>
+  <p><${Text}>${text}<//></p>`;
+
+const Triple = ({ triple: { id, subject, predicate, object } }) => html`
+  <p class="item-head small soft"><code>${id}</code></p>
+  <p class="triple">
+    <${Text} class="node">${subject}<//><span class="edge-label"><bdi>${predicate}</bdi></span><${Text} class="node">${object}<//>
+  </p>`;
+
+/** What should have been found, what the method used, and the tags; nothing if none of it is known. */
+function GoldAndUsage({ given: { gold, usage, tags, chunks = [] } }) {
+  const docs = new Set(chunks?.map((chunk) => chunk.doc_id));
+  const repos = new Set(chunks?.map((chunk) => chunk.repo));
+  const facts = [
+    ["Essential documents", listFound(gold?.essential_docs, docs)],
+    ["Helpful documents", listFound(gold?.helpful_docs, docs)],
+    ["Essential repositories", listFound(gold?.essential_repos, repos)],
+    ["Spent by the method", usage && formatUsage(usage)],
+    ["Tags", Object.entries(tags ?? {}).map(([name, value]) => html`<${Badge}>${`${name}: ${value}`}<//>`)],
+  ].filter(([, content]) => content?.length);
+  if (!facts.length) return null;
+  return html`
+    <section class="sheet">
+      <h2>Gold and effort</h2>
+      <dl class="facts">${facts.map(([name, content]) => html`<dt>${name}</dt><dd>${content}</dd>`)}</dl>
+    </section>`;
+}
+
+const listFound = (names, found) => names?.map((name) => html`
+  <${Badge} tone=${found.has(name) ? "good" : "bad"}><bdi>${name}</bdi>${found.has(name) ? " found" : " missed"}<//>`);
+
+function formatUsage({ latency, llm_calls: calls, prompt_tokens: read, output_tokens: wrote, cost }) {
+  return [
+    typeof latency === "number" && seconds(latency),
+    typeof calls === "number" && `${count(calls)} model calls`,
+    typeof read === "number" && `${count(read)} tokens in`,
+    typeof wrote === "number" && `${count(wrote)} out`,
+    typeof cost === "number" && dollars(cost),
+  ].filter(Boolean).join(" · ");
+}

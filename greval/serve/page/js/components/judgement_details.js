@@ -1,0 +1,38 @@
+/** A judgement: the value with its reason, and what else the judge returned. */
+
+import { percent } from "../format.js";
+import { html } from "../html.js";
+import { NotesList } from "./notes_list.js";
+import { Text } from "./text.js";
+import { ValueChip } from "./value_chip.js";
+
+const MAX_NUMBERS = 20;
+
+/** A judgement: value, findings of the steps, reason, confidence, votes, notes, ids of what had numbers. */
+export const JudgementDetails = ({ judgement, scale }) => html`
+  <div class="judgement">
+    <p class="judgement-head"><${ValueChip} ...${{ ...judgement, scale }} /><${Certainty} ...${judgement} /></p>
+    ${judgement.findings?.length > 0 && html`
+      <ol class="findings" aria-label="What each step found">
+        ${judgement.findings.map((finding) => html`<li><${Text}>${finding}<//></li>`)}
+      </ol>`}
+    ${judgement.reason && html`<p><${Text}>${judgement.reason}<//></p>`}
+    <${NotesList} notes=${judgement.notes} />
+    <${ShownNumbers} shown=${judgement.shown_ids} />
+  </div>`;
+
+const Certainty = ({ confidence, votes, flip_rate: flips }) => html`
+  ${typeof confidence === "number" && html`
+    <span class="soft small" title="The probability that the judge gave to this value">confidence ${percent(confidence)}</span>`}
+  ${votes && html`<span class="soft small" title="What the repeats gave">votes: ${formatVotes(votes)}</span>`}
+  ${flips > 0 && html`<span class="soft small">${percent(flips)} differ</span>`}`;
+
+const formatVotes = (votes) => Object.entries(votes).map(([value, many]) => `${value} ${many}`).join(", ");
+
+/** The ids of the items that the judge was shown by number; nothing if none had one. */
+function ShownNumbers({ shown }) {
+  const named = Object.entries(shown ?? {}).flatMap(([kind, ids]) => ids.map((id, place) => `${kind} ${place + 1} is ${id}`));
+  if (!named.length) return null;
+  const rest = named.length > MAX_NUMBERS ? ` and ${named.length - MAX_NUMBERS} more` : "";
+  return html`<p class="soft small"><${Text}>As the judge saw them: ${named.slice(0, MAX_NUMBERS).join(", ")}${rest}<//></p>`;
+}
