@@ -16,7 +16,7 @@ from greval.stats.interval import LEVEL, check_level
 from greval.trust.agreement.baselines import compute_baselines, measure_lengths
 from greval.trust.agreement.figures import compute_judge_figures, compute_people_agreement, compute_weighted_figures
 from greval.trust.agreement.records import Agreement, AgreementGroup, CombineAnnotators, TreatAs
-from greval.trust.agreement.value_pairs import convert_items, pair_values
+from greval.trust.agreement.value_pairs import ValuePair, convert_items, pair_values
 from greval.trust.agreement.verdict import decide_verdict
 from greval.trust.agreement.warnings import find_warnings
 from greval.trust.annotations.files import load_annotations
@@ -80,27 +80,14 @@ def agreement(
         -1.0
     """
     check_options(options, AgreementOptions, "agreement")
-    level = check_level(options.get("level", LEVEL))
-    by = options.get("by", ())
-    tags = (by,) if isinstance(by, str) else tuple(by)
+    tags = _list_tags(options)
     folder = resolve_run_folder(run)
     with Store.open(folder) as store, store.snapshot():
-        scale_of_run = read_metric(store, metric).scale
-        labels = options.get("label_columns", ())
-        scales = {metric: scale_of_run}
-        rows, unread = load_annotations(folder, annotations, scales, metric=metric, label_columns=labels)
-        matched = match_annotations(store, metric, rows, scale_of_run)
-        scale, things = convert_items(metric, scale_of_run, matched.things, options.get("treat_as"))
-        between = len(matched.things) - len(things)
-        matched = matched.model_copy(update={"things": things})
-        is_categorical = isinstance(scale, CategoricalScale)
-        combine = options.get("combine") or ("majority" if is_categorical else "mean")
-        if combine == "mean" and is_categorical:
-            raise DataError(f"{metric}: categories have no mean; choose the majority, or each")
-        if not things:
-            raise _build_no_match_error(matched, folder, metric)
+        found = _match_items(store, metric, annotations, options)
+        matched, scale, things = found.matched, found.scale, found.matched.things
         check_tags(things, tags, str(folder))
         lengths = measure_lengths(store, things)
+    combine, level = found.combine, check_level(options.get("level", LEVEL))
     groups = [
         group
         for name, members in group_items(things, tags)
@@ -111,13 +98,13 @@ def agreement(
             f"{folder}: people are tied on every item that was judged on {metric}; "
             "ask one more annotator, or compare with each"
         )
-    unread = (*unread, *matched.faults)
+    unread = (*found.unread, *matched.faults)
     return Agreement(
         folder=str(folder),
         metric=metric,
         judges=matched.judges,
         annotators=groups[0].people.annotators,
-        treat_as="categories" if is_categorical else "numbers",
+        treat_as="categories" if isinstance(scale, CategoricalScale) else "numbers",
         combine=combine,
         by=tags,
         level=level,
@@ -126,8 +113,72 @@ def agreement(
         verdict=decide_verdict(groups[0], pair_values(things, combine), things, scale, level=level),
         unread=unread,
         changed=matched.changed,
-        warnings=tuple(find_warnings(matched, groups[0], unread, combine=combine, between=between)),
+        warnings=tuple(find_warnings(matched, groups[0], unread, combine=combine, between=found.between)),
     )
+
+
+def pair_categories(
+    run: str | Path | Run,
+    metric: str,
+    annotations: str | Path | Iterable[str | Path | Annotation] | None = None,
+    **options: Unpack[AgreementOptions],
+) -> tuple[CategoricalScale, tuple[ValuePair, ...]]:
+    """Return the categories that `agreement` compares, for each item the one of people and the one of the judge.
+
+    The arguments are those of `agreement`; levels of a value scale are compared as categories.
+
+    Raises:
+        DataError: As `agreement`, or if the values of the metric are measured.
+        StoreError: If the folder is not a run.
+    """
+    check_options(options, AgreementOptions, "agreement")
+    with Store.open(resolve_run_folder(run)) as store, store.snapshot():
+        found = _match_items(store, metric, annotations, {"treat_as": "categories", **options})
+    if not isinstance(found.scale, CategoricalScale):
+        raise DataError(f"{metric}: its values are compared as numbers; leave out treat_as")
+    return found.scale, pair_values(found.matched.things, found.combine)
+
+
+class _MatchedItems(NamedTuple):
+    """The annotated items of a metric in the form in which they are compared.
+
+    `between` counts the items that are left out because the judge's value is between two levels.
+    """
+
+    matched: MatchedAnnotations
+    scale: Scale
+    combine: CombineAnnotators
+    between: int
+    unread: tuple[str, ...]
+
+
+def _match_items(
+    store: Store,
+    metric: str,
+    annotations: str | Path | Iterable[str | Path | Annotation] | None,
+    options: AgreementOptions,
+) -> _MatchedItems:
+    """Match annotations with the verdicts of a metric, or raise `DataError` if none can be compared."""
+    scale_of_run = read_metric(store, metric).scale
+    labels = options.get("label_columns", ())
+    scales = {metric: scale_of_run}
+    rows, unread = load_annotations(store.folder, annotations, scales, metric=metric, label_columns=labels)
+    matched = match_annotations(store, metric, rows, scale_of_run)
+    scale, things = convert_items(metric, scale_of_run, matched.things, options.get("treat_as"))
+    between = len(matched.things) - len(things)
+    matched = matched.model_copy(update={"things": things})
+    is_categorical = isinstance(scale, CategoricalScale)
+    combine = options.get("combine") or ("majority" if is_categorical else "mean")
+    if combine == "mean" and is_categorical:
+        raise DataError(f"{metric}: categories have no mean; choose the majority, or each")
+    if not things:
+        raise _build_no_match_error(matched, store.folder, metric)
+    return _MatchedItems(matched, scale, combine, between, tuple(unread))
+
+
+def _list_tags(options: AgreementOptions) -> tuple[str, ...]:
+    by = options.get("by", ())
+    return (by,) if isinstance(by, str) else tuple(by)
 
 
 class _GroupSettings(NamedTuple):

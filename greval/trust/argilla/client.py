@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
@@ -23,6 +23,7 @@ MAX_SHOWN = 300
 UNKNOWN_KEY, FORBIDDEN, SERVER_FAULT = 401, 403, 500
 
 Json = dict[str, Any]
+API = "/api/v1"
 
 
 class ArgillaClient(CloseOnExit):
@@ -32,22 +33,38 @@ class ArgillaClient(CloseOnExit):
         url: The URL of the server. Defaults to the environment variable ARGILLA_API_URL.
         key: The API key of an owner or admin. Defaults to the environment variable ARGILLA_API_KEY.
         timeout: The timeout of a request in seconds.
+        headers: Further headers of each request, such as those that a proxy before Argilla asks for.
+        client: An HTTP client that sends every request in its own way, with its own URL, key and headers. The other
+            arguments are not used then, and it stays open.
 
     Raises:
         ArgillaError: If the URL or the key is missing or invalid.
         MissingExtraError: If httpx is not installed.
     """
 
-    def __init__(self, url: str | None = None, key: str | None = None, *, timeout: float = 60.0) -> None:
+    def __init__(
+        self,
+        url: str | None = None,
+        key: str | None = None,
+        *,
+        timeout: float = 60.0,
+        headers: Mapping[str, str] | None = None,
+        client: httpx.Client | None = None,
+    ) -> None:
         """Create the HTTP client without connecting."""
+        self._is_own = client is None
+        if client is not None:
+            self.url, _ = split_credentials(str(client.base_url))
+            self._client = client
+            return
         try:
             import httpx
         except ImportError as error:
             raise MissingExtraError("argilla", "httpx") from error
         self.url, user = split_credentials(_read_setting("url", url, URL_VARIABLE))
-        headers = {"X-Argilla-Api-Key": _read_setting("key", key, KEY_VARIABLE)}
+        all_headers = {**(headers or {}), "X-Argilla-Api-Key": _read_setting("key", key, KEY_VARIABLE)}
         try:
-            self._client = httpx.Client(base_url=f"{self.url}/api/v1", auth=user, headers=headers, timeout=timeout)
+            self._client = httpx.Client(base_url=self.url, auth=user, headers=all_headers, timeout=timeout)
         except (httpx.InvalidURL, UnicodeEncodeError, ValueError) as error:
             # the error may quote a key, so that its type alone is passed on
             message = (
@@ -55,7 +72,7 @@ class ArgillaClient(CloseOnExit):
             )
             raise ArgillaError(message) from None
 
-    def call(self, method: str, path: str, content: object = None, **query: str | int) -> Json:
+    def call(self, method: str, path: str, content: object = None, **query: str | int | Sequence[str]) -> Json:
         """Send a request and return the parsed response.
 
         Raise `ArgillaError` if the server is not available, refuses, or is not an Argilla server.
@@ -65,7 +82,7 @@ class ArgillaClient(CloseOnExit):
         body = None if content is None else json.dumps(content, allow_nan=False)
         headers = {} if body is None else {"Content-Type": "application/json"}
         try:
-            answer = self._client.request(method, path, content=body, headers=headers, params=query)
+            answer = self._client.request(method, f"{API}{path}", content=body, headers=headers, params=query)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             why = str(error) or type(error).__name__
             raise ArgillaError(f"{self.url}: no answer ({why}); is Argilla running there? {RESUME_HINT}") from error
@@ -73,7 +90,7 @@ class ArgillaClient(CloseOnExit):
             return self._parse_body(answer)
         raise self._build_error(answer)
 
-    def get(self, path: str, **query: str | int) -> Json:
+    def get(self, path: str, **query: str | int | Sequence[str]) -> Json:
         """Send a GET request."""
         return self.call("GET", path, **query)
 
@@ -82,8 +99,8 @@ class ArgillaClient(CloseOnExit):
         found: list[Json] = self.get(path, **query).get("items", [])
         return found
 
-    def iter_records(self, dataset_id: str, include: str | None = None) -> Iterator[Json]:
-        """Yield each record of a dataset once.
+    def iter_records(self, dataset_id: str, *include: str) -> Iterator[Json]:
+        """Yield each record of a dataset once, with the parts that `include` names, such as its responses.
 
         The order of records within one batch is not stable between pages, so one pass can miss some. Further
         passes with other page sizes follow until all records were seen. Raise `ArgillaError` if some never were,
@@ -93,8 +110,7 @@ class ArgillaClient(CloseOnExit):
         for reading in range(MAX_PASSES):
             read, total, limit = 0, 1, PAGE_SIZE - reading
             while read < total:
-                more = {} if include is None else {"include": include}
-                page = self.get(f"/datasets/{dataset_id}/records", offset=read, limit=limit, **more)
+                page = self.get(f"/datasets/{dataset_id}/records", offset=read, limit=limit, include=include)
                 total = page["total"] or 0
                 yield from (one for one in page["items"] if one["id"] not in seen)
                 seen.update(one["id"] for one in page["items"])
@@ -104,8 +120,9 @@ class ArgillaClient(CloseOnExit):
         raise ArgillaError(f"{self.url}: {total - len(seen)} of {total} records could not be read; {RESUME_HINT}")
 
     def close(self) -> None:
-        """Close the connections."""
-        self._client.close()
+        """Close the connections, unless they are of a client that was given."""
+        if self._is_own:
+            self._client.close()
 
     def _parse_body(self, answer: httpx.Response) -> Json:
         if not answer.content:
@@ -139,7 +156,7 @@ class ArgillaClient(CloseOnExit):
         import httpx
 
         try:
-            user = self._client.get("/me").json()
+            user = self._client.get(f"{API}/me").json()
             return f"the user {user['username']!r}, an {user['role']},"
         except (httpx.HTTPError, ValueError, KeyError, TypeError):
             return "the user of this key"

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 from pydantic import Field, ValidationError
 
 from greval.errors import ArgillaArgumentError, ArgillaError
 from greval.records.metric import JudgedMetric
+from greval.records.metric_input import hash_json
 from greval.records.record import Record
 from greval.records.scale import JudgedScale
 from greval.trust.argilla.client import ArgillaClient
-from greval.trust.argilla.form import Json, build_parts, format_guidelines
+from greval.trust.argilla.form import Json, build_parts, format_all_guidelines, format_guidelines
 
 METADATA_KEY = "greval"
 """The key of greval's settings in the metadata of a dataset."""
 MAX_NAME = 200
 CONFLICT = 409
+READY = "ready"
+"""The status of a published dataset."""
+PUBLISH_HINT = "call its create() first, or choose another name"
 
 
 class DatasetSettings(Record):
@@ -93,34 +98,74 @@ def ensure_dataset(
 
     Raise `ArgillaArgumentError` if the name is taken by a dataset with other settings.
     """
-    if not 1 <= len(name) <= MAX_NAME:
-        raise ArgillaArgumentError("dataset", f"expected 1 to {MAX_NAME} characters, got {len(name)}")
+    _check_dataset_name(name)
     workspace_id, workspace_name = find_workspace(server, workspace)
     raw = _find_raw_dataset(server, name, workspace_id) or _create_dataset(
-        server, name, workspace_id, metric=metric, about=about
+        server,
+        name,
+        workspace_id,
+        guidelines=format_guidelines(metric),
+        min_submitted=about.min_submitted,
+        metadata=about.model_dump(mode="json"),
     )
     dataset = _parse_dataset(raw, workspace_name)
     if dataset.about != about:
         difference = _describe_difference(dataset.about, about)
         reason = f"the name {name!r} is taken in workspace {workspace_name!r} by a dataset {difference}"
         raise ArgillaArgumentError("dataset", f"{reason}; choose another name, or the same settings", "taken")
-    if raw["status"] != "ready":
-        _add_missing_parts(server, dataset.id, build_parts(metric, suggested=about.suggested))
+    if raw["status"] != READY:
+        _add_missing_parts(server, dataset.id, build_parts([metric], suggested=about.suggested))
     questions = server.list_items(f"/datasets/{dataset.id}/questions")
     return dataset.model_copy(update={"question_ids": {one["name"]: one["id"] for one in questions}})
 
 
+def ensure_form_dataset(
+    server: ArgillaClient,
+    name: str,
+    workspace: str | None,
+    metrics: Sequence[JudgedMetric],
+    *,
+    suggested: bool,
+    min_submitted: int,
+) -> str:
+    """Find a dataset by name, or create it with the form of several metrics, and return its id.
+
+    A published dataset is left as it is. A creation that was interrupted is completed.
+
+    Raises:
+        ArgillaArgumentError: If the dataset is not published and was not created by such a call.
+    """
+    _check_dataset_name(name)
+    workspace_id, _ = find_workspace(server, workspace)
+    parts = build_parts(metrics, suggested=suggested, named=True)
+    guidelines = format_all_guidelines(metrics)
+    mark = {"metrics": [metric.name for metric in metrics], "settings": hash_json(json.dumps([guidelines, parts]))}
+    raw = _find_raw_dataset(server, name, workspace_id) or _create_dataset(
+        server, name, workspace_id, guidelines=guidelines, min_submitted=min_submitted, metadata=mark
+    )
+    if raw["status"] != READY:
+        if (raw.get("metadata") or {}).get(METADATA_KEY) != mark:
+            raise ArgillaArgumentError("dataset", f"{name!r} is not published; {PUBLISH_HINT}", "taken")
+        _add_missing_parts(server, raw["id"], parts)
+    return str(raw["id"])
+
+
+def _check_dataset_name(name: str) -> None:
+    if not 1 <= len(name) <= MAX_NAME:
+        raise ArgillaArgumentError("dataset", f"expected 1 to {MAX_NAME} characters, got {len(name)}")
+
+
 def _create_dataset(
-    server: ArgillaClient, name: str, workspace_id: str, *, metric: JudgedMetric, about: DatasetSettings
+    server: ArgillaClient, name: str, workspace_id: str, *, guidelines: str, min_submitted: int, metadata: Json
 ) -> Json:
     """Create the dataset without its parts, or return the one that a concurrent push has just created."""
     content = {
         "name": name,
         "workspace_id": workspace_id,
-        "guidelines": format_guidelines(metric),
+        "guidelines": guidelines,
         "allow_extra_metadata": True,
-        "distribution": {"strategy": "overlap", "min_submitted": about.min_submitted},
-        "metadata": {METADATA_KEY: about.model_dump(mode="json")},
+        "distribution": {"strategy": "overlap", "min_submitted": min_submitted},
+        "metadata": {METADATA_KEY: metadata},
     }
     try:
         return server.call("POST", "/datasets", content)

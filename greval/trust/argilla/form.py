@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any, assert_never
+from collections.abc import Sequence
+from typing import Any, NamedTuple, assert_never
 
 from greval.errors import ArgillaArgumentError
 from greval.records.metric import JudgedMetric
@@ -24,11 +25,33 @@ MAX_DESCRIPTION = 1_000
 MAX_TITLE = 500
 TERMS = ("run", "method", "metric", "sample_id", "item", "fingerprint", "content", "stratum", "suggested", "tags")
 WEIGHT = "weight"
+OWN_DATASETS_HINT = "push them to datasets of their own"
 
 Json = dict[str, Any]
 
 
-def build_question(metric: JudgedMetric) -> Json:
+class QuestionNames(NamedTuple):
+    """The names of a metric's questions: for the judgement, and for a comment.
+
+    In a dataset of one metric they are always the same. If there are several, `name_questions` derives them.
+    """
+
+    judgement: str = JUDGEMENT
+    comment: str = COMMENT
+
+
+def name_questions(metric: JudgedMetric) -> QuestionNames:
+    """Return the names of a metric's questions in a dataset that may have questions of other metrics.
+
+    Example:
+        >>> from greval.metrics.library import predefined
+        >>> name_questions(predefined()["correctness"])
+        QuestionNames(judgement='correctness', comment='correctness_comment')
+    """
+    return QuestionNames(metric.name, f"{metric.name}_comment")
+
+
+def build_question(metric: JudgedMetric, name: str = JUDGEMENT) -> Json:
     """Build the question on the metric's scale: a rating for integers within 0 to 10, otherwise labels.
 
     Raises:
@@ -40,7 +63,7 @@ def build_question(metric: JudgedMetric) -> Json:
         'rating'
     """
     return {
-        "name": JUDGEMENT,
+        "name": name,
         "title": metric.name,
         "description": shorten_text(metric.description, MAX_DESCRIPTION),
         "required": True,
@@ -60,25 +83,68 @@ def format_guidelines(metric: JudgedMetric) -> str:
     return shorten_text("\n\n".join(part for part in parts if part).replace("<", "&lt;"), MAX_GUIDELINES)
 
 
-def build_parts(metric: JudgedMetric, *, suggested: bool = False) -> dict[str, list[Json]]:
-    """Build the parts of a dataset by API path, with a field for the judge's verdict and reasons if `suggested`."""
+def format_all_guidelines(metrics: Sequence[JudgedMetric]) -> str:
+    """Format the guidelines of several metrics, each below its name and with an equal share of the allowed length."""
+    if len(metrics) == 1:
+        return format_guidelines(metrics[0])
+    share = MAX_GUIDELINES // len(metrics) - len("\n\n")
+    parts = (f"# {metric.name}\n\n{format_guidelines(metric)}" for metric in metrics)
+    return "\n\n".join(shorten_text(part, share) for part in parts)
+
+
+def build_parts(
+    metrics: Sequence[JudgedMetric], *, suggested: bool = False, named: bool = False
+) -> dict[str, list[Json]]:
+    """Build the parts of a dataset by API path, with a field for the judge's verdicts and reasons if `suggested`.
+
+    The questions have the names of the metrics if `named`, otherwise the fixed names of a dataset of one metric.
+
+    Raises:
+        ArgillaArgumentError: If the metrics cannot be judged in one record, or a scale has too many values.
+    """
     fields = [
         {"name": name, "title": shorten_text(title, MAX_TITLE), "required": True, "settings": {"type": "text"}}
-        for name, title in list_titles(metric).items()
+        for name, title in merge_titles(metrics).items()
     ]
     if suggested:
         text = {"type": "text"}
         fields.append({"name": JUDGE_FIELD, "title": "What the judge wrote", "required": False, "settings": text})
-    comment = {"name": COMMENT, "title": "Comment", "required": False, "settings": {"type": "text"}}
+    questions = []
+    for metric in metrics:
+        names = name_questions(metric) if named else QuestionNames()
+        title = f"Comment on {metric.name}" if len(metrics) > 1 else "Comment"
+        comment = {"name": names.comment, "title": title, "required": False, "settings": {"type": "text"}}
+        questions += [build_question(metric, names.judgement), comment]
     hidden = [{"name": name, "settings": {"type": "terms"}} for name in TERMS]
     hidden.append({"name": WEIGHT, "settings": {"type": "float"}})
     metadata = [{**one, "title": one["name"], "visible_for_annotators": False} for one in hidden]
-    return {"fields": fields, "questions": [build_question(metric), comment], "metadata-properties": metadata}
+    parts = {"fields": fields, "questions": questions, "metadata-properties": metadata}
+    _check_distinct_names(parts)
+    return parts
+
+
+def merge_titles(metrics: Sequence[JudgedMetric]) -> dict[str, str]:
+    """Return the fields of a record in which people judge by all metrics, each with its title.
+
+    Raises:
+        ArgillaArgumentError: If the metrics judge different items, or need different texts in one field.
+    """
+    first, *others = metrics
+    titles = list_titles(first)
+    for metric in others:
+        if metric.over != first.over:
+            reason = f"{first.name} judges {first.over or 'answers'} and {metric.name} {metric.over or 'answers'}"
+            raise ArgillaArgumentError("metrics", f"{reason}, which are not in one record; {OWN_DATASETS_HINT}")
+        for name, title in list_titles(metric).items():
+            if titles.setdefault(name, title) != title:
+                reason = f"{metric.name} needs {title!r} in the field {name}, where another has {titles[name]!r}"
+                raise ArgillaArgumentError("metrics", f"{reason}; {OWN_DATASETS_HINT}")
+    return titles
 
 
 def hash_form(metric: JudgedMetric, *, suggested: bool = False) -> str:
     """Return the hash of the form. It differs between definitions."""
-    return hash_json(json.dumps([format_guidelines(metric), build_parts(metric, suggested=suggested)]))
+    return hash_json(json.dumps([format_guidelines(metric), build_parts([metric], suggested=suggested)]))
 
 
 def shorten_text(text: str, max_length: int) -> str:
@@ -122,6 +188,16 @@ def _build_settings(scale: JudgedScale, name: str) -> Json:
             return _build_labels({str(value): levels.get(value, "") for value in scale.values})
         case _:
             assert_never(scale)
+
+
+def _check_distinct_names(parts: dict[str, list[Json]]) -> None:
+    """Raise `ArgillaArgumentError` if a name occurs twice: fields, questions and metadata share their names."""
+    seen: set[str] = set()
+    for name in (one["name"] for some in parts.values() for one in some):
+        if name in seen:
+            reason = f"the form would have {name!r} twice, because a metric has the name of another part of it"
+            raise ArgillaArgumentError("metrics", f"{reason}; rename the metric")
+        seen.add(name)
 
 
 def _is_rating(scale: ValueScale) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from pydantic import Field, ValidationError
 
@@ -18,7 +19,7 @@ from greval.trust.annotations.files import ANNOTATIONS_FILE
 from greval.trust.annotations.judged_items import ItemRef, build_item_id, hash_contents
 from greval.trust.argilla.client import FORBIDDEN, ArgillaClient
 from greval.trust.argilla.dataset import ArgillaDataset, find_dataset
-from greval.trust.argilla.form import COMMENT, JUDGE_FIELD, JUDGEMENT, Json, parse_answer
+from greval.trust.argilla.form import COMMENT, JUDGE_FIELD, JUDGEMENT, Json
 from greval.trust.argilla.ledger import (
     GONE,
     OUTDATED,
@@ -29,6 +30,7 @@ from greval.trust.argilla.ledger import (
     read_ledger,
     replace_annotations,
 )
+from greval.trust.argilla.questions import MetricQuestion
 
 
 class PullResult(Record):
@@ -80,7 +82,7 @@ def pull_from_argilla(
         found = find_dataset(server, dataset, workspace)
         ledger = read_ledger(folder, found.id)
         now = hash_contents(store, found.about.metric)
-        reading = ResponseReader(found, ledger, contents=now, users=_read_usernames(server, found.workspace))
+        reading = ResponseReader(found, ledger, contents=now, users=read_usernames(server, found.workspace))
         rows = [*reading.iter_annotations(server.iter_records(found.id, "responses"))]
         gone = replace_annotations(folder, found.id, ledger, rows=rows, outdated=reading.outdated)
     return PullResult(
@@ -99,7 +101,7 @@ def pull_from_argilla(
     )
 
 
-def _read_usernames(server: ArgillaClient, workspace: str) -> dict[str, str]:
+def read_usernames(server: ArgillaClient, workspace: str) -> dict[str, str]:
     """Map user ids to names: all users for an owner, those of the workspace for an admin."""
     try:
         users = server.list_items("/users")
@@ -158,37 +160,56 @@ class ResponseReader:
             yield AnnotatorCounts(annotator=name, **count, pending=self.records - count.total())
 
     def _parse_response(self, entry: LedgerEntry, content: str, response: Json) -> Annotation:
+        """Parse one response as an annotation of the dataset's metric."""
+        about = self.dataset.about
+        question = MetricQuestion("", JUDGEMENT, about.scale, COMMENT)
+        reader = AnnotationReader(about.metric, question, self.users)
+        return reader.parse_response(response, entry, content, suggested=about.suggested)
+
+    def _find_entry(self, record: Json) -> LedgerEntry | None:
+        return find_entry(record, self.ledger, self.dataset.about.metric)
+
+
+class AnnotationReader(NamedTuple):
+    """Reads the answers to the question of one metric as annotations; `users` has the names of annotators by id."""
+
+    metric: str
+    question: MetricQuestion
+    users: Mapping[str, str]
+
+    def parse_response(self, response: Json, entry: LedgerEntry, content: str | None, *, suggested: bool) -> Annotation:
         """Parse one response. A discarded response may have an empty form or no form at all."""
         user = str(response.get("user_id"))
-        annotator = self.users.get(user, user)
         values = {name: (one or {}).get("value") for name, one in (response.get("values") or {}).items()}
         return Annotation(
             sample_id=entry.place.sample_id,
             method=entry.place.method,
-            metric=self.dataset.about.metric,
+            metric=self.metric,
             item=entry.place.item,
-            annotator=annotator,
+            annotator=self.users.get(user, user),
             status=response["status"],
-            value=parse_answer(self.dataset.about.scale, values.get(JUDGEMENT)),
-            comment=values.get(COMMENT) or None,
+            value=self.question.parse_answer(values.get(self.question.name)),
+            comment=values.get(self.question.comment) or None,
             content=content,
             weight=entry.weight,
             stratum=entry.stratum,
-            suggested=self.dataset.about.suggested,
+            suggested=suggested,
         )
 
-    def _find_entry(self, record: Json) -> LedgerEntry | None:
-        """Find what was pushed under a record's id, in the ledger or else in the record's own metadata."""
-        known = self.ledger.planned.get(record["external_id"] or "")
-        if known:
-            return known
-        meta = record.get("metadata") or {}
-        try:
-            place = ItemRef(sample_id=meta["sample_id"], method=meta.get("method", ""), item=meta.get("item"))
-            entry = LedgerEntry(
-                place=place, content=meta["content"], weight=meta["weight"], stratum=meta.get("stratum")
-            )
-        except (KeyError, ValidationError):
-            return None
-        whole = build_item_id(self.dataset.about.metric, place, entry.content) == record["external_id"]
-        return entry if whole else None
+
+def find_entry(record: Json, ledger: Ledger, *names: str) -> LedgerEntry | None:
+    """Find what was pushed under a record's id, in the ledger or else in the record's own metadata.
+
+    `names` are the metrics that the id may be of. The result is None if greval did not push the record.
+    """
+    known = ledger.planned.get(record["external_id"] or "")
+    if known:
+        return known
+    meta = record.get("metadata") or {}
+    try:
+        place = ItemRef(sample_id=meta["sample_id"], method=meta.get("method", ""), item=meta.get("item"))
+        entry = LedgerEntry(place=place, content=meta["content"], weight=meta["weight"], stratum=meta.get("stratum"))
+    except (KeyError, ValidationError):
+        return None
+    whole = {build_item_id(name, place, entry.content) for name in names}
+    return entry if record["external_id"] in whole else None

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 from greval.errors import ArgillaArgumentError, DataError
 from greval.records.judgement_text import format_details, list_cited_items
@@ -16,8 +17,10 @@ from greval.trust.annotations.judged_items import JudgedItem, read_judged_items
 from greval.trust.annotations.rendering import escape_text
 from greval.trust.argilla.client import ArgillaClient
 from greval.trust.argilla.dataset import ArgillaDataset, DatasetSettings, ensure_dataset
-from greval.trust.argilla.form import JUDGE_FIELD, JUDGEMENT, Json, format_answer, hash_form, shorten_text
+from greval.trust.argilla.form import JUDGE_FIELD, JUDGEMENT, Json, hash_form, shorten_text
 from greval.trust.argilla.ledger import LedgerEntry, lock_run, read_ledger, write_ledger
+from greval.trust.argilla.questions import MetricQuestion
+from greval.trust.argilla.record_items import AnnotatableItem, RecordItem
 from greval.trust.argilla.sampling import SamplingPlan, build_candidate, count_changed, plan_records
 
 MAX_BATCH = 500
@@ -129,14 +132,15 @@ def _send_records(
     if new != old:
         write_ledger(run, dataset.id, new)
     missing = wanted - there
-    fresh = (thing for thing in things if thing.id in missing)
-    records = (build_record(one, new.planned[one.id], dataset, run=run.resolve().name) for one in fresh)
-    while batch := [*islice(records, MAX_BATCH)]:  # upsert by id, so a repeated record is harmless
-        server.call("PUT", f"/datasets/{dataset.id}/records/bulk", {"items": batch})
+    question = MetricQuestion(dataset.question_ids[JUDGEMENT], JUDGEMENT, about.scale)
+    writer = RecordWriter(run.resolve().name, {about.metric: question}, about.suggested)
+    send_batches(
+        server, dataset.id, (writer.build_record(one, new.planned[one.id]) for one in things if one.id in missing)
+    )
     return PushResult(
         dataset=dataset.name,
         workspace=dataset.workspace,
-        page=f"{server.url}/dataset/{dataset.id}/annotation-mode",
+        page=format_page_url(server, dataset.id),
         metric=about.metric,
         suggested=about.suggested,
         sample=about.sample,
@@ -148,47 +152,87 @@ def _send_records(
     )
 
 
-def build_record(thing: JudgedItem, entry: LedgerEntry, dataset: ArgillaDataset, *, run: str) -> Json:
-    """Build the record of an item: its fields, its metadata, and the verdict if suggestions are on."""
-    suggested = dataset.about.suggested
-    return {
-        "external_id": thing.id,
-        "fields": {**thing.fields, **(_build_judge_field(thing) if suggested else {})},
-        "metadata": {**_build_metadata(thing, entry), "run": run, "suggested": "yes" if suggested else "no"},
-        "suggestions": [_build_suggestion(thing, dataset)] if suggested else [],
-    }
+def format_page_url(server: ArgillaClient, dataset_id: str) -> str:
+    """Return the URL of the page on which people annotate a dataset."""
+    return f"{server.url}/dataset/{dataset_id}/annotation-mode"
 
 
-def _build_judge_field(thing: JudgedItem) -> dict[str, str]:
-    """Return the field with the judge's reason, its findings and its notes."""
-    verdict = thing.judgement
-    lines = [verdict.reason, *format_details(verdict.findings, verdict.notes, list_cited_items(verdict))]
+def send_batches(server: ArgillaClient, dataset_id: str, records: Iterable[Json]) -> None:
+    """Send records in batches. A record that is on the server is updated by what is sent of it."""
+    left = iter(records)
+    while batch := [*islice(left, MAX_BATCH)]:  # upsert by id, so a repeated record is harmless
+        server.call("PUT", f"/datasets/{dataset_id}/records/bulk", {"items": batch})
+
+
+class RecordWriter(NamedTuple):
+    """Builds records: their fields, their metadata, and the verdicts if `suggested`.
+
+    `questions` has, for each metric, the question that a verdict is suggested to.
+    """
+
+    run: str
+    questions: Mapping[str, MetricQuestion]
+    suggested: bool
+
+    def build_record(self, thing: AnnotatableItem, entry: LedgerEntry) -> Json:
+        """Build the record of an item."""
+        judged = list_judgements(thing)
+        shown = {"run": self.run, "suggested": "yes" if self.suggested else "no"}
+        return {
+            "external_id": thing.id,
+            "fields": {**thing.fields, **(_build_judge_field(judged) if self.suggested else {})},
+            "metadata": {**_build_metadata(judged, entry), **shown},
+            "suggestions": self.build_suggestions(thing) if self.suggested else [],
+        }
+
+    def build_suggestions(self, thing: AnnotatableItem) -> list[Json]:
+        """Build the suggestion of each verdict: the judge's value with its confidence and the judge's name."""
+        found = []
+        for one in list_judgements(thing):
+            question = self.questions[one.metric]
+            answer = question.format_answer(one.judgement.value)
+            if answer is not None:
+                found.append({"question_id": question.id, "value": answer, **_describe_judge(one)})
+        return found
+
+
+def list_judgements(thing: AnnotatableItem) -> tuple[JudgedItem, ...]:
+    """Return the item by each metric that judged it."""
+    return thing.judged if isinstance(thing, RecordItem) else (thing,)
+
+
+def _build_judge_field(judged: Sequence[JudgedItem]) -> dict[str, str]:
+    """Return the field with the judge's reason, its findings and its notes, below the metric's name if of several."""
+    lines: list[str] = []
+    for one in judged:
+        verdict = one.judgement
+        title = [f"{one.metric}:"] if len(judged) > 1 else []
+        lines += [*title, verdict.reason, *format_details(verdict.findings, verdict.notes, list_cited_items(verdict))]
     return {JUDGE_FIELD: escape_text("\n".join(lines))}
 
 
-def _build_metadata(thing: JudgedItem, entry: LedgerEntry) -> Json:
+def _build_metadata(judged: Sequence[JudgedItem], entry: LedgerEntry) -> Json:
     """Build the metadata of a record. It is visible to owners and admins only, not to annotators."""
+    first, *others = judged
     terms = {
-        "metric": thing.metric,
-        "sample_id": thing.place.sample_id,
-        "method": thing.place.method,
-        "item": thing.place.item,
-        "fingerprint": thing.fingerprint,
+        "metric": [one.metric for one in judged] if others else first.metric,
+        "sample_id": first.place.sample_id,
+        "method": first.place.method,
+        "item": first.place.item,
+        "fingerprint": [one.fingerprint for one in judged] if others else first.fingerprint,
         "content": entry.content,
         "stratum": entry.stratum,
-        "tags": [shorten_text(f"{name}={value}", MAX_TERM) for name, value in thing.tags.items()],
+        "tags": [shorten_text(f"{name}={value}", MAX_TERM) for name, value in first.tags.items()],
         "weight": float(entry.weight),
     }
     return {name: value for name, value in terms.items() if value not in (None, [])}
 
 
-def _build_suggestion(thing: JudgedItem, dataset: ArgillaDataset) -> Json:
-    """Build the suggestion: the judge's value with its confidence and the judge's name."""
+def _describe_judge(thing: JudgedItem) -> Json:
+    """Return the judge's name and its confidence for a suggestion, as far as they are known."""
     agent = shorten_text(FORBIDDEN_IN_AGENT.sub("-", thing.judge), MAX_AGENT)
     confidence = thing.judgement.confidence
     return {
-        "question_id": dataset.question_ids[JUDGEMENT],
-        "value": format_answer(dataset.about.scale, thing.judgement.value),
         **({"agent": agent} if LETTER_OR_DIGIT.search(agent) else {}),
         **({} if confidence is None else {"score": confidence}),
     }

@@ -16,8 +16,8 @@ from pydantic import Field
 
 from greval.errors import ArgillaArgumentError
 from greval.records.record import Record
-from greval.trust.annotations.judged_items import JudgedItem
 from greval.trust.argilla.ledger import Ledger, LedgerEntry
+from greval.trust.argilla.record_items import AnnotatableItem
 
 MIN_UNCERTAINTY = 0.05
 """The minimum uncertainty of an item, so that items with certain verdicts are drawn as well."""
@@ -141,13 +141,13 @@ def _compute_chances(sizes: Mapping[str, float], count: int) -> dict[str, float]
         sure |= more
 
 
-def build_candidate(thing: JudgedItem) -> SampleCandidate:
+def build_candidate(thing: AnnotatableItem) -> SampleCandidate:
     """Return what sampling needs to know of a judged item."""
     return SampleCandidate(thing.place.hash_key(), str(thing.judgement.value), thing.uncertainty)
 
 
 def plan_records(
-    ledger: Ledger, things: Sequence[JudgedItem], sample: SamplingPlan | None, *, seed: int
+    ledger: Ledger, things: Sequence[AnnotatableItem], sample: SamplingPlan | None, *, seed: int
 ) -> tuple[Ledger, set[str]]:
     """Draw from the places not seen before, and return the new ledger with the ids of the wanted records.
 

@@ -113,7 +113,7 @@ def test_no_two_parts_of_a_dataset_share_a_name():
         steps=["s"],
         categories={"Yes": "", "No": ""},
     )
-    names = [one["name"] for some in build_parts(metric).values() for one in some]
+    names = [one["name"] for some in build_parts([metric]).values() for one in some]
     assert len(names) == len(set(names))
     assert not [name for name in names if "." in name or " " in name]
     assert [*list_titles(metric).values()][-3:] == ["a b", "x", "Chunk to judge"]
@@ -122,7 +122,7 @@ def test_no_two_parts_of_a_dataset_share_a_name():
 def test_what_the_judge_wrote_has_a_field_only_with_suggestions():
     """A blind form is as it was without the judge's words; one with verdicts has a field for them at the end."""
     metric = valued(0, 1)
-    blind, told = ([one["name"] for one in build_parts(metric, suggested=shows)["fields"]] for shows in (False, True))
+    blind, told = ([one["name"] for one in build_parts([metric], suggested=shows)["fields"]] for shows in (False, True))
     assert told == [*blind, JUDGE_FIELD]
     assert JUDGE_FIELD not in list_titles(metric)
     assert hash_form(metric) == hash_form(metric, suggested=False) != hash_form(metric, suggested=True)

@@ -1,0 +1,310 @@
+"""Argilla's own objects for judged runs: build datasets and records with its SDK, push into them, and pull from them.
+
+The functions take and return objects of the package `argilla`, which `pip install 'greval[argilla]'` installs. It is
+imported when a function needs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Unpack
+
+from greval._util.arguments import require_iterable, resolve_run_folder
+from greval.errors import ArgillaArgumentError, DataError, MissingExtraError
+from greval.metrics.library import load_metric
+from greval.records.annotation import Annotation
+from greval.records.metric import JudgedMetric, Metric
+from greval.runs.run_reader import read_judged_metric
+from greval.runs.store import Store
+from greval.trust.agreement.api import AgreementOptions, pair_categories
+from greval.trust.agreement.api import agreement as measure_agreement
+from greval.trust.agreement.records import Agreement
+from greval.trust.argilla.client import ArgillaClient
+from greval.trust.argilla.dataset import ensure_form_dataset
+from greval.trust.argilla.dataset_pull import pull_annotations
+from greval.trust.argilla.dataset_push import DatasetPush, PushPlan, push_into_dataset
+from greval.trust.argilla.form import name_questions
+from greval.trust.argilla.ledger import Ledger, read_ledger
+from greval.trust.argilla.push import RecordWriter
+from greval.trust.argilla.questions import MetricQuestion
+from greval.trust.argilla.record_items import read_record_items
+from greval.trust.argilla.sampling import SamplingPlan, plan_records
+from greval.trust.argilla.sdk import build_sdk_records, build_settings, connect_dataset
+
+if TYPE_CHECKING:
+    import argilla as rg
+
+    from greval.runs.evaluation import Run
+
+__all__ = ["agreement", "classification_report", "pull", "push", "records", "settings"]
+
+Metrics = str | Metric | Iterable[str | Metric]
+"""One or several metrics: definitions, or names of the run's metrics or of predefined ones."""
+
+
+def settings(
+    metrics: Metrics,
+    *,
+    run: str | Path | Run | None = None,
+    suggestions: bool = False,
+    min_submitted: int = 2,
+) -> rg.Settings:
+    """Build the settings of a dataset in which people judge by the metrics, each a question of every record.
+
+    Add questions, vectors and metadata of your own before you create the dataset. The SDK needs a client for it:
+    create one (`rg.Argilla(...)`), or set ARGILLA_API_URL and ARGILLA_API_KEY.
+
+    Args:
+        metrics: Judged metrics of answers, or of the same items. All are questions of one record.
+        run: A run whose metrics are meant by names. Without it, names are those of predefined metrics, or files.
+        suggestions: Whether the judge's reasons, findings and notes have a field in the records.
+        min_submitted: The number of annotators per record.
+
+    Raises:
+        ArgillaArgumentError: If the metrics cannot be questions of one record, or a scale has too many values.
+        DataError: If a metric is computed, or not in the run.
+        DefinitionError: If there is no such metric.
+        MissingExtraError: If the package argilla is not installed.
+    """
+    return build_settings(_find_metrics(metrics, run), suggested=suggestions, min_submitted=min_submitted)
+
+
+def records(
+    run: str | Path | Run,
+    metrics: Metrics,
+    *,
+    suggestions: bool = False,
+    sample: SamplingPlan | str | None = None,
+    seed: int = 0,
+) -> list[rg.Record]:
+    """Build a record for each item that the metrics judged: its texts, and metadata that identifies it.
+
+    Add vectors and metadata of your own, and log the records with the SDK.
+
+    Args:
+        run: The run, or its folder.
+        metrics: Judged metrics of the run.
+        suggestions: Whether the judge's values are suggestions, with the reasons, findings and notes in a field. People
+            who see them tend to repeat them: leave it off to measure agreement.
+        sample: The sample size and method, such as `random:200`. None takes all items.
+        seed: The random seed of the sample.
+
+    Raises:
+        ArgillaArgumentError: If the metrics saw different texts in one field, or the sample is invalid.
+        DataError: If a metric is computed, or not in the run.
+        MissingExtraError: If the package argilla is not installed.
+        StoreError: If the folder is not a run.
+    """
+    folder = resolve_run_folder(run)
+    with Store.open(folder) as store:
+        wanted = _find_metrics(metrics, store)
+        items = read_record_items(store, wanted)
+    names = {metric.name: name_questions(metric).judgement for metric in wanted}
+    questions = {metric.name: MetricQuestion(names[metric.name], names[metric.name], metric.scale) for metric in wanted}
+    plan, drawn = plan_records(Ledger(), items, _parse_sample(sample), seed=seed)
+    writer = RecordWriter(folder.resolve().name, questions, suggestions)
+    return build_sdk_records(writer.build_record(item, plan.planned[item.id]) for item in items if item.id in drawn)
+
+
+def push(  # noqa: PLR0913 - the options of a push
+    run: str | Path | Run,
+    metrics: Metrics,
+    *,
+    dataset: rg.Dataset | str,
+    workspace: str | None = None,
+    client: rg.Argilla | None = None,
+    headers: Mapping[str, str] | None = None,
+    url: str | None = None,
+    key: str | None = None,
+    suggestions: bool = False,
+    sample: SamplingPlan | str | None = None,
+    seed: int = 0,
+    min_submitted: int = 2,
+    questions: Mapping[str, str] | None = None,
+) -> DatasetPush:
+    """Push the judged items of a run into a dataset, each as one record with a question for each metric.
+
+    Records that are on the server keep their fields, vectors, metadata and answers. If it is interrupted, the same call
+    completes it without duplicates.
+
+    Args:
+        run: The run, or its folder.
+        metrics: Judged metrics of the run.
+        dataset: A dataset on the server, or the name of one, which is created if it does not exist.
+        workspace: The workspace of a dataset that is given by its name. None selects the only one.
+        client: A client of the SDK, for a dataset that is given by its name.
+        headers: Further headers of each request, if neither a dataset nor a client of the SDK is given.
+        url: The URL of the server, then. Defaults to the environment variable ARGILLA_API_URL.
+        key: The API key of an owner or admin, then. Defaults to the environment variable ARGILLA_API_KEY.
+        suggestions: Whether annotators see the judge's values, with reasons, findings and notes if the dataset has the
+            field for them. Records on the server get the suggestions that they lack.
+        sample: The sample size and method, such as `random:200`. None takes all items.
+        seed: The random seed of the sample.
+        min_submitted: The number of annotators per record of a dataset that is created.
+        questions: The name of the question for a metric, if it is neither that of the metric nor the only one with its
+            labels.
+
+    Returns:
+        The counts of added and existing records.
+
+    Raises:
+        ArgillaError: If the server is not available or refuses, or the dataset does not fit the metrics.
+        DataError: If nothing in the run was judged by the metrics.
+        StoreError: If the run folder cannot be used.
+    """
+    if min_submitted < 1:
+        raise ArgillaArgumentError("min_submitted", f"expected 1 or more, got {min_submitted}")
+    plan = PushPlan(suggestions, _parse_sample(sample), seed, questions)
+    server, dataset_id = _connect(dataset, client, headers, url, key)
+
+    def find_dataset(wanted: list[JudgedMetric]) -> str:
+        return dataset_id or ensure_form_dataset(
+            server, str(dataset), workspace, wanted, suggested=suggestions, min_submitted=min_submitted
+        )
+
+    folder = resolve_run_folder(run)
+    with server:
+        return push_into_dataset(server, folder, lambda store: _find_metrics(metrics, store), find_dataset, plan)
+
+
+def pull(
+    dataset: rg.Dataset,
+    metrics: Metrics,
+    *,
+    run: str | Path | Run | None = None,
+    questions: Mapping[str, str] | None = None,
+) -> list[Annotation]:
+    """Pull every person's answers to the questions of the metrics, also from a dataset that greval did not make.
+
+    A question belongs to a metric if it has its name and its labels, or if it is the only one with its labels. Records
+    that greval did not push name their items with the metadata `sample_id`, `method` and `item`, or else the id of the
+    record is that of the sample.
+
+    Args:
+        dataset: A dataset on the server.
+        metrics: Judged metrics.
+        run: The run that was pushed. Names of metrics are those of the run, and records whose metadata was removed are
+            found again.
+        questions: The name of the question for a metric, if it is neither that of the metric nor the only one with its
+            labels.
+
+    Returns:
+        Annotations with all statuses; only submitted ones count as labels. `keep_annotations` stores them in a run.
+
+    Raises:
+        ArgillaArgumentError: If a metric has no question; the message names the questions that were found and the
+            labels that were expected.
+        ArgillaError: If the server is not available or refuses.
+        DataError: If a metric is computed, or not in the run.
+        DefinitionError: If there is no such metric.
+    """
+    wanted = _find_metrics(metrics, run)
+    server, dataset_id = connect_dataset(dataset)
+    ledger = Ledger() if run is None else read_ledger(resolve_run_folder(run), dataset_id)
+    return [*pull_annotations(server, dataset_id, wanted, ledger=ledger, chosen=questions)]
+
+
+def agreement(
+    dataset: rg.Dataset,
+    run: str | Path | Run,
+    metric: str,
+    *,
+    questions: Mapping[str, str] | None = None,
+    **options: Unpack[AgreementOptions],
+) -> Agreement:
+    """Compute how far the judge of a run agrees with the people who answered in a dataset.
+
+    Args:
+        dataset: A dataset on the server.
+        run: The run, or its folder.
+        metric: A judged metric of the run.
+        questions: As in `pull`.
+        **options: Those of `greval.agreement`.
+
+    Raises:
+        ArgillaError: If the server is not available or refuses, or the metric has no question.
+        DataError: If no answer matches a verdict, or the run has no such judged metric.
+        MissingExtraError: If scikit-learn is not installed (needed for categories).
+    """
+    return measure_agreement(run, metric, pull(dataset, metric, run=run, questions=questions), **options)
+
+
+def classification_report(
+    dataset: rg.Dataset,
+    run: str | Path | Run,
+    metric: str,
+    *,
+    questions: Mapping[str, str] | None = None,
+    output_dict: bool = False,
+    **options: Unpack[AgreementOptions],
+) -> str | dict[str, Any]:
+    """Return scikit-learn's classification report of the judge, with the people of a dataset as the truth.
+
+    The compared items and values are those of `agreement`.
+
+    Args:
+        dataset: A dataset on the server.
+        run: The run, or its folder.
+        metric: A judged metric of the run. Levels of a value scale are compared as categories.
+        questions: As in `pull`.
+        output_dict: Whether to return the figures instead of a text.
+        **options: Those of `greval.agreement`.
+
+    Raises:
+        ArgillaError: If the server is not available or refuses, or the metric has no question.
+        DataError: If no answer matches a verdict, or the run has no such judged metric.
+        MissingExtraError: If scikit-learn is not installed.
+    """
+    try:
+        from sklearn import metrics as sklearn_metrics
+    except ImportError as error:
+        raise MissingExtraError("stats", "scikit-learn") from error
+    rows = pull(dataset, metric, run=run, questions=questions)
+    scale, pairs = pair_categories(run, metric, rows, **options)
+    people, judge = [str(one.people) for one in pairs], [str(one.judge) for one in pairs]
+    report: str | dict[str, Any] = sklearn_metrics.classification_report(
+        people, judge, labels=[*scale.names], output_dict=output_dict, zero_division=0
+    )
+    return report
+
+
+def _connect(
+    dataset: rg.Dataset | str,
+    client: rg.Argilla | None,
+    headers: Mapping[str, str] | None,
+    url: str | None,
+    key: str | None,
+) -> tuple[ArgillaClient, str | None]:
+    """Return a REST client for the dataset, and the dataset's id if it is an object of the SDK."""
+    if not isinstance(dataset, str):
+        return connect_dataset(dataset)
+    if client is not None:
+        return ArgillaClient(client=client.http_client), None
+    return ArgillaClient(url, key, headers=headers), None
+
+
+def _find_metrics(metrics: Metrics, run: str | Path | Run | Store | None) -> list[JudgedMetric]:
+    """Find judged metrics by name in a run, or among predefined metrics and files if there is no run."""
+    given = [metrics] if isinstance(metrics, str | Metric) else metrics
+    require_iterable(given, "metrics", "a list, such as ['correctness', 'tone']")
+    if isinstance(run, Store):
+        found = [read_judged_metric(run, one if isinstance(one, str) else one.name) for one in given]
+    elif run is not None:
+        with Store.open(resolve_run_folder(run)) as store:
+            return _find_metrics(given, store)
+    else:
+        found = [_require_judged(load_metric(one) if isinstance(one, str) else one) for one in given]
+    if not found:
+        raise DataError("metrics: expected one or several, got none; name a judged metric")
+    return found
+
+
+def _require_judged(metric: Metric) -> JudgedMetric:
+    if not isinstance(metric, JudgedMetric):
+        raise DataError(f"{metric.name}: is computed, so there is nothing for people to judge; name a judged metric")
+    return metric
+
+
+def _parse_sample(sample: SamplingPlan | str | None) -> SamplingPlan | None:
+    return SamplingPlan.parse(sample) if isinstance(sample, str) else sample

@@ -1,0 +1,140 @@
+"""The questions of a dataset that ask for the value of a metric, also in datasets that greval did not create."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from greval.errors import ArgillaArgumentError
+from greval.records.metric import JudgedMetric
+from greval.records.scale import CategoricalScale, JudgedScale, OffScaleError, Value
+from greval.records.scale_values import parse_on_scale
+from greval.trust.argilla.form import (
+    COMMENT,
+    JUDGEMENT,
+    Json,
+    build_question,
+    format_answer,
+    name_questions,
+    parse_answer,
+)
+
+ONE_VALUE_KINDS = ("label_selection", "rating")
+"""The kinds of questions whose answer is one value."""
+TEXT = "text"
+MAX_SHOWN = 12
+
+
+class MetricQuestion(NamedTuple):
+    """The question that asks for the value of a metric, and the question for a comment if there is one.
+
+    `values` has the value of the scale for each of the question's options; it is empty if the options are those that
+    greval gives a question.
+    """
+
+    id: str
+    name: str
+    scale: JudgedScale
+    comment: str | None = None
+    values: Mapping[int | str, Value] = {}
+
+    def parse_answer(self, given: object) -> Value | None:
+        """Parse an answer as a value of the scale. An answer that is none of the options is kept as given."""
+        if isinstance(given, int | str) and given in self.values:
+            return self.values[given]
+        return parse_answer(self.scale, given)
+
+    def format_answer(self, value: Value) -> int | str | None:
+        """Format a value of the scale as an answer, None if no option stands for it."""
+        if not self.values:
+            return format_answer(self.scale, value)
+        return next((option for option, known in self.values.items() if known == value), None)
+
+
+def find_questions(
+    metrics: Sequence[JudgedMetric], questions: Sequence[Json], chosen: Mapping[str, str] | None = None
+) -> dict[str, MetricQuestion]:
+    """Find the question of each metric: the one of its name, otherwise the only one with its labels.
+
+    Args:
+        metrics: The metrics.
+        questions: The questions of a dataset, as the server describes them.
+        chosen: The name of the question for a metric, where another one than that is meant.
+
+    Raises:
+        ArgillaArgumentError: If a metric has no question, or several have its labels. The message names the questions
+            that were found and the labels that were expected.
+
+    Example:
+        >>> from greval.metrics.library import predefined
+        >>> settings = {"type": "rating", "options": [{"value": 0}, {"value": 1}]}
+        >>> asked = [{"id": "u1", "name": "is_right", "settings": settings}]
+        >>> find_questions([predefined()["correctness"]], asked)["correctness"].name
+        'is_right'
+    """
+    unknown = sorted({*(chosen or {})} - {metric.name for metric in metrics})
+    if unknown:
+        reason = f"names {', '.join(unknown)}, which is none of the metrics"
+        raise ArgillaArgumentError("questions", reason, known=[metric.name for metric in metrics])
+    return {metric.name: _find_question(metric, questions, (chosen or {}).get(metric.name)) for metric in metrics}
+
+
+def _find_question(metric: JudgedMetric, questions: Sequence[Json], chosen: str | None) -> MetricQuestion:
+    """Find the question of a metric, or raise `ArgillaArgumentError`."""
+    fitting = {one["name"]: values for one in questions if (values := _match_values(metric.scale, one)) is not None}
+    named = next((name for name in (chosen, metric.name) if name is not None), metric.name)
+    if named in fitting:
+        name = named
+    elif chosen is not None or any(one["name"] == metric.name for one in questions) or len(fitting) != 1:
+        raise _build_no_question_error(metric, questions, [*fitting], chosen)
+    else:
+        (name,) = fitting
+    ids = {one["name"]: str(one["id"]) for one in questions}
+    return MetricQuestion(ids[name], name, metric.scale, _find_comment(metric, questions, name), fitting[name])
+
+
+def _match_values(scale: JudgedScale, question: Json) -> dict[int | str, Value] | None:
+    """Return the value of the scale for each option of a question, None if its options are not the scale's values."""
+    settings = question["settings"]
+    if settings["type"] not in ONE_VALUE_KINDS:
+        return None
+    try:
+        found = {one["value"]: parse_on_scale(scale, one["value"]) for one in settings["options"]}
+    except OffScaleError:
+        return None
+    return found if sorted(map(str, found.values())) == sorted(map(str, _list_values(scale))) else None
+
+
+def _list_values(scale: JudgedScale) -> Sequence[Value]:
+    return scale.names if isinstance(scale, CategoricalScale) else scale.values
+
+
+def _find_comment(metric: JudgedMetric, questions: Iterable[Json], name: str) -> str | None:
+    """Return the name of the text question for a comment on a judgement, None if there is none."""
+    wanted = COMMENT if name == JUDGEMENT else name_questions(metric).comment
+    texts = {one["name"] for one in questions if one["settings"]["type"] == TEXT}
+    return wanted if wanted in texts else None
+
+
+def _build_no_question_error(
+    metric: JudgedMetric, questions: Iterable[Json], fitting: Sequence[str], chosen: str | None
+) -> ArgillaArgumentError:
+    """Build the error for a metric without a question, or with several that could be meant."""
+    wanted = _format_options(build_question(metric))
+    if chosen is None and len(fitting) > 1:
+        reason = f"the labels of {metric.name} ({wanted}) are those of several questions: {', '.join(fitting)}"
+        hint = f"name one with questions={{{metric.name!r}: {fitting[0]!r}}}"
+    else:
+        found = "; ".join(f"{one['name']} ({_format_options(one)})" for one in questions) or "none"
+        which = "no question" if chosen is None else f"no question {chosen!r}"
+        reason = f"{which} with the labels of {metric.name} was found; expected labels: {wanted}; questions: {found}"
+        hint = "build the dataset with greval.argilla.settings, or add such a question"
+    return ArgillaArgumentError("dataset", f"{reason}; {hint}")
+
+
+def _format_options(question: Json) -> str:
+    """Format the kind of a question with its options."""
+    settings = question["settings"]
+    options = [str(one["value"]) for one in settings.get("options") or ()]
+    shown = [*options[:MAX_SHOWN], *(["..."] if len(options) > MAX_SHOWN else [])]
+    return " ".join([settings["type"], ", ".join(shown)]).strip()
