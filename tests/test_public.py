@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import greval
+import greval.argilla
 
 ROOT = Path(greval.__file__).parents[1]
 HEAVY = ("pandas", "sklearn", "argilla", "fastapi", "openai", "langserve", "langchain_openai", "matplotlib")
@@ -52,6 +53,16 @@ def test_public_names_are_sorted_and_there():
     assert list(greval.__all__) == sorted(greval.__all__)
     assert set(greval.__all__) <= set(dir(greval))
     assert [name for name in greval.__all__ if not getattr(greval, name).__doc__] == []
+
+
+def test_functions_for_objects_of_the_sdk_are_documented():
+    """Each name of `greval.argilla` is sorted, has a docstring, and is in the table of its page and of the SDK's."""
+    pages = [(ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("argilla.md", "sdk.md")]
+    assert [*greval.argilla.__all__] == sorted(greval.argilla.__all__)
+    for name in greval.argilla.__all__:
+        assert getattr(greval.argilla, name).__doc__
+        assert f"| `{name}(" in pages[0], name
+        assert f"`{name}`" in pages[1], name
 
 
 def test_an_unknown_name_is_an_attribute_error():

@@ -72,8 +72,12 @@ class ArgillaStandIn:
                 return 200, {"items": whole[begin : begin + int(query["limit"])], "total": len(whole)}
             case "PUT", ["datasets", dataset, "records", "bulk"]:
                 for one in content["items"]:
-                    self.records[dataset][one["external_id"]] = {**one, "id": one["external_id"], "responses": []}
+                    key = one.get("external_id") or one["id"]
+                    new = {"id": key, "responses": [], "suggestions": [], "metadata": {}}
+                    self.records[dataset][key] = {**self.records[dataset].get(key, new), **one}
                 return 200, {}
+            case "GET", ["datasets", dataset]:
+                return 200, self.datasets[dataset]
             case "GET", ["datasets", dataset, part] | ["me", "datasets", dataset, part]:
                 return 200, {"items": self.parts[dataset][part]}
             case "POST", ["datasets", dataset, part]:
@@ -82,12 +86,20 @@ class ArgillaStandIn:
                 return 201, new
         return 404, {"detail": f"no route {method} {path}"}
 
-    def answer(self, dataset: str, sample_id: str, user: str, value: object, status: str = "submitted") -> None:
-        """Answer the question on a record, as a person does."""
+    def answer(
+        self,
+        dataset: str,
+        sample_id: str,
+        user: str,
+        value: object,
+        status: str = "submitted",
+        question: str = "judgement",
+    ) -> None:
+        """Answer a question on a record, as a person does."""
         for one in self.records[dataset].values():
             if one["metadata"]["sample_id"] == sample_id:
                 kept = [each for each in one["responses"] if each["user_id"] != user]
-                values = {"judgement": {"value": value}}
+                values = {question: {"value": value}}
                 one["responses"] = [*kept, {"user_id": user, "status": status, "values": values}]
 
 

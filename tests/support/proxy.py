@@ -15,13 +15,14 @@ class Proxy:
     """A way to a server: `plan(n, method, path)` gives what becomes of call n (from 1).
 
     That is one of the above, a status and a text, or a function that is called when the server has done it and
-    before anything is answered.
+    before anything is answered. `gate` has headers without which a call is refused.
     """
 
     def __init__(self, upstream):
         self.upstream = upstream
         self.calls = []
         self.plan = lambda *_: PASS
+        self.gate = {}
         self.client = httpx.Client(base_url=upstream, timeout=60)
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
@@ -54,6 +55,8 @@ def _handler(proxy):
             do = proxy.plan(len(proxy.calls), self.command, self.path)
             if do == DROP:
                 return
+            if any(self.headers[name] != value for name, value in proxy.gate.items()):
+                do = (403, b'{"detail": "the gate is closed"}')
             status, content = do if isinstance(do, tuple) else self._handed_on(body)
             if callable(do):
                 do()

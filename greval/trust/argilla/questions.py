@@ -59,7 +59,7 @@ def find_questions(
     Args:
         metrics: The metrics.
         questions: The questions of a dataset, as the server describes them.
-        chosen: The name of the question for a metric, where another one than that is meant.
+        chosen: The name of the question for a metric, if it is another than would be found.
 
     Raises:
         ArgillaArgumentError: If a metric has no question, or several have its labels. The message names the questions
@@ -110,7 +110,7 @@ def _list_values(scale: JudgedScale) -> Sequence[Value]:
 
 
 def _find_comment(metric: JudgedMetric, questions: Iterable[Json], name: str) -> str | None:
-    """Return the name of the text question for a comment on a judgement, None if there is none."""
+    """Return the name of the text question for a comment on a judgement, None if it has none."""
     wanted = COMMENT if name == JUDGEMENT else name_questions(metric).comment
     texts = {one["name"] for one in questions if one["settings"]["type"] == TEXT}
     return wanted if wanted in texts else None

@@ -1,0 +1,399 @@
+"""`greval.argilla` with Argilla's SDK and a real server; run in an environment of its own that has the SDK."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from itertools import cycle
+from pathlib import Path
+
+import pytest
+
+rg = pytest.importorskip("argilla", reason="the SDK is not installed: make test-argilla runs this where it is")
+
+from doc_pages import blocks  # noqa: E402 - the SDK may be missing
+from judged_runs import CHUNK, DEPTH, TONE, VALUES, judged, rows  # noqa: E402
+from killing import AFTER, BEFORE, killed_at_call  # noqa: E402
+from people import Owner  # noqa: E402
+from sdk_pushes import push_through_client  # noqa: E402
+from sklearn import metrics as sklearn_metrics  # noqa: E402
+
+import greval.argilla as door  # noqa: E402
+from greval import keep_annotations  # noqa: E402
+from greval.errors import ArgillaArgumentError, ArgillaError  # noqa: E402
+from greval.records.result import Result  # noqa: E402
+from greval.runs.store import Store  # noqa: E402
+from greval.trust.argilla.form import JUDGE_FIELD  # noqa: E402
+
+COUNT = 12
+GATE = {"X-Gate": "open"}
+BOTH = ("tone", "depth")
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Give a run whose answers were judged by two metrics."""
+    folder = judged(tmp_path / "run", TONE, COUNT)
+    return judged(folder, DEPTH, COUNT)
+
+
+@pytest.fixture
+def connect(owner):
+    """Give a function that makes a client of the SDK, closed in the end."""
+    with ExitStack() as open_clients:
+
+        def make(url, **more):
+            found = rg.Argilla(api_url=url, api_key=owner.key, **more)
+            open_clients.callback(found.http_client.close)
+            return found
+
+        yield make
+
+
+@pytest.fixture
+def client(connect, proxy):
+    """Give a client of the SDK behind a gate that asks for a header."""
+    proxy.gate = GATE
+    return connect(proxy.url, headers={**GATE})
+
+
+def create(client, owner, run, *, name="d", metrics=BOTH, **more):
+    """Create a dataset with the form of the metrics, and a question, a vector and a metadata property of its own."""
+    settings = door.settings(metrics, run=run, **more)
+    settings.questions.add(rg.TextQuestion("why", required=False))
+    settings.vectors.add(rg.VectorField("place", dimensions=2))
+    settings.metadata.add(rg.TermsMetadataProperty("team"))
+    return rg.Dataset(name, workspace=owner.workspace, settings=settings, client=client).create()
+
+
+def answer(dataset, people, *, told=None):
+    """Have people answer every record through the SDK; give what each said of each item by metric."""
+    told = {} if told is None else told
+    values = {"tone": cycle(VALUES["tone"]), "depth": cycle(VALUES["depth"])}
+    records = sorted(dataset.records(with_vectors=True), key=lambda one: one.id)
+    for number, record in enumerate(records):
+        for place, person in enumerate(people):
+            said = {name: next(values[name]) for name in values if dataset.questions[name] is not None}
+            if place and number % 3:  # the second agrees with the first on two of three records
+                said = {name: told[name, record.metadata["sample_id"], people[0]["username"]] for name in said}
+            for name, value in said.items():
+                record.responses.add(rg.Response(name, value, user_id=person["id"], status="submitted"))
+                told[name, record.metadata["sample_id"], person["username"]] = value
+    dataset.records.log(records)
+    return told
+
+
+def verdicts(run, metric):
+    """Give the judge's value of each sample."""
+    with Store.open(run) as store:
+        return {row[0]: value for row, value in read_values(store, metric)}
+
+
+def read_values(store, metric):
+    """Yield the keys and values of a metric's results."""
+    for line in store.lines(metric):
+        result = Result.model_validate_json(line)
+        yield (result.sample_id, result.method), result.judgements[0].value
+
+
+def test_two_metrics_are_questions_of_one_record(client, owner, run):
+    """Pushed through a client with headers, answered through the SDK and pulled: what was said comes back."""
+    dataset = create(client, owner, run)
+    done = door.push(run, BOTH, dataset=dataset)
+    assert (done.judged, done.drawn, done.added, done.known, done.suggested) == (COUNT, COUNT, COUNT, 0, 0)
+    assert (done.metrics, done.dataset) == (BOTH, "d")
+    people = [owner.person(), owner.person()]
+    told = answer(dataset, people)
+    rows = door.pull(dataset, BOTH, run=run)
+    assert {(one.metric, one.sample_id, one.annotator): one.value for one in rows} == told
+    assert len(rows) == COUNT * 2 * 2
+    assert not any(one.suggested for one in rows)
+    assert {one.method for one in rows} == {"local", "walk"}
+    again = door.push(run, BOTH, dataset=dataset)
+    assert (again.added, again.known) == (0, COUNT)
+    keep_annotations(run, rows)
+
+
+def test_figures_are_those_of_scikit_learn(client, owner, run):
+    """Agreement and the classification report are what scikit-learn computes of the labels that were given."""
+    dataset = create(client, owner, run)
+    door.push(run, BOTH, dataset=dataset)
+    person = owner.person()
+    told = answer(dataset, [person])
+    for metric in BOTH:
+        judge = verdicts(run, metric)
+        truth = [told[metric, sample, person["username"]] for sample in judge]
+        given = [*judge.values()]
+        if metric == "tone":
+            found = door.agreement(dataset, run, metric).groups[0].judge
+            assert found.figures["accuracy"].value == pytest.approx(sklearn_metrics.accuracy_score(truth, given))
+            assert found.figures["kappa"].value == pytest.approx(sklearn_metrics.cohen_kappa_score(truth, given))
+        else:
+            found = door.agreement(dataset, run, metric).groups[0].judge
+            assert found.figures["mae"].value == pytest.approx(sklearn_metrics.mean_absolute_error(truth, given))
+        labels = [str(one) for one in VALUES[metric]]
+        report = door.classification_report(dataset, run, metric, output_dict=True)
+        expected = sklearn_metrics.classification_report(
+            [str(one) for one in truth],
+            [str(one) for one in given],
+            labels=labels,
+            output_dict=True,
+            zero_division=0,
+        )
+        assert report == expected
+        assert "f1-score" in door.classification_report(dataset, run, metric)
+
+
+def test_drafts_discards_and_edits_are_not_lost(client, owner, run):
+    """Statuses that the SDK cannot show come back, and the text of an edited record is known to be another one."""
+    dataset = create(client, owner, run)
+    door.push(run, BOTH, dataset=dataset)
+    person = owner.person()
+    first, second, third, fourth = owner.records("d")[:4]
+    path = "/records/{}/responses"
+    for record, content in (
+        (first, {"status": "discarded", "values": None}),
+        (second, {"status": "draft", "values": {"tone": {"value": "Rude"}}}),
+        (third, {"status": "submitted", "values": {"tone": {"value": "Rude"}, "depth": {"value": 1}}}),
+        (fourth, {"status": "submitted", "values": {"tone": {"value": "Plain"}, "depth": {"value": 2}}}),
+    ):
+        owner.ask("POST", path.format(record["id"]), content, key=person["api_key"])
+    owner.ask("PATCH", f"/records/{fourth['id']}", {"fields": {**fourth["fields"], "answer": "Edited."}})
+    rows = {(one.metric, one.sample_id): one for one in door.pull(dataset, BOTH, run=run)}
+    statuses = {key: (one.status, one.value) for key, one in rows.items()}
+    ids = [one["metadata"]["sample_id"] for one in (first, second, third, fourth)]
+    assert statuses == {
+        ("tone", ids[0]): ("discarded", None),
+        ("depth", ids[0]): ("discarded", None),
+        ("tone", ids[1]): ("draft", "Rude"),
+        ("depth", ids[1]): ("draft", None),
+        ("tone", ids[2]): ("submitted", "Rude"),
+        ("depth", ids[2]): ("submitted", 1),
+        ("tone", ids[3]): ("submitted", "Plain"),
+        ("depth", ids[3]): ("submitted", 2),
+    }
+    found = door.agreement(dataset, run, "tone")
+    assert found.groups[0].things == 1
+    assert [one.split(" ")[0] for one in found.changed] == [ids[3]]
+
+
+def test_vectors_and_metadata_of_records_stay(client, owner, run):
+    """Records that a user completed and logged keep everything when suggestions are pushed onto them."""
+    dataset = create(client, owner, run, suggestions=True)
+    records = door.records(run, BOTH)
+    assert len(records) == COUNT
+    for number, record in enumerate(records):
+        record.vectors["place"] = [float(number), 1.0]
+        record.metadata["team"] = "blue"
+    dataset.records.log(records)
+    person = owner.person()
+    told = answer(dataset, [person])
+    before = {one.id: one.to_dict() for one in dataset.records(with_vectors=True)}
+    assert {one["vectors"]["place"][1] for one in before.values()} == {1.0}
+    done = door.push(run, BOTH, dataset=dataset, suggestions=True)
+    assert (done.added, done.known, done.suggested) == (0, COUNT, COUNT)
+    after = {one.id: one.to_dict() for one in dataset.records(with_vectors=True)}
+    for key, record in before.items():
+        assert {**after[key], "suggestions": {}} == {**record, "suggestions": {}}
+        assert {*after[key]["suggestions"]} == {*BOTH}
+    assert {one["metadata"]["team"] for one in after.values()} == {"blue"}
+    assert door.push(run, BOTH, dataset=dataset, suggestions=True).suggested == 0
+    rows = door.pull(dataset, [TONE, DEPTH])
+    assert {(one.metric, one.sample_id, one.annotator): one.value for one in rows} == told
+    assert all(one.suggested for one in rows)
+
+
+def test_suggestions_have_reasons(client, owner, run):
+    """With suggestions a record shows the verdict, and what the judge wrote below the name of each metric."""
+    dataset = create(client, owner, run, suggestions=True)
+    door.push(run, BOTH, dataset=dataset, suggestions=True)
+    logged = create(client, owner, run, name="logged", suggestions=True)
+    logged.records.log(door.records(run, BOTH, suggestions=True))
+    judge = {metric: verdicts(run, metric) for metric in BOTH}
+    for found in (dataset, logged):
+        records = [*found.records()]
+        assert len(records) == COUNT
+        for record in records:
+            sample = record.metadata["sample_id"]
+            assert record.fields[JUDGE_FIELD] == "tone:<br>So it reads.<br>depth:<br>So it reads."
+            assert {name: record.suggestions[name].value for name in BOTH} == {
+                name: judge[name][sample] for name in BOTH
+            }
+            assert record.suggestions["tone"].agent
+    assert {one.id for one in dataset.records()} == {one.id for one in logged.records()}
+
+
+@pytest.mark.parametrize(
+    ("when", "method", "path"),
+    [
+        (AFTER, "POST", "/datasets"),
+        (AFTER, "POST", "/questions"),
+        (BEFORE, "PUT", "/publish"),
+        (BEFORE, "PUT", "/bulk"),
+        (AFTER, "PUT", "/bulk"),
+    ],
+)
+def test_a_killed_push_is_completed(owner, proxy, run, when, method, path):
+    """Killed with -9 while the dataset is made or records are sent, the same push ends with each record once."""
+    options = {"dataset": "d", "workspace": owner.workspace, "key": owner.key, "suggestions": True}
+    killed = killed_at_call(
+        proxy, lambda _, do, at: do == method and at.endswith(path), when, door.push, run, BOTH, **options
+    )
+    assert killed
+    done = door.push(run, BOTH, **options)
+    assert done.added + done.known == COUNT
+    records = owner.records("d")
+    assert len({one["external_id"] for one in records}) == len(records) == COUNT
+    assert owner.dataset("d")["status"] == "ready"
+    assert all(len(one["suggestions"]) == 2 for one in records)
+    assert door.push(run, BOTH, **options).added == 0
+    assert owner.records("d") == records
+
+
+@pytest.mark.parametrize("when", [BEFORE, AFTER])
+def test_a_push_killed_with_a_client_of_the_sdk_is_completed(owner, connect, proxy, run, when):
+    """The same holds for a dataset of the SDK, whose records users have changed in the meantime."""
+    create(connect(owner.url), owner, run, suggestions=True)
+    options = {"dataset": "d", "workspace": owner.workspace, "key": owner.key, "suggestions": True}
+    killed = killed_at_call(
+        proxy, lambda _, do, at: do == "PUT" and at.endswith("/bulk"), when, push_through_client, run, BOTH, **options
+    )
+    assert killed
+    done = push_through_client(run, BOTH, url=owner.url, **options)
+    assert (done.added, done.known) == ((COUNT, 0) if when == BEFORE else (0, COUNT))
+    assert len({one["external_id"] for one in owner.records("d")}) == len(owner.records("d")) == COUNT
+
+
+def test_headers_pass_a_gate(owner, connect, proxy, run, monkeypatch):
+    """Without a client of the SDK, headers go with each request; without them the gate is told as what refused."""
+    proxy.gate = GATE
+    monkeypatch.setenv("ARGILLA_API_URL", proxy.url)
+    options = {"dataset": "d", "workspace": owner.workspace}
+    with pytest.raises(ArgillaError, match="the gate is closed"):
+        door.push(run, "tone", **options)
+    assert door.push(run, "tone", headers=GATE, **options).added == COUNT
+    assert door.push(run, "tone", client=connect(proxy.url, headers={**GATE}), **options).known == COUNT
+
+
+def test_a_sample_keeps_its_weights(client, owner, run):
+    """A sample is drawn once, and its weights come back with the answers."""
+    dataset = create(client, owner, run)
+    done = door.push(run, BOTH, dataset=dataset, sample="random:4")
+    assert (done.judged, done.drawn, done.added) == (COUNT, 4, 4)
+    assert door.push(run, BOTH, dataset=dataset, sample="random:4").known == 4
+    answer(dataset, [owner.person()])
+    assert {one.weight for one in door.pull(dataset, [TONE, DEPTH])} == {3.0}
+    assert len(door.records(run, BOTH, sample="random:4")) == 4
+
+
+def test_a_dataset_that_greval_did_not_make(client, owner, run):
+    """Answers come from a dataset with records and questions of its own, and verdicts become suggestions in it."""
+    settings = rg.Settings(
+        fields=[rg.TextField("prompt")],
+        questions=[
+            rg.LabelQuestion("manners", labels={"polite": "nice", "plain": "so so", "rude": "bad"}),
+            rg.RatingQuestion("stars", values=[1, 2, 3, 4, 5], required=False),
+            rg.TextQuestion("why", required=False),
+        ],
+        vectors=[rg.VectorField("place", dimensions=2)],
+        metadata=[rg.TermsMetadataProperty("method")],
+    )
+    dataset = rg.Dataset("mine", workspace=owner.workspace, settings=settings, client=client).create()
+    person = owner.person()
+    own = []
+    for number in range(COUNT):
+        said = [rg.Response("manners", ["rude", "plain"][number % 2], user_id=person["id"], status="submitted")]
+        if number % 2:
+            said.append(rg.Response("stars", 1 + number % 5, user_id=person["id"], status="submitted"))
+        method = "walk" if number % 2 else "local"
+        own.append(
+            rg.Record(
+                id=f"q{number}",
+                fields={"prompt": "Judge this."},
+                metadata={"method": method},
+                vectors={"place": [1.0, float(number)]},
+                responses=said,
+            )
+        )
+    dataset.records.log(own)
+    rows = door.pull(dataset, BOTH, run=run)
+    tones = {one.sample_id: one.value for one in rows if one.metric == "tone"}
+    assert tones == {f"q{number}": ["Rude", "Plain"][number % 2] for number in range(COUNT)}
+    depths = {one.sample_id: one.value for one in rows if one.metric == "depth"}
+    assert depths == {f"q{number}": 1 + number % 5 for number in range(1, COUNT, 2)}
+    assert {one.content for one in rows} == {None}
+    judge = verdicts(run, "tone")
+    found = door.agreement(dataset, run, "tone").groups[0].judge
+    expected = sklearn_metrics.cohen_kappa_score([tones[one] for one in judge], [*judge.values()])
+    assert found.figures["kappa"].value == pytest.approx(expected)
+
+    before = {one.id: one.to_dict() for one in dataset.records(with_vectors=True)}
+    done = door.push(run, BOTH, dataset=dataset, suggestions=True)
+    assert (done.added, done.known, done.suggested) == (0, COUNT, COUNT)
+    after = {one.id: one.to_dict() for one in dataset.records(with_vectors=True)}
+    for key, record in before.items():
+        assert {**after[key], "suggestions": {}} == {**record, "suggestions": {}}
+        assert after[key]["suggestions"]["manners"]["value"] == judge[key].lower()
+
+
+def test_refusals_name_questions_and_labels(client, owner, run, tmp_path):
+    """A dataset without the question of a metric is refused with what was found and what was expected."""
+    settings = rg.Settings(
+        fields=[rg.TextField("prompt")],
+        questions=[rg.LabelQuestion("manners", labels=["yes", "no"]), rg.TextQuestion("why")],
+    )
+    dataset = rg.Dataset("mine", workspace=owner.workspace, settings=settings, client=client)
+    with pytest.raises(ArgillaArgumentError, match=r"'mine' is not on the server; call its create\(\)"):
+        door.push(run, "tone", dataset=dataset)
+    dataset.create()
+    wanted = (
+        "no question with the labels of tone was found; expected labels: label_selection Polite, Plain, Rude; "
+        r"questions: manners \(label_selection yes, no\); why \(text\)"
+    )
+    for call in (
+        lambda: door.pull(dataset, "tone", run=run),
+        lambda: door.push(run, "tone", dataset=dataset),
+        lambda: door.agreement(dataset, run, "tone"),
+    ):
+        with pytest.raises(ArgillaArgumentError, match=wanted):
+            call()
+    twice = rg.Settings(
+        fields=[rg.TextField("prompt")],
+        questions=[rg.LabelQuestion(name, labels=VALUES["tone"]) for name in ("first", "second")],
+    )
+    both = rg.Dataset("both", workspace=owner.workspace, settings=twice, client=client).create()
+    with pytest.raises(ArgillaArgumentError, match=r"several questions: first, second; name one with questions="):
+        door.pull(both, "tone", run=run)
+    assert door.pull(both, "tone", run=run, questions={"tone": "second"}) == []
+    with pytest.raises(ArgillaArgumentError, match="it has no field answer, question; it requires prompt"):
+        door.push(run, "tone", dataset=both, questions={"tone": "second"})
+    chunks = judged(tmp_path / "chunks", CHUNK, 2)
+    judged(chunks, TONE, 2)
+    with pytest.raises(ArgillaArgumentError, match="chunk_use judges chunks and tone answers"):
+        door.settings(["chunk_use", "tone"], run=chunks)
+    draft = {"name": "draft", "workspace_id": owner.workspace_id}
+    owner.ask("POST", "/datasets", draft)
+    with pytest.raises(ArgillaArgumentError, match="'draft' is not published"):
+        door.push(run, "tone", dataset="draft", workspace=owner.workspace)
+
+
+def test_the_blocks_of_the_page_run(argilla_server, owner, tmp_path, monkeypatch, capsys):
+    """The Python blocks of the page that use the SDK run as they stand, with answers between push and pull."""
+    monkeypatch.chdir(tmp_path)
+    defaults = {"api_url": owner.url, "api_key": owner.key}  # the SDK reads its variables when it is imported
+    monkeypatch.setattr(
+        rg.Argilla.__init__, "__defaults__", (*defaults.values(), *rg.Argilla.__init__.__defaults__[2:])
+    )
+    judged(Path("runs/both"), TONE, COUNT)
+    judged(Path("runs/both"), DEPTH, COUNT)
+    first, second, third = [block for block in blocks("docs/argilla.md", "py") if "greval.argilla" in block]
+    with Owner(argilla_server["url"], argilla_server["api_key"], "team") as team:
+        namespace = {}
+        exec(compile(first, "docs/argilla.md", "exec"), namespace)  # noqa: S102 - our own page
+        assert (namespace["pushed"].added, namespace["pushed"].known) == (0, COUNT)
+        exec(compile(second, "docs/argilla.md", "exec"), namespace)  # noqa: S102 - our own page
+        assert len(team.records("both-2")) == COUNT
+        answer(namespace["dataset"], [team.person()])
+        exec(compile(third, "docs/argilla.md", "exec"), namespace)  # noqa: S102 - our own page
+    namespace["client"].http_client.close()
+    assert len(rows(Path("runs/both/annotations.jsonl"))) == 2 * COUNT
+    assert "macro avg" in capsys.readouterr().out
