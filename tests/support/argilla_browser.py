@@ -3,7 +3,7 @@
 A program of its own: playwright's loop would stand in the way of those of greval. It reads a job as
 JSON (`program`, `flags`, `url`, `page`, `username`, `password`, `pattern`, `plan`) and prints what it
 did. `pattern` finds the text by which a person tells the shown record from others; `plan` is a list of
-buttons, each with the label to choose before, or none.
+buttons, each with the label to choose before, or none, or the labels of several questions.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ def shown(page, pattern, before):
 
 
 def answer(page, button, label):
-    """Choose a label where one is given, and press a button; give the id of the record that the server was told."""
-    if label:
-        choice = page.locator("label", has_text=re.compile(rf"(^|\s){re.escape(label)}\s*$")).first  # after its key
+    """Choose the labels that are given, and press a button; give the id of the record that the server was told."""
+    for one in [label] if isinstance(label, str) else label or ():
+        choice = page.locator("label", has_text=re.compile(rf"(^|\s){re.escape(one)}\s*$")).first  # after its key
         filled_in = page.locator(f'[id="{choice.get_attribute("for")}"]').is_checked()
         if not filled_in:  # another click would take it back
             choice.click()

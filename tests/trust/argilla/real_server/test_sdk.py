@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from itertools import cycle
+from itertools import count, cycle
 from pathlib import Path
 
 import pytest
@@ -23,8 +23,9 @@ from greval.errors import ArgillaArgumentError, ArgillaError  # noqa: E402
 from greval.records.result import Result  # noqa: E402
 from greval.runs.store import Store  # noqa: E402
 from greval.trust.argilla.form import JUDGE_FIELD  # noqa: E402
+from greval.trust.argilla.push import MAX_BATCH  # noqa: E402
 
-COUNT = 12
+COUNT, MANY = 12, MAX_BATCH + 10
 GATE = {"X-Gate": "open"}
 BOTH = ("tone", "depth")
 
@@ -111,6 +112,25 @@ def test_two_metrics_are_questions_of_one_record(client, owner, run):
     again = door.push(run, BOTH, dataset=dataset)
     assert (again.added, again.known) == (0, COUNT)
     keep_annotations(run, rows)
+
+
+def test_people_answer_on_the_page(client, owner, run, browse):
+    """What is submitted, discarded or left as a draft on the page for two metrics comes back for both."""
+    dataset = create(client, owner, run)
+    done = door.push(run, BOTH, dataset=dataset)
+    eve = owner.person()
+    plan = [["Submit", ["Rude", "3"]], ["Submit", ["Plain", "5"]], ["Discard", None], ["Save as draft", ["Polite"]]]
+    page = done.page.replace(client.api_url, owner.url)
+    told = browse(page, eve, r"What is <number> (?<n>\d+)", plan)["done"]
+    samples = {one["id"]: one["metadata"]["sample_id"] for one in owner.records("d")}
+    expected = set()
+    for one, (tone, depth, status) in zip(
+        told,
+        [("Rude", 3, "submitted"), ("Plain", 5, "submitted"), (None, None, "discarded"), ("Polite", None, "draft")],
+        strict=True,
+    ):
+        expected |= {("tone", samples[one["record"]], tone, status), ("depth", samples[one["record"]], depth, status)}
+    assert {(one.metric, one.sample_id, one.value, one.status) for one in door.pull(dataset, BOTH, run=run)} == expected
 
 
 def test_figures_are_those_of_scikit_learn(client, owner, run):
@@ -247,6 +267,21 @@ def test_a_killed_push_is_completed(owner, proxy, run, when, method, path):
     assert all(len(one["suggestions"]) == 2 for one in records)
     assert door.push(run, BOTH, **options).added == 0
     assert owner.records("d") == records
+
+
+def test_a_push_killed_between_batches_is_completed(owner, proxy, tmp_path):
+    """Killed with -9 when the first batch is there, the same push sends the rest, and no record twice."""
+    run = judged(tmp_path / "many", TONE, MANY)
+    options = {"dataset": "d", "workspace": owner.workspace, "key": owner.key}
+    batches = count(1)
+    killed = killed_at_call(
+        proxy, lambda _, do, at: at.endswith("/bulk") and next(batches) == 2, BEFORE, door.push, run, "tone", **options
+    )
+    assert killed
+    assert len(owner.records("d")) == MAX_BATCH
+    done = door.push(run, "tone", **options)
+    assert (done.added, done.known) == (MANY - MAX_BATCH, MAX_BATCH)
+    assert len({one["external_id"] for one in owner.records("d")}) == len(owner.records("d")) == MANY
 
 
 @pytest.mark.parametrize("when", [BEFORE, AFTER])
