@@ -24,6 +24,7 @@ COMMAND_GROUPS = {
         "evaluate": "Judge cases by metrics.",
         "report": "Print the report of a run, grouped by any tag.",
         "results": "Print the rows of a run, the newest of each judgement.",
+        "calls": "Print what the judge was sent and what it replied.",
         "open": "Show a run in the web page.",
         "compare": "Compare methods: which is better, and with what certainty.",
         "import": "Import verdicts that were given elsewhere as a run.",

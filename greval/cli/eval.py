@@ -16,7 +16,16 @@ from greval.cli import FAILED
 from greval.cli.collect import convert_progress, parse_tag_filters, print_method_errors
 from greval.cli.evaluate import report_and_exit
 from greval.cli.help_layout import GroupedCommand, input_option, limit_option, resuming_option
-from greval.cli.options import CapOptions, Concurrency, Depth, JudgeName, Quiet, create_console, expand_groups
+from greval.cli.options import (
+    CapOptions,
+    Concurrency,
+    Depth,
+    JudgeName,
+    Quiet,
+    StoreCalls,
+    create_console,
+    expand_groups,
+)
 from greval.cli.progress_bar import ProgressBar, stop_on_signals
 from greval.datasets.row_faults import describe_row_faults
 from greval.errors import DataError
@@ -74,6 +83,7 @@ def evaluation(  # noqa: PLR0913 - the options of a command
         bool, resuming_option(help="resume the run; --no-resume begins a new one and moves the existing files aside")
     ] = True,
     retry_failed: Annotated[bool, resuming_option(help="retry what failed")] = True,
+    store_calls: StoreCalls = True,
     concurrency: Concurrency = None,
     reason_depth: Depth = None,
     timeout: Annotated[
@@ -99,6 +109,7 @@ def evaluation(  # noqa: PLR0913 - the options of a command
     options: EvaluateOptions = {
         "resume": resume,
         "retry_failed": retry_failed,
+        "store_calls": store_calls,
         "concurrency": concurrency,
         "reason_depth": reason_depth,
         "debug": bool(context.obj),

@@ -38,6 +38,7 @@ from greval.cli.options import (
     Quiet,
     Repeats,
     Show,
+    StoreCalls,
     create_console,
     create_judges,
     expand_groups,
@@ -124,6 +125,7 @@ def evaluate(  # noqa: PLR0913 - the options of a command
             "--cache/--no-cache", show_default=False, help="cache replies, and use those cached by other runs"
         ),
     ] = False,
+    store_calls: StoreCalls = True,
     caps: CapOptions,
     deadline: Annotated[float | None, limit_option(min=0, metavar="SECONDS", help="stop after this time")] = None,
     shard: Annotated[str | None, input_option(metavar="K/N", help="judge the K-th of N shards of the cases")] = None,
@@ -187,6 +189,7 @@ def evaluate(  # noqa: PLR0913 - the options of a command
         "resume": resume,
         "deadline": deadline,
         "cache": cache,
+        "store_calls": store_calls,
         "shard": Shard.parse(shard) if shard else None,
         "debug": bool(context.obj),
         "command": describe_command(context, config),

@@ -57,6 +57,13 @@ AskedSpecs = Annotated[
         help="ask this method for the responses first, as `greval collect --method` does; repeatable",
     ),
 ]
+StoreCalls = Annotated[
+    bool,
+    output_option(
+        "--store-calls/--no-store-calls",
+        help="store each prompt and raw reply with the results, for greval calls and greval replay",
+    ),
+]
 Limit = Annotated[
     int | None,
     input_option(

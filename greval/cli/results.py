@@ -71,7 +71,7 @@ def results(  # noqa: PLR0913 - the options of a command
         value=value,
         tags=tuple((name, text) for name, values in tags.items() for text in sorted(values)),
     )
-    with Store.open(run, all_rows=all_rows) as store, _translate_write_errors(out), ExitStack() as opened:
+    with Store.open(run, all_rows=all_rows) as store, translate_write_errors(out), ExitStack() as opened:
         check_metric_names(store, wanted.metrics)
         layout = store.layout().model_copy(update={"texts": texts, "status": status, "value": value})
         lines = _select_lines(store, wanted, worst)
@@ -97,7 +97,7 @@ def _select_lines(store: Store, wanted: ResultFilter, worst: int | None) -> Iter
 
 
 @contextmanager
-def _translate_write_errors(out: Path | None) -> Iterator[None]:
+def translate_write_errors(out: Path | None) -> Iterator[None]:
     """Turn write errors of the output file into a `StoreError`."""
     try:
         yield

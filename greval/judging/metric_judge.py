@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Self, TypeVar, cast
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
@@ -23,6 +24,7 @@ from greval.judging.answer_schema import (
     parse_item_verdicts,
     parse_verdict,
 )
+from greval.judging.call_record import CallForm, CallRecord, get_call_recorder, list_messages
 from greval.judging.model.answer_format import AnswerFormat
 from greval.judging.model.client import CHARS_PER_TOKEN, JudgeClient
 from greval.judging.model.judge import LOCAL_MAX_TOKENS, LOCAL_REASON_LENGTH
@@ -131,6 +133,19 @@ class MetricJudge:
         reading: dict[str, JsonValue] = {"number": "weighted"} if self.weighed_values else {}
         return {**self.client.identity, **packing, **reading}
 
+    @cached_property
+    def form(self) -> CallForm:
+        """What all calls of this metric to its judge share, for the record of calls."""
+        return CallForm(
+            metric=self.metric.model_dump(mode="json"),
+            label=self.client.label,
+            tier=self.tier,
+            settings=self.settings,
+            judge=self.client.judge.model_dump(mode="json", exclude_defaults=True),
+            messages=list_messages(self.start),
+            answer_schema=self.question.schema,
+        )
+
     def _has_answer_limit(self) -> bool:
         """Return whether the answer length is limited by the metric: a detailed reason of the embedded model."""
         judge = self.client.judge
@@ -201,6 +216,10 @@ class MetricJudge:
             verdicts = [_build_failure(error, reply, item) for item in numbers.values() or (None,)]
         judgements = tuple(verdict for verdict in verdicts if isinstance(verdict, Judgement))
         failures = tuple(verdict for verdict in verdicts if isinstance(verdict, Failure))
+        if recorder := get_call_recorder():
+            shown = list_messages(messages[len(self.start) :])
+            items = tuple(numbers.values())
+            recorder.record_call(CallRecord(self.form, shown, reply, items, context.repeat, readable=not failures))
         if self.client.asks_again:  # not for replies of a batch, which is paid for as a whole
             self.client.guard.record_answer(self.metric.name, None if judgements else failures[0])
         if failures:

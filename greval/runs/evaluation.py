@@ -33,6 +33,7 @@ from greval.judging.model.judge import Judge
 from greval.judging.model.reply_cache import ReplyCache, delete_cache_file, find_cache_file
 from greval.metrics.library import add_dependencies
 from greval.records.case import Case
+from greval.records.judge_call import JudgeCall
 from greval.records.metric import Metric, set_reason_depth
 from greval.records.result import Result
 from greval.runs.judges import RunJudges, build_judge_guard, build_run_guard, choose_judges
@@ -47,11 +48,12 @@ from greval.runs.options import (
     get_total_concurrency,
 )
 from greval.runs.progress import Progress
-from greval.runs.run_reader import add_texts
+from greval.runs.run_reader import add_texts, check_metric_names
 from greval.runs.run_summary import ShareSummary, find_missing_tag, summarise_run, summarise_shares
 from greval.runs.runnable import compile_metrics
 from greval.runs.store import Store
 from greval.runs.store.exports import build_frame
+from greval.runs.store.filters import ResultFilter
 from greval.runs.store.plans import MetricVersion
 from greval.runs.worker import JudgingLoop
 from greval.stats.summary import Summary
@@ -90,6 +92,27 @@ class Run(NotebookDisplay):
         """Iterate over the newest result of each sample, method and metric."""
         with Store.open(self.folder) as store:
             yield from store.results()
+
+    def calls(
+        self, *, sample_id: str | None = None, method: str | None = None, metric: str | None = None
+    ) -> Iterator[JudgeCall]:
+        """Iterate over the calls of the judge for the newest results: the prompt, and the reply as the model wrote it.
+
+        Every attempt is a call of its own. Results of computed metrics have none, and neither have those of a run with
+        `store_calls=False` or of an earlier version of greval.
+
+        Args:
+            sample_id: Only calls for this sample.
+            method: Only calls for this method.
+            metric: Only calls for this metric.
+
+        Raises:
+            DataError: If the run does not contain the metric.
+        """
+        names = () if metric is None else (metric,)
+        with Store.open(self.folder) as store, store.snapshot():
+            check_metric_names(store, names)
+            yield from store.calls(ResultFilter(sample_id=sample_id, method=method, metrics=names))
 
     def frame(self, *, texts: bool = False) -> pd.DataFrame:
         """Return a pandas DataFrame with one row for each judgement, failure and skip.
@@ -222,6 +245,8 @@ async def evaluate_async(
             the run stops cleanly; both count what all commands on the run folder spent. `deadline`: a timeout for the
             run in seconds. `prices`: the price table, by default the one shipped with greval.
             `cache`: true or a file: cache the replies of all runs there and reuse them.
+            `store_calls` (default true): store the prompt and the raw reply of each call with the results, for
+            `Run.calls` and `replay`.
             `shard`: the part of the cases to judge, such as "3/16". `probe`: whether the cases belong to a probe,
             which needs a separate folder. `columns`: the column of each field that is not found by its name, as in
             `read_cases`. `origin`: the source of the cases, if `cases` does not provide it.
@@ -276,6 +301,7 @@ async def evaluate_async(
             shard=shard,
             retry_failed=options.get("retry_failed", True),
             retries_at_end=options.get("retry_failed", True) and "reply_source" not in options,
+            stores_calls=options.get("store_calls", True),
             config=options.get("config"),
             on_progress=options.get("on_progress"),
             on_result=options.get("on_result"),

@@ -82,6 +82,7 @@ def _copy_rows(target: Store, store: Store, missing: dict[int, int | None]) -> t
             target.append(row.key, result, content=row.content, plan=NO_PLAN, cost=Usage())
             new += 1
     target.keep_cases(store.cases())
+    target.copy_calls(store)
     return new, known
 
 

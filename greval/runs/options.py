@@ -54,6 +54,7 @@ class EvaluateOptions(CallOptions, total=False):
     resume: bool
     deadline: float | None
     cache: bool | Path
+    store_calls: bool
     shard: Shard | str | None
     probe: bool
     columns: Mapping[str, str] | None

@@ -30,6 +30,7 @@ from greval._util.concurrency import run_workers
 from greval.datasets import RowFault
 from greval.datasets.case_records import MAX_LISTED_ROWS, dump_case, read_case
 from greval.errors import DataError, StoppedError
+from greval.judging.call_record import CallRecord, record_calls
 from greval.judging.metric_runnable import MetricRunnable
 from greval.judging.model.budget import RunGuard
 from greval.judging.model.client import read_clock
@@ -58,8 +59,11 @@ class ResultLog(Protocol):
     def same(self, content: str) -> Result | None:
         """Return the newest finished result with a content key, for any sample or method, or None."""
 
-    def append(self, key: str, result: Result, *, content: str, case: str) -> None:
-        """Store a result, and its case as JSON if that is not empty."""
+    def append(self, key: str, result: Result, *, content: str, case: str, calls: Sequence[CallRecord]) -> None:
+        """Store a result with the calls of its judge, and its case as JSON if that is not empty."""
+
+    def append_calls(self, content: str, fingerprint: str, place: tuple[str, str], calls: Sequence[CallRecord]) -> None:
+        """Store calls of a judgement of a sample id and a method that has no result yet."""
 
     def keep(self, result_of: tuple[str, str, str], case: str) -> None:
         """Assign the newest result of a sample, method and metric to this run; store its case (JSON) if not empty."""
@@ -81,15 +85,47 @@ class MemoryLog:
         """Return the newest finished result with a content key, or None."""
         return self._finished.get(content)
 
-    def append(self, key: str, result: Result, *, content: str, case: str) -> None:  # noqa: ARG002 - the caller has it
+    def append(
+        self,
+        key: str,
+        result: Result,
+        *,
+        content: str,
+        case: str,  # noqa: ARG002 - the caller has it
+        calls: Sequence[CallRecord],  # noqa: ARG002 - only runs store them
+    ) -> None:
         """Store a result in memory."""
         if result.finished:
             self._finished[content] = result
         else:
             self._unfinished[key] = result
 
+    def append_calls(self, content: str, fingerprint: str, place: tuple[str, str], calls: Sequence[CallRecord]) -> None:
+        """Do nothing: only runs store calls."""
+
     def keep(self, result_of: tuple[str, str, str], case: str) -> None:
         """Do nothing: the caller has the case."""
+
+
+class CallCollector:
+    """Collects the calls of one judgement until its result is stored.
+
+    A reply that could not be read is stored at once, because the judgement goes on with a further call. The readable
+    replies of a judgement of several calls are in the run's journal until then.
+    """
+
+    def __init__(self, store: ResultLog, content: str, fingerprint: str, place: tuple[str, str]) -> None:
+        """Store for which judgement the calls are made."""
+        self.calls: list[CallRecord] = []
+        self._store = store
+        self._judgement = (content, fingerprint, place)
+
+    def record_call(self, call: CallRecord) -> None:
+        """Store a call that could not be read, and keep any other."""
+        if call.readable:
+            self.calls.append(call)
+        else:
+            self._store.append_calls(*self._judgement, (call,))
 
 
 @dataclass
@@ -103,6 +139,7 @@ class JudgingLoop:
     shard: Shard | None = None
     retry_failed: bool = True
     retries_at_end: bool = True
+    stores_calls: bool = False
     config: RunnableConfig | None = None
     on_progress: Callable[[Progress], None] | None = None
     on_result: Callable[[Result], None] | None = None
@@ -246,17 +283,20 @@ class JudgingLoop:
         old = self.store.get(key, place)
         if old and (old.finished or not self.retry_failed or self.reads_stored_only):
             return self._keep_known(old, case, replaced)
+        made = CallCollector(self.store, content, runnable.fingerprint, place[:2])
         try:
             if broken:
                 result = runnable.row(case, Failed(error=broken))
             else:
                 equal = await self._copy_equal(seen, runnable, content)
-                result = equal or await self._ask(seen, runnable, content, old, config)
+                with record_calls(made if self.stores_calls else None):
+                    result = equal or await self._ask(seen, runnable, content, old, config)
         except StoppedError:
             if old:
                 self.store.keep(place, "")
             return None
-        self.store.append(key, result, content=content, case=self._case_texts.pop(id(case), ""))
+        text = self._case_texts.pop(id(case), "")
+        self.store.append(key, result, content=content, case=text, calls=made.calls)
         if self.on_result:
             self.on_result(result)
         return self._count_result(result, kept=False, replaced=replaced)

@@ -17,6 +17,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from pydantic import JsonValue
 
 from greval.errors import JudgeError, StoppedError
+from greval.judging.call_record import get_call_recorder
 from greval.judging.model.answer_format import AnswerFormat, select_tier
 from greval.judging.model.budget import CallMeter, RunGuard
 from greval.judging.model.failures import classify_error, find_finish_failure, list_secrets, replace_lone_surrogates
@@ -105,6 +106,7 @@ class JudgeClient:
         self._meter = meter
         self._lines: dict[asyncio.AbstractEventLoop, Connection] = {}
         self._origin: JudgeClient | None = None
+        self._identity: tuple[tuple[str | None, ...], str] | None = None
         self._retries = self.judge.max_retries if self._given is None else 0  # a model object retries by itself
 
     def with_guard(self, guard: RunGuard) -> JudgeClient:
@@ -172,7 +174,8 @@ class JudgeClient:
         """
         noted = one_of_many or self._reply_source is not None
         memory = [store for store in (self._journal if noted else None, self._cache) if store]
-        key = self._compute_key(question, messages, repeat) if memory else ""
+        is_named = memory or self._reply_source or get_call_recorder()
+        key = self._compute_key(question, messages, repeat) if is_named else ""
         for store in memory:
             if known := store.get(key):
                 return known
@@ -232,6 +235,7 @@ class JudgeClient:
             return self._refuse_call(refusal)
         self._admit_call(tokens)
         reply = None
+        start = read_clock()
         try:
             async with asyncio.timeout(_select_timeout(self.judge)):
                 reply = read_reply(await call())
@@ -242,7 +246,7 @@ class JudgeClient:
             if self._meter:
                 self._meter.record_usage(self.label, reply.usage if reply else Usage(calls=1))
         line.record_reply(reply, tokens)
-        return reply
+        return replace(reply, latency=read_clock() - start)
 
     def _refuse_call(self, refusal: str) -> Reply:
         """Stop the run because the meter admits no further call; outside a run, only this call fails."""
@@ -272,7 +276,14 @@ class JudgeClient:
     def _compute_key(self, question: AnswerFormat, messages: list[BaseMessage], repeat: int) -> str:
         """Compute the cache key of a request from everything that affects the reply."""
         texts = (f"{message.type}\n{message.text}" for message in messages)
-        return compute_reply_key((question.form, json.dumps(self.identity, sort_keys=True), str(repeat), *texts))
+        return compute_reply_key((question.form, self._format_identity(), str(repeat), *texts))
+
+    def _format_identity(self) -> str:
+        """Return the identity as text, built again only if the environment changed."""
+        environment = read_environment()
+        if self._identity is None or self._identity[0] != environment:
+            self._identity = environment, json.dumps(self.identity, sort_keys=True)
+        return self._identity[1]
 
 
 def read_reply(message: AIMessage) -> Reply:

@@ -27,7 +27,8 @@ class Reply:
     """The reply to a call: the text (JSON, if the call succeeded) or the failure, and the usage.
 
     `tokens` holds the log-probabilities that the model returned, and `pause` the seconds that the provider asked to
-    wait. `key` is the cache key of the request if replies are cached, and `known` is true for a cached reply.
+    wait. `key` identifies the request if replies are cached or recorded, and `known` is true for a cached reply.
+    `latency` is the time of the last attempt in seconds, 0 for a cached reply.
     """
 
     text: str
@@ -37,6 +38,7 @@ class Reply:
     pause: float | None = None
     key: str = ""
     known: bool = False
+    latency: float = 0.0
 
     def to_json(self) -> str:
         """Return the cached part of the reply as ASCII JSON, because a token may be a lone surrogate."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from itertools import chain
@@ -22,9 +22,12 @@ from greval._util.files import CloseOnExit
 from greval._util.row_index import RowIndex, format_key, hash_key
 from greval.datasets.file_identity import CaseSource
 from greval.errors import StoreError
+from greval.judging.call_record import CallRecord
 from greval.records.case import Case
+from greval.records.judge_call import JudgeCall
 from greval.records.metric_input import hash_json
 from greval.records.result import IMPORTED, Result, Usage, format_outline
+from greval.runs.store.calls import CallReader, CallTable, JudgedContent
 from greval.runs.store.case_heads import CASE_HEAD, CaseHead, parse_case_head
 from greval.runs.store.disk import COST_COLUMNS, FILE, LogSync, lock_folder, prepare_tables, translate_errors
 from greval.runs.store.exports import TableLayout, build_frame, read_layout
@@ -98,6 +101,8 @@ class Store(CloseOnExit):
         """Wrap an open connection; use `create` or `open` instead."""
         self.folder = folder
         self.plans = PlanTable(connection)
+        self.call_reader = CallReader(connection)
+        self._calls = CallTable(connection)
         self._db = connection
         self._lock = held
         self._disk = disk
@@ -145,7 +150,7 @@ class Store(CloseOnExit):
             opened.pop_all()
             return store
 
-    def append(
+    def append(  # noqa: PLR0913 - what a row has
         self,
         key: str,
         result: Result,
@@ -154,6 +159,8 @@ class Store(CloseOnExit):
         case: str = "",
         plan: int | None = None,
         cost: Usage | None = None,
+        calls: Sequence[CallRecord] = (),
+        asked: int | None = None,
     ) -> None:
         """Append a result. After this returns, the result survives if the process is killed.
 
@@ -164,6 +171,8 @@ class Store(CloseOnExit):
             case: The case as JSON, stored together with its first result; empty for none.
             plan: The id of the plan that it belongs to; None for the plan of its metric and method.
             cost: The cost of the result; None for its own usage.
+            calls: The calls of the judge for this result, which are stored together with it.
+            asked: The number of the content whose calls a replayed result was read from; None for its own.
 
         Raises:
             StoreError: If the disk is full or the folder is gone; what was written before stays.
@@ -182,11 +191,32 @@ class Store(CloseOnExit):
             row = (*numbers, replaced, finished, plan, *_build_columns(result, whole))
             self._db.execute("BEGIN")
             if case:
-                self._put_case(hash_key(hash_json(case)), case, result.method)
+                stored = self._put_case(hash_key(hash_json(case)), case, result.method)
+                self._calls.note_case(result.sample_id, result.method, stored, case)
+            if numbers[1] is not None:
+                self._calls.insert(numbers[1], result.fingerprint, (result.sample_id, result.method), calls)
+                if asked is not None and asked != numbers[1]:
+                    self._calls.set_asked(numbers[1], asked)
             at = self._db.execute(INSERT, row).lastrowid or 0
         known.places[numbers[2]] = at
         if numbers[1] is not None and finished:
             known.contents[numbers[1]] = at
+
+    def append_calls(self, content: str, fingerprint: str, place: tuple[str, str], calls: Sequence[CallRecord]) -> None:
+        """Append calls of a judgement that has no result yet. After this returns, they survive a killed process.
+
+        Args:
+            content: The key of the judged content.
+            fingerprint: The fingerprint of the metric.
+            place: The sample id and the method of the case.
+            calls: The calls.
+
+        Raises:
+            StoreError: If the disk is full or the folder is gone; what was written before stays.
+        """
+        with translate_errors(self.folder), self._db:
+            self._db.execute("BEGIN")
+            self._calls.insert(hash_key(content), fingerprint, place, calls)
 
     def get(self, key: str, result_of: tuple[str, str, str], repeat: int = 0) -> Result | None:
         """Return the newest result of a sample, method and metric if it has this key, else None."""
@@ -324,6 +354,20 @@ class Store(CloseOnExit):
         """Yield the results with these row numbers as JSON lines, in this order."""
         for number in numbers:
             yield self._db.execute("SELECT row FROM results WHERE rowid = ?", (number,)).fetchone()[0]
+
+    def calls(self, result_filter: ResultFilter = ANY_RESULT) -> Iterator[JudgeCall]:
+        """Yield the stored calls of those of the same results that meet a filter, in the order of the results."""
+        columns = f"{self.call_reader.asked_column}, sample_id, method, metric"
+        judged = (JudgedContent(*row) for row in self._select(columns, result_filter) if row[0] is not None)
+        yield from self.call_reader.read(judged)
+
+    def copy_calls(self, source: Store) -> int:
+        """Copy the calls of another run that are not stored yet, and return their number."""
+        with translate_errors(self.folder), self._db:
+            self._db.execute("BEGIN")
+            return self._calls.copy_calls(
+                source.call_reader, lambda case: self._case_index.get(hash_key(hash_json(case)))
+            )
 
     def outlines(self) -> Iterator[tuple[Any, ...]]:
         """Iterate over the columns that a report needs of the same results, without reasons.

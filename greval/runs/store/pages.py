@@ -14,7 +14,9 @@ from pydantic import TypeAdapter
 from greval._util.files import CloseOnExit
 from greval.errors import StoreError
 from greval.records.case import Case
+from greval.records.judge_call import JudgeCall
 from greval.records.record import Record
+from greval.runs.store.calls import CallReader, JudgedContent
 from greval.runs.store.case_heads import CASE_HEAD, parse_case_head
 from greval.runs.store.disk import FILE, prepare_tables, translate_errors
 from greval.runs.store.filters import ANY_RESULT, ResultFilter
@@ -54,6 +56,13 @@ class CaseSlice(NamedTuple):
     """A page of cases, and the row after which the next page begins; None on the last page."""
 
     cases: list[CaseLine]
+    next: int | None
+
+
+class CallSlice(NamedTuple):
+    """A page of calls, and the row of the result after which the next page begins; None on the last page."""
+
+    calls: list[JudgeCall]
     next: int | None
 
 
@@ -117,6 +126,32 @@ class PageReader(CloseOnExit):
                 lines.append(row)
                 last, length = at, length + len(row)
         return ResultSlice(lines, None)
+
+    def calls(self, result_filter: ResultFilter = ANY_RESULT, *, after: int = 0, limit: int = 100) -> CallSlice:
+        """Return the stored calls of the judge for the results that meet a filter.
+
+        Args:
+            result_filter: The filter for results, by sample, method and metrics.
+            after: The row of the result after which the page begins.
+            limit: The number of calls at which a page ends. It has all calls of its last result. Long calls end a page
+                earlier, to limit memory use.
+        """
+        reader = CallReader(self._db)
+        conditions, values = result_filter.build_conditions()
+        where = " AND ".join([NEWEST, "rowid > ?", "content IS NOT NULL", *conditions])
+        columns = f"rowid, {reader.asked_column}, sample_id, method, metric"
+        query = f"SELECT {columns} FROM results WHERE {where} ORDER BY rowid"  # noqa: S608 - constants
+        found: list[JudgeCall] = []
+        last, length = after, 0
+        with translate_errors(self.folder), closing(self._db.execute(query, (after, *values))) as rows:
+            for at, *judged in rows:
+                if len(found) >= limit or length > MAX_PAGE_CHARACTERS:
+                    return CallSlice(found, last)
+                calls = [*reader.read([JudgedContent(*judged)])]
+                found += calls
+                last = at
+                length += sum(len(message.text) for call in calls for message in call.messages)
+        return CallSlice(found, None)
 
     def cases(self, *, after: int = 0, limit: int = 100) -> CaseSlice:
         """Return the judged cases, each once. A case whose contents changed between two runs is returned twice.

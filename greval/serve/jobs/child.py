@@ -227,6 +227,7 @@ class RunJob:
             **work.options,
             "judges": work.judges,
             "repeats": request.repeats,
+            "store_calls": request.store_calls,
             "total": min(cases, request.limit or cases),
             "origin": CaseSource(label=request.dataset, digest=f"{request.dataset} {request.limit}"),
             "on_progress": self._set_leg,

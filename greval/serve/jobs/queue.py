@@ -56,6 +56,7 @@ class RunRequest(CallRequest):
     first by default. `concurrency` is the most calls of the run in flight, `repeats` how often each case is judged.
     `reason_depth` is how much the judge writes for each verdict; it overrides the metrics' own setting. The run stops
     in order after `max_calls` calls of the judge or before `max_cost` US dollars. `limit` takes the first cases only.
+    `store_calls` is whether the prompt and the raw reply of each call are stored.
     """
 
     kind: ClassVar[JobKind] = "run"
@@ -63,6 +64,7 @@ class RunRequest(CallRequest):
     metrics: Annotated[tuple[MetricName, ...], Strict(strict=False), Field(min_length=1, max_length=100)]
     repeats: Annotated[int, Field(ge=1, le=25), INTEGRAL] = 1
     limit: PositiveCount | None = None
+    store_calls: bool = True
 
 
 class ProbeRequest(CallRequest):

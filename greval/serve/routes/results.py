@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query, Response
 
 from greval.records.case import Case
+from greval.records.judge_call import JudgeCall
 from greval.records.record import Record
 from greval.records.result import Result
 from greval.runs.store.filters import ResultFilter
@@ -31,6 +32,7 @@ Tag = Annotated[
     str | None, Query(pattern=r"^[^:]+:", max_length=1000, description="only with this tag, as `name:value`")
 ]
 MethodOfCase = Annotated[str, Query(max_length=1000, description="the method; empty if the cases name none")]
+OnlySample = Annotated[str | None, Query(max_length=1000, description="only this sample")]
 SampleId = Annotated[str, Query(max_length=1000, description="the id of the sample")]
 
 
@@ -45,6 +47,13 @@ class CasePage(Record):
     """The cases of a run, with the outcome of each of their metrics."""
 
     cases: tuple[CaseLine, ...]
+    next: str | None
+
+
+class CallPage(Record):
+    """The calls of the judge, in the order of their results, and for each result in the order of time."""
+
+    calls: tuple[JudgeCall, ...]
     next: str | None
 
 
@@ -83,6 +92,29 @@ def list_results(  # noqa: PLR0913 - what one may ask for
     with _open_pages(tenant, id) as pages:
         page = pages.results(wanted, after=decode_row_cursor(cursor), limit=limit)
     return _build_json_response(f'{{"results":[{",".join(page.lines)}],"next":{json.dumps(encode_cursor(page.next))}}}')
+
+
+@router.get("/{id}/calls", responses=describe_errors(404, 409, 422))
+def list_calls(  # noqa: PLR0913 - what one may ask for
+    tenant: TheTenant,
+    id: Id,  # noqa: A002 - its name in the path
+    *,
+    sample_id: OnlySample = None,
+    method: MethodName = None,
+    metric: OnlyName = None,
+    cursor: Cursor = None,
+    limit: Limit = 100,
+) -> CallPage:
+    """List the calls of the judge for the results of a run page by page: what it was sent, and what it replied.
+
+    Each attempt is a call of its own, also one whose reply could not be read. A page ends after a whole result, so that
+    it may have a few calls more than `limit`. Results of computed metrics and of a run that does not store calls have
+    none.
+    """
+    wanted = ResultFilter(sample_id=sample_id, method=method, metrics=(metric,) if metric else ())
+    with _open_pages(tenant, id) as pages:
+        page = pages.calls(wanted, after=decode_row_cursor(cursor), limit=limit)
+    return CallPage(calls=tuple(page.calls), next=encode_cursor(page.next))
 
 
 @router.get("/{id}/cases", responses=describe_errors(404, 409, 422))

@@ -1,0 +1,323 @@
+"""The calls of a run: what each judge was sent and what it replied, in tables of the log.
+
+A call belongs to judged content (`greval.records.metric_input.compute_content_key`), so that equal cases share it. What
+all calls of a metric share is stored once. The rest is compressed with a dictionary of the shared part and the stored
+case, because it repeats the texts of the case (docs/design/decisions/0043-what-the-judge-saw.md).
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import zlib
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from greval._util.row_index import hash_key
+from greval.judging.call_record import CallForm, CallRecord
+from greval.judging.model.reply_cache import Reply
+from greval.records.judge_call import CallMessage, JudgeCall
+from greval.records.result import Failure, Usage
+from greval.runs.store.disk import COST_COLUMNS
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+CALL_TABLES = (
+    "CREATE TABLE IF NOT EXISTS call_forms (id INTEGER PRIMARY KEY, fingerprint TEXT NOT NULL, body BLOB NOT NULL)",
+    f"""
+    CREATE TABLE IF NOT EXISTS calls (
+        id INTEGER PRIMARY KEY, content INTEGER NOT NULL, request INTEGER NOT NULL, form INTEGER NOT NULL,
+        judged_case INTEGER NOT NULL, repeat INTEGER NOT NULL, latency REAL NOT NULL,
+        {", ".join(f"{name} INTEGER" for name in COST_COLUMNS)}, body BLOB NOT NULL)
+    """,
+    "CREATE TABLE IF NOT EXISTS replayed (content INTEGER PRIMARY KEY, asked INTEGER NOT NULL)",
+)
+"""The tables are created with the first call, and other readers of the log ignore them. The layout of the log is the
+same with and without them. `replayed` has the content whose calls a replayed result was read from."""
+COLUMNS = ("content", "request", "form", "judged_case", "repeat", "latency", *COST_COLUMNS, "body")
+INSERT = f"INSERT INTO calls ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"  # noqa: S608 - constant
+SELECT = f"SELECT {', '.join(COLUMNS)} FROM calls WHERE id = ?"  # noqa: S608 - constant
+ASKED = "coalesce((SELECT asked FROM replayed WHERE replayed.content = results.content), results.content)"
+"""The content of the calls of a row of `results`."""
+NO_CASE = 0
+"""The row number of a call that is compressed without a case."""
+COMPRESSION_LEVEL = 3
+"""Higher levels take twice the time and save a tenth."""
+RAW_DEFLATE = -15
+MAX_DICTIONARY_BYTES = 32_768
+"""The window of the compression: a longer dictionary has no effect."""
+MAX_CACHED_CASES = 64
+"""The number of cases and dictionaries kept in memory: the calls of one case usually follow each other."""
+LATENCY_DIGITS = 6
+
+
+class JudgedContent(NamedTuple):
+    """The content that a result judged, and the place of the result."""
+
+    content: int
+    sample_id: str
+    method: str
+    metric: str
+
+
+class _StoredCase(NamedTuple):
+    """The row number of a case, and its JSON."""
+
+    row: int
+    text: str
+
+
+class StoredReply(NamedTuple):
+    """The reply of a stored call, the content that it was asked for, and the fingerprint of its definition."""
+
+    reply: Reply
+    content: int
+    fingerprint: str
+
+
+class CallTable:
+    """The calls of a log that is open for writing. Its methods write within the transaction of the caller."""
+
+    def __init__(self, database: sqlite3.Connection) -> None:
+        """Store the connection. The tables are created with the first call."""
+        self._db = database
+        self._forms: dict[tuple[str, str], int] = {}
+        self._cases: OrderedDict[tuple[str, str], _StoredCase] = OrderedDict()
+
+    def note_case(self, sample_id: str, method: str, row: int, text: str) -> None:
+        """Remember the row and the JSON of a case for the calls that follow for it."""
+        self._cases[sample_id, method] = _StoredCase(row, text)
+        self._cases.move_to_end((sample_id, method))
+        if len(self._cases) > MAX_CACHED_CASES:
+            self._cases.popitem(last=False)
+
+    def insert(self, content: int, fingerprint: str, place: tuple[str, str], calls: Iterable[CallRecord]) -> None:
+        """Insert the calls for judged content.
+
+        Args:
+            content: The number of the content's key.
+            fingerprint: The fingerprint of the metric.
+            place: The sample id and the method of the case.
+            calls: The calls in order.
+        """
+        case = self._cases.get(place) or _StoredCase(NO_CASE, "")
+        for call in calls:
+            form = self._find_form(fingerprint, call.form.text)
+            body = _compress(_format_body(call), _build_dictionary(call.form.text, case.text))
+            costs = (getattr(call.reply.usage, name) for name in COST_COLUMNS)
+            latency = round(call.reply.latency, LATENCY_DIGITS)
+            self._db.execute(
+                INSERT, (content, hash_key(call.reply.key), form, case.row, call.repeat, latency, *costs, body)
+            )
+
+    def set_asked(self, content: int, asked: int) -> None:
+        """Store that a result of `content` was read from the calls of the content `asked`."""
+        self._create_tables()
+        self._db.execute("INSERT OR REPLACE INTO replayed VALUES (?, ?)", (content, asked))
+
+    def copy_calls(self, source: CallReader, find_case: Callable[[str], int | None]) -> int:
+        """Copy the calls of another log that are not stored yet, and return their number.
+
+        Args:
+            source: The calls of the other log.
+            find_case: A function that returns the row number of a case in this log, given its JSON, or None.
+        """
+        known = {_hash_call(row) for row in CallReader(self._db).rows()}
+        copied = 0
+        for row in source.rows():
+            if _hash_call(row) in known:
+                continue
+            form = self._find_form(row.fingerprint, row.form)
+            at = find_case(row.case) if row.case else None
+            body = _compress(row.body, _build_dictionary(row.form, row.case if at else ""))
+            content, request, *_ = row.values
+            self._db.execute(INSERT, (content, request, form, at or NO_CASE, *row.values[2:], body))
+            copied += 1
+        for content, asked in source.replayed():
+            self.set_asked(content, asked)
+        return copied
+
+    def _find_form(self, fingerprint: str, text: str) -> int:
+        """Return the row number of a form, and store the form if it is new."""
+        if not self._forms:
+            self._create_tables()
+            rows = self._db.execute("SELECT id, fingerprint, body FROM call_forms")
+            self._forms = {(mark, zlib.decompress(body).decode()): number for number, mark, body in rows}
+        found = self._forms.get((fingerprint, text))
+        if found is None:
+            row = (fingerprint, zlib.compress(text.encode("utf-8", "surrogatepass")))
+            made = self._db.execute("INSERT INTO call_forms (fingerprint, body) VALUES (?, ?)", row)
+            found = self._forms[fingerprint, text] = made.lastrowid or 0
+        return found
+
+    def _create_tables(self) -> None:
+        for table in CALL_TABLES:
+            self._db.execute(table)
+
+
+class _CallRow(NamedTuple):
+    """A row of `calls`, decompressed: `values` are the columns before the body, without form and case."""
+
+    values: tuple[Any, ...]
+    fingerprint: str
+    form: str
+    case: str
+    body: str
+
+
+class CallReader:
+    """The calls of a log that is open for reading; there are none in a log of an earlier version."""
+
+    def __init__(self, database: sqlite3.Connection) -> None:
+        """Store the connection; nothing is read yet."""
+        self._db = database
+        self._read_case = lru_cache(MAX_CACHED_CASES)(self._find_case)
+
+    @cached_property
+    def exists(self) -> bool:
+        """Whether the log has the tables of calls."""
+        query = "SELECT 1 FROM sqlite_master WHERE name = 'calls'"
+        return self._db.execute(query).fetchone() is not None
+
+    @property
+    def asked_column(self) -> str:
+        """The SQL expression for the content of the calls of a row of `results`."""
+        return ASKED if self.exists else "results.content"
+
+    def read(self, judged: Iterable[JudgedContent]) -> Iterator[JudgeCall]:
+        """Yield the calls of judged content, in order of time for each."""
+        for one in judged:
+            for number in self.find(one.content):
+                yield _build_call(one, self._read_row(number))
+
+    def find(self, content: int) -> list[int]:
+        """Return the row numbers of the calls for judged content."""
+        contents, numbers = self._index
+        first, last = contents.searchsorted(content, "left"), contents.searchsorted(content, "right")
+        return [int(number) for number in numbers[first:last]]
+
+    def rows(self) -> Iterator[_CallRow]:
+        """Yield all calls, oldest first."""
+        if self.exists:
+            numbers = self._db.execute("SELECT id FROM calls ORDER BY id").fetchall()
+            yield from (self._read_row(number) for (number,) in numbers)
+
+    def requests(self) -> Iterator[tuple[int, int]]:
+        """Yield the number of the request and the row number of all calls, oldest first."""
+        if self.exists:
+            yield from self._db.execute("SELECT request, id FROM calls ORDER BY id")
+
+    def replayed(self) -> list[tuple[int, int]]:
+        """Return the content of each replayed result, and the content of its calls."""
+        return self._db.execute("SELECT content, asked FROM replayed").fetchall() if self.exists else []
+
+    def read_reply(self, number: int) -> StoredReply:
+        """Return the reply of a call, with its usage."""
+        row = self._read_row(number)
+        return StoredReply(_parse_reply(row), row.values[0], row.fingerprint)
+
+    def forms(self) -> dict[str, CallForm]:
+        """Return the form of the last call by each fingerprint."""
+        if not self.exists:
+            return {}
+        rows = self._db.execute("SELECT id, fingerprint FROM call_forms ORDER BY id")
+        return {fingerprint: CallForm.from_text(self._forms[number][1]) for number, fingerprint in rows}
+
+    def count_repeats(self, fingerprint: str) -> int:
+        """Return how often each case was judged by a definition: the highest number of a repeat, and one."""
+        query = "SELECT max(repeat) FROM calls WHERE form IN (SELECT id FROM call_forms WHERE fingerprint = ?)"
+        (found,) = self._db.execute(query, (fingerprint,)).fetchone()
+        return 1 + (found or 0)
+
+    @cached_property
+    def _index(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The contents of all calls in ascending order, and their row numbers in order of time for each."""
+        import numpy as np
+
+        pairs = self._db.execute("SELECT content, id FROM calls ORDER BY id") if self.exists else ()
+        numbers = np.array([*pairs], dtype=np.int64).reshape(-1, 2)
+        order = numbers[:, 0].argsort(kind="stable")
+        return numbers[order, 0], numbers[order, 1]
+
+    @cached_property
+    def _forms(self) -> dict[int, tuple[str, str]]:
+        """The fingerprint and the text of each form by its row number."""
+        rows = self._db.execute("SELECT id, fingerprint, body FROM call_forms")
+        return {number: (mark, zlib.decompress(body).decode("utf-8", "surrogatepass")) for number, mark, body in rows}
+
+    def _read_row(self, number: int) -> _CallRow:
+        content, request, form, judged_case, *rest, body = self._db.execute(SELECT, (number,)).fetchone()
+        if form not in self._forms:  # of a run that is still written to
+            del self._forms
+        fingerprint, text = self._forms[form]
+        case = self._read_case(judged_case)
+        opened = zlib.decompressobj(RAW_DEFLATE, zdict=_build_dictionary(text, case))
+        found = (opened.decompress(body) + opened.flush()).decode("utf-8", "surrogatepass")
+        return _CallRow((content, request, *rest), fingerprint, text, case, found)
+
+    def _find_case(self, row: int) -> str:
+        if row == NO_CASE:
+            return ""
+        (text,) = self._db.execute("SELECT row FROM cases WHERE rowid = ?", (row,)).fetchone()
+        return str(text)
+
+
+@lru_cache(MAX_CACHED_CASES)
+def _build_dictionary(form: str, case: str) -> bytes:
+    """Build the dictionary of the compression; the case is last, because nearer texts are found first."""
+    return f"{form}{case}".encode("utf-8", "surrogatepass")[-MAX_DICTIONARY_BYTES:]
+
+
+def _compress(text: str, dictionary: bytes) -> bytes:
+    packed = zlib.compressobj(COMPRESSION_LEVEL, zlib.DEFLATED, RAW_DEFLATE, zdict=dictionary)
+    return packed.compress(text.encode("utf-8", "surrogatepass")) + packed.flush()
+
+
+def _format_body(call: CallRecord) -> str:
+    """Format what a call does not share with others as JSON."""
+    reply = call.reply
+    failure = reply.failure and reply.failure.model_dump(mode="json", exclude_defaults=True)
+    return json.dumps([call.messages, reply.text, failure, call.items, [*reply.tokens]], ensure_ascii=False)
+
+
+def _parse_reply(row: _CallRow) -> Reply:
+    _, text, failure, _, tokens = json.loads(row.body)
+    _, _, _, latency, *costs = row.values
+    usage = Usage(**dict(zip(COST_COLUMNS, costs, strict=True)))
+    return Reply(text, usage, failure and Failure(**failure), tokens, latency=latency)
+
+
+def _build_call(judged: JudgedContent, row: _CallRow) -> JudgeCall:
+    form = _parse_form(row.form)
+    messages, _, _, items, _ = json.loads(row.body)
+    reply = _parse_reply(row)
+    return JudgeCall(
+        sample_id=judged.sample_id,
+        method=judged.method,
+        metric=judged.metric,
+        fingerprint=row.fingerprint,
+        judge=form.label,
+        tier=form.tier,
+        repeat=row.values[2],
+        items=items,
+        messages=tuple(CallMessage(role=role, text=text) for role, text in (*form.messages, *messages)),
+        answer_schema=dict(form.answer_schema),
+        reply=reply.text,
+        failure=reply.failure,
+        usage=reply.usage,
+        latency=reply.latency,
+    )
+
+
+@lru_cache(MAX_CACHED_CASES)
+def _parse_form(text: str) -> CallForm:
+    return CallForm.from_text(text)
+
+
+def _hash_call(row: _CallRow) -> int:
+    """Return a number that two stored calls share only if one is a copy of the other."""
+    return hash_key(json.dumps([*row.values, row.fingerprint, row.form, row.body]))
