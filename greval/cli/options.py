@@ -61,7 +61,7 @@ StoreCalls = Annotated[
     bool,
     output_option(
         "--store-calls/--no-store-calls",
-        help="store each prompt and raw reply with the results, for greval calls and greval replay",
+        help="store each prompt and raw reply with the results (greval calls)",
     ),
 ]
 Limit = Annotated[

@@ -24,7 +24,7 @@ def _format_head(call: JudgeCall) -> str:
     tokens = (f"{count:,} {kind} tokens" for count, kind in _list_tokens(call) if count is not None)
     cached = ("from a cache",) if call.usage.hits and not call.usage.calls else ()
     repeat = (f"repeat {call.repeat + 1}",) if call.repeat else ()
-    facts = ", ".join((*repeat, call.judge, *tokens, f"{call.latency:.2f} s", *cached))
+    facts = ", ".join((*repeat, call.judge, *tokens, *cached))
     return f"{' '.join(shorten(name) for name in names if name)}  {call.metric}  ({facts})"
 
 

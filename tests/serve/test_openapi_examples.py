@@ -117,6 +117,7 @@ def recorded(folder):
         send("import_run", "POST", path, verdicts, kind="text/csv")
         send("show_run", "GET", f"/v1/runs/{run}")
         send("list_results", "GET", f"/v1/runs/{run}/results?limit=1")
+        send("list_calls", "GET", f"/v1/runs/{run}/calls?limit=1")
         send("list_cases", "GET", f"/v1/runs/{run}/cases?limit=1")
         send("show_case", "GET", f"/v1/runs/{run}/case?sample_id=q1&method=basic")
         send("show_grid", "GET", f"/v1/runs/{run}/grid")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import time
 
 import pytest
-from served_runs import all_results, ended, rows, serving, slow, started, uploaded, waited
+from served_runs import YES, all_results, ended, rows, serving, slow, started, uploaded, waited
 
 
 @pytest.fixture
@@ -32,6 +33,38 @@ def test_every_row_is_read_once_page_by_page(client):
         ({"method": ""}, lambda one: False),
     ]:
         assert all_results(client, run, limit=4, **query) == [one for one in whole if true(one)], query
+
+
+def test_calls_are_read_page_by_page(client):
+    """Pages of any size give each call once; filters give exactly the calls that fit; the option stores none."""
+    given = rows(5, method="walk") + rows(4, method="local")
+    data = uploaded(client, given)
+    run = started(client, data, "correctness", "exact_match")
+    ended(client, run)
+
+    def read(**query):
+        found, cursor = [], None
+        while True:
+            more = {"cursor": cursor} if cursor else {}
+            page = client.get(f"/v1/runs/{run}/calls", params={**query, **more}).json()
+            found += page["calls"]
+            if (cursor := page["next"]) is None:
+                return found
+
+    whole = read(limit=1000)
+    assert len(whole) == 9
+    assert {call["metric"] for call in whole} == {"correctness"}
+    assert json.loads(whole[0]["reply"]) == YES
+    assert [message["role"] for message in whole[0]["messages"]] == ["system", "user"]
+    assert read(limit=2) == whole
+    assert read(limit=1, method="local") == [call for call in whole if call["method"] == "local"]
+    assert read(sample_id="q1", metric="correctness") == [call for call in whole if call["sample_id"] == "q1"]
+    assert client.get(f"/v1/runs/{run}/calls?sample=q1").json()["detail"].endswith("did you mean sample_id?")
+    assert client.get("/v1/runs/none/calls").status_code == 404
+    asked = {"dataset": data, "metrics": ["correctness"], "name": "off", "store_calls": False}
+    run = client.post("/v1/runs", json=asked).json()["id"]
+    ended(client, run)
+    assert read() == []
 
 
 def test_pages_miss_nothing_while_the_run_writes(tmp_path):
