@@ -32,13 +32,13 @@ ROLES: Mapping[str, str] = {"human": "user", "ai": "assistant"}
 class CallForm:
     """What all calls of a metric to a judge share: the definition, the judge, the first messages and the answer schema.
 
-    `settings` are those of the judge that affect the verdicts, `judge` all of its settings. Neither holds a secret.
+    `identity` holds the settings of the judge that affect the verdicts, `judge` all of them. Neither holds a secret.
     """
 
     metric: Mapping[str, Any]
     label: str
     tier: Tier
-    settings: Mapping[str, JsonValue]
+    identity: Mapping[str, JsonValue]
     judge: Mapping[str, JsonValue]
     messages: tuple[Message, ...]
     answer_schema: Mapping[str, Any]

@@ -140,7 +140,7 @@ class MetricJudge:
             metric=self.metric.model_dump(mode="json"),
             label=self.client.label,
             tier=self.tier,
-            settings=self.settings,
+            identity=dict(self.client.identity),
             judge=self.client.judge.model_dump(mode="json", exclude_defaults=True),
             messages=list_messages(self.start),
             answer_schema=self.question.schema,
