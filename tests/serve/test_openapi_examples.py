@@ -116,9 +116,8 @@ def recorded(folder):
         path = "/v1/runs/import?name=first&scale=yes/no&metric=right&judge=gpt-4"
         send("import_run", "POST", path, verdicts, kind="text/csv")
         send("show_run", "GET", f"/v1/runs/{run}")
-        send("list_results", "GET", f"/v1/runs/{run}/results?limit=1")
-        send("list_calls", "GET", f"/v1/runs/{run}/calls?limit=1")
-        send("list_cases", "GET", f"/v1/runs/{run}/cases?limit=1")
+        for listed in ("results", "calls", "cases"):
+            send(f"list_{listed}", "GET", f"/v1/runs/{run}/{listed}?limit=1")
         send("show_case", "GET", f"/v1/runs/{run}/case?sample_id=q1&method=basic")
         send("show_grid", "GET", f"/v1/runs/{run}/grid")
         send("search_run", "GET", f"/v1/runs/{run}/search?q=ada")
