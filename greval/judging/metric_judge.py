@@ -135,7 +135,7 @@ class MetricJudge:
 
     @cached_property
     def form(self) -> CallForm:
-        """What all calls of this metric to its judge share, for the record of calls."""
+        """Return what all calls of this metric to its judge share, for the record of calls."""
         return CallForm(
             metric=self.metric.model_dump(mode="json"),
             label=self.client.label,

@@ -170,7 +170,7 @@ class _CallRow(NamedTuple):
 
 
 class CallReader:
-    """The calls of a log that is open for reading; there are none in a log of an earlier version."""
+    """The calls of a log that is open for reading. A log of an earlier version has no calls."""
 
     def __init__(self, database: sqlite3.Connection) -> None:
         """Store the connection; nothing is read yet."""
@@ -179,7 +179,7 @@ class CallReader:
 
     @cached_property
     def exists(self) -> bool:
-        """Whether the log has the tables of calls."""
+        """Return whether the log has the tables of calls."""
         query = "SELECT 1 FROM sqlite_master WHERE name = 'calls'"
         return self._db.execute(query).fetchone() is not None
 
