@@ -24,7 +24,7 @@ class JudgeCall(Record):
     `sample_id`, `method` and `metric` are those of the result. `fingerprint` is that of the definition by which the
     judge was asked; it differs from that of a replayed result. `items` are the ids of the judged items in the order of
     their numbers, empty if the case was judged as a whole. `reply` is the text of the reply as the model wrote it, and
-    `failure` why there is no reply. `usage` is that of the call, with its retries; a reply from a cache has only `hits`.
+    `failure` why there is no reply. `usage` is that of the call with its retries; a cached reply has only `hits`.
     `latency` is the time of the last attempt in seconds.
     """
 
