@@ -63,8 +63,8 @@ TAGS = {
 """What the tags mean, in the order in which tools show them."""
 RUN_OPERATIONS = (
     *("show_run", "follow_run", "list_results", "list_cases", "show_grid", "report_run", "compare_run"),
-    *("measure_agreement", "estimate_verdicts", "put_annotations", "list_annotations", "cancel_run"),
-    *("resume_run", "delete_run"),
+    *("measure_agreement", "estimate_verdicts", "put_annotations", "list_annotations", "plan_run_labels"),
+    *("cancel_run", "resume_run", "delete_run"),
 )
 LINKS: dict[str, tuple[str, tuple[str, ...]]] = {
     "start_run": ("id", RUN_OPERATIONS),

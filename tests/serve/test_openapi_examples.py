@@ -127,6 +127,8 @@ def recorded(folder):
             {"sample_id": case["id"], "method": case["method"], "metric": "correctness", "annotator": "ana", "value": 1}
             for case in METHODS
         ]
+        asked = {"metric": "correctness", "annotator": "ana", "sample": "random:2", "limit": 1}
+        send("plan_run_labels", "POST", f"/v1/runs/{run}/labels", asked)
         send("put_annotations", "PUT", f"/v1/runs/{run}/annotations", people)
         send("list_annotations", "GET", f"/v1/runs/{run}/annotations")
         send("measure_agreement", "GET", f"/v1/runs/{run}/agreement?metric=correctness")

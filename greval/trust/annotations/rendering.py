@@ -65,6 +65,16 @@ def escape_text(text: str) -> str:
     return "<br>".join(_keep_indent(line) for line in lines) or "(empty)"
 
 
+def unescape_text(escaped: str) -> str:
+    r"""Return the text of a field as it was before `escape_text`, for pages that do not render HTML.
+
+    Example:
+        >>> unescape_text("if a &lt; b:<br>&emsp;go &amp; &lt;i&gt;stop&lt;/i&gt;")
+        'if a < b:\n\tgo & <i>stop</i>'
+    """
+    return html.unescape(escaped.replace("<br>", "\n").replace("&emsp;", "\t").replace("&nbsp;", " "))
+
+
 def _keep_indent(line: str) -> str:
     """Replace leading whitespace with entities, because a page would collapse it."""
     rest = line.lstrip(" \t")
