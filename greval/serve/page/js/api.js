@@ -17,7 +17,7 @@ export function path(base, query = {}) {
   const params = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
     for (const one of [value].flat()) {
-      if (one !== undefined && one !== null && one !== "") params.append(name, one);
+      if (one !== undefined && one !== null) params.append(name, one);
     }
   }
   const said = params.toString();

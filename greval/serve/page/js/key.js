@@ -1,12 +1,13 @@
 /** The API key or token: asked for when the server wants one, kept for this tab only. */
 
-import { h } from "./dom.js";
+import { render } from "../vendor/preact.js";
+import { KeyDialog } from "./components/key_dialog.js";
+import { html } from "./html.js";
 
 const NAME = "greval-key";
 const TOKEN = /^#token=([^/]+)(\/.*)?$/s;
 const WANTED = "Whoever runs the server can give you one.";
 const UNKNOWN = "It does not know the key that was used. Whoever runs the server can give you another.";
-const PRINTED = "If you started it yourself, open the address that it printed, or enter the token of that address.";
 let asking = null;
 
 /** Keep the token of the address that the server printed, and take it out of the address; false where there is none. */
@@ -33,29 +34,17 @@ export function askKey() {
 }
 
 function ask(why) {
-  const input = h("input", { type: "password", id: "key", autocomplete: "off", spellcheck: "false", required: true });
-  const form = h(
-    "form",
-    { method: "dialog" },
-    h("h2", { id: "key-title" }, "This server wants a key"),
-    h("p", { class: "soft" }, `${why} ${PRINTED}`),
-    h("div", { class: "field" }, h("label", { for: "key" }, "Key"), input),
-    h("p", { class: "soft small" }, "Kept in this tab until you close it, and sent to this server only."),
-    h("div", { class: "actions" },
-      h("button", { class: "primary", value: "ok" }, "Use key"),
-      h("button", { type: "button", onclick: () => dialog.close("") }, "Cancel")),
-  );
-  const dialog = h("dialog", { "aria-labelledby": "key-title" }, form);
-  document.body.append(dialog);
-  dialog.showModal();
+  const place = document.createElement("div");
+  document.body.append(place);
   return new Promise((resolve) => {
-    dialog.addEventListener("close", () => {
-      const key = dialog.returnValue === "ok" ? input.value.trim() : "";
+    const finish = (key) => {
       if (key) sessionStorage.setItem(NAME, key);
-      dialog.remove();
+      render(null, place);
+      place.remove();
       showForget();
       resolve(Boolean(key));
-    });
+    };
+    render(html`<${KeyDialog} why=${why} onClose=${finish} />`, place);
   });
 }
 

@@ -2,18 +2,17 @@
 
 import { Problem } from "./api.js";
 import { startForget, takeToken } from "./key.js";
-import { adaptView } from "./legacy.js";
 import { startRouter } from "./router.js";
 import { startShortcuts } from "./shortcuts.js";
 import { startTheme } from "./theme.js";
 import { CaseView } from "./views/case.js";
-import { compareView } from "./views/compare.js";
+import { CompareView } from "./views/compare.js";
 import { LibraryView } from "./views/library.js";
 import { MissingView } from "./views/missing.js";
-import { newRunView } from "./views/new_run.js";
+import { NewRunView } from "./views/new_run.js";
 import { PlaygroundView } from "./views/playground.js";
-import { runView } from "./views/run.js";
-import { runsView } from "./views/runs.js";
+import { RunView } from "./views/run.js";
+import { RunsView } from "./views/runs.js";
 
 takeToken();
 addEventListener("hashchange", (event) => {
@@ -33,11 +32,11 @@ const showProblem = startRouter(document.getElementById("main"), [
   [["library"], LibraryView, () => "library"],
   [["library", "NAME"], LibraryView, () => "library"],
   [["playground"], PlaygroundView],
-  [["runs"], adaptView(runsView)],
-  [["new-run"], adaptView(newRunView)],
-  [["runs", "ID"], adaptView(runView)],
+  [["runs"], RunsView],
+  [["new-run"], NewRunView],
+  [["runs", "ID"], RunView, ({ id }) => id],
   [["runs", "ID", "case"], CaseView],
-  [["compare"], adaptView(compareView)],
+  [["compare"], CompareView, () => "compare"],
   [["missing"], MissingView],
 ]);
 addEventListener("unhandledrejection", (event) => {

@@ -9,7 +9,7 @@ import { html } from "./html.js";
 export function at(parts, query = {}) {
   const params = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
-    for (const one of [value].flat()) if (one !== undefined && one !== null && one !== "") params.append(name, one);
+    for (const one of [value].flat()) if (one !== undefined && one !== null) params.append(name, one);
   }
   const text = params.toString();
   return `#/${[parts].flat().map(encodeURIComponent).join("/")}${text ? `?${text}` : ""}`;

@@ -13,14 +13,14 @@ import { html } from "../html.js";
 import { at, go } from "../router.js";
 import { MetricView } from "./metric.js";
 
-const KINDS = [["", "All"], ["judged", "Judged"], ["computed", "Computed"]];
-const ITEMS = [["", "Any"], ["case", "Whole case"], ["chunks", "Chunks"], ["triples", "Triples"]];
+const KINDS = [[null, "All"], ["judged", "Judged"], ["computed", "Computed"]];
+const ITEMS = [[null, "Any"], ["case", "Whole case"], ["chunks", "Chunks"], ["triples", "Triples"]];
 const FILTERS = ["q", "kind", "over"];
 const NARROW = matchMedia("(max-width: 64rem)"); // as in views.css
 
 /** The list of metrics, and beside it the metric that the address names. */
 export function LibraryView({ params: { name = null }, query }) {
-  const [filters, setFilters] = useState(() => Object.fromEntries(FILTERS.map((filter) => [filter, query.get(filter) ?? ""])));
+  const [filters, setFilters] = useState(() => Object.fromEntries(FILTERS.map((filter) => [filter, query.get(filter)])));
   const { data: metrics, error, reload } = useRequest(() => allMetrics({ fresh: true }), []);
   const grid = useRef(null);
   const focusMetric = useNarrowFocus(grid, name);
@@ -35,7 +35,7 @@ export function LibraryView({ params: { name = null }, query }) {
     <div class=${name ? "library has-detail" : "library"} ref=${grid}>
       <section class="library-list" aria-label="Metrics">
         <div class="filters">
-          <${SearchField} label="Search metrics" value=${filters.q} onInput=${(q) => change({ q })} />
+          <${SearchField} label="Search metrics" value=${filters.q ?? ""} onInput=${(q) => change({ q: q || null })} />
           <${SegmentedControl} label="Kind" options=${KINDS} value=${filters.kind} onChange=${(kind) => change({ kind })} />
           <${SegmentedControl} label="Judges" options=${ITEMS} value=${filters.over} onChange=${(over) => change({ over })} />
         </div>
@@ -80,7 +80,7 @@ function MetricList({ metrics, filters, current }) {
 }
 
 const fitsFilters = (metric, { q, kind, over }) =>
-  matchesMetric(metric, q) && (!kind || metric.kind === kind) && (!over || (metric.over ?? "case") === over);
+  matchesMetric(metric, q ?? "") && (!kind || metric.kind === kind) && (!over || (metric.over ?? "case") === over);
 
 const MetricEntry = ({ metric, current, filters }) => html`
   <li>

@@ -1,13 +1,16 @@
 /** A new run: upload cases, choose metrics and a judge, start. */
 
+import { useRef, useState } from "../../vendor/preact_hooks.js";
 import { get, post } from "../api.js";
-import { fill, h } from "../dom.js";
-import { allJudges, allMetrics } from "../parts/catalogue.js";
-import { dataPart } from "../parts/data_part.js";
-import { field } from "../parts/field.js";
-import { judgeField } from "../parts/judge_field.js";
-import { metricPicker } from "../parts/metric_picker.js";
-import { problemBox } from "../parts/problem.js";
+import { allJudges, allMetrics } from "../catalogue.js";
+import { DatasetPicker } from "../components/dataset_picker.js";
+import { Field } from "../components/fields.js";
+import { JudgeSelect, chooseJudge } from "../components/judge_select.js";
+import { MetricPicker } from "../components/metric_picker.js";
+import { Problem } from "../components/notices.js";
+import { ViewHead } from "../components/view_head.js";
+import { useRequest } from "../hooks.js";
+import { html } from "../html.js";
 import { at, go } from "../router.js";
 
 const NAME = "[A-Za-z0-9][A-Za-z0-9_\\-]{0,63}";
@@ -18,69 +21,68 @@ const NUMBERS = [
   ["max_calls", "At most so many calls", "the run stops there in order"],
   ["max_cost", "At most so many US dollars", "the run stops there in order"],
 ];
+const NO_CASES = { title: "No cases", detail: "Choose a file, or a data set that is there already." };
+const NO_METRIC = { title: "No metric is chosen", detail: "Tick at least one metric." };
 
-/** Show the form. */
-export async function newRunView({ root, query, signal }) {
-  fill(root, h("div", { class: "head" },
-    h("div", null, h("p", { class: "crumbs" }, h("a", { href: "#/runs" }, "Runs")), h("h1", null, "Start a run"))));
+/** The form of a new run. */
+export function NewRunView({ query }) {
+  const { data, error, reload } = useRequest(loadChoices, []);
+  return html`
+    <${ViewHead} crumbs=${[["#/runs", "Runs"]]} title="Start a run" />
+    ${error && html`<${Problem} error=${error} retry=${reload} />`}
+    ${data && html`<${NewRunForm} ...${data} query=${query} />`}`;
+}
+
+async function loadChoices(signal) {
   const [metrics, judges, { datasets }] = await Promise.all([allMetrics(), allJudges(), get("/v1/datasets", {}, signal)]);
-  const data = dataPart(datasets, query.get("dataset"), signal);
-  const picker = metricPicker(metrics, query.getAll("metric"));
-  root.append(new NewRun({ data, picker, judge: judgeField(judges), signal }).element);
+  return { metrics, judges, datasets };
 }
 
-class NewRun {
-  #name = h("input", { type: "text", pattern: NAME, autocomplete: "off" });
-  #numbers = NUMBERS.map(([name, label, hint]) => ({ name, label, hint, input: numberInput(name) }));
-  #out = h("div");
-  #button = h("button", { class: "primary" }, "Start");
+function NewRunForm({ metrics, judges, datasets, query }) {
+  const [dataset, setDataset] = useState(() => datasets.find(({ id }) => id === query.get("dataset"))?.id ?? null);
+  const [chosen, setChosen] = useState(() => query.getAll("metric").filter((name) => metrics.has(name)));
+  const [judge, setJudge] = useState(() => chooseJudge(judges, null));
+  const [error, setError] = useState(null);
+  const [busy, setBusy] = useState(false);
+  const form = useRef(null);
 
-  constructor(parts) {
-    Object.assign(this, parts);
-    const { data, picker, judge } = parts;
-    this.element = h("form", { class: "bench", novalidate: true, onsubmit: (event) => this.#submit(event) },
-      h("section", { class: "sheet" }, h("h2", null, "Cases"), data.element),
-      h("section", { class: "sheet" }, picker.element, judge.element,
-        field("Name", this.#name, "Letters, digits, - and _; empty: the server makes one."),
-        h("details", null, h("summary", null, "Limits and repeats"),
-          h("div", { class: "numbers" }, this.#numbers.map(({ label, input, hint }) => field(label, input, hint)))),
-        this.#out, h("div", { class: "actions" }, this.#button)));
-  }
-
-  async #submit(event) {
+  async function submit(event) {
     event.preventDefault();
-    const wrong = [this.#name, ...this.#numbers.map(({ input }) => input)].find((input) => !input.checkValidity());
+    const controls = [...form.current.querySelectorAll("[data-setting]")];
+    const wrong = controls.find((control) => !control.checkValidity());
     if (wrong) return wrong.reportValidity();
-    const missing = this.#missing();
-    if (missing) return fill(this.#out, problemBox(missing));
-    this.#button.disabled = true;
+    if (!dataset) return setError(NO_CASES);
+    if (!chosen.length) return setError(NO_METRIC);
+    const settings = controls.filter(({ value }) => value)
+      .map(({ dataset: { setting }, value }) => [setting, setting === "name" ? value : Number(value)]);
+    setBusy(true);
+    setError(null);
     try {
-      const run = await post("/v1/runs", this.#asked(), this.signal);
-      go(at(["runs", run.id]));
-    } catch (error) {
-      if (!this.signal.aborted) fill(this.#out, problemBox(error));
+      const run = await post("/v1/runs", { dataset, metrics: chosen, judge, ...Object.fromEntries(settings) });
+      if (form.current) go(at(["runs", run.id])); // unless the reader went elsewhere
+    } catch (refused) {
+      setError(refused);
     }
-    this.#button.disabled = false;
-    return null;
+    return setBusy(false);
   }
-
-  #missing() {
-    if (!this.data.chosen()) return { title: "No cases", detail: "Choose a file, or a data set that is there already." };
-    if (!this.picker.chosen().length) return { title: "No metric is chosen", detail: "Tick at least one metric." };
-    return null;
-  }
-
-  #asked() {
-    const given = this.#numbers.filter(({ input }) => input.value).map(({ name, input }) => [name, Number(input.value)]);
-    return {
-      dataset: this.data.chosen(),
-      metrics: this.picker.chosen(),
-      judge: this.judge.value(),
-      name: this.#name.value || null,
-      ...Object.fromEntries(given),
-    };
-  }
+  return html`
+    <form class="bench" novalidate onSubmit=${submit} ref=${form}>
+      <section class="sheet"><h2>Cases</h2><${DatasetPicker} datasets=${datasets} chosen=${dataset} onChange=${setDataset} /></section>
+      <section class="sheet">
+        <${MetricPicker} metrics=${metrics} chosen=${chosen} onChange=${setChosen} />
+        <${JudgeSelect} judges=${judges} value=${judge} onChange=${setJudge} />
+        <${Field} label="Name" hint="Letters, digits, - and _; empty: the server makes one.">
+          <input type="text" pattern=${NAME} autocomplete="off" data-setting="name" />
+        <//>
+        <details>
+          <summary>Limits and repeats</summary>
+          <div class="numbers">${NUMBERS.map(([name, label, hint]) => html`
+            <${Field} label=${label} hint=${hint}>
+              <input type="number" min=${name === "max_cost" ? "0.000001" : "1"} step=${name === "max_cost" ? "any" : "1"} data-setting=${name} />
+            <//>`)}</div>
+        </details>
+        ${error && html`<${Problem} error=${error} />`}
+        <div class="actions"><button class="primary" disabled=${busy}>Start</button></div>
+      </section>
+    </form>`;
 }
-
-const numberInput = (name) =>
-  h("input", name === "max_cost" ? { type: "number", min: "0.000001", step: "any" } : { type: "number", min: "1", step: "1" });

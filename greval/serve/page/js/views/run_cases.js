@@ -1,41 +1,38 @@
-/** The cases of a run, each with how its judgements stand. */
+/** The cases of a run, each with the status of its judgements. */
 
 import { get, name as part } from "../api.js";
-import { data, fill, h, text } from "../dom.js";
-import { empty } from "../parts/problem.js";
-import { caseCell, headRow } from "../parts/table.js";
+import { EmptyState, Problem } from "../components/notices.js";
+import { CaseCell, TableHead } from "../components/table.js";
+import { Text } from "../components/text.js";
+import { usePages } from "../hooks.js";
+import { html } from "../html.js";
 
 const PAGE = 50;
 const MARKS = { scored: "✓", skipped: "–", failed: "✕" };
 
-/** Show the cases. */
-export async function casesTab({ place, run, signal }) {
-  const body = h("tbody");
-  const more = h("button", { type: "button", hidden: true, onclick: load }, "More");
-  let cursor = null;
-
-  async function load() {
+/** The cases, a page at a time. */
+export function RunCases({ run }) {
+  const load = async (cursor, signal) => {
     const found = await get(`/v1/runs/${part(run.id)}/cases`, { cursor, limit: PAGE }, signal);
-    cursor = found.next;
-    more.hidden = !cursor;
-    const first = body.children.length;
-    body.append(...found.cases.map((one) => row(run.id, one)));
-    if (first) body.children[first]?.querySelector("a").focus();
-  }
-  await load();
-  if (!body.children.length) return fill(place, empty("No case yet.", "They appear here as they are judged."));
-  const table = h("table", { class: "cases" }, headRow("case", "question", "judgements"), body);
-  return fill(place, h("div", { class: "sheet scroll" }, table), more);
+    return { items: found.cases, next: found.next };
+  };
+  const { items: cases, error, loadMore, reload, body } = usePages(load, [run.id]);
+  if (error) return html`<${Problem} error=${error} retry=${reload} />`;
+  if (!cases) return null;
+  if (!cases.length) return html`<${EmptyState} title="No case yet.">They appear here as they are judged.<//>`;
+  return html`
+    <div class="sheet scroll"><table class="cases">
+      <${TableHead} columns=${["case", "question", "judgements"]} />
+      <tbody ref=${body}>${cases.map(({ sample_id: id, method, question, statuses }) => html`
+        <tr>
+          <${CaseCell} run=${run.id} id=${id} method=${method} />
+          <td><${Text}>${question}<//></td>
+          <td><ul class="statuses">${Object.entries(statuses).map(([metric, status]) => html`
+            <li class=${status}>
+              <span aria-hidden="true">${MARKS[status] ?? "?"}</span>
+              <span class="mono small"><bdi>${metric}</bdi></span><span class="unseen"> ${status}</span>
+            </li>`)}</ul></td>
+        </tr>`)}</tbody>
+    </table></div>
+    ${loadMore && html`<button type="button" onClick=${loadMore}>More</button>`}`;
 }
-
-const row = (run, { sample_id: id, method, question, statuses }) =>
-  h("tr", null,
-    caseCell(run, id, method),
-    h("td", null, text(question)),
-    h("td", null, h("ul", { class: "statuses" }, Object.entries(statuses).map(mark))));
-
-const mark = ([metric, status]) =>
-  h("li", { class: status },
-    h("span", { "aria-hidden": "true" }, MARKS[status] ?? "?"),
-    h("span", { class: "mono small" }, data(metric)),
-    h("span", { class: "unseen" }, ` ${status}`));

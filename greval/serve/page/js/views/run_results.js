@@ -1,87 +1,98 @@
 /** The results of a run, one a row, filtered by metric, method, status, value and tag. */
 
+import { useLayoutEffect } from "../../vendor/preact_hooks.js";
+import { announce } from "../announce.js";
 import { get, name as part } from "../api.js";
-import { announce, fill, h, text } from "../dom.js";
+import { knownMetrics } from "../catalogue.js";
+import { Badge, OutcomeBadge } from "../components/badge.js";
+import { failuresOf } from "../components/failure_details.js";
+import { Field, Select, TextEntry, nameOptions } from "../components/fields.js";
+import { EmptyState, Problem } from "../components/notices.js";
+import { CaseCell, TableHead } from "../components/table.js";
+import { Text } from "../components/text.js";
+import { ValueChip } from "../components/value_chip.js";
 import { counted } from "../format.js";
-import { badge, outcomeBadge } from "../parts/badge.js";
-import { knownMetrics } from "../parts/catalogue.js";
-import { choice, entry, field, keepingFocus, options } from "../parts/field.js";
-import { empty } from "../parts/problem.js";
-import { valuesOf } from "../parts/scale.js";
-import { caseCell, headRow } from "../parts/table.js";
-import { failuresOf, valueChip } from "../parts/verdict.js";
+import { usePages, useRequest } from "../hooks.js";
+import { html } from "../html.js";
 import { at, go } from "../router.js";
+import { valuesOf } from "../scale.js";
 
 const PAGE = 50;
-const MOST_ITEMS = 4;
+const MAX_ITEMS = 4;
 const FILTERS = ["metric", "method", "status", "value", "tag"];
 const STATUSES = ["scored", "skipped", "failed"];
 
-/** Show the results that fit the filters of the address. */
-export async function resultsTab({ place, run, query, signal }) {
+/** The results that fit the filters of the address, a page at a time. */
+export function RunResults({ run, query }) {
   const wanted = Object.fromEntries(FILTERS.map((name) => [name, query.get(name)]));
-  const known = await knownMetrics(run.metrics, signal);
-  const body = h("tbody");
-  const more = h("button", { type: "button", hidden: true, onclick: load }, "More");
-  let cursor = null;
-
-  async function load() {
+  const { data: metrics } = useRequest((signal) => knownMetrics(run.metrics, signal), [run.id]);
+  const load = async (cursor, signal) => {
     const found = await get(`/v1/runs/${part(run.id)}/results`, { ...wanted, cursor, limit: PAGE }, signal);
-    cursor = found.next;
-    more.hidden = !cursor;
-    const first = body.children.length;
-    body.append(...found.results.map((result) => row(run.id, result, known.get(result.metric), wanted.value)));
-    if (first) body.children[first]?.querySelector("a").focus();
-    announce(`${counted(body.children.length, "result")}${cursor ? " so far" : ""}`);
-  }
-  await load();
-  if (signal.aborted) return;
-  const table = h("table", { class: "results" }, headRow("case", "metric", "verdict", "reason"), body);
-  const shown = body.children.length ? h("div", { class: "sheet scroll" }, table) : noneFits(run.id);
-  keepingFocus(place, () => fill(place, filters(run, wanted, known), shown, more));
+    return { items: found.results, next: found.next };
+  };
+  const { items: results, error, loadMore, reload, body } = usePages(load, [run.id, ...Object.values(wanted)]);
+  useLayoutEffect(() => {
+    if (results) announce(`${counted(results.length, "result")}${loadMore ? " so far" : ""}`);
+  }, [results?.length, loadMore === null]);
+  if (!metrics) return null;
+  return html`
+    <${ResultFilters} run=${run} wanted=${wanted} metrics=${metrics} />
+    ${error && html`<${Problem} error=${error} retry=${reload} />`}
+    ${results?.length === 0 && html`
+      <${EmptyState} title="No result fits.">
+        Choose other filters, or <a href=${at(["runs", run.id], { tab: "results" })}>see all results</a>.
+      <//>`}
+    ${results?.length > 0 && html`
+      <div class="sheet scroll"><table class="results">
+        <${TableHead} columns=${["case", "metric", "verdict", "reason"]} />
+        <tbody ref=${body}>${results.map((result) => html`
+          <${ResultTableRow} run=${run.id} result=${result} scale=${metrics.get(result.metric)?.scale} value=${wanted.value} />`)}</tbody>
+      </table></div>`}
+    ${loadMore && html`<button type="button" onClick=${loadMore}>More</button>`}`;
 }
 
-function noneFits(id) {
-  const all = h("a", { href: at(["runs", id], { tab: "results" }) }, "see all results");
-  return empty("No result fits.", "Choose other filters, or ", all, ".");
+function ResultFilters({ run, wanted, metrics }) {
+  const choose = (change) => go(at(["runs", run.id], { tab: "results", ...wanted, ...change }));
+  const values = valuesOf(metrics.get(wanted.metric)?.scale) ?? (wanted.value ? [wanted.value] : null);
+  const filter = (label, name, names, further = {}) => html`
+    <${Field} key=${name} label=${label}>
+      <${Select} options=${nameOptions("all", names)} value=${wanted[name]} onChange=${(value) => choose({ [name]: value, ...further })} />
+    <//>`;
+  return html`
+    <div class="filters-row">
+      ${filter("Metric", "metric", run.metrics, { value: null })}
+      ${run.methods?.length > 1 && filter("Method", "method", run.methods)}
+      ${filter("Status", "status", STATUSES)}
+      ${values && filter("Value", "value", values)}
+      <${Field} key="tag" label="Tag"><${TextEntry} value=${wanted.tag} placeholder="name:value" onChange=${(tag) => choose({ tag: tag || null })} /><//>
+    </div>`;
 }
 
-function filters(run, wanted, known) {
-  const turn = (change) => go(at(["runs", run.id], { tab: "results", ...Object.assign(wanted, change) }));
-  const values = valuesOf(known.get(wanted.metric)?.scale) ?? (wanted.value ? [wanted.value] : null);
-  const select = (label, name, names, also = {}) =>
-    field(label, choice(options("all", names), wanted[name] ?? "", (value) => turn({ [name]: value, ...also })));
-  return h("div", { class: "filters-row" },
-    select("Metric", "metric", run.metrics, { value: null }),
-    (run.methods?.length ?? 0) > 1 ? select("Method", "method", run.methods) : null,
-    select("Status", "status", STATUSES),
-    values ? select("Value", "value", values) : null,
-    field("Tag", entry(wanted.tag, "name:value", (tag) => turn({ tag }))));
+function ResultTableRow({ run, result: { sample_id: id, method, metric, outcome }, scale, value }) {
+  const lines = listLines(outcome, scale, value);
+  const rest = lines.length - MAX_ITEMS;
+  return html`
+    <tr>
+      <${CaseCell} run=${run} id=${id} method=${method} />
+      <td class="mono small" dir="auto">${metric}</td>
+      <td colspan="2"><div class="lines">
+        ${lines.slice(0, MAX_ITEMS).map(({ mark, reason, item }) => html`
+          <div class="line">
+            <div>${mark}${item && html`<div class="small soft mono" dir="auto">${item}</div>`}</div>
+            <p><${Text}>${reason}<//></p>
+          </div>`)}
+        ${rest > 0 && html`<p class="small soft">and ${counted(rest, "more item")}</p>`}
+      </div></td>
+    </tr>`;
 }
 
-function row(run, result, metric, value) {
-  const said = lines(result, metric?.scale, value);
-  const rest = said.length - MOST_ITEMS;
-  return h("tr", null,
-    caseCell(run, result.sample_id, result.method),
-    h("td", { class: "mono small", dir: "auto" }, result.metric),
-    h("td", { colspan: "2" }, h("div", { class: "lines" },
-      said.slice(0, MOST_ITEMS),
-      rest > 0 ? h("p", { class: "small soft" }, `and ${counted(rest, "more item")}`) : null)));
-}
-
-/** Give one line for each judgement and failure; those with the wanted value come first. */
-function lines({ outcome }, scale, value) {
-  if (outcome.status === "skipped") return [line(outcomeBadge("skipped"), outcome.reason)];
+/** Return {mark, reason, item} of each judgement and failure; those with the wanted value come first. */
+function listLines(outcome, scale, value) {
+  if (outcome.status === "skipped") return [{ mark: html`<${OutcomeBadge} status="skipped" />`, reason: outcome.reason }];
   const rank = (judgement) => Number(String(judgement.value) === value);
-  const judged = (outcome.judgements ?? []).toSorted((a, b) => rank(b) - rank(a));
+  const judgements = (outcome.judgements ?? []).toSorted((a, b) => rank(b) - rank(a));
   return [
-    ...failuresOf(outcome).map(({ kind, message, item }) => line(badge(`failed: ${kind}`, "bad"), message, item)),
-    ...judged.map((judgement) => line(valueChip(judgement.value, scale), judgement.reason, judgement.item)),
+    ...failuresOf(outcome).map(({ kind, message, item }) => ({ mark: html`<${Badge} tone="bad">failed: ${kind}<//>`, reason: message, item })),
+    ...judgements.map(({ value: own, reason, item }) => ({ mark: html`<${ValueChip} value=${own} scale=${scale} />`, reason, item })),
   ];
 }
-
-const line = (mark, reason, item = null) =>
-  h("div", { class: "line" },
-    h("div", null, mark, item ? h("div", { class: "small soft mono", dir: "auto" }, item) : null),
-    h("p", null, text(reason)));

@@ -1,67 +1,79 @@
 /** The summary of a run: each metric with its figures, and what was spent. */
 
+import { useRef } from "../../vendor/preact_hooks.js";
 import { get, name as part } from "../api.js";
-import { fill, h } from "../dom.js";
+import { knownMetrics } from "../catalogue.js";
+import { MetricSummary } from "../components/metric_summary.js";
+import { EmptyState, Notice, Problem } from "../components/notices.js";
 import { count, counted } from "../format.js";
-import { knownMetrics } from "../parts/catalogue.js";
-import { grouped } from "../parts/grouping.js";
-import { empty, notice } from "../parts/problem.js";
-import { summarySheet } from "../parts/summary.js";
+import { groupBy } from "../grouping.js";
+import { useRequest } from "../hooks.js";
+import { html } from "../html.js";
 import { at, go } from "../router.js";
 
-const MOST_ROWS = 5;
+const MAX_ROWS = 5;
 
-/** Show the summary in a place. */
-export async function summaryTab({ place, run, query, signal }) {
+/** The summary; it is requested again when `version` changes. */
+export function RunSummary({ run, query, version }) {
   const by = query.get("by");
-  const report = await get(`/v1/runs/${part(run.id)}/report`, { by }, signal);
-  const known = await knownMetrics([...new Set(report.summaries.map(({ metric }) => metric))], signal);
-  if (signal.aborted) return;
-  const groups = grouped(report.summaries, ({ metric }) => metric);
-  const pending = report.pending ?? {};
-  fill(place,
-    grouping(run, by),
-    [...groups].map(([name, summaries]) => summarySheet(run.id, name, summaries, {
-      metric: known.get(name), listed: report.scales?.[name], by: report.by, pending: pending[name],
-    })),
-    groups.size ? null : empty("No judgement yet.", "They appear here as they are made."),
-    unread(report),
-    (report.stopped ?? []).map((why) => h("p", { class: "warn-text small" }, `Stopped: ${why}.`)),
-    others(report),
-    spending(report.summaries));
+  const { data, error, reload } = useRequest((signal) => loadReport(run.id, by, signal), [run.id, by, version]);
+  if (error) return html`<${Problem} error=${error} retry=${reload} />`;
+  if (!data) return null;
+  const { report, metrics } = data;
+  const groups = groupBy(report.summaries, ({ metric }) => metric);
+  return html`
+    <${GroupingForm} run=${run} by=${by} />
+    ${[...groups].map(([name, summaries]) => html`
+      <${MetricSummary} key=${name} run=${run.id} name=${name} summaries=${summaries} metric=${metrics.get(name)}
+        listed=${report.scales?.[name]} by=${report.by} pending=${report.pending?.[name]} />`)}
+    ${!groups.size && html`<${EmptyState} title="No judgement yet.">They appear here as they are made.<//>`}
+    <${UnreadRows} report=${report} />
+    ${report.stopped?.map((why) => html`<p class="warn-text small">Stopped: ${why}.</p>`)}
+    ${report.others > 0 && html`
+      <p class="soft small">${counted(report.others, "row")} of other cases, answers, judges or definitions: not counted.</p>`}
+    <${JudgeUsage} summaries=${report.summaries} />`;
 }
 
-function others({ others: many }) {
-  if (!many) return null;
-  const rows = `${counted(many, "row")} of other cases, answers, judges or definitions`;
-  return h("p", { class: "soft small" }, `${rows}: not counted.`);
+async function loadReport(id, by, signal) {
+  const report = await get(`/v1/runs/${part(id)}/report`, { by }, signal);
+  return { report, metrics: await knownMetrics(report.summaries.map(({ metric }) => metric), signal) };
 }
 
-/** Give the form that groups by a tag. */
-function grouping(run, by) {
-  const input = h("input", { type: "text", id: "by", value: by ?? "", placeholder: "method", autocomplete: "off" });
+/** The form that groups by a tag. */
+function GroupingForm({ run, by }) {
+  const input = useRef(null);
   const submit = (event) => {
     event.preventDefault();
-    go(at(["runs", run.id], { by: input.value.trim() }));
+    go(at(["runs", run.id], { by: input.current.value.trim() || null }));
   };
-  return h("form", { class: "inline-form", onsubmit: submit },
-    h("label", { for: "by" }, "Group by"), input, h("button", null, "Group"),
-    h("span", { class: "soft small" }, "method, or a tag such as query_type"));
+  return html`
+    <form class="inline-form" onSubmit=${submit}>
+      <label for="by">Group by</label>
+      <input type="text" id="by" ref=${input} defaultValue=${by ?? ""} placeholder="method" autocomplete="off" />
+      <button>Group</button>
+      <span class="soft small">method, or a tag such as query_type</span>
+    </form>`;
 }
 
-function unread(report) {
+function UnreadRows({ report }) {
   const many = Math.max(report.unread_count ?? 0, report.unread?.length ?? 0);
   if (!many) return null;
-  const were = many === 1 ? "was" : "were";
-  return notice("warn", h("p", null, `${counted(many, "row")} of the data could not be read and ${were} passed over:`),
-    h("ul", { class: "faults" }, report.unread.slice(0, MOST_ROWS).map((row) => h("li", { dir: "auto" }, row)),
-      many > MOST_ROWS ? h("li", null, `and ${count(many - MOST_ROWS)} more`) : null));
+  return html`
+    <${Notice} tone="warn">
+      <p>${counted(many, "row")} of the data could not be read and ${many === 1 ? "was" : "were"} passed over:</p>
+      <ul class="faults">
+        ${report.unread.slice(0, MAX_ROWS).map((row) => html`<li dir="auto">${row}</li>`)}
+        ${many > MAX_ROWS && html`<li>and ${count(many - MAX_ROWS)} more</li>`}
+      </ul>
+    <//>`;
 }
 
-/** Say what the judge was asked for all of it. */
-function spending(summaries) {
+/** What the judge was asked for all metrics. */
+function JudgeUsage({ summaries }) {
   const sum = (field) => summaries.reduce((total, { usage }) => total + (usage[field] ?? 0), 0);
   if (!sum("calls")) return null;
-  const [calls, read, wrote] = [counted(sum("calls"), "call"), count(sum("input_tokens")), count(sum("output_tokens"))];
-  return h("p", { class: "soft small" }, `${calls} of the judge · ${read} tokens in · ${wrote} out`);
+  return html`
+    <p class="soft small">
+      ${`${counted(sum("calls"), "call")} of the judge · ${count(sum("input_tokens"))} tokens in · ${count(sum("output_tokens"))} out`}
+    </p>`;
 }

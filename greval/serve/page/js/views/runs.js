@@ -1,144 +1,90 @@
 /** The runs: newest first, those at work with live progress. */
 
+import { useEffect, useRef, useState } from "../../vendor/preact_hooks.js";
 import { get } from "../api.js";
-import { fill, h } from "../dom.js";
+import { RunBadge } from "../components/badge.js";
+import { EmptyState, Problem } from "../components/notices.js";
+import { ProgressBar } from "../components/progress_bar.js";
+import { RunActions } from "../components/run_actions.js";
+import { ViewHead } from "../components/view_head.js";
 import { counted, date } from "../format.js";
-import { runBadge } from "../parts/badge.js";
-import { empty, problemBox } from "../parts/problem.js";
-import { progressBar } from "../parts/progress.js";
-import { runActions } from "../parts/run_actions.js";
+import { useRequest } from "../hooks.js";
+import { html } from "../html.js";
 import { at } from "../router.js";
 import { follow } from "../stream.js";
 
 const PAGE = 50;
-const MOST_STREAMS = 3; // a browser opens few connections to one server, and other requests need some
-const AGAIN_MS = 4000;
-const WAITS = "It starts when the runs before it are done.";
+const MAX_STREAMS = 3; // a browser opens few connections to one server, and other requests need some
+const REFRESH_MS = 4000;
 
-/** Show the list; it keeps itself up to date. */
-export async function runsView({ root, signal }) {
-  const page = new RunsPage(root, signal);
-  await page.load();
-  const timer = setInterval(() => document.hidden || page.again(), AGAIN_MS);
-  signal.addEventListener("abort", () => clearInterval(timer));
+/** The list of runs, which keeps itself up to date. */
+export function RunsView() {
+  const { data: newest, error, loading, reload } = useRequest((signal) => get("/v1/runs", { limit: PAGE }, signal), []);
+  const [older, setOlder] = useState({ runs: [], next: null });
+  const [changes, setChanges] = useState(new Map());
+  useEffect(() => {
+    if (loading) return undefined;
+    const timer = setInterval(() => document.hidden || reload(), REFRESH_MS);
+    return () => clearInterval(timer);
+  }, [loading]);
+  useEffect(() => setChanges(new Map()), [newest]);
+  const runs = mergeRuns(newest, older.runs).map((run) => changes.get(run.id) ?? run);
+  const update = (run) => setChanges((before) => new Map(before).set(run.id, run));
+  useProgress(runs, update);
+  const next = older.runs.length ? older.next : newest?.next;
+  async function loadOlder() {
+    const found = await get("/v1/runs", { limit: PAGE, cursor: next });
+    setOlder({ runs: [...older.runs, ...found.runs], next: found.next });
+  }
+  return html`
+    <${ViewHead} title="Runs" actions=${html`<a class="button primary" href="#/new-run">Start a run</a>`} />
+    ${error && html`<${Problem} error=${error} retry=${reload} />`}
+    ${newest && !runs.length && html`
+      <${EmptyState} title="No run yet.">
+        Upload cases and judge them: <a href="#/new-run">start a run</a>. Runs that the command line makes in the server's folder appear here too.
+      <//>`}
+    <ul class="runs">${runs.map((run) => html`<${RunRow} key=${run.id} run=${run} onChange=${update} onDelete=${reload} />`)}</ul>
+    ${next && html`<button type="button" onClick=${loadOlder}>Older runs</button>`}`;
 }
 
-class RunsPage {
-  #list = h("ul", { class: "runs" });
-  #told = h("div");
-  #more = h("button", { type: "button", hidden: true, onclick: () => this.#older() }, "Older runs");
-  #rows = new Map();
-  #streams = new Set();
-  #next = null;
-  #paged = false;
-
-  constructor(root, signal) {
-    this.signal = signal;
-    fill(root, h("div", { class: "head" }, h("div", null, h("h1", null, "Runs")),
-      h("a", { class: "button primary", href: "#/new-run" }, "Start a run")), this.#told, this.#list, this.#more);
-  }
-
-  /** Read the newest runs; older ones that are shown stay. */
-  async load() {
-    const found = await get("/v1/runs", { limit: PAGE }, this.signal);
-    const newest = found.runs.map((run) => this.#put(run));
-    const kept = [...this.#list.children].filter((element) => !newest.includes(element) && older(element, found));
-    arrange(this.#list, [...newest, ...kept]);
-    if (!this.#paged) this.#turn(found.next);
-    fill(this.#told, found.runs.length ? null : nothingYet());
-  }
-
-  /** Read them again, and tell where that fails. */
-  async again() {
-    try {
-      await this.load();
-    } catch (error) {
-      if (!this.signal.aborted) fill(this.#told, problemBox(error));
-    }
-  }
-
-  async #older() {
-    this.#paged = true;
-    const found = await get("/v1/runs", { limit: PAGE, cursor: this.#next }, this.signal);
-    this.#list.append(...found.runs.map((run) => this.#put(run)));
-    this.#turn(found.next);
-  }
-
-  #turn(next) {
-    this.#next = next;
-    this.#more.hidden = !next;
-  }
-
-  #put(run) {
-    const row = this.#rows.get(run.id) ?? new RunRow(() => this.again());
-    this.#rows.set(run.id, row);
-    row.put(run);
-    if (run.status === "running") this.#watch(run.id, row);
-    return row.element;
-  }
-
-  async #watch(id, row) {
-    if (this.#streams.has(id) || this.#streams.size >= MOST_STREAMS) return;
-    this.#streams.add(id);
-    try {
-      const end = await follow(id, (progress) => row.step(progress), this.signal);
-      if (end) row.put(end);
-    } catch {
-      // the list is read again anyway
-    } finally {
-      this.#streams.delete(id);
-    }
-  }
+/** Return the newest runs, then the older ones that have been loaded. */
+function mergeRuns(newest, older) {
+  const runs = newest?.runs ?? [];
+  const ids = new Set(runs.map(({ id }) => id));
+  return [...runs, ...older.filter(({ id }) => !ids.has(id))];
 }
 
-/** A run in the list. */
-class RunRow {
-  #bar = progressBar("Progress");
-  #head = h("div", { class: "run-name" });
-  #facts = h("p", { class: "small soft" });
-  #why = h("p", { class: "small", dir: "auto" });
-  #actions = h("div", { class: "actions" });
-  #shown = "";
-  element = h("li", { class: "sheet run" },
-    h("div", { class: "run-top" }, h("div", { class: "stack-small" }, this.#head, this.#facts), this.#actions),
-    this.#why, this.#bar.element);
-
-  constructor(gone) {
-    this.gone = gone;
-  }
-
-  /** Show how the run stands; buttons stay where they fit still, so that none loses the focus. */
-  put(run) {
-    Object.assign(this.element.dataset, { id: run.id, created: run.created });
-    const shown = JSON.stringify([run.status, run.resumable, Boolean(run.progress?.failed)]);
-    if (this.#shown !== shown) {
-      const link = h("a", { class: "run-link", href: at(["runs", run.id]), dir: "auto" }, run.name || run.id);
-      fill(this.#head, link, runBadge(run.status));
-      fill(this.#actions, runActions(run, { changed: (after) => this.put(after), gone: this.gone }));
+/** Follow the runs at work, as many as a browser has connections for. */
+function useProgress(runs, update) {
+  const streams = useRef(new Map());
+  useEffect(() => {
+    for (const run of runs) {
+      if (run.status !== "running" || streams.current.has(run.id) || streams.current.size >= MAX_STREAMS) continue;
+      const controller = new AbortController();
+      streams.current.set(run.id, controller);
+      follow(run.id, (progress) => update({ ...run, progress }), controller.signal)
+        .then((end) => end && update(end))
+        .catch(() => {}) // the list is requested again anyway
+        .finally(() => streams.current.delete(run.id));
     }
-    this.#shown = shown;
-    fill(this.#facts, [counted(run.metrics.length, "metric"), run.judge, date(run.created)].filter(Boolean).join(" · "));
-    const why = run.why ?? (run.status === "queued" ? WAITS : null);
-    fill(this.#why, why);
-    this.#why.hidden = !why;
-    this.#bar.put(run.progress, { live: run.status === "running" });
-  }
-
-  step(progress) {
-    this.#bar.put(progress, { live: true });
-  }
-}
-
-/** Say whether a row is older than the newest runs, and so no reason to take it away. */
-const older = (element, { runs, next }) => Boolean(next) && element.dataset.created < runs.at(-1).created;
-
-/** Bring rows into an order; those that stay are not moved, so that the focus keeps its place. */
-function arrange(list, elements) {
-  for (const child of [...list.children]) if (!elements.includes(child)) child.remove();
-  elements.forEach((element, place) => {
-    if (list.children[place] !== element) list.insertBefore(element, list.children[place] ?? null);
   });
+  useEffect(() => () => streams.current.forEach((controller) => controller.abort()), []);
 }
 
-const nothingYet = () => empty("No run yet.", "Upload cases and judge them: ", h("a", { href: "#/new-run" }, "start a run"),
-  ". Runs that the command line makes in the server's folder appear here too.");
+function RunRow({ run, onChange, onDelete }) {
+  const why = run.why ?? (run.status === "queued" ? "It starts when the runs before it are done." : null);
+  return html`
+    <li class="sheet run" data-id=${run.id}>
+      <div class="run-top">
+        <div class="stack-small">
+          <div class="run-name">
+            <a class="run-link" href=${at(["runs", run.id])} dir="auto">${run.name || run.id}</a><${RunBadge} status=${run.status} />
+          </div>
+          <p class="small soft">${[counted(run.metrics.length, "metric"), run.judge, date(run.created)].filter(Boolean).join(" · ")}</p>
+        </div>
+        <${RunActions} run=${run} onChange=${onChange} onDelete=${onDelete} />
+      </div>
+      ${why && html`<p class="small" dir="auto">${why}</p>`}
+      <${ProgressBar} progress=${run.progress} live=${run.status === "running"} />
+    </li>`;
+}

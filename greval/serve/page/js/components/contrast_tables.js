@@ -1,0 +1,181 @@
+/** The tables of a comparison: one for each pair of methods, a row for each metric and group of questions. */
+
+import { count, decimals, pValue, percent, signed } from "../format.js";
+import { groupBy } from "../grouping.js";
+import { html } from "../html.js";
+import { endsOf } from "../scale.js";
+import { Badge } from "./badge.js";
+import { IntervalAxis, IntervalPlot } from "./interval_plot.js";
+import { TableHead } from "./table.js";
+
+const TONES = { better: "good", worse: "bad" };
+const MIN_SHARE = 0.25; // an axis reaches at least so far of the width of a scale with two ends
+const NICE = [1, 2, 2.5, 5, 10]; // times a power of ten: the ends of an axis
+const NO_NAME = "(none)";
+const HOW_TO_READ = "Won, tied and lost count questions that both methods have a figure of. A difference smaller than "
+  + "“could miss” names would be found in fewer than 80 % of such comparisons.";
+const INTERVALS = {
+  "expanded percentile": "bootstrap",
+  t: "Student’s t, as fewer than 8 are too few to draw from",
+  bounded: "an exact bound, as all differences are equal",
+};
+
+/** The tables, and how to read them. `metrics` are known by name. */
+export function ContrastTables({ comparison, metrics }) {
+  const pairs = groupBy(comparison.contrasts, ({ method, baseline }) => JSON.stringify([method, baseline]));
+  const units = groupByUnit(comparison.contrasts, metrics);
+  return html`
+    ${[...pairs].map(([key, contrasts]) => html`<${PairTable} key=${key} contrasts=${contrasts} units=${units} />`)}
+    <${Legend} ...${comparison} />`;
+}
+
+function Legend({ family, level, cluster_by: cluster, contrasts }) {
+  return html`
+    <p class="soft small">
+      p is corrected (${family.correction}) over ${family.told}. ${describeIncapable(family)}Each interval is of its difference alone, ${percent(level)}${describeIntervals(contrasts, cluster)}. ${HOW_TO_READ}
+    </p>`;
+}
+
+/** Describe how the intervals were computed, each way with its metrics if there are several. */
+function describeIntervals(contrasts, cluster) {
+  const ways = [...groupBy(contrasts.filter((one) => one.interval), (one) => one.interval.method)];
+  if (!ways.length) return "";
+  const names = (rows) => [...new Set(rows.map(({ metric, group }) => (group ? `${metric} (${group})` : metric)))];
+  const parts = ways.map(([way, rows]) => (ways.length > 1 ? `${INTERVALS[way]} (${names(rows).join(", ")})` : INTERVALS[way]));
+  return `, by ${parts.join("; ")}${cluster ? `, over whole clusters of ${cluster}` : ""}`;
+}
+
+const describeIncapable = ({ tests, counted }) => (tests > counted
+  ? `p is multiplied by ${count(counted)} (Tarone), as the others could not have come below the level, `
+    + "whichever way the questions that differ had gone. "
+  : "");
+
+/** Return the unit of each metric, {unit, span}: metrics of one unit share an axis, which has zero in its middle. */
+function groupByUnit(contrasts, metrics) {
+  const groups = groupBy(contrasts, ({ metric }) => nameUnit(metrics.get(metric)?.scale));
+  const units = new Map();
+  for (const [key, rows] of groups) {
+    const scale = metrics.get(rows[0].metric)?.scale;
+    const widths = rows.map(({ metric }) => endsOf(metrics.get(metric)?.scale)).map((ends) => (ends ? ends[1] - ends[0] : 0));
+    const numbers = rows.flatMap(({ difference, interval }) => [difference ?? 0, interval?.low ?? 0, interval?.high ?? 0]);
+    const end = roundUp(Math.max(...numbers.map(Math.abs), ...widths.map((width) => MIN_SHARE * width)) || 1);
+    const unit = { key, name: scale?.unit ?? "", span: [-end, end] };
+    for (const { metric } of rows) units.set(metric, unit);
+  }
+  return units;
+}
+
+/** Return a name of the unit of a scale: its unit and, of a scale with two ends, its width. */
+function nameUnit(scale) {
+  const ends = endsOf(scale);
+  return JSON.stringify([scale?.unit ?? "", ends && ends[1] - ends[0]]);
+}
+
+/** Return the next nice number that is not below a positive one. */
+function roundUp(number) {
+  const power = 10 ** Math.floor(Math.log10(number));
+  return NICE.find((factor) => factor * power >= number * (1 - 1e-9)) * power;
+}
+
+function PairTable({ contrasts, units }) {
+  const [{ method, baseline }] = contrasts;
+  const [name, other] = [method || NO_NAME, baseline || NO_NAME];
+  const groups = groupBy(contrasts, ({ metric }) => units.get(metric));
+  const poles = html`<span class="poles"><span>← lower</span><span>higher →</span></span>`;
+  const columns = ["metric", "difference [interval]", [poles, "wide-only"], ["p", "num"], "won · tied · lost", "found"];
+  return html`
+    <section class="sheet" aria-label=${`${name} against ${other}`}>
+      <h2><bdi>${name}</bdi><span class="soft"> against </span><bdi>${other}</bdi></h2>
+      <div class="scroll"><table class="figures contrasts">
+        <${TableHead} columns=${columns} />
+        ${[...groups].map(([unit, rows]) => html`
+          <tbody key=${unit.key}>
+            ${rows.map((one) => html`<${ContrastRow} key=${`${one.metric} ${one.group}`} contrast=${one} span=${unit.span} />`)}
+            <tr class="axis-row wide-only"><td colspan="2" /><td><${IntervalAxis} span=${unit.span} unit=${unit.name} /></td><td colspan="3" /></tr>
+          </tbody>`)}
+      </table></div>
+    </section>`;
+}
+
+function ContrastRow({ contrast, span }) {
+  const difference = formatDifference(contrast);
+  const tone = TONES[contrast.verdict] ?? "";
+  const { metric, group, better, interval, test } = contrast;
+  return html`
+    <tr class=${group ? "grouped" : ""}>
+      <th scope="row">
+        <span class="mono"><bdi>${metric}</bdi></span>
+        ${group && html`<div class="soft" dir="auto">${group}</div>`}
+        ${better === "lower" && html`<div class="soft small">lower is better</div>`}
+      </th>
+      <td class="mean">${difference}<div class="soft small">${formatMeans(contrast)}</div></td>
+      <td class="wide-only">${contrast.difference !== null && html`
+        <${IntervalPlot} value=${contrast.difference} low=${interval?.low} high=${interval?.high} span=${span} zero=${0} tone=${tone} label=${difference} />`}</td>
+      <td class="num" data-label="p">${test ? html`${pValue(test.corrected)}<div class="soft small" title=${test.name}>raw ${pValue(test.p)}</div>` : "–"}</td>
+      <td data-label="won · tied · lost"><${Tally} ...${contrast} /></td>
+      <td>
+        <${Badge} tone=${tone || "plain"}>${describeVerdict(contrast)}<//>
+        ${!contrast.judged_alike && html`<${Badge} tone="bad">judged differently<//>`}
+        <${ChangedQuestions} ...${contrast} />
+        <${LeftOut} ...${contrast} />
+      </td>
+    </tr>`;
+}
+
+function formatDifference({ difference, interval }) {
+  if (difference === null) return "–";
+  const write = decimals(difference, interval?.low, interval?.high);
+  const ends = interval ? ` [${signed(write, interval.low)}, ${signed(write, interval.high)}]` : "";
+  return `${signed(write, difference)}${ends}`;
+}
+
+function formatMeans({ method_mean: own, baseline_mean: other, n, questions }) {
+  const write = decimals(own ?? 0, other ?? 0);
+  const means = own === null || own === undefined ? "" : `${write(own)} against ${write(other)}, `;
+  return `${means}n = ${count(n)} of ${count(questions)}`;
+}
+
+function Tally({ won, tied, lost }) {
+  const total = won + tied + lost;
+  const parts = [["won", won, "good"], ["tied", tied, "plain"], ["lost", lost, "bad"]];
+  return html`
+    <div class="tally">
+      <span class="tally-words">
+        ${`${won} · ${tied} · ${lost}`}<span class="unseen">${` (${parts.map(([word, many]) => `${many} ${word}`).join(", ")})`}</span>
+      </span>
+      <span class="meter" aria-hidden="true">
+        ${total > 0 && parts.map(([, many, tone]) => html`<span class=${`meter-fill ${tone}`} style=${{ width: `${(100 * many) / total}%` }} />`)}
+      </span>
+    </div>`;
+}
+
+function describeVerdict({ verdict, won, lost, n, detectable }) {
+  if (verdict === "nothing to compare") return "no question has both figures";
+  if (verdict === "changed") return `changed on ${count(won + lost)} of ${count(n)} questions`;
+  if (verdict !== "no difference seen" || detectable === null) return verdict;
+  return `no difference seen (could miss < ${decimals(detectable)(detectable)})`;
+}
+
+/** The questions that were lost and won, as many as the answer names; nothing if no question differs. */
+function ChangedQuestions({ won, lost, won_questions: wonIds, lost_questions: lostIds }) {
+  const rows = [["lost", lost, lostIds], ["won", won, wonIds]].filter(([, many]) => many);
+  if (!rows.length) return null;
+  return html`
+    <details class="soft small">
+      <summary>which questions</summary>
+      ${rows.map(([word, many, ids]) => html`<p dir="auto">${word}: <bdi>${ids.join(", ")}</bdi>${describeRest(many - ids.length)}</p>`)}
+    </details>`;
+}
+
+const describeRest = (more) => (more > 0 ? ` and ${count(more)} more (greval compare RUN --format json names all)` : "");
+
+/** Which questions have no figure, and why. */
+function LeftOut({ method_left_out: own, baseline_left_out: other, method, baseline }) {
+  const rows = [[method, own], [baseline, other]]
+    .map(([name, left]) => [name || NO_NAME, Object.entries(left ?? {}).filter(([, many]) => many)])
+    .filter(([, counts]) => counts.length);
+  if (!rows.length) return null;
+  return html`
+    <ul class="soft small bare">${rows.map(([name, counts]) => html`
+      <li><bdi>${name}</bdi>: ${counts.map(([why, many]) => `${many} ${why.replaceAll("_", " ")}`).join(", ")}</li>`)}</ul>`;
+}

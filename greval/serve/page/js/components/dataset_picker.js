@@ -1,0 +1,92 @@
+/** The cases of a run: a file to upload, or a data set of the server. */
+
+import { useEffect, useRef, useState } from "../../vendor/preact_hooks.js";
+import { announce } from "../announce.js";
+import { path, upload } from "../api.js";
+import { bytes, count, counted, date } from "../format.js";
+import { html } from "../html.js";
+import { Field, Select } from "./fields.js";
+import { Notice, Problem } from "./notices.js";
+
+const TYPES = {
+  jsonl: "application/jsonl",
+  ndjson: "application/x-ndjson",
+  json: "application/json",
+  csv: "text/csv",
+  parquet: "application/vnd.apache.parquet",
+};
+const ENDINGS = Object.keys(TYPES).map((ending) => `.${ending}`);
+const MAX_FAULTS = 5;
+
+/** A file to upload, or one of the data sets; `onChange` gets the id of what is chosen, or null. */
+export function DatasetPicker({ datasets, chosen, onChange }) {
+  const [uploaded, setUploaded] = useState({});
+  const controller = useRef(new AbortController());
+  useEffect(() => () => controller.current.abort(), []);
+  const choose = (id) => {
+    setUploaded({});
+    onChange(id);
+  };
+
+  async function send([file]) {
+    if (!file) return;
+    choose(null);
+    const type = TYPES[file.name.split(".").pop().toLowerCase()];
+    if (!type) {
+      setUploaded({ error: { title: "This kind of file is not read", detail: `${file.name}: give ${ENDINGS.join(", ")}.` } });
+      return;
+    }
+    setUploaded({ file });
+    const { signal } = controller.current;
+    try {
+      const dataset = await upload(path("/v1/datasets", { name: makeName(file.name) }), file, type, signal);
+      setUploaded({ dataset });
+      onChange(dataset.id);
+      announce(`${file.name}: ${counted(dataset.cases, "case")} read`);
+    } catch (error) {
+      if (!signal.aborted) setUploaded({ error });
+    }
+  }
+  const drop = (event) => {
+    event.preventDefault();
+    send(event.dataTransfer.files);
+  };
+  const options = datasets.map(({ id, name, cases, created }) => [id, `${name}, ${counted(cases, "case")}, ${date(created)}`]);
+  const known = datasets.find(({ id }) => id === chosen);
+  const shown = uploaded.dataset ?? known;
+  return html`
+    <div class="stack">
+      <label class="drop" for="file" onDragOver=${(event) => event.preventDefault()} onDrop=${drop}>
+        <span>Choose a file, or drop it here</span>
+        <span class="soft small">JSONL, JSON, CSV or Parquet; one case a row</span>
+        <input type="file" id="file" accept=${ENDINGS.join(",")} onChange=${({ target }) => send(target.files)} />
+      </label>
+      ${datasets.length > 0 && html`
+        <${Field} label="Or"><${Select} options=${[[null, "A data set that is there…"], ...options]} value=${known?.id ?? null} onChange=${choose} /><//>`}
+      <div class="stack-small" role="status">
+        ${uploaded.error && html`<${Problem} error=${uploaded.error} />`}
+        ${uploaded.file && html`<p class="soft">Reading ${uploaded.file.name} (${bytes(uploaded.file.size)})…</p>`}
+        ${shown && html`<${DatasetDetails} dataset=${shown} />`}
+      </div>
+    </div>`;
+}
+
+/** Return a name that the server takes. */
+const makeName = (file) =>
+  file.replace(/\.[^.]*$/, "").replace(/[^A-Za-z0-9_-]+/g, "-").replace(/^[-_]+/, "").slice(0, 48) || "data";
+
+function DatasetDetails({ dataset: { name, cases, bytes: size, fields, ignored, unread, unread_count: many } }) {
+  const mapping = Object.entries(fields ?? {}).map(([from, to]) => `${from} → ${to}`);
+  return html`
+    <p><strong>${counted(cases, "case")}</strong> in ${name}, ${bytes(size)}</p>
+    ${mapping.length > 0 && html`<p class="small soft">Read as: ${mapping.join(", ")}</p>`}
+    ${ignored?.length > 0 && html`<p class="small soft">Not read: ${ignored.join(", ")}</p>`}
+    ${many > 0 && html`
+      <${Notice} tone="warn">
+        <p>${counted(many, "row")} cannot be read and will be passed over:</p>
+        <ul class="faults">
+          ${unread.slice(0, MAX_FAULTS).map(({ place, message }) => html`<li dir="auto">${place}: ${message}</li>`)}
+          ${many > MAX_FAULTS && html`<li>and ${count(many - MAX_FAULTS)} more</li>`}
+        </ul>
+      <//>`}`;
+}

@@ -1,8 +1,0 @@
-/** Putting together what belongs together. */
-
-/** Give the things by their key, in the order in which the keys come first. */
-export function grouped(things, key) {
-  const found = new Map();
-  for (const thing of things) found.set(key(thing), [...(found.get(key(thing)) ?? []), thing]);
-  return found;
-}
