@@ -10,6 +10,21 @@ from visit import Visit
 
 CONTRAST = (Path(__file__).parent / "contrast.js").read_text(encoding="utf-8").partition("*/")[2]
 METRICS = ("correctness", "answer_quality", "chunk_evaluation", "triple_evaluation", "ndcg@10", "latency")
+BROKEN_WORDS = """
+() => [...document.querySelectorAll("td, th")].flatMap((cell) => {
+  const texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
+  const broken = [];
+  while (texts.nextNode()) {
+    for (const word of texts.currentNode.data.matchAll(/[\\p{L}\\p{N}_]+/gu)) {
+      const range = document.createRange();
+      range.setStart(texts.currentNode, word.index);
+      range.setEnd(texts.currentNode, word.index + word[0].length);
+      if (new Set([...range.getClientRects()].map(({ top }) => Math.round(top))).size > 1) broken.push(word[0]);
+    }
+  }
+  return broken;
+})
+"""
 WIDTHS = (320, 400, 768, 1024, 1280, 1600)
 
 
@@ -38,6 +53,16 @@ def test_fits_every_width(visit, places):
             visit.at.set_viewport_size({"width": width, "height": 900})
             visit.at.wait_for_timeout(30)
             assert visit.at.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"{place} at {width} px"
+
+
+def test_no_word_of_a_table_is_broken(visit, places):
+    """A word stands on one line: the cells of a table are as wide as their longest word."""
+    for place in places:
+        visit.open(place)
+        for width in (1280, 1024):
+            visit.at.set_viewport_size({"width": width, "height": 900})
+            visit.at.wait_for_timeout(30)
+            assert visit.at.evaluate(BROKEN_WORDS) == [], f"{place} at {width} px"
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import httpx
 import pytest
 from runs_made import run, start, upload
@@ -205,6 +207,50 @@ def test_compares_by_a_tag(visit, judged):
     visit.at.wait_for_selector("table.contrasts")
     assert visit.at.locator("table.contrasts tbody tr").count() > 4
     visit.sees("single_fact")
+
+
+def test_a_comparison_has_one_axis_for_each_unit(visit, judged):
+    """Metrics of one unit share an axis with its numbers, so that a difference of 0 is not the widest line."""
+    visit.at.set_viewport_size({"width": 1600, "height": 900})
+    visit.open(f"compare?run={judged}&baseline=local")
+    visit.at.wait_for_selector("table.contrasts")
+    bodies = visit.at.locator("table.contrasts tbody")
+    told = httpx.get(f"{visit.url}/v1/runs/{judged}/compare", params={"baseline": "local"}, timeout=SECONDS).json()
+    contrasts = {one["metric"]: one for one in told["contrasts"]}
+    assert bodies.count() == 2  # shares, and seconds
+    for body in bodies.all():
+        ends = [*map(read_number, body.locator(".interval-axis text").all_text_contents())]
+        assert ends == [-ends[2], 0, ends[2]]
+        for row in body.locator("tr:has(.interval .range)").all():
+            interval = contrasts[row.locator("th .mono").inner_text()]["interval"]
+            line = row.locator(".interval .range").first
+            width = float(line.get_attribute("x2")) - float(line.get_attribute("x1"))
+            assert width == pytest.approx(228 * (interval["high"] - interval["low"]) / (2 * ends[2]), abs=0.01)
+
+
+def read_number(text):
+    return float(text.replace("\N{MINUS SIGN}", "-").removesuffix(" s"))
+
+
+def test_a_method_without_a_name_can_be_chosen(visit):
+    """Cases without a method are a method with an empty name: as a baseline, as a filter, and behind a number."""
+    common = {"id": "q", "question": "Who?", "expected_answer": "Ada."}
+    rows = [{**common, "answer": "Ada."}, {**common, "answer": "Bob.", "method": "walk"}]
+    content = "".join(f"{json.dumps(row)}\n" for row in rows)
+    found = run(visit.url, upload(visit.url, content.encode(), "nameless"), ["exact_match"], name="nameless")
+    visit.open(f"compare?run={found}")
+    visit.at.get_by_label("Baseline").select_option(label="(none)")
+    visit.sees("walk against (none)")
+    assert visit.at.evaluate("location.hash").endswith("baseline=")
+    visit.open(f"runs/{found}?tab=results")
+    visit.until(lambda: visit.at.locator("table.results tbody tr").count() == 2)
+    visit.at.get_by_label("Method").select_option(label="(none)")
+    visit.until(lambda: visit.at.locator("table.results .value-word").all_inner_texts() == ["1"])
+    visit.at.get_by_label("Method").select_option(label="all")
+    visit.until(lambda: visit.at.locator("table.results tbody tr").count() == 2)
+    visit.open(f"runs/{found}")
+    visit.at.get_by_role("row", name="(none)").locator("[data-label=scored] a").click()
+    visit.until(lambda: visit.at.locator("table.results .value-word").all_inner_texts() == ["1"])
 
 
 def test_empty_places_say_what_to_do(visit):
