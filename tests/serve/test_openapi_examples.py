@@ -93,9 +93,8 @@ def recorded(folder):
     with serving(folder, draft_or_judge("The answer names the person that was asked for.")) as client:
         recorder = Recorder(client)
         send = recorder.send
-        send("check_health", "GET", "/health")
-        send("check_readiness", "GET", "/ready")
-        send("list_judges", "GET", "/v1/judges")
+        for name, path in {"check_health": "/health", "check_readiness": "/ready", "list_judges": "/v1/judges"}.items():
+            send(name, "GET", path)
         send("check_metric", "POST", "/v1/metrics/check", {"yaml": tone()})
         send("create_metric", "POST", "/v1/metrics", {"yaml": tone()})
         send("show_metric", "GET", "/v1/metrics/tone")
