@@ -170,9 +170,20 @@ def parse_answer(scale: JudgedScale, given: object) -> Value | None:
     return given if isinstance(given, int | str) else None
 
 
-def format_answer(scale: JudgedScale, value: object) -> int | str:
-    """Format a value of the scale as an answer to the question."""
-    return int(str(value)) if isinstance(scale, ValueScale) and _is_rating(scale) else str(value)
+def format_answer(scale: JudgedScale, value: object) -> int | str | None:
+    """Format a value of the scale as an answer to the question, None if it is between two levels.
+
+    Example:
+        >>> scale = ValueScale(range=(0, 1), levels={0: "No.", 1: "Yes."})
+        >>> format_answer(scale, 1.0), format_answer(scale, 0.5)
+        (1, None)
+    """
+    if isinstance(scale, CategoricalScale):
+        return str(value)
+    level = next((one for one in scale.values if one == value), None)  # the mean of repeats may be none
+    if level is None:
+        return None
+    return int(level) if _is_rating(scale) else str(level)
 
 
 def _build_settings(scale: JudgedScale, name: str) -> Json:

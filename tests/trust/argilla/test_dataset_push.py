@@ -13,10 +13,13 @@ import greval.argilla as door
 from greval import COMPUTED_METRICS, CategoricalMetric, evaluate
 from greval.errors import ArgillaArgumentError, ArgillaError, DataError, DefinitionError, MissingExtraError
 from greval.testing import ScriptedJudge
+from greval.trust.annotations.files import read_run_annotations
 from greval.trust.argilla.client import ArgillaClient
 from greval.trust.argilla.dataset_pull import pull_annotations
 from greval.trust.argilla.form import build_parts, format_all_guidelines
 from greval.trust.argilla.ledger import Ledger
+from greval.trust.argilla.pull import pull_from_argilla
+from greval.trust.argilla.push import push_to_argilla
 
 CARE = CategoricalMetric(
     name="care", description="Care.", needs=["answer"], categories={"Much": "", "Little": ""}, steps=["Read."]
@@ -95,6 +98,18 @@ def test_a_changed_answer_is_a_further_record(run, stand_in):
     stand_in.answer("d0", "q0", "u1", "Rude", question="tone")
     old, new = pull(stand_in, [TONE])
     assert old.content != new.content
+
+
+def test_a_dataset_of_the_command_is_pulled_alike(run, stand_in):
+    """Annotations of a dataset that `push_to_argilla` made are those that `pull_from_argilla` stores."""
+    options = {"dataset": "d", "url": stand_in.url, "key": KEY}
+    push_to_argilla(run, "tone", **options, sample="random:2")
+    for record in [*stand_in.records["d0"].values()]:
+        stand_in.answer("d0", record["metadata"]["sample_id"], "u1", "Rude")
+    pull_from_argilla(run, **options)
+    stored = read_run_annotations(run).annotations
+    assert len(stored) == 2
+    assert sorted(pull(stand_in, [TONE]), key=str) == sorted(stored, key=str)
 
 
 def test_records_of_users_are_known_by_their_ids(run, stand_in):

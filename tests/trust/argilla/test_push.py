@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 
 import pytest
 from argilla_stand_in import KEY
-from tone_metrics import TONE, by_metric, cases
+from tone_metrics import BUILT, TONE, by_metric, cases
 
 from greval import COMPUTED_METRICS, evaluate
 from greval.errors import ArgillaError, DataError
@@ -87,6 +88,22 @@ def test_suggestions_show_the_verdict_and_its_reason(toned, stand_in):
     assert suggestion["question_id"] == "questions-judgement"
     assert record["fields"]["judge"] == "r"
     assert record["metadata"]["suggested"] == "yes"
+
+
+def test_a_mean_between_levels_is_not_suggested(tmp_path, stand_in):
+    """Repeats that differ have a mean that is no answer: the record shows the reason and suggests nothing."""
+    asked = Counter()
+
+    def answer(messages):
+        text = messages[-1].text
+        asked[text] += 1
+        return {"reason": "r", "value": int("Answer 1." in text or asked[text] > 1)}
+
+    metric = BUILT.model_copy(update={"uses": {}})
+    run = evaluate(cases(2), [metric], ScriptedJudge(answer), out=tmp_path / "run", repeats=2).folder
+    assert push(run, stand_in, metric="built", suggestions=True).added == 2
+    found = [[one["value"] for one in record["suggestions"]] for record in stand_in.records["d0"].values()]
+    assert sorted(found) == [[], [1]]
 
 
 def test_records_are_sent_in_batches(tmp_path, stand_in):
