@@ -12,7 +12,7 @@ export class Problem extends Error {
   }
 }
 
-/** Give the path with a query; lists become repeated names, empty values are left out. */
+/** Give the path with a query; lists become repeated names, null is left out. */
 export function path(base, query = {}) {
   const params = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
@@ -20,8 +20,8 @@ export function path(base, query = {}) {
       if (one !== undefined && one !== null) params.append(name, one);
     }
   }
-  const said = params.toString();
-  return said ? `${base}?${said}` : base;
+  const text = params.toString();
+  return text ? `${base}?${text}` : base;
 }
 
 /** A part of a path that is a name. */
@@ -33,16 +33,16 @@ export async function send(method, url, { body, type, accept, signal } = {}) {
     const key = keyHeaders();
     const headers = { Accept: accept ?? "application/json", ...key };
     if (type) headers["Content-Type"] = type;
-    const response = await reached(url, { method, headers, body, signal });
+    const response = await fetchResponse(url, { method, headers, body, signal });
     if (response.ok) return response;
-    const problem = await told(response);
+    const problem = await readProblem(response);
     if (response.status !== 401) throw problem;
     const changed = keyHeaders().Authorization !== key.Authorization; // somebody gave one meanwhile
     if (!changed && !(await askKey())) throw problem;
   }
 }
 
-async function reached(url, options) {
+async function fetchResponse(url, options) {
   try {
     return await fetch(url, { ...options, cache: "no-store", redirect: "error" });
   } catch (error) {
@@ -51,15 +51,15 @@ async function reached(url, options) {
   }
 }
 
-async function told(response) {
-  const said = await response.json().catch(() => ({}));
+async function readProblem(response) {
+  const problem = await response.json().catch(() => ({}));
   return new Problem({
-    title: said.title ?? response.statusText,
+    title: problem.title ?? response.statusText,
     status: response.status,
-    code: said.code,
-    detail: typeof said.detail === "string" ? said.detail : `The server answered with status ${response.status}.`,
-    faults: Array.isArray(said.faults) ? said.faults : [],
-    request_id: said.request_id,
+    code: problem.code,
+    detail: typeof problem.detail === "string" ? problem.detail : `The server answered with status ${response.status}.`,
+    faults: Array.isArray(problem.faults) ? problem.faults : [],
+    request_id: problem.request_id,
   });
 }
 

@@ -21,8 +21,8 @@ export function decimals(...numbers) {
   const size = Math.max(...numbers.map(Math.abs).filter(Number.isFinite), 0);
   const places = size >= 1000 ? 0 : size >= 100 ? 1 : size >= 0.1 || size === 0 ? 2 : 4;
   return (number) => {
-    const said = number.toLocaleString("en", { minimumFractionDigits: places, maximumFractionDigits: places });
-    return Number(said) === 0 ? said.replace("-", "") : said.replace("-", "−");
+    const text = number.toLocaleString("en", { minimumFractionDigits: places, maximumFractionDigits: places });
+    return Number(text) === 0 ? text.replace("-", "") : text.replace("-", "−");
   };
 }
 

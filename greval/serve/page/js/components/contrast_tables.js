@@ -10,7 +10,7 @@ import { TableHead } from "./table.js";
 
 const TONES = { better: "good", worse: "bad" };
 const MIN_SHARE = 0.25; // an axis reaches at least so far of the width of a scale with two ends
-const NICE = [1, 2, 2.5, 5, 10]; // times a power of ten: the ends of an axis
+const NICE = [1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10]; // times a power of ten: the ends of an axis
 const NO_NAME = "(none)";
 const HOW_TO_READ = "Won, tied and lost count questions that both methods have a figure of. A difference smaller than "
   + "“could miss” names would be found in fewer than 80 % of such comparisons.";
