@@ -41,6 +41,8 @@ def places(server, demo):
         f"runs/{found}?tab=results",
         f"runs/{found}?tab=cases",
         f"runs/{found}/case?sample_id=q10&method=walk",
+        f"runs/{found}/label",
+        f"runs/{found}/label?metric=chunk_evaluation&annotator=ana&verdicts=shown",
         f"compare?run={found}&baseline=local",
     )
 

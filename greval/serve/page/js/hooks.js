@@ -16,7 +16,7 @@ function markBusy() {
 }
 
 /** Mark the page as loading while `busy` is true. */
-function useBusy(busy) {
+export function useBusy(busy) {
   useLayoutEffect(() => (busy ? markBusy() : undefined), [busy]);
 }
 

@@ -7,6 +7,7 @@ import { startShortcuts } from "./shortcuts.js";
 import { startTheme } from "./theme.js";
 import { CaseView } from "./views/case.js";
 import { CompareView } from "./views/compare.js";
+import { LabelView } from "./views/label.js";
 import { LibraryView } from "./views/library.js";
 import { MissingView } from "./views/missing.js";
 import { NewRunView } from "./views/new_run.js";
@@ -36,6 +37,7 @@ const showProblem = startRouter(document.getElementById("main"), [
   [["new-run"], NewRunView],
   [["runs", "ID"], RunView, ({ id }) => id],
   [["runs", "ID", "case"], CaseView],
+  [["runs", "ID", "label"], LabelView],
   [["compare"], CompareView, () => "compare"],
   [["missing"], MissingView],
 ]);

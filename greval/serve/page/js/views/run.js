@@ -39,6 +39,7 @@ export function RunView({ params: { id }, query }) {
       ${run && Object.entries(TABS).map(([name, [word]]) => html`
         <a key=${name} href=${at(["runs", id], name === "summary" ? {} : { tab: name })} aria-current=${name === tab ? "page" : null}>${word}</a>`)}
       ${run && html`<a key="compare" href=${at("compare", { run: id })}>Compare methods</a>`}
+      ${run && html`<a key="label" href=${at(["runs", id, "label"])}>Label</a>`}
     </nav>
     <div class="stack" data-tab>
       ${run && (isEmpty(run) ? html`<${NothingYet} status=${run.status} />` : html`<${Tab} key=${tab} run=${run} query=${query} version=${version} />`)}

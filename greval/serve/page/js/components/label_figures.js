@@ -1,0 +1,62 @@
+/** What the labels of a run say so far: agreement with the judge, people among themselves, corrected means. */
+
+import { get, name as part } from "../api.js";
+import { count, figure } from "../format.js";
+import { useRequest } from "../hooks.js";
+import { html } from "../html.js";
+import { Problem } from "./notices.js";
+
+const EVERY = 5;
+const MOST_FIGURES = 3;
+
+/** The figures of a metric's labels, read again after every few labels; `saved` counts the labels. */
+export function LabelFigures({ run, metric, saved }) {
+  const step = Math.floor((saved + EVERY - 1) / EVERY);
+  const { data, error } = useRequest((signal) => (saved ? loadFigures(run, metric, saved, signal) : Promise.resolve(null)), [run, metric, step]);
+  return html`
+    <aside class="sheet label-figures" aria-label="Figures so far">
+      <h2>Figures so far</h2>
+      ${error && html`<${Problem} error=${error} />`}
+      ${data ? html`<${Agreement} ...${data.agreement} />${data.estimate && html`<${Estimates} ...${data.estimate} />`}` : html`<p class="soft">They appear with the first labels.</p>`}
+    </aside>`;
+}
+
+async function loadFigures(run, metric, saved, signal) {
+  const load = (what) => get(`/v1/runs/${part(run)}/${what}`, { metric }, signal);
+  const estimate = saved < EVERY ? null : load("estimate").catch((error) => ({ refused: error.message }));
+  return { agreement: await load("agreement"), estimate: await estimate };
+}
+
+function Agreement({ groups: [whole], annotators }) {
+  if (!whole) return html`<p class="soft">No label can be compared with a verdict yet.</p>`;
+  const { judge, people, things } = whole;
+  return html`
+    <h3>Judge and people</h3>
+    <${FigureList} figures=${judge.figures} />
+    <p class="soft small">${count(things)} items, labelled by <bdi>${annotators.join(", ")}</bdi></p>
+    <h3>People among themselves</h3>
+    ${people.pairs.length ? html`<${FigureList} figures=${people.figures} />` : html`<p class="soft small">Not known: ${people.why}</p>`}`;
+}
+
+const FigureList = ({ figures }) => html`
+  <dl class="facts">
+    ${Object.entries(figures).slice(0, MOST_FIGURES).map(([name, one]) => html`
+      <dt>${name}</dt>
+      <dd>${one.status === "known" ? html`<b>${figure(one.value)}</b> ${formatInterval(one.clustered ?? one.interval)}` : html`<span class="soft small">${one.reason}</span>`}</dd>`)}
+  </dl>`;
+
+function Estimates({ rows, refused }) {
+  if (refused) return html`<p class="soft small">${refused}</p>`;
+  return html`
+    <h3>Mean, corrected by people</h3>
+    <dl class="facts">
+      ${rows.map(({ method, category, judge, prediction_powered: corrected }) => html`
+        <dt><bdi>${[method, category].filter(Boolean).join(", ") || "all"}</bdi></dt>
+        <dd>${corrected?.value === null || !corrected
+          ? html`<span class="soft small">${corrected?.reason ?? "not known"}</span>`
+          : html`<b>${figure(corrected.value)}</b> ${formatInterval(corrected.interval)}`}
+          <span class="soft small"> judge ${judge.value === null ? "–" : figure(judge.value)}</span></dd>`)}
+    </dl>`;
+}
+
+const formatInterval = (interval) => (interval ? `[${figure(interval.low)}, ${figure(interval.high)}]` : "");
