@@ -14,7 +14,9 @@ BIN := $(VENV)/bin
 USE := $(VENV)/.installed-local,reference
 DEV := $(VENV)/.installed-dev
 CLIENT := $(VENV)/openapi-client/bin/openapi-python-client
-APART := --ignore=tests/serve --ignore=tests/trust/argilla/real_server
+SDK := $(VENV)/argilla-sdk/.installed
+REAL_ARGILLA := tests/trust/argilla/real_server
+APART := --ignore=tests/serve --ignore=$(REAL_ARGILLA)
 
 .PHONY: demo serve test coverage test-long test-docs test-cluster test-argilla test-browser browser check docs golden clean
 
@@ -42,8 +44,9 @@ coverage:
 test-cluster: $(DEV)
 	$(BIN)/python -m pytest -m cluster tests/runs/test_ray_cluster.py
 
-test-argilla: $(DEV)
-	$(BIN)/python -m pytest -m argilla_server tests/trust/argilla/real_server
+test-argilla: $(DEV) $(SDK)
+	$(BIN)/python -m pytest -m argilla_server $(REAL_ARGILLA) --ignore=$(REAL_ARGILLA)/test_sdk.py
+	$(VENV)/argilla-sdk/bin/python -m pytest -m argilla_server $(REAL_ARGILLA)/test_sdk.py
 
 test-browser: $(DEV)
 	$(BIN)/python -m pytest -m browser tests/serve/page
@@ -77,6 +80,12 @@ golden: $(DEV)
 $(CLIENT): $(DEV)
 	$(BIN)/python -m venv $(VENV)/openapi-client
 	$(VENV)/openapi-client/bin/python -m pip install --disable-pip-version-check -q openapi-python-client==0.29.1
+
+# Argilla's SDK, apart: 450 MB that no other test needs
+$(SDK): pyproject.toml constraints.txt $(DEV)
+	$(BIN)/python -m venv $(VENV)/argilla-sdk
+	$(VENV)/argilla-sdk/bin/python -m pip install --disable-pip-version-check -q -c constraints.txt -e '.[argilla,stats]' aiohttp hypothesis playwright pytest pytest-asyncio
+	@touch $@
 
 clean:
 	rm -rf $(VENV) build dist site .cache .coverage htmlcov .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
