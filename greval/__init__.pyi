@@ -80,6 +80,7 @@ from .runs.importing.api import import_verdicts
 from .runs.merging import merge
 from .runs.otel import OpenTelemetryEvents
 from .runs.ray_cluster import evaluate_on_ray
+from .runs.replay import Replay, replay, replay_async
 from .runs.runnable import compile_metric
 from .runs.shard import Shard
 from .runs.store import Store
@@ -168,6 +169,7 @@ __all__ = [
     "Qrels",
     "Rankings",
     "ReferenceIndex",
+    "Replay",
     "Response",
     "Result",
     "RowFault",
@@ -254,6 +256,8 @@ __all__ = [
     "read_records",
     "read_trec",
     "read_trec_run",
+    "replay",
+    "replay_async",
     "run_server",
     "set_reason_depth",
     "summarise",

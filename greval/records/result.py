@@ -152,7 +152,7 @@ def build_outcome(judgements: Sequence[Judgement], failures: Sequence[Failure]) 
     return Failed(error=failures[0], failures=tuple(failures) if failures[0].item else ())
 
 
-def _is_empty(given: tuple[object, ...]) -> bool:
+def _is_empty(given: tuple[object, ...] | str) -> bool:
     return not given
 
 
@@ -161,6 +161,8 @@ class Result(Record):
 
     `built_on` holds the results of the metrics that this one builds on, for the same case and in order, if the result
     comes from a runnable. In a run these are separate rows and it is empty. JSON omits it if it is empty.
+    `replayed_from` is the fingerprint by which the judge was asked, if the result was read again from stored replies by
+    another definition; JSON omits it if it is empty.
     `value` and `reason` are those of the single judgement; both raise if there is not exactly one.
 
     Example:
@@ -181,6 +183,7 @@ class Result(Record):
     latency: Annotated[float, Field(ge=0)] = 0.0
     repeat: Count = 0
     tags: Tags = Field(default_factory=dict)
+    replayed_from: Annotated[str, Field(exclude_if=_is_empty)] = ""
     built_on: Annotated[tuple[Result, ...], Field(exclude_if=_is_empty), WithJsonSchema(NESTED_RESULTS_SCHEMA)] = ()
 
     @property

@@ -30,6 +30,8 @@ PRICES = "prices"
 """The name of the metadata entry for the prices of the judges by their labels."""
 PROBED_CASE_TAG = "of"
 """The tag of every case of a probe that names the case in which the fault was planted."""
+REPLAYED = "replayed"
+"""The name of the metadata entry for the fingerprints by which the judge was asked, by those of replayed metrics."""
 COMMAND = "command"
 """The name of the metadata entry for the last command."""
 
@@ -104,6 +106,17 @@ def format_judges(labels: Mapping[str, Sequence[str]]) -> str:
 def read_judges(store: Store) -> dict[str, dict[str, JsonValue]]:
     """Return the label and the settings of the judge of each metric, as the last command on it had them."""
     return {name: found for name, found in _read_mapping(store, JUDGES).items() if isinstance(found, dict)}
+
+
+def store_replayed(store: Store, fingerprints: Mapping[str, str]) -> None:
+    """Store by which fingerprints the judge was asked, by those of replayed metrics, beside those that are known."""
+    changed = {new: asked for new, asked in fingerprints.items() if new != asked}
+    store.put_fact(REPLAYED, {**_read_mapping(store, REPLAYED), **changed})
+
+
+def read_replayed(store: Store) -> dict[str, str]:
+    """Return by which fingerprint the judge was asked, by the fingerprint of each replayed metric."""
+    return {new: str(asked) for new, asked in _read_mapping(store, REPLAYED).items()}
 
 
 def read_prices(store: Store) -> dict[str, Price]:

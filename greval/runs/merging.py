@@ -12,7 +12,7 @@ from greval.datasets.case_records import MAX_LISTED_ROWS
 from greval.errors import StoreError
 from greval.records.record import Record
 from greval.records.result import Usage
-from greval.runs.manifest import JUDGES, PRICES, store_metrics
+from greval.runs.manifest import JUDGES, PRICES, REPLAYED, store_metrics
 from greval.runs.store import Store
 from greval.runs.store.plans import NO_PLAN
 
@@ -93,7 +93,7 @@ def _merge_metadata(target: Store, stores: Sequence[Store]) -> None:
         store_metrics(target, metrics if isinstance(metrics, list) else ())
     facts = (store.fact("judge") for store in stores)
     target.put_fact("judge", next((fact for fact in facts if fact), None))
-    for name in (JUDGES, PRICES):
+    for name in (JUDGES, PRICES, REPLAYED):
         found = [fact for store in reversed(stores) if isinstance(fact := store.fact(name), dict)]
         target.put_fact(name, {key: part for fact in found for key, part in fact.items()})
     unread: dict[JsonValue, None] = {}

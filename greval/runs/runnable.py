@@ -102,14 +102,17 @@ def _create_clients(
 
 
 def compile_metrics(
-    metrics: Iterable[Metric], clients: JudgeClient | Mapping[str, JudgeClient] | None, *, repeats: int = 1
+    metrics: Iterable[Metric],
+    clients: JudgeClient | Mapping[str, JudgeClient] | None,
+    *,
+    repeats: int | Mapping[str, int] = 1,
 ) -> dict[str, MetricRunnable]:
     """Compile metrics separately for a worker. Each runnable judges a case as it is passed, without its dependencies.
 
     Args:
         metrics: Definitions, each after those that it builds on.
         clients: The judge that they share, or that of each judged metric by its name, or None if all are computed.
-        repeats: How often each case is judged.
+        repeats: How often each case is judged, or that of each metric by its name.
 
     Returns:
         The runnables by name in the same order. The fingerprint of each covers the metrics that it builds on.
@@ -121,7 +124,8 @@ def compile_metrics(
     for metric in metrics:
         marks = {name: compiled[name].fingerprint for name in built_on_by(metric)}
         client = clients.get(metric.name) if isinstance(clients, Mapping) else clients
-        compiled[metric.name] = _compile_one(metric, client, repeats, marks)
+        times = repeats[metric.name] if isinstance(repeats, Mapping) else repeats
+        compiled[metric.name] = _compile_one(metric, client, times, marks)
     return compiled
 
 

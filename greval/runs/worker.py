@@ -5,6 +5,7 @@ judgement, a metric for a case, goes through these states; each has its function
 
     wait for the results of the metrics that it builds on       (one is missing: the run is stopped)
       |
+      +-- stored replies are read again -------------------------> _replay ---------> kept, or _store, counted
       +-- known: the log holds its result -----------------------> _keep_known ------> counted
       +-- a metric that it builds on failed ---------------------> failed ----------+
       +-- only stored results are read (of a stopped run) -------> stopped          |
@@ -22,7 +23,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from langchain_core.runnables import RunnableConfig
 
@@ -34,6 +35,7 @@ from greval.judging.call_record import CallRecord, record_calls
 from greval.judging.metric_runnable import MetricRunnable
 from greval.judging.model.budget import RunGuard
 from greval.judging.model.client import read_clock
+from greval.judging.model.reply_cache import ReplyOrigin
 from greval.metrics.dependencies import list_dependency_names
 from greval.records.case import Case
 from greval.records.metric import Metric
@@ -59,8 +61,23 @@ class ResultLog(Protocol):
     def same(self, content: str) -> Result | None:
         """Return the newest finished result with a content key, for any sample or method, or None."""
 
-    def append(self, key: str, result: Result, *, content: str, case: str, calls: Sequence[CallRecord]) -> None:
-        """Store a result with the calls of its judge, and its case as JSON if that is not empty."""
+    def holds_result(self, result_of: tuple[str, str, str]) -> bool:
+        """Return whether there is a result of a sample, method and metric."""
+
+    def append(
+        self,
+        key: str,
+        result: Result,
+        *,
+        content: str,
+        case: str,
+        calls: Sequence[CallRecord],
+        asked: int | None,
+    ) -> None:
+        """Store a result with the calls of its judge, and its case as JSON if that is not empty.
+
+        A replayed result has no calls, but the number of the content that the judge was `asked` about.
+        """
 
     def append_calls(self, content: str, fingerprint: str, place: tuple[str, str], calls: Sequence[CallRecord]) -> None:
         """Store calls of a judgement of a sample id and a method that has no result yet."""
@@ -81,6 +98,10 @@ class MemoryLog:
         """Return the unfinished result of a key, or None. Finished results are found by content, see `same`."""
         return self._unfinished.get(key)
 
+    def holds_result(self, result_of: tuple[str, str, str]) -> bool:  # noqa: ARG002 - only runs are replayed
+        """Return false: only runs are replayed."""
+        return False
+
     def same(self, content: str) -> Result | None:
         """Return the newest finished result with a content key, or None."""
         return self._finished.get(content)
@@ -93,6 +114,7 @@ class MemoryLog:
         content: str,
         case: str,  # noqa: ARG002 - the caller has it
         calls: Sequence[CallRecord],  # noqa: ARG002 - only runs store them
+        asked: int | None,  # noqa: ARG002 - only runs are replayed
     ) -> None:
         """Store a result in memory."""
         if result.finished:
@@ -117,15 +139,28 @@ class CallCollector:
     def __init__(self, store: ResultLog, content: str, fingerprint: str, place: tuple[str, str]) -> None:
         """Store for which judgement the calls are made."""
         self.calls: list[CallRecord] = []
+        self.origin: ReplyOrigin | None = None
         self._store = store
         self._judgement = (content, fingerprint, place)
 
     def record_call(self, call: CallRecord) -> None:
-        """Store a call that could not be read, and keep any other."""
-        if call.readable:
+        """Store a call that could not be read, and keep any other. Of a replayed reply, only its origin is kept."""
+        if call.reply.origin:
+            self.origin = self.origin or call.reply.origin
+        elif call.readable:
             self.calls.append(call)
         else:
             self._store.append_calls(*self._judgement, (call,))
+
+
+class _PlannedJudgement(NamedTuple):
+    """A judgement of a metric: the case, the part of it that the metric sees, a failure before it, and its keys."""
+
+    case: Case
+    seen: Case
+    broken: Failure | None
+    content: str
+    key: str
 
 
 @dataclass
@@ -140,6 +175,7 @@ class JudgingLoop:
     retry_failed: bool = True
     retries_at_end: bool = True
     stores_calls: bool = False
+    replays: bool = False
     config: RunnableConfig | None = None
     on_progress: Callable[[Progress], None] | None = None
     on_result: Callable[[Result], None] | None = None
@@ -151,6 +187,8 @@ class JudgingLoop:
     reads_stored_only: bool = False
     unread: list[str] = field(default_factory=list)
     to_retry: list[tuple[Case, dict[str, Result]]] = field(default_factory=list)
+    kept: Counter[str] = field(default_factory=Counter)
+    unanswered: Counter[str] = field(default_factory=Counter)
     _case_texts: dict[int, str] = field(default_factory=dict)
     _in_progress: dict[str, asyncio.Future[Result | None]] = field(default_factory=dict)
 
@@ -227,7 +265,8 @@ class JudgingLoop:
                 case = read_case(given)
                 if self.shard and not self.shard.holds(case.id):
                     continue
-                self._case_texts[id(case)] = dump_case(case)
+                if not self.replays:  # its cases are those of the log
+                    self._case_texts[id(case)] = dump_case(case)
             except DataError as error:
                 place = "" if isinstance(given, RowFault) else f"cases, row {self.row_count}: "
                 self._count_unread(f"{place}{error}")
@@ -258,7 +297,7 @@ class JudgingLoop:
                 )
         return [task.result() for task in due.values()]
 
-    async def _judge_metric(
+    async def _judge_metric(  # noqa: PLR0911 - a state each
         self,
         case: Case,
         runnable: MetricRunnable,
@@ -278,31 +317,73 @@ class JudgingLoop:
         seen, broken = narrow_for_metric(case, runnable.metric, known)
         if broken and replaced:
             return replaced
-        content, key = compute_keys(seen, runnable.metric, runnable.fingerprint)
+        judged = _PlannedJudgement(case, seen, broken, *compute_keys(seen, runnable.metric, runnable.fingerprint))
+        if self.replays:
+            return await self._replay(judged, runnable, config)
         place = (case.id, case.method, runnable.metric.name)
-        old = self.store.get(key, place)
+        old = self.store.get(judged.key, place)
         if old and (old.finished or not self.retry_failed or self.reads_stored_only):
             return self._keep_known(old, case, replaced)
-        made = CallCollector(self.store, content, runnable.fingerprint, place[:2])
+        made = CallCollector(self.store, judged.content, runnable.fingerprint, place[:2])
         try:
             if broken:
                 result = runnable.row(case, Failed(error=broken))
             else:
-                equal = await self._copy_equal(seen, runnable, content)
+                equal = await self._copy_equal(seen, runnable, judged.content)
                 with record_calls(made if self.stores_calls else None):
-                    result = equal or await self._ask(seen, runnable, content, old, config)
+                    result = equal or await self._ask(seen, runnable, judged.content, old, config)
         except StoppedError:
             if old:
                 self.store.keep(place, "")
             return None
-        text = self._case_texts.pop(id(case), "")
-        self.store.append(key, result, content=content, case=text, calls=made.calls)
+        self._store(judged, result, calls=made.calls)
+        return self._count_result(result, kept=False, replaced=replaced)
+
+    async def _replay(
+        self, judged: _PlannedJudgement, runnable: MetricRunnable, config: RunnableConfig | None
+    ) -> Result | None:
+        """Replay: read a result again from stored replies, and store it if its definition or its outcome changed.
+
+        None if the log has no result to read again, or if no reply to the request is stored.
+        """
+        case, place = judged.case, (judged.case.id, judged.case.method, runnable.metric.name)
+        if not self.store.holds_result(place):
+            return None
+        old = self.store.get(judged.key, place)
+        found = CallCollector(self.store, judged.content, runnable.fingerprint, place[:2])
+        try:
+            with record_calls(found):
+                failed = judged.broken and runnable.row(case, Failed(error=judged.broken))
+                result = failed or await runnable.ainvoke(judged.seen, config)
+        except StoppedError:
+            self.unanswered[runnable.metric.name] += 1
+            if old:
+                self.store.keep(place, "")
+            return None
+        if old and old.outcome == result.outcome:
+            return self._keep_known(old, case, None)
+        if found.origin:
+            result = result.replace(replayed_from=found.origin.fingerprint)
+        self._store(judged, result, asked=found.origin and found.origin.content)
+        return self._count_result(result, kept=False, replaced=None)
+
+    def _store(
+        self,
+        judged: _PlannedJudgement,
+        result: Result,
+        *,
+        calls: Sequence[CallRecord] = (),
+        asked: int | None = None,
+    ) -> None:
+        """Store a new result, with its case if that is not stored yet."""
+        text = self._case_texts.pop(id(judged.case), "")
+        self.store.append(judged.key, result, content=judged.content, case=text, calls=calls, asked=asked)
         if self.on_result:
             self.on_result(result)
-        return self._count_result(result, kept=False, replaced=replaced)
 
     def _keep_known(self, known: Result, case: Case, replaced: Result | None) -> Result:
         """Known: keep the result that the log holds."""
+        self.kept[known.metric] += 1
         self.store.keep((case.id, case.method, known.metric), self._case_texts.pop(id(case), ""))
         return self._count_result(known, kept=True, replaced=replaced)
 

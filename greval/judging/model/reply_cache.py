@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from greval._util.files import CloseOnExit
 from greval._util.shared_database import open_shared_database
@@ -22,13 +22,21 @@ from greval.records.record import Record
 from greval.records.result import Failure, Usage
 
 
+class ReplyOrigin(NamedTuple):
+    """What a replayed reply was stored for: the number of the judged content, and the fingerprint of the metric."""
+
+    content: int
+    fingerprint: str
+
+
 @dataclass(frozen=True)
 class Reply:
     """The reply to a call: the text (JSON, if the call succeeded) or the failure, and the usage.
 
     `tokens` holds the log-probabilities that the model returned, and `pause` the seconds that the provider asked to
     wait. `key` identifies the request if replies are cached or recorded, and `known` is true for a cached reply.
-    `latency` is the time of the last attempt in seconds, 0 for a cached reply.
+    `latency` is the time of the last attempt in seconds, 0 for a cached reply. `origin` is set if a stored reply is
+    replayed.
     """
 
     text: str
@@ -39,6 +47,7 @@ class Reply:
     key: str = ""
     known: bool = False
     latency: float = 0.0
+    origin: ReplyOrigin | None = None
 
     def to_json(self) -> str:
         """Return the cached part of the reply as ASCII JSON, because a token may be a lone surrogate."""

@@ -231,6 +231,10 @@ class Store(CloseOnExit):
         query = f"SELECT {RESULT_PLAN} FROM results WHERE rowid = ?"  # noqa: S608 - constant
         return int(self._db.execute(query, (at,)).fetchone()[0])
 
+    def holds_result(self, result_of: tuple[str, str, str]) -> bool:
+        """Return whether there is a result of a sample, method and metric."""
+        return _format_place(*result_of, 0) in self._row_indexes.places
+
     def keep(
         self, result_of: tuple[str, str, str], case: str = "", *, plan: int | None = None, repeat: int = 0
     ) -> None:
@@ -360,6 +364,12 @@ class Store(CloseOnExit):
         columns = f"{self.call_reader.asked_column}, sample_id, method, metric"
         judged = (JudgedContent(*row) for row in self._select(columns, result_filter) if row[0] is not None)
         yield from self.call_reader.read(judged)
+
+    def count_unasked(self, metric: str) -> int:
+        """Count the scored results of a metric whose calls are not stored."""
+        wanted = ResultFilter(metrics=(metric,), status="scored")
+        contents = self._select(self.call_reader.asked_column, wanted)
+        return sum(content is None or not self.call_reader.find(content) for (content,) in contents)
 
     def copy_calls(self, source: Store) -> int:
         """Copy the calls of another run that are not stored yet, and return their number."""

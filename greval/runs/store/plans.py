@@ -110,6 +110,23 @@ class PlanTable:
             found = self._ids[metric, method] = self._replace_plans(metric, method)
         return found
 
+    def replace_versions(self, versions: Mapping[str, MetricVersion]) -> None:
+        """Count other versions of metrics for the same cases: each counted plan is replaced by one of the new version.
+
+        Args:
+            versions: The new fingerprint and the judge of each metric by name.
+        """
+        for metric, version in versions.items():
+            plans = self._db.execute(
+                "SELECT id, source, method, planned FROM plans WHERE current AND metric = ? ORDER BY id", (metric,)
+            ).fetchall()
+            self._retire(plan for plan, *_ in plans)
+            for _, source, method, planned in plans:
+                self.source_id = source
+                at = self._find_or_insert(metric, method, version)
+                self.set_planned(at, planned)
+                self._ids.setdefault((metric, method), at)
+
     def end(self, planned: Mapping[str, int] | None, why: str | None, *, unread: int = 0) -> None:
         """Record how a command ended.
 
@@ -193,10 +210,10 @@ class PlanTable:
         self._retire(plan.id for plan in current if not self._is_same_whole(plan))
         return self._find_or_insert(metric, method, mark)
 
-    def _find_or_insert(self, metric: str, method: str, version: MetricVersion) -> int:
+    def _find_or_insert(self, metric: str, method: str | None, version: MetricVersion) -> int:
         """Return the plan id of the source for a metric and a method; create the plan if necessary and count it."""
         found = self._db.execute(
-            "SELECT id FROM plans WHERE source = ? AND metric = ? AND method = ? AND fingerprint = ?",
+            "SELECT id FROM plans WHERE source = ? AND metric = ? AND method IS ? AND fingerprint = ?",
             (self.source_id, metric, method, version.fingerprint),
         ).fetchone()
         if found:
@@ -204,7 +221,7 @@ class PlanTable:
             return int(found[0])
         return self._insert(metric, method, version)
 
-    def _insert(self, metric: str, method: str, version: MetricVersion) -> int:
+    def _insert(self, metric: str, method: str | None, version: MetricVersion) -> int:
         made = self._db.execute(
             "INSERT INTO plans (source, metric, method, fingerprint, judge, current) VALUES (?, ?, ?, ?, ?, 1)",
             (self.source_id, metric, method, *version),

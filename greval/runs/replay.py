@@ -1,0 +1,405 @@
+"""Replay of a run: read its verdicts again from the stored replies of the judge, without a call of any model.
+
+A change of numbers, of reading rules, of shares or of `pass` leaves the prompt as it was. Then the stored replies say
+what the judge would say again. Replies are looked up by the request that greval would send, so that a reply is never
+read for another prompt. The judging loop, the reader of answers and the writer of results are those of any run.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from langchain_core.messages import BaseMessage
+from langchain_core.runnables import RunnableConfig
+from pydantic import JsonValue, ValidationError
+
+from greval._util.concurrency import reduce_collections, run_sync
+from greval._util.row_index import RowIndex
+from greval._util.wording import format_count, format_names
+from greval.errors import StoppedError
+from greval.judging.call_record import CallForm
+from greval.judging.metric_judge import MetricJudge
+from greval.judging.metric_runnable import MetricRunnable
+from greval.judging.model.answer_format import AnswerFormat
+from greval.judging.model.budget import RunGuard
+from greval.judging.model.client import JudgeClient
+from greval.judging.model.judge import Judge
+from greval.judging.model.reply_cache import Reply, ReplyOrigin
+from greval.metrics.dependencies import list_dependency_names, order_metrics
+from greval.metrics.library import require_metric
+from greval.records.case import Case
+from greval.records.metric import JudgedMetric, Metric, ReasonDepth, build_metric, set_reason_depth
+from greval.records.note import ShareNote
+from greval.records.record import Record
+from greval.records.result import Tier, Usage
+from greval.runs.evaluation import Run
+from greval.runs.manifest import read_replayed, store_metrics, store_replayed
+from greval.runs.options import OnProgress
+from greval.runs.progress import Progress
+from greval.runs.run_reader import read_metrics
+from greval.runs.runnable import compile_metrics
+from greval.runs.store import Store
+from greval.runs.store.calls import CallReader
+from greval.runs.store.plans import MetricVersion
+from greval.runs.worker import JudgingLoop
+
+JUDGE_AGAIN = "judge it with greval evaluate"
+NOT_STORED = "no stored reply answers this prompt"
+MAX_LISTED_CHANGES = 4
+
+
+class ReplayedMetric(Record):
+    """A metric whose results were read again.
+
+    `changed` are new rows, of another definition or with another outcome. `unchanged` were read with the same outcome
+    by the same definition. `missing` have no stored reply to what would be asked; they are not judged yet. `source` is
+    the fingerprint by which the judge was asked.
+    """
+
+    metric: str
+    source: str
+    fingerprint: str
+    changed: int
+    unchanged: int
+    missing: int
+
+
+class RefusedMetric(Record):
+    """A metric that cannot be replayed, and why, with what to do. `named` is true if it was asked for by name."""
+
+    metric: str
+    reason: str
+    named: bool
+
+
+@dataclass(frozen=True)
+class Replay:
+    """A replayed run: the run, and what was replayed and what was refused."""
+
+    run: Run
+    replayed: tuple[ReplayedMetric, ...]
+    refused: tuple[RefusedMetric, ...]
+
+
+@dataclass(frozen=True)
+class _Original:
+    """What a metric was judged by: its fingerprint, the form of its calls, and how often each case was judged."""
+
+    fingerprint: str
+    form: CallForm
+    repeats: int
+
+    @property
+    def metric(self) -> JudgedMetric:
+        """The definition by which the judge was asked."""
+        return build_metric(self.form.metric)
+
+
+class ReplayClient(JudgeClient):
+    """A client that answers with the stored replies of a run's calls, as the judge that gave them.
+
+    Args:
+        form: The form of the calls, with the settings of their judge.
+        reader: The calls of the run.
+        requests: The row numbers of the calls by their requests.
+    """
+
+    def __init__(self, form: CallForm, reader: CallReader, requests: RowIndex) -> None:
+        """Store the arguments. No model is created."""
+        super().__init__(Judge.model_validate(form.judge), guard=RunGuard(watchful=False))
+        self._form = form
+        self._reader = reader
+        self._requests = requests
+
+    @property
+    def label(self) -> str:
+        """The name of the judge in results."""
+        return self._form.label
+
+    @property
+    def identity(self) -> Mapping[str, JsonValue]:
+        """The settings that affected the judge's verdicts."""
+        return self._form.identity
+
+    @property
+    def tier(self) -> Tier:
+        """The way in which structured answers were requested."""
+        return self._form.tier
+
+    async def ask(
+        self,
+        question: AnswerFormat,
+        messages: list[BaseMessage],
+        config: RunnableConfig,  # noqa: ARG002 - no model is called
+        *,
+        repeat: int = 0,
+        one_of_many: bool = False,  # noqa: ARG002 - as above
+        patient: bool = True,  # noqa: ARG002 - as above
+    ) -> Reply:
+        """Return the last stored reply to this request, which was paid for before.
+
+        Raises:
+            StoppedError: If no reply is stored.
+        """
+        key = self._compute_key(question, messages, repeat)
+        number = self._requests.get(key)
+        if number is None:
+            raise StoppedError(NOT_STORED)
+        found = self._reader.read_reply(number)
+        origin = ReplyOrigin(found.content, found.fingerprint)
+        return replace(found.reply, usage=Usage(hits=1), key=key, known=True, origin=origin)
+
+
+def replay(
+    run: str | Path | Run,
+    metrics: Iterable[Metric] = (),
+    *,
+    reason_depth: ReasonDepth | None = None,
+    on_progress: OnProgress | None = None,
+) -> Replay:
+    """Read the verdicts of a run again from the stored replies of its judge, without a call of any model.
+
+    Use it after a change of scores of categories, of shares computed from notes, of `pass`, or of greval's own rules.
+    The results are stored under the new fingerprint of each metric, and the run counts them instead of the old ones.
+    Their `replayed_from` is the fingerprint by which the judge was asked, and their usage only has `hits`. A metric
+    whose prompt changed, or whose replies are not stored, is refused; the others are replayed. Metrics of the run that
+    build on a replayed one are replayed too.
+
+    Args:
+        run: The run, or its folder.
+        metrics: The edited definitions, which replace those of the run with the same names. If empty, all judged
+            metrics of the run are read again by their stored definitions.
+        reason_depth: How much the judge wrote for each verdict, if the run set it for its metrics.
+        on_progress: Called after each result.
+
+    Returns:
+        The run, with what was replayed and what was refused and why.
+
+    Raises:
+        DefinitionError: If something else than a metric is given, or metrics do not fit together.
+        StoreError: If the folder is not a run, or another run writes to it.
+
+    Example:
+        >>> import tempfile
+        >>> from greval import CategoricalMetric, evaluate
+        >>> from greval.testing import ScriptedJudge
+        >>> def tone(score):
+        ...     categories = {"Polite": {"score": 1}, "Curt": {"score": score}}
+        ...     return CategoricalMetric(name="tone", description="The tone.", needs=["answer"], steps=["Read."],
+        ...                              categories=categories)
+        >>> judge = ScriptedJudge([{"reason": "One word.", "value": "Curt"}])
+        >>> case = {"id": "q1", "question": "Hi?", "answer": "Yes."}
+        >>> run = evaluate([case], [tone(0)], judge, out=tempfile.mkdtemp())
+        >>> done = replay(run, [tone(0.5)])
+        >>> [result.judgements[0].number for result in done.run.results()], len(judge.calls)
+        ([0.5], 1)
+    """
+    return run_sync(replay_async(run, metrics, reason_depth=reason_depth, on_progress=on_progress))
+
+
+async def replay_async(
+    run: str | Path | Run,
+    metrics: Iterable[Metric] = (),
+    *,
+    reason_depth: ReasonDepth | None = None,
+    on_progress: OnProgress | None = None,
+) -> Replay:
+    """Read the verdicts of a run again from the stored replies of its judge; see `replay` for the arguments."""
+    folder = run.folder if isinstance(run, Run) else Path(run)
+    edited = {one.name: one for one in set_reason_depth(map(require_metric, metrics), reason_depth)}
+    with ExitStack() as opened:
+        source = opened.enter_context(Store.open(folder))  # no folder is created if there is no run
+        store = opened.enter_context(Store.create(folder))
+        plan = _ReplayPlan(source, edited)
+        compiled = plan.compile()
+        if not compiled:
+            return Replay(Run(folder, Progress()), (), tuple(plan.refused))
+        originals = {name: plan.originals[name].fingerprint for name in compiled}
+        store_replayed(store, {one.fingerprint: originals[name] for name, one in compiled.items()})
+        store_metrics(store, [one.metric.model_dump(mode="json") for one in compiled.values()])
+        store.plans.replace_versions(
+            {name: MetricVersion(one.fingerprint, one.judge) for name, one in compiled.items()}
+        )
+        changed: Counter[str] = Counter()
+        work = JudgingLoop(
+            store,
+            compiled,
+            RunGuard(),
+            Progress(),
+            retries_at_end=False,
+            replays=True,
+            stores_calls=True,
+            on_progress=on_progress,
+            on_result=lambda result: changed.update([result.metric]),
+        )
+        with reduce_collections():
+            await work.run(_read_newest_cases(source), 1)
+        replayed = tuple(
+            ReplayedMetric(
+                metric=name,
+                source=originals[name],
+                fingerprint=one.fingerprint,
+                changed=changed[name],
+                unchanged=work.kept[name],
+                missing=work.unanswered[name],
+            )
+            for name, one in compiled.items()
+        )
+        return Replay(Run(folder, work.progress), replayed, tuple(plan.refused))
+
+
+class _ReplayPlan:
+    """What of a run is replayed, by which definitions, and what is refused."""
+
+    def __init__(self, store: Store, edited: Mapping[str, Metric]) -> None:
+        """Read the definitions of the run, and how each was judged."""
+        self._reader = store.call_reader
+        self._requests = RowIndex()
+        self._requests.load(self._reader.requests())
+        self._store = store
+        self._edited = edited
+        self._stored = {name: one.judged for name, one in read_metrics(store).items() if one.judged}
+        self.originals = dict(self._find_originals(read_replayed(store)))
+        self.refused: list[RefusedMetric] = []
+
+    def compile(self) -> dict[str, MetricRunnable]:
+        """Compile the metrics that can be replayed, dependencies first."""
+        accepted: dict[str, JudgedMetric] = {}
+        for name, metric in (self._edited or self._stored).items():
+            if reason := self._explain_refusal(name, metric):
+                self.refused.append(RefusedMetric(metric=name, reason=reason, named=name in self._edited))
+            elif isinstance(metric, JudgedMetric):
+                accepted[name] = metric
+        wanted = self._add_related(accepted)
+        if not wanted:
+            return {}
+        metrics = order_metrics(wanted.values())
+        clients = {name: self._create_client(name) for name in wanted}
+        repeats = {name: self.originals[name].repeats for name in wanted}
+        compiled = compile_metrics(metrics, clients, repeats=repeats)
+        return {name: one.with_judging(one.judging, _prepare_nothing) for name, one in compiled.items()}
+
+    def _add_related(self, accepted: Mapping[str, JudgedMetric]) -> dict[str, JudgedMetric]:
+        """Add the metrics of the run that the accepted ones build on, and those that build on them."""
+        whole: dict[str, JudgedMetric] = {**self._stored, **accepted}
+        wanted = dict.fromkeys(accepted)
+        while more := [name for name in whole if name not in wanted and self._is_related(whole, name, wanted)]:
+            for name in more:
+                if reason := self._explain_refusal(name, whole[name]):
+                    self.refused.append(RefusedMetric(metric=name, reason=reason, named=False))
+                    del whole[name]
+                else:
+                    wanted[name] = None
+        while lacking := [name for name in wanted if not self._has_dependencies(whole, name, wanted)]:
+            for name in lacking:
+                del wanted[name]
+        return {name: whole[name] for name in wanted}
+
+    def _is_related(self, whole: Mapping[str, JudgedMetric], name: str, wanted: Iterable[str]) -> bool:
+        below = {other for one in wanted for other in list_dependency_names(whole[one])}
+        return name in below or not set(wanted).isdisjoint(list_dependency_names(whole[name]))
+
+    def _has_dependencies(self, whole: Mapping[str, JudgedMetric], name: str, wanted: Iterable[str]) -> bool:
+        """Return whether all metrics that a metric builds on can be replayed; refuse it if not."""
+        if lacking := [other for other in list_dependency_names(whole[name]) if other not in wanted]:
+            reason = f"it builds on {format_names(lacking)}, which cannot be replayed; {JUDGE_AGAIN}"
+            self.refused.append(RefusedMetric(metric=name, reason=reason, named=name in self._edited))
+        return not lacking
+
+    def _create_client(self, name: str) -> ReplayClient:
+        return ReplayClient(self.originals[name].form, self._reader, self._requests)
+
+    def _find_originals(self, replayed: Mapping[str, str]) -> Iterator[tuple[str, _Original]]:
+        """Find by which definition and judge each metric was judged, if its calls are stored."""
+        forms = self._reader.forms()
+        for plan in self._store.taken_plans():
+            fingerprint = replayed.get(plan.fingerprint, plan.fingerprint)
+            if form := forms.get(fingerprint):
+                yield plan.metric, _Original(fingerprint, form, self._reader.count_repeats(fingerprint))
+
+    def _explain_refusal(self, name: str, metric: Metric) -> str | None:
+        """Return why a metric cannot be replayed, with what to do, or None if it can."""
+        if not isinstance(metric, JudgedMetric):
+            return "it is computed, not judged, so there is no reply to read; greval evaluate computes it again"
+        if name not in self._stored:
+            return f"the run was not judged by it; {JUDGE_AGAIN}"
+        original = self.originals.get(name)
+        if original is None:
+            return (
+                "no reply of its judge is stored: the run was made with --no-store-calls, imported, or made by an "
+                f"earlier version of greval; {JUDGE_AGAIN}"
+            )
+        if reason := self._explain_prompt_change(original, metric):
+            return reason
+        if missing := self._store.count_unasked(name):
+            return f"the replies of {format_count(missing, 'result')} are not stored; {JUDGE_AGAIN}"
+        return None
+
+    def _explain_prompt_change(self, original: _Original, metric: JudgedMetric) -> str | None:
+        """Return what of a definition changed that the judge would have to be asked about again, or None."""
+        before, now = original.form.metric, metric.model_dump(mode="json")
+        if before.get("judge") != now.get("judge"):
+            return f"its judge changed; {JUDGE_AGAIN}"
+        try:
+            known = original.metric
+        except ValidationError:
+            return f"this version of greval does not read the definition it was judged by; {JUDGE_AGAIN}"
+        client = self._create_client(metric.name)
+        stored, old, new = original.form, MetricJudge(known, client), MetricJudge(metric, client)
+        if (old.form.messages, old.form.answer_schema) != (stored.messages, stored.answer_schema):
+            return f"this version of greval asks in another way than the run was asked; {JUDGE_AGAIN}"
+        if _list_request_parts(old) == _list_request_parts(new):
+            return None
+        changes = [path for path in _list_changed_paths(before, now) if not _is_only_read(path, known, metric)]
+        named = ", ".join(changes[:MAX_LISTED_CHANGES]) or "the order of its parts"
+        more = f" and {len(changes) - MAX_LISTED_CHANGES} more" if len(changes) > MAX_LISTED_CHANGES else ""
+        return f"the judge would be asked something else: {named}{more} changed; {JUDGE_AGAIN}"
+
+
+def _list_request_parts(judge: MetricJudge) -> tuple[object, ...]:
+    """List what decides which requests a metric makes, beside the case and the settings of its judge."""
+    metric = judge.metric
+    uses = {field: use.model_dump_json() for field, use in metric.dependencies.items()}
+    return judge.form.messages, judge.question.form, metric.over, metric.needs, uses
+
+
+def _list_changed_paths(before: object, now: object, path: str = "") -> Iterator[str]:
+    """List the places at which two definitions differ, such as `scale.categories.Polite.means`."""
+    if isinstance(before, Mapping) and isinstance(now, Mapping):
+        for name in dict.fromkeys((*before, *now)):
+            yield from _list_changed_paths(before.get(name), now.get(name), f"{path}.{name}".lstrip("."))
+    elif isinstance(before, Sequence) and isinstance(now, Sequence) and not isinstance(before, str):
+        if len(before) != len(now) or isinstance(now, str):
+            yield path
+            return
+        for number, (one, other) in enumerate(zip(before, now, strict=True)):
+            yield from _list_changed_paths(one, other, f"{path}.{number}")
+    elif before != now:
+        yield path
+
+
+def _is_only_read(path: str, before: JudgedMetric, now: JudgedMetric) -> bool:
+    """Return whether a part of a definition affects only how replies are read: scores, `pass`, and shares."""
+    first, *rest = path.split(".")
+    if first == "notes":
+        notes = before.notes.get(rest[0]), now.notes.get(rest[0])
+        return all(note is None or isinstance(note, ShareNote) for note in notes)
+    return first == "pass" or (path.startswith("scale.categories.") and path.endswith(".score"))
+
+
+def _read_newest_cases(store: Store) -> Iterator[Case]:
+    """Yield the newest version of each case of a run."""
+    newest = RowIndex()
+    for number, sample_id, method in store.case_places():
+        newest[f"{sample_id}\0{method}"] = number
+    for number, sample_id, method in store.case_places():
+        if newest.get(f"{sample_id}\0{method}") == number:
+            yield store.read_case(number)
+
+
+async def _prepare_nothing() -> None:
+    """Do nothing: no model is called, so that none is created."""
