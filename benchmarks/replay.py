@@ -13,12 +13,13 @@ import random
 import resource
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from langchain_core.messages import AIMessage, BaseMessage
 
-from greval import CategoricalMetric, evaluate
+from greval import CategoricalMetric, evaluate, replay
 from greval.judging.call_record import ROLES
 from greval.runs.evaluation import Run
 from greval.testing import ScriptedJudge
@@ -35,6 +36,8 @@ METRIC = {
 }
 MEANINGS = {"Full": "Each claim is supported.", "Part": "Some are.", "None": "No claim is supported."}
 SCORES = (1.0, 0.5, 0.0)
+MAX_SECONDS = 10.0
+"""The most seconds that a replay of 10,000 results may take."""
 
 
 def make_metric(scores: Sequence[float] = SCORES) -> CategoricalMetric:
@@ -98,9 +101,23 @@ def main() -> int:
             costs[name] = seconds, measure_size(folder)
             size = costs[name][1]
             print(f"calls {name:3}  {1000 * seconds / count:.3f} ms CPU and {size / count:,.0f} bytes a verdict")
+        missed = replay_edited(run.folder, count)
         prompt = sum(len(message.text) for call in run.calls(sample_id="q1") for message in call.messages)
         print(f"a prompt has {prompt:,} characters; roles: {', '.join(sorted({*ROLES.values(), 'system'}))}")
-    return 0
+    return 1 if missed else 0
+
+
+def replay_edited(folder: Path, count: int) -> bool:
+    """Replay the run with other scores, print what it took, and return whether a promise is missed."""
+    wall, cpu = time.monotonic(), _read_cpu()
+    done = replay(folder, [make_metric((1.0, 0.4, 0.1))])
+    wall, cpu = time.monotonic() - wall, _read_cpu() - cpu
+    (one,) = done.replayed
+    calls = sum(result.usage.calls for result in done.run.results())
+    print(f"replay     {one.changed:,} results with other scores: {wall:.1f} s, {cpu:.1f} s CPU, {calls} calls")
+    refused = replay(folder, [make_metric().model_copy(update={"steps": ("Count the claims.",)})]).refused
+    print(f"refused    {'; '.join(f'{metric.metric}: {metric.reason}' for metric in refused)}")
+    return one.changed != count or calls > 0 or len(refused) != 1 or wall > MAX_SECONDS * count / 10_000
 
 
 if __name__ == "__main__":

@@ -61,7 +61,7 @@ StoreCalls = Annotated[
     bool,
     output_option(
         "--store-calls/--no-store-calls",
-        help="store each prompt and raw reply with the results (greval calls)",
+        help="store each prompt and raw reply with the results (greval calls, greval replay)",
     ),
 ]
 Limit = Annotated[

@@ -245,8 +245,8 @@ async def evaluate_async(
             the run stops cleanly; both count what all commands on the run folder spent. `deadline`: a timeout for the
             run in seconds. `prices`: the price table, by default the one shipped with greval.
             `cache`: true or a file: cache the replies of all runs there and reuse them.
-            `store_calls` (default true): store the prompt and the raw reply of each call with the results, see
-            `Run.calls`.
+            `store_calls` (default true): store the prompt and the raw reply of each call with the results, for
+            `Run.calls` and `replay`.
             `shard`: the part of the cases to judge, such as "3/16". `probe`: whether the cases belong to a probe,
             which needs a separate folder. `columns`: the column of each field that is not found by its name, as in
             `read_cases`. `origin`: the source of the cases, if `cases` does not provide it.

@@ -369,9 +369,10 @@ def _list_request_parts(judge: MetricJudge) -> tuple[object, ...]:
 
 def _list_changed_paths(before: object, now: object, path: str = "") -> Iterator[str]:
     """List the places at which two definitions differ, such as `scale.categories.Polite.means`."""
-    if isinstance(before, Mapping) and isinstance(now, Mapping):
-        for name in dict.fromkeys((*before, *now)):
-            yield from _list_changed_paths(before.get(name), now.get(name), f"{path}.{name}".lstrip("."))
+    if isinstance(before, Mapping) or isinstance(now, Mapping):
+        parts = [one if isinstance(one, Mapping) else {} for one in (before, now)]
+        for name in dict.fromkeys((*parts[0], *parts[1])):
+            yield from _list_changed_paths(parts[0].get(name), parts[1].get(name), f"{path}.{name}".lstrip("."))
     elif isinstance(before, Sequence) and isinstance(now, Sequence) and not isinstance(before, str):
         if len(before) != len(now) or isinstance(now, str):
             yield path

@@ -1,0 +1,55 @@
+"""`greval replay`: read the results of a run again from the stored replies of its judge, without a call."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from shlex import quote
+
+import typer
+
+from greval._util.wording import format_count
+from greval.cli.metric_specs import load_named_metrics
+from greval.cli.options import Depth, Folders, OptionalMetricNames, RunFolder
+from greval.runs.replay import RefusedMetric, Replay, ReplayedMetric
+from greval.runs.replay import replay as replay_run
+
+REFUSED = 2
+
+
+def replay(
+    run: RunFolder, *, metric: OptionalMetricNames = None, library: Folders = None, reason_depth: Depth = None
+) -> None:
+    """Read the results of a run again from the stored replies of its judge, after a change of scores, shares or pass.
+
+    No model is called. Without -m, all judged metrics of the run are read again by their stored definitions.
+    """
+    metrics = load_named_metrics(metric, library) if metric else ()
+    done = replay_run(run, metrics, reason_depth=reason_depth)
+    for one in done.replayed:
+        typer.echo(_describe_replayed(one))
+    for refused in done.refused:
+        typer.echo(f"{refused.metric}: not replayed: {refused.reason}", err=True)
+    if done.replayed:
+        typer.echo(_describe_next(run, done))
+    if any(_is_fault(refused, done) for refused in done.refused):
+        raise typer.Exit(REFUSED)
+
+
+def _describe_replayed(one: ReplayedMetric) -> str:
+    parts = (
+        f"{format_count(one.changed, 'result')} read again" if one.changed else "",
+        f"{one.unchanged:,} unchanged" if one.unchanged else "",
+        f"{one.missing:,} without a stored reply, not judged yet" if one.missing else "",
+    )
+    versions = f" ({one.source} -> {one.fingerprint})" if one.source != one.fingerprint else ""
+    return f"{one.metric}: {', '.join(part for part in parts if part) or 'no results'}{versions}; 0 calls"
+
+
+def _describe_next(run: Path, done: Replay) -> str:
+    missing = any(one.missing for one in done.replayed)
+    return f"next: greval {'evaluate, which judges what is missing' if missing else f'report {quote(str(run))}'}"
+
+
+def _is_fault(refused: RefusedMetric, done: Replay) -> bool:
+    """Return whether a refusal is an error: of a metric that was named, or if nothing could be replayed."""
+    return refused.named or not done.replayed

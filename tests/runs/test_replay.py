@@ -1,0 +1,233 @@
+"""Replay: stored replies are read again by edited definitions, with the outcomes of a fresh run and without a call."""
+
+from __future__ import annotations
+
+import os
+import signal
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from killing import CONTEXT
+from tone_metrics import BUILT, PASSAGES, TONE, by_metric, cases
+
+from greval import COMPUTED_METRICS, DefinitionError, StoreError, evaluate, replay
+from greval.records.metric import build_metric
+from greval.runs.evaluation import evaluate_async
+from greval.runs.manifest import read_replayed
+from greval.runs.merging import merge
+from greval.runs.store import Store
+from greval.testing import ScriptedJudge
+
+POLITE = {"reason": "It thanks.", "value": "Polite"}
+SHARE = {
+    "claims": {"means": "The claims", "each": {"claim": "the claim", "found": ["yes", "no"]}},
+    "supported": {"share": "claims", "where": {"found": ["yes"]}},
+}
+
+
+def edit(metric, **fields):
+    """Return the metric with other fields, validated."""
+    return build_metric({**metric.model_dump(mode="json", by_alias=True), **fields})
+
+
+def scored(metric, *scores):
+    """Return the metric with other scores of its categories."""
+    named = zip(metric.scale.categories, scores, strict=True)
+    return edit(metric, scale={"categories": {one.name: {"means": one.means, "score": score} for one, score in named}})
+
+
+def outcomes(run):
+    return {(result.sample_id, result.method, result.metric): result.outcome for result in run.results()}
+
+
+def answer_by_text(replies):
+    """Answer by the text of the case, always in the same way, so that a fresh run gets the same replies."""
+
+    def answer(messages):
+        text = "".join(message.text for message in messages)
+        reply = replies[sum(map(ord, text)) % len(replies)]
+        return by_metric(messages) if reply == "right" else reply
+
+    return answer
+
+
+REPLIES = st.lists(
+    st.sampled_from(["right", "nonsense", '{"reason": "r", "value": "Rude"}', '{"reason": "r", "value": "Other"}']),
+    min_size=1,
+    max_size=6,
+)
+
+
+@settings(max_examples=15, deadline=None)
+@given(REPLIES, st.sampled_from([1, 3]), st.floats(0.5, 1), st.floats(0, 0.5))
+def test_a_replay_gives_what_a_fresh_run_gives(replies, repeats, high, low):
+    """Without a change all outcomes are equal; with other scores they are those of a new run of the same replies."""
+    folder = Path(tempfile.mkdtemp())
+    judge = ScriptedJudge(answer_by_text(["right", *replies]))
+    metrics = [TONE, PASSAGES, BUILT]
+    run = evaluate(cases(4), metrics, judge, out=folder / "run", repeats=repeats)
+    before, called = outcomes(run), len(judge.calls)
+    done = replay(run)
+    assert outcomes(done.run) == before
+    assert {one.changed for one in done.replayed} | {one.missing for one in done.replayed} == {0}
+    edited = [scored(TONE, high, low), scored(PASSAGES, high, low)]
+    done = replay(run, edited)
+    assert done.refused == ()
+    assert len(judge.calls) == called
+    fresh = evaluate(cases(4), [*edited, BUILT], judge, out=folder / "fresh", repeats=repeats)
+    assert outcomes(done.run) == outcomes(fresh)
+    marks = {result.metric: result.fingerprint for result in fresh.results()}
+    assert {result.metric: result.fingerprint for result in done.run.results()} == marks
+
+
+def test_a_replayed_run_says_so_and_costs_nothing(tmp_path):
+    """Results name the fingerprint by which the judge was asked; the cost of the run and its calls are unchanged."""
+    judge = ScriptedJudge(by_metric)
+    run = evaluate(cases(3), [TONE], judge, out=tmp_path)
+    (asked,) = {result.fingerprint for result in run.results()}
+    (before,) = run.summary()
+    calls = [call.reply for call in run.calls()]
+    for score in (0.9, 0.8):
+        done = replay(run, [scored(TONE, score, 0)])
+        (one,) = done.replayed
+        assert (one.source, one.changed, one.unchanged, one.missing) == (asked, 3, 0, 0)
+        assert {result.replayed_from for result in run.results()} == {asked}
+        assert {result.usage.calls for result in run.results()} == {0}
+        (after,) = run.summary()
+        assert (after.usage.calls, after.usage.input_tokens, after.planned) == (3, before.usage.input_tokens, 3)
+        assert after.mean == pytest.approx(score)
+        assert [call.reply for call in run.calls()] == calls
+        assert {call.fingerprint for call in run.calls()} == {asked}
+    with Store.open(tmp_path) as store:
+        assert set(read_replayed(store).values()) == {asked}
+
+
+def test_the_same_command_finds_replayed_results(tmp_path):
+    """An evaluation by the edited definition asks nothing, and so does one by the old definition."""
+    judge = ScriptedJudge(by_metric)
+    run = evaluate(cases(3), [TONE], judge, out=tmp_path)
+    replay(run, [scored(TONE, 0.9, 0)])
+    for metric in (scored(TONE, 0.9, 0), TONE):
+        again = evaluate(cases(3), [metric], judge, out=tmp_path)
+        assert (again.progress.scored, len(judge.calls)) == (3, 3)
+        assert again.summary()[0].mean == metric.scale.categories[0].score
+
+
+def test_shares_and_pass_are_read_again(tmp_path):
+    """A share that counts otherwise is computed from the stored reply, and so is one that is new."""
+    metric = edit(TONE, notes=SHARE)
+    claims = [{"claim": "a", "found": "yes"}, {"claim": "b", "found": "no"}, {"claim": "c", "found": "no"}]
+    judge = ScriptedJudge([{**POLITE, "claims": claims}])
+    run = evaluate(cases(2), [metric], judge, out=tmp_path)
+    notes = {**SHARE, "supported": {"share": "claims", "where": {"found": ["no"]}}}
+    done = replay(run, [edit(metric, notes=notes, **{"pass": ">= 0.5"})])
+    assert done.refused == ()
+    shares = [result.judgements[0].notes["supported"] for result in run.results()]
+    assert shares == [{"count": 2, "of": 3, "share": 2 / 3}] * 2
+
+
+@pytest.mark.parametrize(
+    ("fields", "named"),
+    [
+        ({"steps": ["Read twice."]}, "steps.0"),
+        ({"steps": ["Read.", "Again."]}, "steps"),
+        ({"description": "Another."}, "description"),
+        ({"needs": ["answer"]}, "needs"),
+        ({"instructions": "Be strict."}, "instructions"),
+        ({"reason_depth": "detailed"}, "reason_depth"),
+        ({"notes": {"hint": "What would help."}}, "notes.hint.means"),
+        ({"scale": {"categories": {"Polite": "Kind.", "Rude": "Insults."}}}, "scale.categories.Polite.means"),
+        ({"scale": {"categories": {"Rude": "Insults.", "Polite": "Courteous."}}}, "the order of its parts"),
+        ({"judge": "openai:other"}, "its judge changed"),
+    ],
+)
+def test_a_changed_prompt_is_refused_by_name(tmp_path, fields, named):
+    """What changed is named, the results of the metric stay, and other metrics are replayed."""
+    run = evaluate(cases(2), [TONE, PASSAGES], ScriptedJudge(by_metric), out=tmp_path)
+    before = outcomes(run)
+    done = replay(run, [edit(TONE, **fields), scored(PASSAGES, 0.5, 0)])
+    ((refused),) = done.refused
+    assert (refused.metric, refused.named) == ("tone", True)
+    assert named in refused.reason
+    assert "greval evaluate" in refused.reason
+    assert [one.metric for one in done.replayed] == ["passages"]
+    after = outcomes(run)
+    assert {key: one for key, one in after.items() if key[2] == "tone"} == {
+        key: one for key, one in before.items() if key[2] == "tone"
+    }
+
+
+def test_other_refusals(tmp_path):
+    """No stored calls, a metric that the run does not have, a computed metric, and something that is no metric."""
+    off = evaluate(cases(2), [TONE], ScriptedJudge(by_metric), out=tmp_path / "off", store_calls=False)
+    (refused,) = replay(off).refused
+    assert "--no-store-calls" in refused.reason
+    assert not refused.named
+    on = evaluate(cases(2), [TONE], ScriptedJudge(by_metric), out=tmp_path / "on")
+    reasons = {one.metric: one.reason for one in replay(on, [PASSAGES, COMPUTED_METRICS["latency"]]).refused}
+    assert "was not judged by it" in reasons["passages"]
+    assert "computed" in reasons["latency"]
+    with pytest.raises(DefinitionError):
+        replay(on, ["tone"])
+    with pytest.raises(StoreError):
+        replay(tmp_path / "none")
+    assert not (tmp_path / "none").exists()
+
+
+def test_results_without_stored_replies_are_refused(tmp_path):
+    """If only some results have their calls, the metric is refused with the number of the others."""
+    evaluate(cases(2), [TONE], ScriptedJudge(by_metric), out=tmp_path, store_calls=False)
+    run = evaluate(cases(5), [TONE], ScriptedJudge(by_metric), out=tmp_path)
+    (refused,) = replay(run, [scored(TONE, 0.5, 0)]).refused
+    assert "the replies of 2 results are not stored" in refused.reason
+
+
+def test_a_merged_run_and_one_of_several_methods(tmp_path):
+    """Plans of several methods and sources are counted as before, also after a merge."""
+    for method in ("a", "b"):
+        given = [case.model_copy(update={"method": method, "answer": method + case.answer}) for case in cases(3)]
+        evaluate(given, [TONE], ScriptedJudge(by_metric), out=tmp_path / method)
+    merge(tmp_path / "whole", [tmp_path / "a", tmp_path / "b"])
+    done = replay(tmp_path / "whole", [scored(TONE, 0.25, 0)])
+    assert [one.changed for one in done.replayed] == [6]
+    assert [(one.planned, one.mean) for one in done.run.summary("method")] == [(3, 0.25), (3, 0.25)]
+
+
+async def test_a_stopped_run_stays_stopped(tmp_path):
+    """What was never judged is still missing after a replay, and the same command judges it."""
+    judge = ScriptedJudge(by_metric)
+    run = await evaluate_async(cases(5), [TONE], judge, out=tmp_path, max_calls=2, concurrency=1)
+    assert run.stopped
+    edited = scored(TONE, 0.5, 0)
+    replay(tmp_path, [edited])
+    again = await evaluate_async(cases(5), [edited], judge, out=tmp_path)
+    assert (again.progress.scored, len(judge.calls)) == (5, 5)
+
+
+def _replay_until_killed(folder, at):
+    seen = 0
+
+    def stop(_):
+        nonlocal seen
+        seen += 1
+        if seen == at:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    replay(folder, [scored(TONE, 0.5, 0)], on_progress=stop)
+
+
+@pytest.mark.parametrize("at", [1, 5])
+def test_a_killed_replay_goes_on(tmp_path, at):
+    """Killed with -9 at any result, the same replay again gives what an undisturbed one gives."""
+    evaluate(cases(6), [TONE], ScriptedJudge(by_metric), out=tmp_path)
+    process = CONTEXT.Process(target=_replay_until_killed, args=(tmp_path, at))
+    process.start()
+    process.join(60)
+    assert process.exitcode == -signal.SIGKILL
+    done = replay(tmp_path, [scored(TONE, 0.5, 0)])
+    assert [one.changed + one.unchanged for one in done.replayed] == [6]
+    assert {one.judgements[0].number for one in done.run.results()} == {0.5}
+    assert done.run.summary()[0].planned == 6
