@@ -98,6 +98,18 @@ class RowIndex:
             return int(self._places[at])
         return None
 
+    def list_rows(self) -> list[int]:
+        """List the rows of all keys in ascending order.
+
+        Example:
+            >>> index = RowIndex()
+            >>> index["a"], index["b"], index["a"] = 1, 2, 3
+            >>> index.list_rows()
+            [2, 3]
+        """
+        self._merge_newest()
+        return [] if self._places is None else sorted(self._places.tolist())
+
     def __setitem__(self, key: str | int, place: int) -> None:
         self._newest[hash_key(key) if isinstance(key, str) else key] = place
         if len(self._newest) >= MAX_UNMERGED:

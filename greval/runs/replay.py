@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 
 from langchain_core.messages import BaseMessage
@@ -50,6 +51,8 @@ from greval.runs.worker import JudgingLoop
 JUDGE_AGAIN = "judge it with greval evaluate"
 NOT_STORED = "no stored reply answers this prompt"
 MAX_LISTED_CHANGES = 4
+CASES_PER_WRITE = 256
+"""The number of cases whose results are written together. A killed replay reads at most these again."""
 
 
 class ReplayedMetric(Record):
@@ -237,7 +240,7 @@ async def replay_async(
             on_result=lambda result: changed.update([result.metric]),
         )
         with reduce_collections():
-            await work.run(_read_newest_cases(source), 1)
+            await work.run(_group_writes(store, _read_newest_cases(source)), 1)
         replayed = tuple(
             ReplayedMetric(
                 metric=name,
@@ -393,13 +396,19 @@ def _is_only_read(path: str, before: JudgedMetric, now: JudgedMetric) -> bool:
 
 
 def _read_newest_cases(store: Store) -> Iterator[Case]:
-    """Yield the newest version of each case of a run."""
+    """Yield the newest version of each case of a run. No query stays open, because it would hold up the writer."""
     newest = RowIndex()
     for number, sample_id, method in store.case_places():
         newest[f"{sample_id}\0{method}"] = number
-    for number, sample_id, method in store.case_places():
-        if newest.get(f"{sample_id}\0{method}") == number:
-            yield store.read_case(number)
+    for number in newest.list_rows():
+        yield store.read_case(number)
+
+
+def _group_writes(store: Store, cases: Iterator[Case]) -> Iterator[Case]:
+    """Yield cases so that the results of many are written in one transaction. A single worker takes them in turn."""
+    while group := tuple(islice(cases, CASES_PER_WRITE)):
+        with store.write_together():
+            yield from group
 
 
 async def _prepare_nothing() -> None:

@@ -116,7 +116,8 @@ class CallTable:
 
     def set_asked(self, content: int, asked: int) -> None:
         """Store that a result of `content` was read from the calls of the content `asked`."""
-        self._create_tables()
+        if not self._forms:
+            self._load_forms()
         self._db.execute("INSERT OR REPLACE INTO replayed VALUES (?, ?)", (content, asked))
 
     def copy_calls(self, source: CallReader, find_case: Callable[[str], int | None]) -> int:
@@ -144,9 +145,7 @@ class CallTable:
     def _find_form(self, fingerprint: str, text: str) -> int:
         """Return the row number of a form, and store the form if it is new."""
         if not self._forms:
-            self._create_tables()
-            rows = self._db.execute("SELECT id, fingerprint, body FROM call_forms")
-            self._forms = {(mark, zlib.decompress(body).decode()): number for number, mark, body in rows}
+            self._load_forms()
         found = self._forms.get((fingerprint, text))
         if found is None:
             row = (fingerprint, zlib.compress(text.encode("utf-8", "surrogatepass")))
@@ -154,9 +153,14 @@ class CallTable:
             found = self._forms[fingerprint, text] = made.lastrowid or 0
         return found
 
-    def _create_tables(self) -> None:
+    def _load_forms(self) -> None:
+        """Load the stored forms; create the tables if there are none."""
         for table in CALL_TABLES:
             self._db.execute(table)
+        rows = self._db.execute("SELECT id, fingerprint, body FROM call_forms")
+        self._forms = {
+            (mark, zlib.decompress(body).decode("utf-8", "surrogatepass")): number for number, mark, body in rows
+        }
 
 
 class _CallRow(NamedTuple):

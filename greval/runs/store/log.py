@@ -184,12 +184,11 @@ class Store(CloseOnExit):
         if plan is None:
             plan = self.plans.claim_plan(result.metric, result.method)
         # one transaction, because its overhead exceeds the cost of its statements
-        with translate_errors(self.folder), self._db:
+        with self._write():
             own = cost or result.usage
             whole = own if replaced is None else own + self._read_cost(replaced)
             finished = result.finished
             row = (*numbers, replaced, finished, plan, *_build_columns(result, whole))
-            self._db.execute("BEGIN")
             if case:
                 stored = self._put_case(hash_key(hash_json(case)), case, result.method)
                 self._calls.note_case(result.sample_id, result.method, stored, case)
@@ -201,6 +200,26 @@ class Store(CloseOnExit):
         known.places[numbers[2]] = at
         if numbers[1] is not None and finished:
             known.contents[numbers[1]] = at
+
+    @contextmanager
+    def write_together(self) -> Iterator[None]:
+        """Context manager in which rows are written in one transaction: all of them survive a killed process, or none.
+
+        It is for rows that can be made again at no cost.
+        """
+        with translate_errors(self.folder), self._db:
+            self._db.execute("BEGIN")
+            yield
+
+    @contextmanager
+    def _write(self) -> Iterator[None]:
+        """Context manager for a transaction of its own, or for a part of `write_together`."""
+        if self._db.in_transaction:
+            with translate_errors(self.folder):
+                yield
+        else:
+            with self.write_together():
+                yield
 
     def append_calls(self, content: str, fingerprint: str, place: tuple[str, str], calls: Sequence[CallRecord]) -> None:
         """Append calls of a judgement that has no result yet. After this returns, they survive a killed process.
@@ -514,8 +533,7 @@ class Store(CloseOnExit):
         """Write the buffered assignments of existing rows to plans."""
         for table, marks in (("kept_results", self._kept_results), ("kept_cases", self._kept_cases)):
             if marks:
-                with translate_errors(self.folder), self._db:
-                    self._db.execute("BEGIN")
+                with self._write():
                     self._db.executemany(f"INSERT OR REPLACE INTO {table} VALUES (?, ?)", marks.items())  # noqa: S608 - constants
                 marks.clear()
 
