@@ -154,7 +154,7 @@ class CallTable:
         return found
 
     def _load_forms(self) -> None:
-        """Load the stored forms; create the tables if there are none."""
+        """Load the stored forms, and create the tables if the log lacks them."""
         for table in CALL_TABLES:
             self._db.execute(table)
         rows = self._db.execute("SELECT id, fingerprint, body FROM call_forms")
