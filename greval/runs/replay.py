@@ -333,8 +333,8 @@ class _ReplayPlan:
         original = self.originals.get(name)
         if original is None:
             return (
-                "no reply of its judge is stored: the run was made with --no-store-calls, imported, or made by an "
-                f"earlier version of greval; {JUDGE_AGAIN}"
+                "no reply of its judge is stored: no case reached the judge, or the run was made with "
+                f"--no-store-calls, imported, or made by an earlier version of greval; {JUDGE_AGAIN}"
             )
         if reason := self._explain_prompt_change(original, metric):
             return reason
