@@ -66,18 +66,19 @@ def evil(server):
 
 def places(found):
     query = str(httpx.QueryParams({"sample_id": EVIL, "method": EVIL}))
+    beside = httpx.QueryParams({"tab": "cases", "method": EVIL, "beside": "method:other", "case": EVIL})
     return {
         "library": "library/evil_metric",
         "runs": "runs",
         "summary": f"runs/{found}",
-        "results": f"runs/{found}?tab=results",
+        "beside": f"runs/{found}?{beside}",
         "cases": f"runs/{found}?tab=cases",
         "case": f"runs/{found}/case?{query}",
         "compare": f"compare?run={found}&baseline=other",
     }
 
 
-@pytest.mark.parametrize("place", ["library", "runs", "summary", "results", "cases", "case", "compare"])
+@pytest.mark.parametrize("place", ["library", "runs", "summary", "beside", "cases", "case", "compare"])
 def test_text_stays_text(visit, evil, place):
     """No view runs or renders what stands in any text: metric, case, item, edge, tag, verdict, method."""
     visit.open(places(evil)[place])

@@ -87,3 +87,21 @@ export const upload = async (url, file, type, signal) => json(await send("POST",
 
 /** Delete something. */
 export const remove = async (url, signal) => json(await send("DELETE", url, { signal }));
+
+/**
+ * Read an SVG as a document, whose nodes can be shown. Only XMLHttpRequest parses without trusted types, and scripts
+ * in what it parses never run.
+ */
+export const getDocument = (url, query, signal) => new Promise((resolve, reject) => {
+  const request = new XMLHttpRequest();
+  request.open("GET", path(url, query));
+  request.responseType = "document";
+  for (const [header, value] of Object.entries(keyHeaders())) request.setRequestHeader(header, value);
+  const fail = () => reject(new Problem({
+    title: "The picture cannot be shown", status: request.status, detail: "The server did not send it. Try again.",
+  }));
+  request.addEventListener("load", () => (request.status === 200 && request.response ? resolve(request.response) : fail()));
+  request.addEventListener("error", fail);
+  signal.addEventListener("abort", () => request.abort());
+  request.send();
+});

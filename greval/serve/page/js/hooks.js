@@ -1,6 +1,6 @@
 /** Hooks that several views share: requests with their state, and the mark of a page that is loading. */
 
-import { useLayoutEffect, useRef, useState } from "../vendor/preact_hooks.js";
+import { useLayoutEffect, useState } from "../vendor/preact_hooks.js";
 
 let loading = 0;
 
@@ -39,31 +39,4 @@ export function useRequest(load, inputs) {
     return () => controller.abort();
   }, [...inputs, attempt]);
   return { ...state, reload: () => setAttempt((number) => number + 1) };
-}
-
-/**
- * Load a list page by page.
- * @param {Function} load takes a cursor (null for the first page) and an AbortSignal, returns a promise of {items, next}
- * @param {Array} inputs what the list depends on
- * @returns {{items, error, loadMore, reload, body}} `loadMore` is null at the end of the list; `body` is the ref of the
- *   element with the rows: the first link of each further page gets the focus
- */
-export function usePages(load, inputs) {
-  const first = useRequest((signal) => load(null, signal), inputs);
-  const [further, setFurther] = useState({ of: null, items: [], next: null });
-  const body = useRef(null);
-  const focused = useRef(null);
-  const known = further.of === first.data ? further : { items: [], next: first.data?.next };
-  const items = first.data && [...first.data.items, ...known.items];
-  useLayoutEffect(() => {
-    if (focused.current === null) return;
-    body.current?.children[focused.current]?.querySelector("a")?.focus();
-    focused.current = null;
-  }, [further]);
-  async function loadMore() {
-    const page = await load(known.next);
-    focused.current = items.length;
-    setFurther({ of: first.data, items: [...known.items, ...page.items], next: page.next });
-  }
-  return { items, error: first.error, loadMore: known.next ? loadMore : null, reload: first.reload, body };
 }

@@ -4,13 +4,17 @@ import { count, dollars, figure, seconds } from "../format.js";
 import { html } from "../html.js";
 import { Badge } from "./badge.js";
 import { FailureDetails, failuresOf } from "./failure_details.js";
+import { FoldedText } from "./folded_text.js";
 import { JudgementDetails } from "./judgement_details.js";
 import { ResultCard, ResultRow, ResultUsage } from "./result_card.js";
 import { Text } from "./text.js";
 import { WalkDetails } from "./walk_details.js";
 
-/** A case of a run: its texts beside the verdicts, then everything that was retrieved. `metrics` are known by name. */
-export function CaseDetails({ given, results, metrics }) {
+/**
+ * A case of a run: its texts beside the verdicts, then everything that was retrieved. `metrics` are known by name,
+ * `picture` shows the walk.
+ */
+export function CaseDetails({ given, results, metrics, picture }) {
   const { whole, chunks, triples } = groupByItems(given, results, metrics);
   return html`
     <section class="pair" aria-label="Question and answer">
@@ -22,7 +26,7 @@ export function CaseDetails({ given, results, metrics }) {
         ${whole.length ? html`<${WholeResults} results=${whole} metrics=${metrics} />` : html`<p class="soft">Nothing judged the whole case.</p>`}
       </div>
     </section>
-    <${RetrievedItems} given=${given} chunks=${chunks} triples=${triples} metrics=${metrics} />`;
+    <${RetrievedItems} given=${given} chunks=${chunks} triples=${triples} metrics=${metrics} picture=${picture} />`;
 }
 
 /** What was judged of a case whose texts the reader has just written: verdicts, and what was retrieved. */
@@ -34,12 +38,12 @@ export function CaseVerdicts({ given, results, metrics }) {
     <${GoldAndUsage} given=${given} />`;
 }
 
-const RetrievedItems = ({ given, chunks, triples, metrics }) => html`
+const RetrievedItems = ({ given, chunks, triples, metrics, picture }) => html`
   <${ItemList} name="Chunks" items=${given.chunks} results=${chunks} metrics=${metrics}
     render=${(chunk) => html`<${Chunk} chunk=${chunk} gold=${given.gold} />`} />
   <${ItemList} name="Triples" items=${given.triples} results=${triples} metrics=${metrics}
     render=${(triple) => html`<${Triple} triple=${triple} />`} />
-  ${given.traversal && html`<section class="sheet"><h2>Walk</h2><${WalkDetails} given=${given} /></section>`}`;
+  ${given.traversal && html`<section class="sheet"><h2>Walk</h2>${picture}<${WalkDetails} given=${given} /></section>`}`;
 
 /** Return the results by what they are about; those about items of which the case has none are about the whole. */
 function groupByItems(given, results, metrics) {
@@ -83,7 +87,7 @@ const CaseTexts = ({ given }) => html`
 const CaseText = ({ name, content, missing = "–" }) => html`
   <div class="case-text">
     <h3>${name}</h3>
-    ${content ? html`<p><${Text}>${content}<//></p>` : html`<p class="soft">${missing}</p>`}
+    ${content ? html`<${FoldedText} content=${content} />` : html`<p class="soft">${missing}</p>`}
   </div>`;
 
 /** Chunks or triples, each with its verdicts beside it; nothing if there are none. */
@@ -127,7 +131,7 @@ const Chunk = ({ chunk: { id, doc_id: doc, repo, version, score, text }, gold })
     ${gold?.essential_docs?.includes(doc) && html`<${Badge} tone="good">essential<//>`}
     ${gold?.helpful_docs?.includes(doc) && html`<${Badge} tone="good">helpful<//>`}
   </p>
-  <p><${Text}>${text}<//></p>`;
+  <${FoldedText} content=${text} />`;
 
 const Triple = ({ triple: { id, subject, predicate, object } }) => html`
   <p class="item-head small soft"><code>${id}</code></p>

@@ -3,6 +3,7 @@
 import { count, decimals, pValue, percent, signed } from "../format.js";
 import { groupBy } from "../grouping.js";
 import { html } from "../html.js";
+import { at } from "../router.js";
 import { endsOf } from "../scale.js";
 import { Badge } from "./badge.js";
 import { IntervalAxis, IntervalPlot } from "./interval_plot.js";
@@ -20,13 +21,20 @@ const INTERVALS = {
   bounded: "an exact bound, as all differences are equal",
 };
 
-/** The tables, and how to read them. `metrics` are known by name. */
-export function ContrastTables({ comparison, metrics }) {
+/** The tables, and how to read them, with links to the cases of the run that differ. `metrics` are known by name. */
+export function ContrastTables({ run, comparison, metrics }) {
   const pairs = groupBy(comparison.contrasts, ({ method, baseline }) => JSON.stringify([method, baseline]));
   const units = groupByUnit(comparison.contrasts, metrics);
   return html`
-    ${[...pairs].map(([key, contrasts]) => html`<${PairTable} key=${key} contrasts=${contrasts} units=${units} />`)}
+    ${[...pairs].map(([key, contrasts]) => html`<${PairTable} key=${key} contrasts=${contrasts} units=${units} address=${createAddresses(run, comparison)} />`)}
     <${Legend} ...${comparison} />`;
+}
+
+/** Return a function that gives the address of the cases on which a method is better or worse. */
+function createAddresses(run, { by }) {
+  const tagOf = (group) => (group && by.length === 1 && by[0] !== "method" ? `${by[0]}:${group}` : null);
+  return ({ metric, method, baseline, group }, change) =>
+    at(["runs", run], { tab: "cases", metric, method, beside: `method:${baseline}`, change, tag: tagOf(group), sort: metric });
 }
 
 function Legend({ family, level, cluster_by: cluster, contrasts }) {
@@ -77,7 +85,7 @@ function roundUp(number) {
   return NICE.find((factor) => factor * power >= number * (1 - 1e-9)) * power;
 }
 
-function PairTable({ contrasts, units }) {
+function PairTable({ contrasts, units, address }) {
   const [{ method, baseline }] = contrasts;
   const [name, other] = [method || NO_NAME, baseline || NO_NAME];
   const groups = groupBy(contrasts, ({ metric }) => units.get(metric));
@@ -90,14 +98,14 @@ function PairTable({ contrasts, units }) {
         <${TableHead} columns=${columns} />
         ${[...groups].map(([unit, rows]) => html`
           <tbody key=${unit.key}>
-            ${rows.map((one) => html`<${ContrastRow} key=${`${one.metric} ${one.group}`} contrast=${one} span=${unit.span} />`)}
+            ${rows.map((one) => html`<${ContrastRow} key=${`${one.metric} ${one.group}`} contrast=${one} span=${unit.span} address=${address} />`)}
             <tr class="axis-row wide-only"><td colspan="2" /><td><${IntervalAxis} span=${unit.span} unit=${unit.name} /></td><td colspan="3" /></tr>
           </tbody>`)}
       </table></div>
     </section>`;
 }
 
-function ContrastRow({ contrast, span }) {
+function ContrastRow({ contrast, span, address }) {
   const difference = formatDifference(contrast);
   const tone = TONES[contrast.verdict] ?? "";
   const { metric, group, better, interval, test } = contrast;
@@ -112,7 +120,7 @@ function ContrastRow({ contrast, span }) {
       <td class="wide-only">${contrast.difference !== null && html`
         <${IntervalPlot} value=${contrast.difference} low=${interval?.low} high=${interval?.high} span=${span} zero=${0} tone=${tone} label=${difference} />`}</td>
       <td class="num" data-label="p">${test ? html`${pValue(test.corrected)}<div class="soft small" title=${test.name}>raw ${pValue(test.p)}</div>` : "–"}</td>
-      <td data-label="won · tied · lost"><${Tally} ...${contrast} /></td>
+      <td data-label="won · tied · lost"><${Tally} ...${contrast} address=${(change) => address(contrast, change)} /></td>
       <td>
         <${Badge} tone=${tone || "plain"}>${describeVerdict(contrast)}<//>
         ${!contrast.judged_alike && html`<${Badge} tone="bad">judged differently<//>`}
@@ -135,19 +143,23 @@ function formatMeans({ method_mean: own, baseline_mean: other, n, questions }) {
   return `${means}n = ${count(n)} of ${count(questions)}`;
 }
 
-function Tally({ won, tied, lost }) {
+function Tally({ won, tied, lost, address }) {
   const total = won + tied + lost;
   const parts = [["won", won, "good"], ["tied", tied, "plain"], ["lost", lost, "bad"]];
   return html`
     <div class="tally">
       <span class="tally-words">
-        ${`${won} · ${tied} · ${lost}`}<span class="unseen">${` (${parts.map(([word, many]) => `${many} ${word}`).join(", ")})`}</span>
+        <${CasesLink} many=${won} word="won" address=${address} />${` · ${tied} · `}<${CasesLink} many=${lost} word="lost" address=${address} /><span class="unseen">${` (${parts.map(([word, many]) => `${many} ${word}`).join(", ")})`}</span>
       </span>
       <span class="meter" aria-hidden="true">
         ${total > 0 && parts.map(([, many, tone]) => html`<span class=${`meter-fill ${tone}`} style=${{ width: `${(100 * many) / total}%` }} />`)}
       </span>
     </div>`;
 }
+
+const CasesLink = ({ many, word, address }) => (many
+  ? html`<a class="plain-link" href=${address(word)} aria-label=${`${many} ${word}: show the cases`}>${many}</a>`
+  : many);
 
 function describeVerdict({ verdict, won, lost, n, detectable }) {
   if (verdict === "nothing to compare") return "no question has both figures";

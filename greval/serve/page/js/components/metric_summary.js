@@ -37,6 +37,7 @@ export function MetricSummary({ run, name, summaries, metric, listed, by, pendin
       <header class="verdict-head">
         <h2 class="mono" id=${`summary-${name}`}><${MetricLink} name=${name} /></h2>
         <span class="soft small">${describeScale(scale)}</span>
+        <a class="small" href=${at(["runs", run], { tab: "cases", metric: name, sort: name })}>Worst cases<span class="unseen"> of ${name}</span></a>
       </header>
       <div class="scroll"><table class="figures">
         <${TableHead} columns=${columns} />
@@ -55,7 +56,7 @@ function createAddresses(run, name, by) {
     if (only === "method") return { method: group === NO_VALUE ? "" : group };
     return only && group !== NO_VALUE ? { tag: `${only}:${group}` } : {};
   };
-  return (summary, query) => at(["runs", run], { tab: "results", metric: name, ...groupQuery(summary), ...query });
+  return (summary, query) => at(["runs", run], { tab: "cases", metric: name, ...groupQuery(summary), ...query });
 }
 
 const readFigure = ({ mean, interval }) => ({ value: mean, low: interval?.low, high: interval?.high });

@@ -19,7 +19,7 @@ export function WalkDetails({ given }) {
     </div>`;
 }
 
-const Step = ({ name, children }) => html`<section class="walk-step" aria-label=${name}><h4>${name}</h4>${children}</section>`;
+const Step = ({ name, children }) => html`<section class="walk-step" aria-label=${name}><h3>${name}</h3>${children}</section>`;
 
 const NodeList = ({ nodes }) => (nodes.length
   ? html`<p class="nodes">${nodes.map(([name, mark]) => html`<${Node} name=${name} mark=${mark} />`)}</p>`

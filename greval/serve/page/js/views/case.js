@@ -5,6 +5,7 @@ import { knownMetrics } from "../catalogue.js";
 import { CaseDetails } from "../components/case_details.js";
 import { Notice, Problem } from "../components/notices.js";
 import { ViewHead } from "../components/view_head.js";
+import { WalkPicture } from "../components/walk_picture.js";
 import { useRequest } from "../hooks.js";
 import { html } from "../html.js";
 import { at } from "../router.js";
@@ -12,12 +13,19 @@ import { at } from "../router.js";
 /** The case that the address names. */
 export function CaseView({ params: { id: run }, query }) {
   const [id, method] = [query.get("sample_id") ?? "", query.get("method") ?? ""];
-  const { data, error, reload } = useRequest((signal) => loadCase(run, id, method, signal), [run, id, method]);
   const crumbs = [["#/runs", "Runs"], [at(["runs", run]), run], [at(["runs", run], { tab: "cases" }), "Cases"]];
   return html`
     <${ViewHead} crumbs=${crumbs} title=${id || "Case"} lead=${method && html`answered by <bdi>${method}</bdi>`} />
+    <${CaseBody} run=${run} id=${id} method=${method} />`;
+}
+
+/** A case of a run with its verdicts. */
+export function CaseBody({ run, id, method }) {
+  const { data, error, reload } = useRequest((signal) => loadCase(run, id, method, signal), [run, id, method]);
+  const picture = html`<${WalkPicture} run=${run} id=${id} method=${method} />`;
+  return html`
     ${error && html`<${Problem} error=${error} retry=${reload} />`}
-    ${data && html`<${FailedMetrics} results=${data.results} /><${CaseDetails} ...${data} />`}`;
+    ${data && html`<${FailedMetrics} results=${data.results} /><${CaseDetails} ...${data} picture=${picture} />`}`;
 }
 
 async function loadCase(run, id, method, signal) {

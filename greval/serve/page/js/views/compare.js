@@ -82,7 +82,7 @@ function Comparison({ run, baseline, metric, by }) {
   const others = warnings.filter((line) => !isLoud(line));
   return html`
     ${warnings.filter(isLoud).map((line) => html`<${Notice} tone="bad"><p dir="auto">${line}</p><//>`)}
-    <${ContrastTables} ...${data} />
+    <${ContrastTables} ...${data} run=${run} />
     ${unnumbered?.length > 0 && html`
       <${Notice}>
         <p>Not compared, as none of their values reads as a number: ${unnumbered.join(", ")}.</p> Give their categories scores.

@@ -14,17 +14,18 @@ import { html } from "../html.js";
 import { at, go } from "../router.js";
 import { follow } from "../stream.js";
 import { RunCases } from "./run_cases.js";
-import { RunResults } from "./run_results.js";
 import { RunSummary } from "./run_summary.js";
 
-const TABS = { summary: ["Summary", RunSummary], results: ["Results", RunResults], cases: ["Cases", RunCases] };
+const TABS = { summary: ["Summary", RunSummary], cases: ["Cases", RunCases] };
+const OLD_TABS = { results: "cases" }; // in links of earlier versions
 const ANNOUNCE_MS = 8000; // how often progress is read aloud
 const REFRESH_MS = 5000; // how often the figures of a running run are requested again
 
 /** A run, which is followed while it runs. */
 export function RunView({ params: { id }, query }) {
   const { run, update, error, retry, version } = useFollowedRun(id);
-  const tab = Object.hasOwn(TABS, query.get("tab")) ? query.get("tab") : "summary";
+  const wanted = OLD_TABS[query.get("tab")] ?? query.get("tab");
+  const tab = Object.hasOwn(TABS, wanted) ? wanted : "summary";
   const [, Tab] = TABS[tab];
   return html`
     <${ViewHead} crumbs=${[["#/runs", "Runs"]]} title=${run?.name || id} lead=${run ? describeRun(run) : "\u00a0"}

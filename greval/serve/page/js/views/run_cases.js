@@ -1,38 +1,141 @@
-/** The cases of a run, each with the status of its judgements. */
+/** The cases of a run as a grid to sort, filter and search; a case opens beside it. */
 
+import { useEffect, useLayoutEffect, useMemo, useState } from "../../vendor/preact_hooks.js";
 import { get, name as part } from "../api.js";
+import { filterRows, findColumn, listColumns, sortRows } from "../case_grid.js";
+import { CaseFilters } from "../components/case_filters.js";
+import { CasePane } from "../components/case_pane.js";
+import { CaseTable } from "../components/case_table.js";
 import { EmptyState, Problem } from "../components/notices.js";
-import { CaseCell, TableHead } from "../components/table.js";
-import { Text } from "../components/text.js";
-import { usePages } from "../hooks.js";
+import { count, counted } from "../format.js";
+import { useRequest } from "../hooks.js";
 import { html } from "../html.js";
+import { at, go } from "../router.js";
 
-const PAGE = 50;
-const MARKS = { scored: "✓", skipped: "–", failed: "✕" };
+const NAMES = ["metric", "method", "status", "value", "tag", "q", "beside", "change", "sort", "of", "side", "order", "case", "answer"];
+const SEARCH_MS = 250;
+const MAX_RUNS = 100;
 
-/** The cases, a page at a time. */
-export function RunCases({ run }) {
-  const load = async (cursor, signal) => {
-    const found = await get(`/v1/runs/${part(run.id)}/cases`, { cursor, limit: PAGE }, signal);
-    return { items: found.cases, next: found.next };
-  };
-  const { items: cases, error, loadMore, reload, body } = usePages(load, [run.id]);
+/** The cases of a run; they are requested again when `version` changes. */
+export function RunCases({ run: { id }, query, version }) {
+  const { data: grid, error, reload } = useRequest((signal) => get(`/v1/runs/${part(id)}/grid`, {}, signal), [id, version]);
   if (error) return html`<${Problem} error=${error} retry=${reload} />`;
-  if (!cases) return null;
-  if (!cases.length) return html`<${EmptyState} title="No case yet.">They appear here as they are judged.<//>`;
+  if (!grid) return html`<div class="grid-scroll"><${EmptyState} title="Reading the cases…" busy /></div>`;
+  if (!grid.sample_ids.length) return html`<${EmptyState} title="No case yet.">They appear here as they are judged.<//>`;
+  return html`<${CaseBrowser} run=${id} grid=${grid} query=${query} />`;
+}
+
+/** The filters, the table, and the case that is open. */
+function CaseBrowser({ run, grid, query }) {
+  const [filters, setFilters] = useState(() => readFilters(query));
+  useLayoutEffect(() => setFilters(readFilters(query)), [String(query)]);
+  const { sides, error, others } = useSides(run, grid, filters);
+  const found = useTextSearch(run, filters.q);
+  const columns = useMemo(() => listColumns(sides, filters.metric), [sides, filters.metric]);
+  const sort = findSort(columns, filters);
+  const { status, value, tag, change, q } = filters;
+  const fitting = useMemo(() => filterRows(grid, columns, { status, value, tag, change, q }, found.ids),
+    [grid, columns, status, value, tag, change, q, found.ids]);
+  const rows = useMemo(() => sortRows(grid, fitting, sort.column, sort.reversed), [fitting, sort.column, sort.reversed]);
+  const address = (difference) => at(["runs", run], { tab: "cases", ...filters, ...difference });
+  function update(difference) {
+    setFilters({ ...filters, ...difference });
+    go(address(difference), { replace: true });
+  }
+  const openCase = ({ sample, column, row }) =>
+    ({ case: sample, answer: (column ?? findColumn(columns, row, filters) ?? sort.column)?.method ?? null });
+  const all = counted(grid.sample_ids.length, "case");
+  const none = html`<a href=${at(["runs", run], { tab: "cases" })}>see all cases</a>`;
+  useCloseKey(filters.case !== null, address({ case: null, answer: null }));
   return html`
-    <div class="sheet scroll"><table class="cases">
-      <${TableHead} columns=${["case", "question", "judgements"]} />
-      <tbody ref=${body}>${cases.map(({ sample_id: id, method, question, statuses }) => html`
-        <tr>
-          <${CaseCell} run=${run.id} id=${id} method=${method} />
-          <td><${Text}>${question}<//></td>
-          <td><ul class="statuses">${Object.entries(statuses).map(([metric, status]) => html`
-            <li class=${status}>
-              <span aria-hidden="true">${MARKS[status] ?? "?"}</span>
-              <span class="mono small"><bdi>${metric}</bdi></span><span class="unseen"> ${status}</span>
-            </li>`)}</ul></td>
-        </tr>`)}</tbody>
-    </table></div>
-    ${loadMore && html`<button type="button" onClick=${loadMore}>More</button>`}`;
+    <div class=${filters.case === null ? "cases" : "cases has-case"}>
+      <section class="cases-list" aria-label="Cases of the run">
+        <${CaseFilters} grid=${grid} columns=${columns} filters=${filters} others=${others} onChange=${update} />
+        ${error && html`<${Problem} error=${error} />`}
+        <p class="soft small" role="status">
+          ${rows.length === grid.sample_ids.length ? all : `${count(rows.length)} of ${all}`}
+          ${found.busy ? " · searching answers and reasons…" : ""}
+        </p>
+        ${rows.length > 0
+          ? html`<${CaseTable} grid=${grid} columns=${columns} rows=${rows} sort=${sort} current=${filters.case}
+              onSort=${(wanted) => update(writeSort(wanted))} address=${(one) => address(openCase(one))}
+              onOpen=${(one) => (one.step ? update(openCase(one)) : go(address(openCase(one))))} />`
+          : html`<${EmptyState} title="No case fits.">Choose other filters, or ${none}.<//>`}
+      </section>
+      ${filters.case !== null && html`
+        <${CasePane} grid=${grid} columns=${columns} sides=${sides} sample=${filters.case} method=${filters.answer ?? filters.method} rows=${rows}
+          back=${address({ case: null, answer: null })} onChange=${update} />`}
+    </div>`;
+}
+
+const readFilters = (query) => Object.fromEntries(NAMES.map((name) => [name, query.get(name)]));
+
+/** Return the column that the address names, and the order: by a column the worst first, by id, or that of the run. */
+function findSort(columns, { sort, of, side, order }) {
+  const fits = (column) => column.metric === sort && (of === null || column.method === of) && String(column.place) === (side ?? "0");
+  const column = columns.find(fits) ?? null;
+  if (column) return { column, reversed: order === "best" };
+  return { column: null, reversed: order === "id" ? false : order === "id-down" ? true : null };
+}
+
+function writeSort({ column, reversed }) {
+  if (!column) return { sort: null, of: null, side: null, order: reversed ? "id-down" : "id" };
+  return { sort: column.metric, of: column.method, side: column.place ? String(column.place) : null, order: reversed ? "best" : null };
+}
+
+/** Return the sides to show: the run alone, or beside another of its methods or another run. */
+function useSides(run, grid, { method, beside }) {
+  const [kind, name] = splitOnce(beside ?? "");
+  const other = useRequest(async (signal) => (kind === "run" ? get(`/v1/runs/${part(name)}/grid`, {}, signal) : null), [kind, name]);
+  const { data: list } = useRequest((signal) => get("/v1/runs", { limit: MAX_RUNS }, signal), []);
+  const sides = useMemo(() => {
+    const own = method ?? (beside ? (grid.methods.find((one) => kind !== "method" || one !== name) ?? null) : null);
+    const label = grid.methods.length > 1 && own === null ? null : own;
+    const first = { run, grid, method: own, label };
+    if (kind === "method") return [first, { run, grid, method: name, label: name || "(none)" }];
+    if (kind !== "run" || !other.data) return [first];
+    const { methods } = other.data;
+    return [{ ...first, label: "this run" }, { run: name, grid: other.data, method: methods.includes(own) ? own : (methods[0] ?? null), label: name }];
+  }, [run, grid, method, beside, other.data]);
+  const others = [
+    ...(grid.methods.length > 1 ? grid.methods.map((one) => [`method:${one}`, `method ${one || "(none)"}`]) : []),
+    ...(list?.runs ?? []).filter(({ id, kind: what }) => id !== run && what !== "alignment").map(({ id, name: title }) => [`run:${id}`, `run ${title || id}`]),
+  ];
+  return { sides, error: other.error, others };
+}
+
+function splitOnce(text) {
+  const end = text.indexOf(":");
+  return [text.slice(0, Math.max(0, end)), text.slice(end + 1)];
+}
+
+/** Search the full texts on the server once nothing is typed for a moment; {ids, busy}. */
+function useTextSearch(run, q) {
+  const [state, setState] = useState({ q: null, ids: null });
+  useEffect(() => {
+    if (!q?.trim()) return setState({ q, ids: null });
+    const controller = new AbortController();
+    const timer = setTimeout(() => {
+      get(`/v1/runs/${part(run)}/search`, { q }, controller.signal).then(
+        ({ sample_ids: ids }) => setState({ q, ids: new Set(ids) }),
+        () => controller.signal.aborted || setState({ q, ids: null }),
+      );
+    }, SEARCH_MS);
+    return () => {
+      clearTimeout(timer);
+      controller.abort();
+    };
+  }, [run, q]);
+  return { ids: state.q === q ? state.ids : null, busy: Boolean(q?.trim()) && state.q !== q };
+}
+
+/** Close the case by Escape, unless something is being written. */
+function useCloseKey(open, back) {
+  useEffect(() => {
+    const close = ({ key, target }) => {
+      if (open && key === "Escape" && !target.matches?.("input, textarea, select") && !document.querySelector("dialog[open]")) go(back);
+    };
+    addEventListener("keydown", close);
+    return () => removeEventListener("keydown", close);
+  }, [open, back]);
 }

@@ -1,0 +1,49 @@
+/** The filters of the cases of a run, what they are compared with, and how many fit. */
+
+import { listTags, listValues } from "../case_grid.js";
+import { html } from "../html.js";
+import { Field, SearchField, Select, TextEntry, nameOptions } from "./fields.js";
+
+const STATUSES = ["scored", "skipped", "failed"];
+const CHANGES = [[null, "all"], ["changed", "different"], ["lost", "worse"], ["won", "better"]];
+
+/**
+ * The filters.
+ * @param {Object} grid of the run
+ * @param {Array} columns that are shown
+ * @param {Object} filters what is chosen
+ * @param {Array} others {value, label} of what the cases can be compared with
+ * @param {Function} onChange called with what changes
+ */
+export function CaseFilters({ grid, columns, filters, others, onChange }) {
+  const values = listValues(columns);
+  const tags = listTags(grid);
+  const select = (label, name, names, also = {}) => html`
+    <${Field} label=${label}>
+      <${Select} options=${withCurrent(nameOptions("all", names), filters[name])} value=${filters[name]} onChange=${(value) => onChange({ [name]: value, ...also })} />
+    <//>`;
+  return html`
+    <${SearchField} label="Search questions, answers and reasons" value=${filters.q ?? ""} onInput=${(q) => onChange({ q: q || null })} />
+    <div class="filters-row">
+      ${select("Metric", "metric", grid.metrics.map(({ name }) => name), { value: null })}
+      ${grid.methods.length > 1 && select("Method", "method", grid.methods)}
+      ${select("Status", "status", STATUSES)}
+      ${(values || filters.value) && select("Value", "value", values ?? [])}
+      ${grid.tags.length > 0 && (tags
+        ? select("Tag", "tag", tags)
+        : html`<${Field} label="Tag"><${TextEntry} value=${filters.tag} placeholder="name:value" onChange=${(tag) => onChange({ tag: tag || null })} /><//>`)}
+      ${others.length > 0 && html`
+        <${Field} label="Beside">
+          <${Select} options=${withCurrent([[null, "nothing"], ...others], filters.beside)} value=${filters.beside}
+            onChange=${(beside) => onChange({ beside, change: null })} />
+        <//>`}
+      ${filters.beside && html`
+        <${Field} label="Difference">
+          <${Select} options=${CHANGES} value=${filters.change} onChange=${(change) => onChange({ change })} />
+        <//>`}
+    </div>`;
+}
+
+/** Return options with the one that is chosen among them, also if it is none of those that are offered. */
+const withCurrent = (options, value) =>
+  (value === null || options.some(([one]) => one === value) ? options : [...options, [value, value]]);

@@ -1,0 +1,289 @@
+"""The cases of a run on the page: a grid to sort, filter and search, a case beside it, and two sides that differ."""
+
+from __future__ import annotations
+
+import json
+
+import httpx
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from runs_made import run, upload
+from visit import Visit
+from waiting import SECONDS
+
+METRICS = ("correctness", "answer_quality", "chunk_evaluation", "ndcg@10", "latency")
+ROWS = "table.grid tbody tr:not([aria-hidden])"
+IDS = f"{ROWS} th a .mono"
+MANY = 300
+CLICKS = """
+() => {
+  if (window.clicks === undefined) addEventListener("click", () => { window.clicks += 1; }, true);
+  window.clicks = 0;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def judged(server, demo):
+    """Return the id of a run of two methods, with failures and skips."""
+    return run(server.url, upload(server.url, demo), METRICS, name="grid")
+
+
+@pytest.fixture(scope="module")
+def later(server, demo):
+    """Return the id of a run of the same questions, in which the answers of one method are slower."""
+    cases = [json.loads(line) for line in demo.decode().splitlines()[:-1]]
+    for number, case in enumerate(cases):
+        if case["method"] == "walk" and "usage" in case:
+            case["usage"]["latency"] += number % 3
+    content = "".join(f"{json.dumps(case)}\n" for case in cases).encode()
+    return run(server.url, upload(server.url, content, "later"), ("latency",), name="later")
+
+
+@pytest.fixture(scope="module")
+def many(server):
+    """Return the id of a run of more questions than fit a window."""
+    cases = [
+        {"id": f"q{n}", "question": f"Who is {n}?", "answer": "Ada", "expected_answer": "Ada" if n % 3 else "Bob"}
+        for n in range(MANY)
+    ]
+    content = "".join(f"{json.dumps(case)}\n" for case in cases).encode()
+    return run(server.url, upload(server.url, content, "many"), ("token_f1",), name="many")
+
+
+def get(visit, path, **query):
+    return httpx.get(f"{visit.url}/v1/runs/{path}", params=query, timeout=SECONDS).json()
+
+
+def ids(visit):
+    return visit.at.locator(IDS).all_inner_texts()
+
+
+def test_shows_every_verdict_in_words(visit, judged):
+    """Each cell has the value that the grid of the server has; failures and skips are words."""
+    visit.open(f"runs/{judged}?tab=cases")
+    grid = get(visit, f"{judged}/grid")
+    visit.at.wait_for_selector(IDS)
+    table = visit.at.locator("table.grid")
+    assert table.get_attribute("aria-rowcount") == str(len(grid["sample_ids"]) + 1)
+    assert table.locator("thead th").count() == len(grid["columns"]) + 1
+    for at, row in enumerate(visit.at.locator(ROWS).all()[:5]):
+        cells = row.locator("td").all_inner_texts()
+        for column, text in zip(grid["columns"], cells, strict=True):
+            number = column["cells"][at]
+            words = {"scored": column["texts"][number], "failed": "failed: ", "skipped": "skipped"}
+            assert words[column["statuses"][number]] in text
+    assert "✓" not in table.inner_text()
+
+
+def test_sorts_the_worst_first(visit, judged):
+    """The first click on a column shows the worst cases first, the second the best; the order is in the address."""
+    visit.open(f"runs/{judged}?tab=cases&metric=latency&method=walk")
+    head = visit.at.get_by_role("columnheader", name="latency")
+    head.get_by_role("button").click()
+    visit.until(lambda: head.get_attribute("aria-sort") == "ascending")
+    grid = get(visit, f"{judged}/grid")
+    (column,) = (one for one in grid["columns"] if (one["metric"], one["method"]) == ("latency", "walk"))
+    ranks = {one: column["ranks"][at] for one, at in zip(grid["sample_ids"], column["cells"], strict=True)}
+    shown = [ranks[one] for one in ids(visit)]
+    known = [rank for rank in shown if rank is not None]
+    assert shown == [*sorted(known), *[None] * (len(shown) - len(known))]
+    head.get_by_role("button").click()
+    visit.until(lambda: head.get_attribute("aria-sort") == "descending")
+    shown = [ranks[one] for one in ids(visit)]
+    assert shown == [*sorted(known, reverse=True), *[None] * (len(shown) - len(known))]
+    assert "sort=latency&of=walk&order=best" in visit.at.evaluate("location.hash")
+
+
+def test_the_worst_case_is_two_clicks_away(visit, judged):
+    """From the summary of a run to the worst case of a metric: its link, and the first row."""
+    for metric in METRICS:
+        visit.open(f"runs/{judged}")
+        visit.at.evaluate(CLICKS)
+        visit.at.get_by_role("link", name=f"Worst cases of {metric}").click()
+        visit.at.wait_for_selector(IDS)
+        first = ids(visit)[0]
+        visit.at.locator(IDS).first.click()
+        visit.at.wait_for_selector("section.pane article, section.pane .case-text")
+        assert visit.at.evaluate("window.clicks") == 2
+        assert visit.text(".pane-head h2") == first
+        columns = [one for one in get(visit, f"{judged}/grid")["columns"] if one["metric"] == metric]
+        samples = get(visit, f"{judged}/grid")["sample_ids"]
+        ranks = [rank for at in columns[0]["cells"] if (rank := columns[0]["ranks"][at]) is not None]
+        assert columns[0]["ranks"][columns[0]["cells"][samples.index(first)]] == min(ranks)
+
+
+def test_filters_and_keeps_them_in_the_address(visit, judged):
+    """Metric, method, status, value and tag leave the cases that have such a result."""
+    visit.open(f"runs/{judged}?tab=cases")
+    visit.at.get_by_label("Metric").select_option("answer_quality")
+    visit.at.get_by_label("Value").select_option("Correct")
+    visit.at.get_by_label("Method").select_option("walk")
+    visit.until(lambda: visit.at.locator(ROWS).count() == 7)
+    assert {*visit.at.locator(f"{ROWS} .value-word").all_inner_texts()} == {"Correct"}
+    visit.at.reload()
+    visit.until(lambda: visit.at.locator(ROWS).count() == 7)
+    visit.at.get_by_label("Status").select_option("failed")
+    visit.sees("No case fits.")
+
+
+def test_links_of_earlier_versions_work(visit, judged):
+    """A link to the results with filters leads to the cases that have such results."""
+    visit.open(f"runs/{judged}?tab=results&metric=correctness&status=failed")
+    visit.until(lambda: visit.at.locator(ROWS).count() == 1)
+    assert "failed: malformed" in visit.text(ROWS)
+
+
+def test_searches_all_texts(visit, judged):
+    """Words of a question, an answer and a reason are found; `/` goes to the search."""
+    visit.open(f"runs/{judged}?tab=cases")
+    visit.at.wait_for_selector(IDS)
+    case = get(visit, f"{judged}/case", sample_id="q03", method="walk")
+    texts = [case["case"]["question"], case["case"]["answer"], case["results"][0]["outcome"]["judgements"][0]["reason"]]
+    for text in texts:
+        visit.press("/")
+        visit.at.keyboard.insert_text(text)
+        found = get(visit, f"{judged}/search", q=text)["sample_ids"]
+        assert "q03" in found
+        visit.until(lambda found=found: sorted(ids(visit)) == sorted(found))
+        visit.press("Escape")
+        visit.until(lambda: visit.at.locator(ROWS).count() == 20)
+
+
+def test_draws_only_what_is_in_sight(visit, many):
+    """Of many cases some dozens are in the document, each with its place among all; the last one can be reached."""
+    visit.open(f"runs/{many}?tab=cases")
+    visit.at.wait_for_selector(IDS)
+    assert visit.at.locator(ROWS).count() < 60
+    assert visit.at.locator("table.grid").get_attribute("aria-rowcount") == str(MANY + 1)
+    visit.at.evaluate("document.querySelector('.grid-scroll').scrollTo(0, 1e6)")
+    visit.until(lambda: ids(visit)[-1:] == [f"q{MANY - 1}"])
+    assert visit.at.locator(ROWS).last.get_attribute("aria-rowindex") == str(MANY + 1)
+
+
+def test_every_case_is_reached_by_keys(visit, many):
+    """`j` and `k` go to the next and the previous case, Enter opens it, and then they go from case to case."""
+    visit.open(f"runs/{many}?tab=cases")
+    visit.at.wait_for_selector(IDS)
+    visit.press(*["j"] * 41)
+    visit.until(lambda: visit.at.evaluate("document.activeElement.dataset.row") == "40")
+    visit.press("k")
+    visit.until(lambda: visit.at.evaluate("document.activeElement.dataset.row") == "39")
+    visit.press("Enter")
+    visit.until(lambda: visit.at.locator(".pane-head h2").all_inner_texts() == ["q39"])
+    visit.press("j")
+    visit.until(lambda: visit.at.locator(".pane-head h2").all_inner_texts() == ["q40"])
+    assert visit.at.locator(f"{ROWS} a[aria-current]").count() == 1
+    visit.press("Escape")
+    visit.at.locator("section.pane").wait_for(state="detached")
+
+
+def test_a_case_opens_beside_the_table(visit, judged):
+    """On a wide screen the case is beside the table, with next and previous; on a narrow one it takes its place."""
+    visit.at.set_viewport_size({"width": 1440, "height": 900})
+    visit.open(f"runs/{judged}?tab=cases")
+    visit.at.locator(IDS).first.click()
+    visit.at.wait_for_selector("section.pane .case-text")
+    assert visit.at.locator(".grid-scroll").is_visible()
+    assert visit.at.get_by_role("button", name="Previous").is_disabled()
+    first, second = ids(visit)[:2]
+    visit.at.get_by_role("button", name="Next").click()
+    visit.until(lambda: visit.text(".pane-head h2") == second)
+    visit.at.set_viewport_size({"width": 390, "height": 900})
+    assert not visit.at.locator(".grid-scroll").is_visible()
+    visit.at.get_by_role("button", name="Previous").click()
+    visit.until(lambda: visit.text(".pane-head h2") == first)
+    visit.at.get_by_role("link", name="Close").click()
+    visit.at.locator(".grid-scroll").wait_for()
+
+
+def test_lost_questions_are_one_click_away(visit, judged):
+    """From a comparison, a click on what a method lost shows just these questions, with both methods."""
+    visit.open(f"compare?run={judged}&baseline=local&metric=latency")
+    (told,) = get(visit, f"{judged}/compare", baseline="local", metric="latency", questions=1000)["contrasts"]
+    visit.at.evaluate(CLICKS)
+    visit.at.get_by_role("link", name=f"{told['lost']} lost").click()
+    visit.until(lambda: sorted(ids(visit)) == sorted(told["lost_questions"]))
+    assert visit.at.evaluate("window.clicks") == 1
+    assert visit.at.locator(f"{ROWS} .change").count() == told["lost"]
+    visit.at.get_by_label("Difference").select_option("better")
+    visit.until(
+        lambda: sorted(ids(visit)) == sorted(told["won_questions"]) or visit.at.get_by_text("No case fits.").count()
+    )
+
+
+def test_two_runs_are_side_by_side_in_three_clicks(visit, judged, later):
+    """From a run: its cases, the list of what can be beside them, another run; differences are marked in words."""
+    visit.open(f"runs/{later}")
+    visit.at.get_by_role("link", name="Cases", exact=True).click()  # the choice of an option is two more clicks
+    visit.at.get_by_label("Method").select_option("walk")
+    visit.at.get_by_label("Beside").select_option(f"run:{judged}")
+    visit.until(lambda: visit.at.locator("table.grid thead th").count() == 3)
+    marks = visit.at.locator(f"{ROWS} .change").all_inner_texts()
+    assert marks
+    assert all("worse" in mark for mark in marks)
+    visit.at.get_by_label("Difference").select_option("worse")
+    visit.until(lambda: visit.at.locator(ROWS).count() == len(marks))
+    visit.at.locator(IDS).first.click()
+    visit.at.wait_for_selector("section.pane .sides")
+    assert visit.at.locator("section.pane .sides > section").count() == 2
+    assert "worse" in visit.text("table.verdict-pairs")
+
+
+def test_two_answers_are_side_by_side(visit, judged):
+    """Two methods are compared case by case: both answers, and the verdicts on each with reasons."""
+    visit.open(f"runs/{judged}?tab=cases&method=walk&beside=method%3Alocal&case=q03")
+    visit.at.wait_for_selector("section.pane .sides")
+    pane = visit.text("section.pane")
+    for method in ("walk", "local"):
+        found = get(visit, f"{judged}/case", sample_id="q03", method=method)
+        assert found["case"]["answer"].split("\n")[0] in pane
+    assert visit.at.locator("table.verdict-pairs tbody tr").count() == len(METRICS)
+
+
+def test_the_walk_is_a_picture(visit, judged):
+    """The walk of a case is drawn as in the report, above the list of its edges; its texts are told when pointed at."""
+    visit.open(f"runs/{judged}/case?sample_id=q01&method=walk")
+    picture = visit.at.locator(".walk-picture svg")
+    picture.wait_for()
+    drawing = httpx.get(
+        f"{visit.url}/v1/runs/{judged}/walk.svg", params={"sample_id": "q01", "method": "walk"}, timeout=SECONDS
+    ).text
+    assert visit.at.evaluate("document.querySelector('.walk-picture svg').outerHTML.length") > len(drawing) / 2
+    assert picture.locator("title").count() > 3
+    assert picture.bounding_box()["height"] > 100
+    assert visit.at.locator("[aria-label='Edges, in order'] li").count() > 0
+    visit.open(f"runs/{judged}/case?sample_id=q01&method=local")
+    visit.sees("Question")
+    assert visit.at.locator(".walk-picture svg").count() == 0
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_is_accessible_at_every_width(chromium, server, judged, scheme):
+    """Axe finds no violation in the grid, in a case and in two sides, and nothing is wider than the window."""
+    base = f"runs/{judged}?tab=cases"
+    places = (base, f"{base}&case=q01&answer=walk", f"{base}&method=walk&beside=method%3Alocal&case=q01")
+    with Visit(chromium, server.url, color_scheme=scheme) as visit:
+        for place in places:
+            visit.open(place)
+            visit.at.wait_for_selector("table.grid a" if place == base else "section.pane .case-text")
+            for width in (390, 1024, 1440):
+                visit.at.set_viewport_size({"width": width, "height": 900})
+                visit.at.wait_for_timeout(50)
+                found = Axe().run(visit.at)
+                assert found.violations_count == 0, f"{place} at {width} px: {found.generate_report()}"
+                assert visit.at.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"{place} at {width} px"
+
+
+def test_long_texts_are_folded(visit):
+    """Of a long answer the begin is shown, and all of it on request."""
+    answer = f"First. {'word ' * 600}Last."
+    content = json.dumps({"id": "long", "question": "Who?", "answer": answer, "usage": {"latency": 1}}).encode()
+    found = run(visit.url, upload(visit.url, content, "long"), ("latency",), name="long")
+    visit.open(f"runs/{found}/case?sample_id=long")
+    visit.sees("First.")
+    assert "Last." not in visit.text()
+    button = visit.at.get_by_role("button", name="Show all")
+    assert button.get_attribute("aria-expanded") == "false"
+    button.click()
+    visit.sees("Last.")
