@@ -181,3 +181,22 @@ def test_kill_9_loses_no_call(tmp_path, at):
     run, _ = run_of(tmp_path, by_metric, (TONE, PASSAGES), cases(8))
     assert run.progress.scored == 16
     assert len({(call.sample_id, call.metric) for call in run.calls()}) == 16
+
+
+def _die_at_the_second_attempt(folder):
+    def answer(messages):
+        if len(messages) > 2:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return "nonsense"
+
+    evaluate(cases(1), [TONE], ScriptedJudge(answer), out=folder)
+
+
+def test_kill_9_between_two_attempts(tmp_path):
+    """A reply that could not be read is stored before the judge is asked again."""
+    process = CONTEXT.Process(target=_die_at_the_second_attempt, args=(tmp_path,))
+    process.start()
+    process.join(60)
+    assert process.exitcode == -signal.SIGKILL
+    with Store.open(tmp_path) as store:
+        assert [json.loads(row.body)[1] for row in store.call_reader.rows()] == ["nonsense"]
