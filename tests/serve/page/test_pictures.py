@@ -14,6 +14,7 @@ METRICS = ("correctness", "chunk_evaluation", "recall@3", "token_f1")
 WINDOW = {"width": 1280, "height": 860}
 VIEWS = {
     "page-run.png": ("runs/{run}", "recall@3"),
+    "page-cases.png": ("runs/{run}?tab=cases&sort=recall%403&of=walk&case=q06&answer=walk", "Expected answer"),
     "page-case.png": ("runs/{run}/case?sample_id=q06&method=walk", "q06"),
     "page-compare.png": ("compare?run={run}&baseline=local", "recall@3"),
 }
