@@ -21,7 +21,6 @@ from greval.metrics.files import write_metric
 from greval.metrics.files.json_schema import write_file_schema
 from greval.metrics.files.yaml_text import SCHEMA_FILE
 from greval.metrics.library import FILE_SUFFIX, get_expected_name, predefined
-from greval.metrics.lint import lint_metric
 from greval.records.case import Over
 from greval.records.metric import JudgedMetric, Metric
 from greval.records.result import Usage
@@ -83,7 +82,7 @@ def check(
         for found in check_metrics(path, *(library or ())):
             faults.extend(found.faults)
             if found.metric:
-                _print_remarks(found.place, [*lint_metric(found.metric), *_find_own_name(Path(path), found.metric)])
+                _print_remarks(found.place, [*found.remarks, *_find_own_name(Path(path), found.metric)])
     if faults:
         raise DefinitionError(*faults)
 

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from greval.errors import DefinitionError
+from greval.metrics.files.editing import add_line
+from greval.metrics.files.yaml_text import read_source_file
 from greval.metrics.library import (
     FILE_SUFFIX,
     WRONG_SUFFIX,
@@ -15,18 +17,23 @@ from greval.metrics.library import (
     get_expected_name,
     list_metric_files,
 )
+from greval.metrics.lint import lint_metric
 from greval.metrics.python_metrics import is_python_spec, load_python_metrics
 from greval.metrics.sources import load_one_metric
 from greval.records.metric import Metric
 
 
 class CheckedMetric(NamedTuple):
-    """The place of a metric, such as its file, with its definition, or the faults because of which it has none."""
+    """The place of a metric, such as its file, with its definition, or the faults because of which it has none.
+
+    `remarks` are those of `lint_metric`; if the metric has a file, each has the file and the line before it.
+    """
 
     place: str
     name: str
     metric: Metric | None = None
     faults: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
 
 
 def check_metrics(spec: str | Path, *folders: str | Path) -> tuple[CheckedMetric, ...]:
@@ -47,7 +54,10 @@ def check_metrics(spec: str | Path, *folders: str | Path) -> tuple[CheckedMetric
         if is_python_spec(str(spec)):
             found = load_python_metrics(str(spec))
             places = [str(spec)] if len(found.metrics) == 1 else [f"{spec}:{metric.name}" for metric in found.metrics]
-            return tuple(CheckedMetric(place, one.name, one) for place, one in zip(places, found.metrics, strict=True))
+            return tuple(
+                CheckedMetric(place, one.name, one, remarks=tuple(lint_metric(one)))
+                for place, one in zip(places, found.metrics, strict=True)
+            )
         return (_check_file(path, folders),)
     files = list_metric_files(path)
     if not files:
@@ -75,4 +85,6 @@ def _check_file(file: Path, folders: tuple[str | Path, ...]) -> CheckedMetric:
         metric, _ = load_one_metric(file, *folders)
     except DefinitionError as error:
         return CheckedMetric(str(file), get_expected_name(file), None, error.faults)
-    return CheckedMetric(str(file), metric.name, metric)
+    source = read_source_file(file, "name a metric file", DefinitionError)
+    remarks = (add_line(remark, source, str(file)) for remark in lint_metric(metric))
+    return CheckedMetric(str(file), metric.name, metric, remarks=tuple(remarks))

@@ -68,7 +68,7 @@ MIN_GZIP_BYTES = 4096
 GZIP_LEVEL = 4
 """Half as much work as the default, for responses that are some percent larger."""
 CORS_METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE")
-CORS_HEADERS = ("Authorization", "Content-Type", "Idempotency-Key", "If-None-Match", "X-Request-ID")
+CORS_HEADERS = ("Authorization", "Content-Type", "Idempotency-Key", "If-Match", "If-None-Match", "X-Request-ID")
 CORS_EXPOSED_HEADERS = ("Allow", "ETag", "Location", "Retry-After", "X-Request-ID")
 
 

@@ -1,8 +1,9 @@
-"""Conditional responses: an entity tag, and 304 for a client that has the content already."""
+"""Conditional requests: an entity tag, 304 for a client that has the content, and changes of known content only."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable
+from dataclasses import dataclass
 from hashlib import sha256
 
 from fastapi import Request, Response
@@ -25,7 +26,26 @@ def build_etag(content: Hashable) -> str:
 
 def is_not_modified(request: Request, etag: str) -> bool:
     """Return whether the client has the content of this entity tag (RFC 9110, section 13.1.2)."""
-    given = request.headers.get("if-none-match", "")
+    return _has_tag(request.headers.get("if-none-match", ""), etag)
+
+
+@dataclass(frozen=True)
+class Precondition:
+    """The condition of a change: the content still is what the client knows, by the header `If-Match`.
+
+    Tags are compared weakly, unlike RFC 9110 wants it (section 13.1.1), because the tags of responses that may be
+    compressed are weak. The same tag stands for the same content here.
+    """
+
+    tags: str
+
+    def holds(self, content: Hashable | None) -> bool:
+        """Return whether the content has one of the tags; None is no content, for which the condition never holds."""
+        return content is not None and _has_tag(self.tags, build_etag(content))
+
+
+def _has_tag(given: str, etag: str) -> bool:
+    """Return whether a header lists an entity tag, or any tag by `*`."""
     tags = {tag.strip().removeprefix("W/") for tag in given.split(",")}
     return "*" in tags or etag.removeprefix("W/") in tags
 

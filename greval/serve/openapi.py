@@ -49,7 +49,7 @@ KEY_SCHEME = {
 }
 SERVERS = [{"url": "/", "description": "The server that this document is from."}]
 TAGS = {
-    "metrics": "The judges and the metrics, and metrics of your own: check, draft, create, delete.",
+    "metrics": "The judges and the metrics, and metrics of your own: check, edit, draft, save, versions, delete.",
     "evaluate": "Judge cases within one request.",
     "langserve": "Each metric as a LangServe runnable, for `RemoteRunnable`.",
     "datasets": "Files of cases that runs judge.",
@@ -72,7 +72,7 @@ LINKS: dict[str, tuple[str, tuple[str, ...]]] = {
     "start_alignment": ("id", ("show_alignment", "show_run", "follow_run", "cancel_run", "resume_run", "delete_run")),
     "resume_run": ("id", ("show_run", "cancel_run")),
     "upload_dataset": ("id", ("show_dataset", "delete_dataset")),
-    "create_metric": ("name", ("show_metric", "invoke_metric", "delete_metric")),
+    "create_metric": ("name", ("show_metric", "invoke_metric", "list_metric_versions", "delete_metric")),
 }
 """Which operations take an id or a name of a response, by the operation that it comes from."""
 

@@ -25,7 +25,7 @@ CASES = [
 ]
 METHODS = [{**case, "method": method, "tags": {"type": "fact"}} for case in CASES for method in ("basic", "graph")]
 STEADY = {
-    **dict.fromkeys(("created", "began", "ended", "started", "updated", "time", "at"), "2026-11-22T10:15:00Z"),
+    **dict.fromkeys(("created", "began", "ended", "started", "updated", "time", "at", "saved"), "2026-11-22T10:15:00Z"),
     **dict.fromkeys(("latency", "seconds", "median_latency", "p95_latency", "elapsed", "rate"), 0.5),
     "fingerprint": "c68dfbf33450795b",  # depends on the port of the judge
     "run_id": "0b8f7f0e-6a51-4a0e-9d0c-3c2f5d1e7a42",
@@ -98,6 +98,13 @@ def recorded(folder):
         send("check_metric", "POST", "/v1/metrics/check", {"yaml": tone()})
         send("create_metric", "POST", "/v1/metrics", {"yaml": tone()})
         send("show_metric", "GET", "/v1/metrics/tone")
+        fields = {"steps": ["Read the answer.", "Look for insults."]}
+        edited = send("edit_metric", "POST", "/v1/metrics/edit", {"yaml": tone(), "fields": fields})["yaml"]
+        client.post("/v1/metrics?replace=true", json={"yaml": edited})
+        send("list_metric_versions", "GET", "/v1/metrics/tone/versions")
+        send("show_metric_version", "GET", "/v1/metrics/tone/versions/1")
+        send("compare_metric_versions", "GET", "/v1/metrics/tone/versions/1/diff")
+        send("restore_metric_version", "POST", "/v1/metrics/tone/versions/1/restore")
         draft = {"name": "tone", "description": "Whether the answer is polite.", "scale": ["Polite", "Rude"]}
         send("draft_metric", "POST", "/v1/metrics/draft", draft)
         send("evaluate_cases", "POST", "/v1/evaluate", {"cases": CASES[:1], "metrics": ["correctness"]})

@@ -50,6 +50,7 @@ UNBROKEN_WIDTH = 2**20
 INVISIBLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff]")
 """Invisible characters, some of which YAML readers treat as line breaks."""
 PLAIN_WORD = re.compile(r"\w([\w .@/-]*\w)?")
+_PLAIN_INT = re.compile(r"0|-?[1-9][0-9]{0,8}")
 YAML_BOOLEANS = frozenset({"yes", "no", "on", "off", "y", "n"})
 """Text that YAML 1.1 readers parse as true or false."""
 MAX_WHOLE_SCORE = 1_000_000
@@ -252,12 +253,42 @@ def write_yaml(metric: JudgedMetric) -> str:
             _style_texts(example.model_dump(mode="json", exclude_defaults=True)) for example in metric.examples
         ],
     }
+    return SCHEMA_LINE + _dump_yaml({key: part for key, part in content.items() if part})
+
+
+def write_fields(fields: Mapping[str, object]) -> str:
+    """Return the YAML text of fields that are plain data, in the style of a metric file; they need not be valid.
+
+    Example:
+        >>> print(write_fields({"needs": ["answer"], "steps": ["Read.", "Judge."], "notes": {}}), end="")
+        needs: [answer]
+        steps:
+          - Read.
+          - Judge.
+        notes: {}
+    """
+    return _dump_yaml({_style_key(key): _style_field(key, part) for key, part in fields.items()}) if fields else ""
+
+
+def _style_field(key: str, content: object) -> object:
+    """Style a field: each step has a line of its own, other lists of words are written on one line."""
+    if key == "steps" and isinstance(content, list):
+        return [_style_texts(step) for step in content]
+    return _style_texts(content)
+
+
+def _style_key(key: str) -> str | int:
+    """Return a key that is a whole number as one, because it would be quoted as text; it is read the same way."""
+    return int(key) if _PLAIN_INT.fullmatch(key) else key
+
+
+def _dump_yaml(content: Mapping[Any, object]) -> str:
     yaml = YAML(typ="rt", pure=True)
     yaml.width = UNBROKEN_WIDTH
     yaml.indent(mapping=2, sequence=4, offset=2)
     stream = io.StringIO()
-    yaml.dump({key: part for key, part in content.items() if part}, stream)
-    return SCHEMA_LINE + stream.getvalue()
+    yaml.dump(content, stream)
+    return stream.getvalue()
 
 
 def _dump_judge(judge: JudgeChoice) -> object:
@@ -301,14 +332,14 @@ def _find_fold_positions(text: str) -> Iterator[int]:
 def _style_texts(content: object) -> object:
     """Fold the long texts of any JSON content."""
     if isinstance(content, dict):
-        return {key: _style_texts(part) for key, part in content.items()}
+        return {_style_key(key): _style_texts(part) for key, part in content.items()}
     if isinstance(content, list):
-        plain = all(isinstance(part, str) for part in content)
+        plain = all(isinstance(part, str | int | float) for part in content)
         return _build_flow_list(content) if plain else [_style_texts(part) for part in content]
     return _style_text(content) if isinstance(content, str) else content
 
 
-def _build_flow_list(items: Iterable[str | int]) -> CommentedSeq:
+def _build_flow_list(items: Iterable[str | float]) -> CommentedSeq:
     """Build a list that is written on one line."""
     row = CommentedSeq([_quote_word(item) if isinstance(item, str) else item for item in items])
     row.fa.set_flow_style()

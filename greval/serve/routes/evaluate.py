@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from fastapi import APIRouter, Request
 
+from greval.errors import DefinitionError
 from greval.records.case import Case
-from greval.serve.problems import describe_errors
+from greval.serve.problems import ServeError, describe_errors, parse_faults
 from greval.serve.schemas.cases import check_limits, read_rows
 from greval.serve.schemas.metrics import EvaluateRequest, EvaluationResponse, UnreadCase
-from greval.serve.service import TheService
+from greval.serve.service import Service, Tenant, TheService
 from greval.serve.settings import ServerLimits
+from greval.serve.state.metric_library import LibraryMetric
 from greval.serve.state.metric_runner import TheTenantMetrics
+from greval.serve.state.metric_texts import check_metric_text
 
 router = APIRouter(prefix="/v1", tags=["evaluate"])
 
@@ -22,15 +27,25 @@ async def evaluate_cases(
     """Judge cases by metrics, and by those that they build on.
 
     A case that cannot be judged has a result with the status `failed` or `skipped`; input that is not a case is listed
-    in `unread`. The results of a case are adjacent, in the order of the cases.
+    in `unread`. The results of a case are adjacent, in the order of the cases. Metrics of `unsaved` are not stored.
     """
     tenant, limits = tenant_metrics.tenant, service.settings.limits
     cases, unread, notice = await service.body_thread.run(
         tenant.name, request.state.bytes_in, _read_checked_rows, body, limits
     )
-    metrics = await tenant_metrics.look_up(tenant_metrics.find_all, body.metrics, body.reason_depth)
+    unsaved = await _read_unsaved(service, tenant, body.unsaved)
+    metrics = await tenant_metrics.look_up(tenant_metrics.find_all, body.metrics, body.reason_depth, unsaved)
     results = await tenant_metrics.runner.judge_cases(tenant, cases, metrics, judge=body.judge, repeats=body.repeats)
     return EvaluationResponse(results=results, unread=unread, notice=notice)
+
+
+async def _read_unsaved(service: Service, tenant: Tenant, texts: Sequence[str]) -> list[LibraryMetric]:
+    """Return the metrics that texts define, or raise `ServeError` (422) with each fault of the first faulty one."""
+    try:
+        metrics = [await service.workers.run(tenant.name, check_metric_text, text) for text in texts]
+    except DefinitionError as error:
+        raise ServeError("invalid_metric", "unsaved: not a valid metric", faults=parse_faults(error.faults)) from error
+    return [LibraryMetric(metric, "own", text) for metric, text in zip(metrics, texts, strict=True)]
 
 
 def _read_checked_rows(body: EvaluateRequest, limits: ServerLimits) -> tuple[list[Case], list[UnreadCase], str | None]:

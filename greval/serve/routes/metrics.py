@@ -1,11 +1,11 @@
-"""Metrics over plain REST: list, show, create, check, draft, delete."""
+"""Metrics over plain REST: list, show, create, check, edit, draft, delete, and their versions."""
 
 from __future__ import annotations
 
 from functools import partial
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Depends, Header, Path, Query, Response
 from starlette.concurrency import run_in_threadpool
 
 from greval.errors import DefinitionError, JudgeError
@@ -14,6 +14,7 @@ from greval.judging.metric_draft import draft_async
 from greval.judging.model.client import JudgeClient
 from greval.metrics.files import write_metric
 from greval.records.metric import JudgedMetric
+from greval.serve.conditional import Precondition, build_etag, build_headers
 from greval.serve.problems import (
     MAX_FAULTS,
     ServeError,
@@ -28,18 +29,34 @@ from greval.serve.schemas.metrics import (
     JudgeList,
     MetricCheck,
     MetricDetail,
+    MetricDiff,
     MetricDraft,
+    MetricEdit,
+    MetricEditRequest,
     MetricInfo,
     MetricList,
     MetricText,
+    MetricVersionList,
+    MetricVersionText,
 )
 from greval.serve.service import Service, TheService
 from greval.serve.state.metric_library import LibraryMetric
-from greval.serve.state.metric_runner import PathName, TheTenantMetrics
-from greval.serve.state.metric_texts import check_metric_text
+from greval.serve.state.metric_runner import PathName, TenantMetrics, TheTenantMetrics
+from greval.serve.state.metric_texts import (
+    ReadText,
+    check_metric_text,
+    compare_texts,
+    edit_metric_text,
+    read_metric_text,
+)
 from greval.serve.tenant_quotas import get_tenant_quotas
 
 router = APIRouter(prefix="/v1", tags=["metrics"])
+
+IfMatch = Annotated[
+    str | None, Header(max_length=1_000, description="the `ETag` of the metric that may be replaced or deleted")
+]
+VersionNumber = Annotated[int, Path(ge=1, description="the number of a version")]
 
 
 @router.get("/judges")
@@ -65,37 +82,88 @@ def list_metrics(
     return MetricList(metrics=[one for one in infos if kind in {None, one.kind} and own in {None, one.origin == "own"}])
 
 
-@router.post("/metrics", status_code=201, responses=describe_errors(409, 422, 500, 503, 504, 507))
+class MetricSaver:
+    """Saves texts as metrics of the tenant of a request, on the condition that it states."""
+
+    def __init__(
+        self,
+        response: Response,
+        tenant_metrics: TheTenantMetrics,
+        service: TheService,
+        if_match: IfMatch = None,
+    ) -> None:
+        """Store the request."""
+        self._only_if = _parse_precondition(if_match)
+        self._response = response
+        self._metrics = tenant_metrics
+        self._service = service
+
+    async def save(self, text: str, *, replace: bool) -> MetricInfo:
+        """Save a text as a metric, and send its entity tag with the response."""
+        tenant = self._metrics.tenant
+        try:
+            metric = await self._service.workers.run(tenant.name, check_metric_text, text)
+            _check_judge(self._service, metric)
+            found = await run_in_threadpool(self._add, metric, text, replace=replace)
+        except DefinitionError as error:
+            raise ServeError("invalid_metric", "yaml: not a valid metric", faults=parse_faults(error.faults)) from error
+        self._response.headers.update(build_headers(build_etag(text)))
+        return MetricInfo(**_build_info(found))
+
+    def _add(self, metric: JudgedMetric, text: str, *, replace: bool) -> LibraryMetric:
+        tenant = self._metrics.tenant
+        with get_tenant_quotas(self._service, tenant).reserve("disk"):
+            return self._metrics.library.add(tenant.metrics, metric, text, replace=replace, only_if=self._only_if)
+
+
+@router.post("/metrics", status_code=201, responses=describe_errors(409, 412, 422, 500, 503, 504, 507))
 async def create_metric(
     body: MetricText,
-    tenant_metrics: TheTenantMetrics,
-    service: TheService,
+    saver: Annotated[MetricSaver, Depends()],
     *,
     replace: Annotated[bool, Query(description="whether a metric that you made may be replaced")] = False,
 ) -> MetricInfo:
-    """Create a metric of your own from the text of a metric file; it can be used at once."""
-    try:
-        metric, _ = await service.workers.run(tenant_metrics.tenant.name, check_metric_text, body.yaml)
-        _check_judge(service, metric)
-        add = partial(tenant_metrics.library.add, tenant_metrics.tenant.metrics, metric, body.yaml, replace=replace)
-        found = await run_in_threadpool(add)
-    except DefinitionError as error:
-        raise ServeError("invalid_metric", "yaml: not a valid metric", faults=parse_faults(error.faults)) from error
-    return MetricInfo(**_build_info(found))
+    """Create a metric of your own from the text of a metric file; it can be used at once.
+
+    With the header `If-Match` and the `ETag` of a metric that you made, that is replaced, unless it has changed since.
+    """
+    return await saver.save(body.yaml, replace=replace)
 
 
 @router.post("/metrics/check", responses=describe_errors(422, 503, 504))
 async def check_metric(body: MetricText, tenant_metrics: TheTenantMetrics, service: TheService) -> MetricCheck:
     """Check the text of a metric file: report all faults at once, then warnings about unreliable judging."""
-    try:
-        metric, warnings = await service.workers.run(tenant_metrics.tenant.name, check_metric_text, body.yaml)
-        resolve = tenant_metrics.library.resolve_dependencies
-        await run_in_threadpool(resolve, tenant_metrics.tenant.metrics, [metric])
-        _check_judge(service, metric)
-    except DefinitionError as error:
-        faults = parse_faults(error.faults)
-        return MetricCheck(ok=False, faults=faults[:MAX_FAULTS], fault_count=len(faults))
-    return MetricCheck(ok=True, warnings=warnings)
+    found = await service.workers.run(tenant_metrics.tenant.name, read_metric_text, body.yaml)
+    return MetricCheck(**await run_in_threadpool(_check_text, found, tenant_metrics, service))
+
+
+@router.post("/metrics/edit", responses=describe_errors(422, 503, 504))
+async def edit_metric(body: MetricEditRequest, tenant_metrics: TheTenantMetrics, service: TheService) -> MetricEdit:
+    """Put new values of fields in the text of a metric file, and check it; nothing is stored.
+
+    All other fields stay as they are written, with their comments.
+    """
+    text, found = await service.workers.run(tenant_metrics.tenant.name, edit_metric_text, body.yaml, body.fields)
+    return MetricEdit(yaml=text, **await run_in_threadpool(_check_text, found, tenant_metrics, service))
+
+
+def _check_text(found: ReadText, tenant_metrics: TenantMetrics, service: Service) -> dict[str, Any]:
+    """Return the fields of a check of a text, with how its metric fits the others and the judges of the server."""
+    faults = found.faults
+    if found.metric:
+        try:
+            tenant_metrics.library.resolve_dependencies(tenant_metrics.tenant.metrics, [found.metric])
+            _check_judge(service, found.metric)
+        except DefinitionError as error:
+            faults = found.locate_faults(error)
+    parsed = parse_faults(faults)
+    return {
+        "ok": not faults,
+        "faults": parsed[:MAX_FAULTS],
+        "fault_count": len(parsed),
+        "warnings": found.remarks,
+        "content": found.content,
+    }
 
 
 @router.post("/metrics/draft", responses=describe_errors(404, 422, 502, 503))
@@ -111,15 +179,69 @@ async def draft_metric(body: DraftRequest, service: TheService, tenant_metrics: 
 
 
 @router.get("/metrics/{name}", responses=describe_errors(404, 422, 500))
-def show_metric(name: PathName, tenant_metrics: TheTenantMetrics) -> MetricDetail:
-    """Show a metric in full, with the text of its file."""
-    return _build_detail(tenant_metrics.find(name))
+def show_metric(name: PathName, tenant_metrics: TheTenantMetrics, response: Response) -> MetricDetail:
+    """Show a metric in full, with the text of its file, and its `ETag` for saving it again."""
+    found = tenant_metrics.find(name)
+    if found.text is not None:
+        response.headers.update(build_headers(build_etag(found.text)))
+    return _build_detail(found)
 
 
-@router.delete("/metrics/{name}", status_code=204, responses=describe_errors(403, 404, 409, 422, 500))
-def delete_metric(name: PathName, tenant_metrics: TheTenantMetrics) -> None:
-    """Delete a metric of your own. Runs keep the definition that they began with, also when they are resumed."""
-    tenant_metrics.library.remove(tenant_metrics.tenant.metrics, name)
+@router.delete("/metrics/{name}", status_code=204, responses=describe_errors(403, 404, 409, 412, 422, 500))
+def delete_metric(name: PathName, tenant_metrics: TheTenantMetrics, if_match: IfMatch = None) -> None:
+    """Delete a metric of your own with its versions.
+
+    Runs keep the definition that they began with, also when they are resumed.
+    """
+    tenant_metrics.library.remove(tenant_metrics.tenant.metrics, name, only_if=_parse_precondition(if_match))
+
+
+@router.get("/metrics/{name}/versions", responses=describe_errors(403, 404, 422, 500))
+def list_metric_versions(name: PathName, tenant_metrics: TheTenantMetrics) -> MetricVersionList:
+    """List the versions of a metric of your own; each save keeps the former one, up to 50 of them."""
+    return MetricVersionList(versions=tenant_metrics.library.list_versions(tenant_metrics.tenant.metrics, name))
+
+
+@router.get("/metrics/{name}/versions/{version}", responses=describe_errors(403, 404, 422, 500))
+def show_metric_version(name: PathName, version: VersionNumber, tenant_metrics: TheTenantMetrics) -> MetricVersionText:
+    """Show the text of a version of a metric of your own."""
+    text = tenant_metrics.library.read_version(tenant_metrics.tenant.metrics, name, version)
+    return MetricVersionText(version=version, yaml=text)
+
+
+@router.get("/metrics/{name}/versions/{version}/diff", responses=describe_errors(403, 404, 422, 500, 503, 504))
+async def compare_metric_versions(
+    name: PathName,
+    version: VersionNumber,
+    tenant_metrics: TheTenantMetrics,
+    service: TheService,
+    to: Annotated[int | None, Query(ge=1, description="the new version; by default the current one")] = None,
+) -> MetricDiff:
+    """Compare the lines of a version of a metric of your own with those of another."""
+    read = partial(tenant_metrics.library.read_version, tenant_metrics.tenant.metrics, name)
+    old = await run_in_threadpool(read, version)
+    listing = partial(tenant_metrics.library.list_versions, tenant_metrics.tenant.metrics, name)
+    new = to if to is not None else (await run_in_threadpool(listing))[0].version
+    lines = await service.workers.run(
+        tenant_metrics.tenant.name, compare_texts, old, await run_in_threadpool(read, new)
+    )
+    return MetricDiff(old=version, new=new, lines=lines)
+
+
+@router.post(
+    "/metrics/{name}/versions/{version}/restore",
+    responses=describe_errors(403, 404, 409, 412, 422, 500, 503, 504, 507),
+)
+async def restore_metric_version(
+    name: PathName, version: VersionNumber, tenant_metrics: TheTenantMetrics, saver: Annotated[MetricSaver, Depends()]
+) -> MetricInfo:
+    """Save a version of a metric of your own as the current one, which is kept as a version itself."""
+    read = partial(tenant_metrics.library.read_version, tenant_metrics.tenant.metrics, name, version)
+    return await saver.save(await run_in_threadpool(read), replace=True)
+
+
+def _parse_precondition(if_match: str | None) -> Precondition | None:
+    return None if if_match is None else Precondition(if_match)
 
 
 def _check_judge(service: Service, metric: JudgedMetric) -> None:

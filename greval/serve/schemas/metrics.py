@@ -14,10 +14,13 @@ from greval.records.result import Result, Usage
 from greval.serve.problems import Fault
 from greval.serve.schemas.requests import INTEGRAL, StrictRequest
 from greval.serve.state.metric_library import Origin
+from greval.serve.state.metric_texts import DiffLine
+from greval.serve.state.metric_versions import MetricVersion
 
 MAX_YAML = 65_536
 """The most characters of a metric file that a client may send: parsing more takes seconds."""
 MAX_METRICS = 50
+MAX_UNSAVED = 10
 MAX_REPEATS = 9
 MAX_DESCRIPTION = 2_000
 MetricName = Annotated[str, Field(min_length=1, max_length=100)]
@@ -83,13 +86,50 @@ class MetricText(StrictRequest):
 class MetricCheck(Record):
     """Whether the text is a valid metric.
 
-    `faults` are the reasons if not, the first hundred of `fault_count`; `warnings` point at unreliable judging.
+    `faults` are the reasons if not, the first hundred of `fault_count`; `warnings` point at unreliable judging. Both
+    have the line and the place. `content` is the content of the text as it was read, valid or not; null if the text
+    cannot be read.
     """
 
     ok: bool
     faults: Sequence[Fault] = ()
     fault_count: int = 0
     warnings: Sequence[str] = ()
+    content: dict[str, JsonValue] | None = None
+
+
+class MetricEditRequest(StrictRequest):
+    """The text of a metric file, which may be empty, and new values of some of its fields; null removes a field."""
+
+    yaml: Annotated[str, Field(max_length=MAX_YAML)]
+    fields: dict[Annotated[str, Field(max_length=100)], JsonValue]
+
+
+class MetricEdit(MetricCheck):
+    """The edited text, and whether it is a valid metric."""
+
+    yaml: str
+
+
+class MetricVersionList(Record):
+    """The versions of a metric of your own, the newest first; that is the current one."""
+
+    versions: Sequence[MetricVersion]
+
+
+class MetricVersionText(Record):
+    """The text of a version of a metric."""
+
+    version: int
+    yaml: str
+
+
+class MetricDiff(Record):
+    """The lines of two versions of a metric: those of both, those that `new` lacks, and those that only it has."""
+
+    old: int
+    new: int
+    lines: Sequence[DiffLine]
 
 
 class DraftRequest(StrictRequest):
@@ -122,7 +162,8 @@ class EvaluateRequest(StrictRequest):
 
     Field names of other tools are recognised; `columns` has the name, or the path in JSON, of each field that is called
     otherwise. `judge` is the first by default. `reason_depth` is how much the judge writes for each verdict; it
-    overrides the metrics' own setting.
+    overrides the metrics' own setting. `unsaved` are texts of metric files: in this request, each stands for the metric
+    of its name, which need not exist.
     """
 
     cases: Annotated[
@@ -133,6 +174,7 @@ class EvaluateRequest(StrictRequest):
         ),
     ]
     metrics: Annotated[list[MetricName], Field(min_length=1, max_length=MAX_METRICS)]
+    unsaved: Annotated[list[Yaml], Field(max_length=MAX_UNSAVED)] = Field(default_factory=list)
     columns: dict[str, str] | None = None
     judge: JudgeName | None = None
     repeats: Annotated[int, Field(ge=1, le=MAX_REPEATS), INTEGRAL] = 1

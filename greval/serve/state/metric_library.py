@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import unicodedata
 from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
 from threading import Lock
 from typing import Literal
 from uuid import uuid4
+
+from filelock import FileLock
 
 from greval._util.files import write_atomically
 from greval._util.wording import did_you_mean
@@ -29,15 +32,26 @@ from greval.metrics.library import (
 )
 from greval.metrics.sources import load_metrics
 from greval.records.metric import JudgedMetric, Metric, build_metric
+from greval.serve.conditional import Precondition
 from greval.serve.logs import ERRORS
 from greval.serve.problems import ServeError, parse_faults
 from greval.serve.state.file_receiver import report_full_disk
+from greval.serve.state.metric_versions import (
+    MetricVersion,
+    keep_version,
+    list_versions,
+    read_version,
+    remove_versions,
+)
 
 Origin = Literal["predefined", "library", "own"]
 MAX_OWN_METRICS = 200
 """The most metrics of its own that a client may store."""
 DEVICE_NAMES = frozenset({"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))})
 """File names that are devices on some systems, whatever the extension."""
+
+LOCK_FILE = ".lock"
+"""Held while a metric is replaced or deleted, or its versions are read, also against other processes of the server."""
 
 _FileStamp = tuple[int, int, int]
 
@@ -114,54 +128,86 @@ class MetricLibrary:
                 found.pop(name, None)
         return dict(sorted({**found, **self._named}.items()))
 
-    def resolve_dependencies(self, own: Path, metrics: Iterable[Metric]) -> tuple[Metric, ...]:
-        """Return metrics with those that they build on, dependencies first.
+    def resolve_dependencies(
+        self, own: Path, metrics: Iterable[Metric], unsaved: Iterable[Metric] = ()
+    ) -> tuple[Metric, ...]:
+        """Return metrics with those that they build on, dependencies first; `unsaved` are looked up before all others.
 
         Raise `DefinitionError` if a metric that another builds on is missing or does not fit its use.
         """
-        metrics = [*metrics]
+        metrics, given = [*metrics], {metric.name: metric for metric in unsaved}
         while names := list_missing_dependencies(metrics):
-            found = {name: self._find_or_none(own, name) for name in names}
+            found = {name: given.get(name) or self._find_metric(own, name) for name in names}
             if lost := [name for name, there in found.items() if there is None]:
                 known = self._list_names(own)
                 raise DefinitionError(*(f"uses: {name!r} is not a metric{did_you_mean(name, known)}" for name in lost))
-            metrics.extend(there.metric for there in found.values() if there)
+            metrics.extend(filter(None, found.values()))
         return order_metrics(metrics)
 
-    def add(self, own: Path, metric: JudgedMetric, text: str, *, replace: bool = False) -> LibraryMetric:
+    def add(
+        self, own: Path, metric: JudgedMetric, text: str, *, replace: bool = False, only_if: Precondition | None = None
+    ) -> LibraryMetric:
         """Store a metric of the client with the text of its file; `replace` allows to replace one of the same name.
 
+        What it replaces is kept as a version. `only_if` is a condition on the text of the one that is replaced.
+
         Raise `DefinitionError` if a metric that it builds on is missing or does not fit, and `ServeError` if the name
-        is taken (409) or cannot be the name of a file (422), or the disk is full (507).
+        is taken (409) or cannot be the name of a file (422), the condition does not hold (412), or the disk is full
+        (507).
         """
         self.resolve_dependencies(own, [metric])
         if metric.name.split(".")[0].casefold() in DEVICE_NAMES:
             message = f"name: {metric.name!r} is a device on some systems; choose another name"
             raise ServeError("invalid_metric", message, faults=parse_faults([message]))
         with self._writing, report_full_disk():
-            there = self._check_name(own, metric.name, replace=replace)
+            there = self._check_name(own, metric.name, replace=replace or only_if is not None)
             own.mkdir(parents=True, exist_ok=True)
-            _write_file(own / f"{metric.name}{FILE_SUFFIX}", text, replace=there)
+            file = _index_folder(own).get(metric.name, own / f"{metric.name}{FILE_SUFFIX}")
+            with FileLock(own / LOCK_FILE) if there else nullcontext():
+                _check_precondition(only_if, file, metric.name)
+                _write_file(file, text, replace=there)
         return LibraryMetric(metric, "own", text)
 
-    def remove(self, own: Path, name: str) -> None:
-        """Remove a metric of the client; runs keep the definition that they began with.
+    def list_versions(self, own: Path, name: str) -> tuple[MetricVersion, ...]:
+        """List the versions of a metric of the client, the newest, which is the current one, first.
 
-        Raise `ServeError` if there is no such metric (404), it is not the client's own (403), or another metric of the
-        client builds on it (409).
+        Raise `ServeError` if there is no such metric (404), or it is not the client's own (403).
+        """
+        file = self._find_own_file(own, name)
+        with FileLock(own / LOCK_FILE):
+            return list_versions(file)
+
+    def read_version(self, own: Path, name: str, version: int) -> str:
+        """Return the text of a version of a metric of the client; it raises as `list_versions`, 404 also for it."""
+        file = self._find_own_file(own, name)
+        with FileLock(own / LOCK_FILE):
+            return read_version(file, version)
+
+    def remove(self, own: Path, name: str, *, only_if: Precondition | None = None) -> None:
+        """Remove a metric of the client with its versions; runs keep the definition that they began with.
+
+        Raise `ServeError` if there is no such metric (404), it is not the client's own (403), another metric of the
+        client builds on it (409), or the condition on its text does not hold (412).
         """
         name = unicodedata.normalize("NFC", name)
-        with self._writing:
-            file = _index_folder(own).get(name)
-            if file is None:
-                self.find(own, name)
-                message = f"metric {name!r}: is not one of your own; GET /v1/metrics?own=true lists those"
-                raise ServeError("metric_not_own", message)
+        file = self._find_own_file(own, name)
+        with self._writing, FileLock(own / LOCK_FILE):
+            _check_precondition(only_if, file, name)
             others = (found.metric for found in self.list_metrics(own).values() if found.origin == "own")
             if users := [other.name for other in others if name in list_dependency_names(other)]:
                 message = f"metric {name!r}: {', '.join(users)} builds on it; delete or replace that first"
                 raise ServeError("metric_in_use", message)
             file.unlink(missing_ok=True)
+            remove_versions(file)
+
+    def _find_own_file(self, own: Path, name: str) -> Path:
+        """Return the file of a metric of the client; raise `ServeError` if there is none (404) or it is not its own."""
+        name = unicodedata.normalize("NFC", name)
+        if file := _index_folder(own).get(name):
+            return file
+        self.find(own, name)
+        message = f"metric {name!r}: is not one of your own; GET /v1/metrics?own=true lists those"
+        raise ServeError("metric_not_own", message)
 
     def _check_name(self, own: Path, name: str, *, replace: bool) -> bool:
         """Return whether there is an own metric of this name that may be replaced.
@@ -194,6 +240,10 @@ class MetricLibrary:
         if name in predefined():
             return _load_predefined(name)
         return _parse_computed(name)
+
+    def _find_metric(self, own: Path, name: str) -> Metric | None:
+        found = self._find_or_none(own, name)
+        return found.metric if found else None
 
     def _list_names(self, own: Path) -> list[str]:
         """Return the names of all metrics, sorted; no file is read."""
@@ -266,10 +316,28 @@ def _parse_computed(name: str) -> LibraryMetric | None:
     return LibraryMetric(metric, "predefined") if metric else None
 
 
+def _check_precondition(only_if: Precondition | None, file: Path, name: str) -> None:
+    """Raise `ServeError` (412) unless the text of a metric is as the client knows it; without a condition it is."""
+    if only_if is None:
+        return
+    text = file.read_text("utf-8-sig") if file.is_file() else None
+    if not only_if.holds(text):
+        what = "was deleted" if text is None else "was saved by somebody else"
+        message = (
+            f"metric {name!r}: {what} since you read it; read it again, and save your changes to what is there now"
+        )
+        raise ServeError("metric_changed", message)
+
+
 def _write_file(file: Path, text: str, *, replace: bool) -> None:
-    """Write a file atomically; a new one never overwrites what another process has just written (409)."""
-    if replace:
-        write_atomically(file, text)
+    """Write a file atomically; a new one never overwrites what another process has just written (409).
+
+    The file that it replaces is kept as a version, unless it has the same text.
+    """
+    if replace and file.is_file():
+        if file.read_text("utf-8-sig") != text:
+            keep_version(file)
+            write_atomically(file, text)
         return
     beside = file.with_name(f".{uuid4().hex}")
     write_atomically(beside, text)

@@ -160,14 +160,19 @@ class TenantMetrics:
         """Return the client's metric with a name, or raise `ServeError` (404)."""
         return self.library.find(self.tenant.metrics, name)
 
-    def find_all(self, names: list[str], depth: ReasonDepth | None = None) -> list[LibraryMetric]:
+    def find_all(
+        self, names: list[str], depth: ReasonDepth | None = None, unsaved: Sequence[LibraryMetric] = ()
+    ) -> list[LibraryMetric]:
         """Return the metrics with these names and those that they build on, in order, with this reason depth if any.
+
+        Each metric of `unsaved` stands for the one of its name.
 
         Raise `ServeError` (404) for an unknown name, and `DefinitionError` if the metrics do not fit together.
         """
-        metrics = [self.find(name).metric for name in dict.fromkeys(names)]
-        resolved = self.library.resolve_dependencies(self.tenant.metrics, metrics)
-        return [_apply_reason_depth(self.find(metric.name), depth) for metric in resolved]
+        given = {found.metric.name: found for found in unsaved}
+        metrics = [(given.get(name) or self.find(name)).metric for name in dict.fromkeys(names)]
+        resolved = self.library.resolve_dependencies(self.tenant.metrics, metrics, [one.metric for one in unsaved])
+        return [_apply_reason_depth(given.get(one.name) or self.find(one.name), depth) for one in resolved]
 
     async def look_up(self, find: Callable[[*Arguments], T], *arguments: *Arguments) -> T:
         """Call a function that finds metrics, in a thread if files may have to be read, which would block the loop."""

@@ -1,17 +1,98 @@
-"""Texts of metric files that clients send."""
+"""Texts of metric files that clients send: check, edit and compare them.
+
+All of it takes time that depends on the texts, so the server calls these functions in a child process.
+"""
 
 from __future__ import annotations
 
-from greval.metrics.files import parse_metric
+from collections.abc import Mapping
+from difflib import SequenceMatcher
+from typing import Literal, NamedTuple
+
+from pydantic import JsonValue
+
+from greval.errors import DefinitionError
+from greval.metrics.files import MAX_VALUES, parse_metric
+from greval.metrics.files.editing import add_line, read_content, replace_fields
+from greval.metrics.files.yaml_text import YamlSource, read_source
 from greval.metrics.lint import lint_metric
 from greval.records.metric import JudgedMetric
+from greval.records.record import Record
+
+SOURCE = "yaml"
+"""The name of a text in the places of faults."""
 
 
-def check_metric_text(text: str) -> tuple[JudgedMetric, list[str]]:
-    """Return the metric that a text defines, and warnings about unreliable judging.
+class ReadText(NamedTuple):
+    """A text with the metric that it defines, or its faults; remarks and faults have the lines of their places."""
 
-    Raise `DefinitionError` with every fault of the text. It takes time that depends on the text, so the server calls it
-    in a child process.
+    source: YamlSource
+    metric: JudgedMetric | None
+    faults: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def content(self) -> dict[str, JsonValue] | None:
+        """The content as plain data, None if the text cannot be read."""
+        return read_content(self.source)  # type: ignore[return-value]  # a reader of YAML gives nothing else
+
+    def locate_faults(self, error: DefinitionError) -> tuple[str, ...]:
+        """Return the faults of how a metric fits the others, each with its line.
+
+        The name of the metric before a place is left out, as it is in faults of the text.
+        """
+        own = f"{self.metric.name}: " if self.metric else ""
+        return tuple(add_line(fault.removeprefix(own), self.source, SOURCE) for fault in error.faults)
+
+
+class DiffLine(Record):
+    """A line of a comparison, with its number in the text that it is from; `same` has the number in the new text."""
+
+    kind: Literal["same", "removed", "added"]
+    line: int
+    text: str
+
+
+def check_metric_text(text: str) -> JudgedMetric:
+    """Return the metric that a text defines, or raise `DefinitionError` with every fault of the text."""
+    return parse_metric(text, SOURCE)
+
+
+def read_metric_text(text: str) -> ReadText:
+    """Read a text with all that is known about it, whether or not it is valid."""
+    source = read_source(text, MAX_VALUES)
+    try:
+        metric = parse_metric(text, SOURCE)
+    except DefinitionError as error:
+        return ReadText(source, None, faults=error.faults)
+    return ReadText(source, metric, remarks=tuple(add_line(one, source, SOURCE) for one in lint_metric(metric)))
+
+
+def edit_metric_text(text: str, fields: Mapping[str, JsonValue]) -> tuple[str, ReadText]:
+    """Return the text with new values of fields, and what is known about the new text.
+
+    Raise `DefinitionError` if the text cannot be read.
     """
-    metric = parse_metric(text, "yaml")
-    return metric, [*lint_metric(metric)]
+    try:
+        edited = replace_fields(text, fields, MAX_VALUES)
+    except DefinitionError as error:
+        raise DefinitionError(*(f"{SOURCE}:{fault}" for fault in error.faults)) from error
+    return edited, read_metric_text(edited)
+
+
+def compare_texts(old: str, new: str) -> tuple[DiffLine, ...]:
+    r"""Return all lines of two texts in order: those of both, those that were removed, and those that were added.
+
+    Example:
+        >>> [(one.kind, one.line, one.text) for one in compare_texts("a\nb\n", "a\nc\n")]
+        [('same', 1, 'a'), ('removed', 2, 'b'), ('added', 2, 'c')]
+    """
+    before, after = old.splitlines(), new.splitlines()
+    lines: list[DiffLine] = []
+    for kind, a, b, c, d in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+        if kind == "equal":
+            lines.extend(DiffLine(kind="same", line=n + 1, text=after[n]) for n in range(c, d))
+        else:
+            lines.extend(DiffLine(kind="removed", line=n + 1, text=before[n]) for n in range(a, b))
+            lines.extend(DiffLine(kind="added", line=n + 1, text=after[n]) for n in range(c, d))
+    return tuple(lines)

@@ -1,0 +1,134 @@
+"""Edits of the text of a metric file: its content as plain data, and new values of fields in the author's own text."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+
+from greval.errors import DefinitionError
+from greval.metrics.files.yaml_text import MetricFileFault, Path, YamlSource, find_line, read_source, write_fields
+
+FIELD_ORDER = (
+    *("name", "description", "over", "needs", "uses", "scale", "steps", "instructions"),
+    *("reason_depth", "pass", "judge", "notes", "examples"),
+)
+"""The order in which fields are written."""
+_DETACHED = re.compile(r"[ \t]*(?:\r?\n)?|#.*(?:\r?\n)?")
+"""An empty line, or a comment that belongs to no field."""
+
+
+def replace_fields(text: str, fields: Mapping[str, object], max_values: int | None = None) -> str:
+    r"""Return the text of a metric file with new values of fields; None removes a field.
+
+    The text of all other fields stays as it is, with its comments. If that is impossible, such as in a text on one
+    line, the whole text is written anew. Nothing is validated but that the text can be read.
+
+    Raises:
+        DefinitionError: If the text is not YAML, or no mapping.
+
+    Example:
+        >>> replace_fields("# mine\nname: tone  # short\nsteps: [Read.]\n", {"name": None, "steps": ["Judge it."]})
+        '# mine\nsteps:\n  - Judge it.\n'
+    """
+    source = read_source(text, max_values)
+    content = read_content(source)
+    if content is None:
+        faults = source.faults or [
+            MetricFileFault(1, "must be a mapping with name, description, needs, scale and steps")
+        ]
+        raise DefinitionError(*map(str, faults))
+    changes = {key: value for key, value in fields.items() if not _is_equal(content.get(key), value)}
+    wanted = {key: value for key, value in {**content, **changes}.items() if value is not None or key not in changes}
+    edited = _splice_fields(text, source, changes)
+    found = read_source(edited, max_values)
+    if _is_equal(found.data or {}, wanted) and len(found.faults) <= len(source.faults):
+        return edited
+    return write_fields({key: wanted[key] for key in sorted(wanted, key=_rank_field)})
+
+
+def read_content(source: YamlSource) -> dict[str, object] | None:
+    """Return the content of a text as plain data, empty for an empty text; None if it cannot be read or is no mapping.
+
+    Example:
+        >>> read_content(read_source("name: tone")), read_content(read_source("")), read_content(read_source("[a"))
+        ({'name': 'tone'}, {}, None)
+    """
+    if source.data is None:
+        return None if source.faults else {}
+    return {**source.data} if isinstance(source.data, Mapping) else None
+
+
+def add_line(message: str, source: YamlSource, name: str) -> str:
+    r"""Return a message such as `steps.1: is vague` with the line of its place and `name` for the text before it.
+
+    Items of lists are counted from 1. A message without a place gets the first line.
+
+    Example:
+        >>> add_line("steps.2: is vague", read_source("name: tone\nsteps:\n  - Read.\n  - Judge.\n"), "tone.yaml")
+        'tone.yaml:4: steps.2: is vague'
+    """
+    return f"{name}:{find_line(_find_place(message, source.data), source.lines)}: {message}"
+
+
+def _find_place(message: str, data: object) -> Path:
+    """Return the path that a message begins with; names may hold dots and colons, so the longest fitting one counts."""
+    path: Path = ()
+    rest = message
+    while steps := [step for step in _list_steps(data) if rest.startswith((f"{step[0]}: ", f"{step[0]}."))]:
+        word, key = max(steps, key=lambda step: len(step[0]))
+        path, data = (*path, key), data[key]  # type: ignore[index]  # one of its own steps
+        if rest[len(word)] == ":":
+            break
+        rest = rest[len(word) + 1 :]
+    return path
+
+
+def _list_steps(data: object) -> list[tuple[str, str | int]]:
+    """List the words for the parts of a container with their keys or indices."""
+    if isinstance(data, Mapping):
+        return [(str(key), key) for key in data]
+    return [(str(n + 1), n) for n in range(len(data))] if isinstance(data, list) else []
+
+
+def _is_equal(one: object, other: object) -> bool:
+    """Return whether two contents are equal; below the top, the order of keys counts, as that of categories does."""
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return one.keys() == other.keys() and all(json.dumps(one[key]) == json.dumps(other[key]) for key in one)
+    return json.dumps(one) == json.dumps(other)
+
+
+def _rank_field(key: str) -> int:
+    return FIELD_ORDER.index(key) if key in FIELD_ORDER else len(FIELD_ORDER)
+
+
+def _splice_fields(text: str, source: YamlSource, changes: Mapping[str, object]) -> str:
+    """Return the text with the lines of changed fields replaced; the result must be checked by reading it."""
+    lines = text.splitlines(keepends=True)
+    if lines and not lines[-1].endswith(("\n", "\r")):
+        lines[-1] += "\n"
+    begins = {str(path[0]): line - 1 for path, line in source.lines.items() if len(path) == 1}
+    for key, value in sorted(changes.items(), key=lambda item: begins.get(item[0], -1), reverse=True):
+        new = write_fields({key: value}).splitlines(keepends=True) if value is not None else []
+        if key in begins:
+            lines[begins[key] : _find_end(begins[key], begins, lines)] = new
+    for key in sorted(changes.keys() - begins.keys(), key=_rank_field):
+        if changes[key] is not None:
+            _insert_field(key, write_fields({key: changes[key]}), lines)
+    return "".join(lines)
+
+
+def _find_end(begin: int, begins: Mapping[str, int], lines: Sequence[str]) -> int:
+    """Return where the lines of a field end; empty lines and comments before the next field belong to that."""
+    end = min((other for other in begins.values() if other > begin), default=len(lines))
+    while end > begin + 1 and _DETACHED.fullmatch(lines[end - 1]):
+        end -= 1
+    return end
+
+
+def _insert_field(key: str, new: str, lines: list[str]) -> None:
+    """Insert a new field before the first that comes after it in the order of fields."""
+    begins = {str(path[0]): line - 1 for path, line in read_source("".join(lines)).lines.items() if len(path) == 1}
+    later = [line for other, line in begins.items() if _rank_field(other) > _rank_field(key)]
+    at = min(later, default=len(lines))
+    lines[at:at] = new.splitlines(keepends=True)
