@@ -88,6 +88,23 @@ def judge_labelled_cases(client):
     return run
 
 
+def record_metrics(recorder):
+    """Record what is done with a metric of one's own."""
+    send = recorder.send
+    send("check_metric", "POST", "/v1/metrics/check", {"yaml": tone()})
+    send("create_metric", "POST", "/v1/metrics", {"yaml": tone()})
+    send("show_metric", "GET", "/v1/metrics/tone")
+    fields = {"steps": ["Read the answer.", "Look for insults."]}
+    edited = send("edit_metric", "POST", "/v1/metrics/edit", {"yaml": tone(), "fields": fields})["yaml"]
+    recorder.client.post("/v1/metrics?replace=true", json={"yaml": edited})
+    send("list_metric_versions", "GET", "/v1/metrics/tone/versions")
+    send("show_metric_version", "GET", "/v1/metrics/tone/versions/1")
+    send("compare_metric_versions", "GET", "/v1/metrics/tone/versions/1/diff")
+    send("restore_metric_version", "POST", "/v1/metrics/tone/versions/1/restore")
+    draft = {"name": "tone", "description": "Whether the answer is polite.", "scale": ["Polite", "Rude"]}
+    send("draft_metric", "POST", "/v1/metrics/draft", draft)
+
+
 def recorded(folder):
     """Give the examples of all operations."""
     with serving(folder, draft_or_judge("The answer names the person that was asked for.")) as client:
@@ -95,18 +112,7 @@ def recorded(folder):
         send = recorder.send
         for name, path in {"check_health": "/health", "check_readiness": "/ready", "list_judges": "/v1/judges"}.items():
             send(name, "GET", path)
-        send("check_metric", "POST", "/v1/metrics/check", {"yaml": tone()})
-        send("create_metric", "POST", "/v1/metrics", {"yaml": tone()})
-        send("show_metric", "GET", "/v1/metrics/tone")
-        fields = {"steps": ["Read the answer.", "Look for insults."]}
-        edited = send("edit_metric", "POST", "/v1/metrics/edit", {"yaml": tone(), "fields": fields})["yaml"]
-        client.post("/v1/metrics?replace=true", json={"yaml": edited})
-        send("list_metric_versions", "GET", "/v1/metrics/tone/versions")
-        send("show_metric_version", "GET", "/v1/metrics/tone/versions/1")
-        send("compare_metric_versions", "GET", "/v1/metrics/tone/versions/1/diff")
-        send("restore_metric_version", "POST", "/v1/metrics/tone/versions/1/restore")
-        draft = {"name": "tone", "description": "Whether the answer is polite.", "scale": ["Polite", "Rude"]}
-        send("draft_metric", "POST", "/v1/metrics/draft", draft)
+        record_metrics(recorder)
         send("evaluate_cases", "POST", "/v1/evaluate", {"cases": CASES[:1], "metrics": ["correctness"]})
         send("invoke_metric", "POST", "/metrics/correctness/invoke", {"input": CASES[0]})
         send("invoke_metric_batch", "POST", "/metrics/token_f1/batch", {"inputs": CASES})

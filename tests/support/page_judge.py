@@ -21,10 +21,11 @@ _ITEM = re.compile(r'<item n="(\d+)">(.*?)</item>', re.DOTALL)
 
 def page_judge(delay: float = 0.0) -> ScriptedJudge:
     """Give a judge that takes `delay` seconds for each answer."""
-    return ScriptedJudge(_answer, delay=delay)
+    return ScriptedJudge(answer_page, delay=delay)
 
 
-def _answer(messages: Sequence[BaseMessage]) -> dict[str, Any] | str:
+def answer_page(messages: Sequence[BaseMessage]) -> dict[str, Any] | str:
+    """Answer a request to judge."""
     system, case = str(messages[0].content), str(messages[1].content)
     if FAULTY in case:
         return "I had rather not say."

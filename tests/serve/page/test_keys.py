@@ -36,12 +36,12 @@ def test_the_printed_address_opens_the_page(chromium, guarded):
     """The token of the address is kept in the tab and gone from the address; a reload still has it."""
     with Visit(chromium, guarded) as visit:
         visit.at.goto(f"{guarded}/#token={TOKEN}")
-        visit.sees("answer_quality")
-        assert visit.at.evaluate("location.hash") == "#/"
+        visit.sees("Say what good means")
+        assert visit.at.evaluate("location.hash") == "#/metrics/new"
         assert visit.at.evaluate("Object.values(sessionStorage)") == [TOKEN]
         assert TOKEN not in visit.at.evaluate("JSON.stringify(localStorage) + document.cookie + location.href")
         visit.at.reload()
-        visit.sees("answer_quality")
+        visit.sees("Say what good means")
         assert visit.at.get_by_role("dialog").count() == 0
 
 

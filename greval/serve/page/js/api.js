@@ -28,11 +28,12 @@ export function path(base, query = {}) {
 export const name = encodeURIComponent;
 
 /** Send a request; asks for a key where one is wanted. Gives the response of a success. */
-export async function send(method, url, { body, type, accept, signal } = {}) {
+export async function send(method, url, { body, type, accept, ifMatch, signal } = {}) {
   for (;;) {
     const key = keyHeaders();
     const headers = { Accept: accept ?? "application/json", ...key };
     if (type) headers["Content-Type"] = type;
+    if (ifMatch) headers["If-Match"] = ifMatch;
     const response = await fetchResponse(url, { method, headers, body, signal });
     if (response.ok) return response;
     const problem = await readProblem(response);
@@ -105,3 +106,16 @@ export const getDocument = (url, query, signal) => new Promise((resolve, reject)
   signal.addEventListener("abort", () => request.abort());
   request.send();
 });
+
+/** Read something that may be changed: its content, and its entity tag. */
+export async function getTagged(url, signal) {
+  const response = await send("GET", url, { signal });
+  return { content: await json(response), etag: response.headers.get("ETag") };
+}
+
+/** Send JSON to change something, unless it changed since it had this entity tag; null is no condition. */
+export async function postTagged(url, content, ifMatch, signal) {
+  const sent = content === undefined ? {} : { body: JSON.stringify(content), type: "application/json" };
+  const response = await send("POST", url, { ...sent, ifMatch, signal });
+  return { content: await json(response), etag: response.headers.get("ETag") };
+}

@@ -9,11 +9,13 @@ import { CaseView } from "./views/case.js";
 import { CompareView } from "./views/compare.js";
 import { LabelView } from "./views/label.js";
 import { LibraryView } from "./views/library.js";
+import { MetricEditorView } from "./views/metric_editor.js";
 import { MissingView } from "./views/missing.js";
 import { NewRunView } from "./views/new_run.js";
 import { PlaygroundView } from "./views/playground.js";
 import { RunView } from "./views/run.js";
 import { RunsView } from "./views/runs.js";
+import { StartView } from "./views/start.js";
 
 takeToken();
 addEventListener("hashchange", (event) => {
@@ -29,9 +31,11 @@ document.querySelector(".skip").addEventListener("click", (event) => {
   document.getElementById("main").focus();
 });
 const showProblem = startRouter(document.getElementById("main"), [
-  [[], LibraryView, () => "library"],
+  [[], StartView],
   [["library"], LibraryView, () => "library"],
   [["library", "NAME"], LibraryView, () => "library"],
+  [["metrics", "new"], MetricEditorView],
+  [["metrics", "NAME", "edit"], MetricEditorView],
   [["playground"], PlaygroundView],
   [["runs"], RunsView],
   [["new-run"], NewRunView],

@@ -94,8 +94,9 @@ function matchRoute(routes, parts) {
 
 /** Mark the tab of the view. */
 function markTab(word) {
+  const tab = { "new-run": "runs", metrics: "library" }[word] ?? word ?? "library";
   for (const link of document.querySelectorAll(".tabs a")) {
-    if (link.hash === `#/${word === "new-run" ? "runs" : (word ?? "library")}`) link.setAttribute("aria-current", "page");
+    if (link.hash === `#/${tab}`) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
 }

@@ -30,7 +30,8 @@ export function LibraryView({ params: { name = null }, query }) {
     go(at(["library", name].filter(Boolean), changed), { replace: true });
   }
   return html`
-    <${ViewHead} title="Metric library" lead="What can be judged, and what each value means." />
+    <${ViewHead} title="Metric library" lead="What can be judged, and what each value means."
+      actions=${html`<a class="button primary" href="#/metrics/new">Write a metric</a>`} />
     ${error && html`<${Problem} error=${error} retry=${reload} />`}
     <div class=${name ? "library has-detail" : "library"} ref=${grid}>
       <section class="library-list" aria-label="Metrics">

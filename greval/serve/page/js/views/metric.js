@@ -34,7 +34,12 @@ const MetricDetails = ({ metric, heading }) => html`
         <h2 class="metric-name mono" dir="auto" tabindex="-1" ref=${heading}>${metric.name}</h2>
         <p class="badges"><${MetricBadges} metric=${metric} /></p>
       </div>
-      <a class="button" href=${at("playground", { metric: metric.name })}>Try it</a>
+      <div class="actions">
+        ${metric.yaml && (metric.origin === "own"
+          ? html`<a class="button" href=${at(["metrics", metric.name, "edit"])}>Edit</a>`
+          : html`<a class="button" href=${at(["metrics", "new"], { from: metric.name })}>Copy and edit</a>`)}
+        <a class="button" href=${at("playground", { metric: metric.name })}>Try it</a>
+      </div>
     </header>
     <p class="lead"><${Text}>${metric.description}<//></p>
     <${Section} title="Needs"><p class="badges">${metric.needs.map((need) => html`<${Badge}>${need.replaceAll("_", " ")}<//>`)}</p><//>

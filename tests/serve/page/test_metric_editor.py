@@ -1,0 +1,331 @@
+"""Writing metrics on the page, in a real browser: by form and by text, with check, trial, draft and versions."""
+
+from __future__ import annotations
+
+import httpx
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from drafting_judge import draft_or_judge
+from page_judge import answer_page
+from served_runs import over_http
+from serving import served
+from visit import Visit
+from waiting import SECONDS
+
+from greval.judging.drafting.whole import SYSTEM_PROMPT
+from greval.metrics.files import parse_metric
+from greval.serve.app import create_app
+from greval.serve.settings import ServerSettings
+from greval.testing import ScriptedJudge
+
+EVIL = "</script><img src=x onerror=window.hit=1>{{7*7}}\u202e: # - \"'"
+SELECTED = (
+    "(({ value, selectionStart, selectionEnd }) => value.slice(selectionStart, selectionEnd))(document.activeElement)"
+)
+TEXT = """\
+# ours
+name: {name}
+description: Whether the answer is polite.
+needs: [answer]
+scale: {{categories: {{Polite: {{means: Courteous., score: 1}}, Rude: {{means: Insults., score: 0}}}}}}
+steps: [Read the answer.]   # one
+reason_depth: detailed
+"""
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    """Give a server whose judge drafts a metric if it is asked for one, and else judges."""
+    drafting = SYSTEM_PROMPT.partition(".")[0]
+    drafts = draft_or_judge("It names the person.")
+
+    def answer(messages):
+        return drafts(messages) if str(messages[0].content).startswith(drafting) else answer_page(messages)
+
+    runs = tmp_path_factory.mktemp("runs")
+    with (
+        over_http({"quick": ScriptedJudge(answer)}) as judges,
+        served(create_app(ServerSettings(runs=runs, judges=judges))) as running,
+    ):
+        yield running
+
+
+class Editor:
+    """The editor in a window, with its clicks counted."""
+
+    def __init__(self, visit):
+        """Start at the editor of a new metric."""
+        self.visit, self.at, self.clicks = visit, visit.at, 0
+
+    def click(self, role, name):
+        """Click something by its role and name."""
+        self.clicks += 1
+        self.at.get_by_role(role, name=name, exact=True).click()
+
+    def fill(self, label, text):
+        """Fill a field in; who tabs from field to field clicks nothing."""
+        self.at.get_by_label(label, exact=True).fill(text)
+
+    def mode(self, word):
+        """Turn to the form or to the text."""
+        self.at.get_by_role("group", name="How to write it").get_by_label(word).click()
+
+    def yaml(self):
+        """Give the text of the file, as the other mode shows it."""
+        self.mode("YAML")
+        area = self.at.get_by_label("Metric file (YAML)")
+        area.wait_for()
+        return area.input_value()
+
+
+@pytest.fixture
+def editor(visit):
+    """Give the editor of a new metric."""
+    visit.open("metrics/new")
+    return Editor(visit)
+
+
+def fill_in(editor, name):
+    """Fill in a whole metric."""
+    editor.fill("Name", name)
+    editor.fill("What it judges", "Whether the answer is polite.")
+    editor.at.get_by_role("checkbox", name="answer", exact=True).check()
+    for number, (category, means) in enumerate([("Polite", "Courteous."), ("Rude", "Insults.")], 1):
+        editor.fill(f"Category {number}", category)
+        editor.fill(f"When category {number} applies", means)
+    editor.fill("Step 1", "Read the answer.")
+
+
+def stored(server, name):
+    """Give a metric as the server has it."""
+    return httpx.get(f"{server.url}/v1/metrics/{name}", timeout=SECONDS).json()
+
+
+def create(server, name, text=TEXT):
+    """Create a metric without the page."""
+    made = httpx.post(f"{server.url}/v1/metrics?replace=true", json={"yaml": text.format(name=name)}, timeout=SECONDS)
+    assert made.status_code == 201, made.text
+
+
+def test_the_first_visit_begins_with_writing_a_metric(chromium, server):
+    """Without metrics of one's own the page opens the editor; the library's first button leads there too."""
+    with Visit(chromium, server.url) as visit:
+        visit.open("")
+        visit.until(lambda: visit.at.evaluate("location.hash") == "#/metrics/new")
+        visit.open("library")
+        visit.at.get_by_role("link", name="Write a metric").click()
+        visit.sees("Say what good means")
+
+
+def test_writes_and_saves_a_metric(editor, server):
+    """A metric is filled in, checked as one writes, and saved with two clicks: a checkbox and Save."""
+    fill_in(editor, "kindness")
+    editor.visit.until(lambda: "Valid" in editor.visit.text(".check-panel"))
+    editor.click("button", "Save")
+    editor.visit.until(lambda: editor.at.evaluate("location.hash") == "#/metrics/kindness/edit")
+    assert editor.clicks == 1  # and the checkbox
+    metric = parse_metric(stored(server, "kindness")["yaml"])
+    assert metric.scale.names == ("Polite", "Rude")
+    assert metric.steps == ("Read the answer.",)
+    assert metric.needs == ("answer",)
+
+
+def test_form_and_text_are_one_document(editor, server):
+    """What the form cannot show stays in the text, with comments; the form says so, and shows what the text says."""
+    create(server, "tone")
+    editor.visit.open("metrics/tone/edit")
+    editor.visit.sees("Only in the file")
+    editor.visit.sees("reason_depth")
+    editor.fill("What it judges", "Whether it is kind: always.")
+    text = editor.yaml()
+    assert text.startswith("# ours\nname: tone\n")
+    assert "reason_depth: detailed" in text
+    assert "# one" in text
+    assert "'Whether it is kind: always.'" in text
+    editor.at.get_by_label("Metric file (YAML)").fill(text.replace("Read the answer.", "Read it twice."))
+    editor.mode("Form")
+    editor.at.get_by_label("Step 1", exact=True).wait_for()
+    assert editor.at.get_by_label("Step 1", exact=True).input_value() == "Read it twice."
+
+
+def test_faults_are_marked_at_their_lines(editor, server):
+    """A fault in the text has its line marked, and a button that goes there; a broken text does not lose anything."""
+    create(server, "tone")
+    editor.visit.open("metrics/tone/edit")
+    text = editor.yaml()
+    editor.at.get_by_label("Metric file (YAML)").fill(text.replace("[answer]", "[answr]"))
+    editor.visit.sees("did you mean answer?")
+    assert editor.at.locator(".yaml-lines .bad").inner_text() == "4"
+    editor.click("button", "Line 4")
+    assert editor.at.evaluate(SELECTED) == "needs: [answr]"
+    editor.at.get_by_label("Metric file (YAML)").fill("name: [")
+    editor.visit.sees("is not YAML")
+    editor.mode("Form")
+    editor.visit.sees("The form cannot show this text")
+    assert editor.at.get_by_label("Metric file (YAML)").input_value() == "name: ["
+
+
+def test_steps_are_moved_by_keyboard(editor):
+    """Alt with an arrow key moves a step, and the focus stays with it."""
+    editor.fill("Step 1", "first")
+    editor.click("button", "Add a step")
+    editor.fill("Step 2", "second")
+    editor.visit.press("Alt+ArrowUp")
+    assert editor.at.get_by_label("Step 1", exact=True).input_value() == "second"
+    assert editor.at.evaluate("document.activeElement.value") == "second"
+    editor.click("button", "Move step 1 down")
+    assert editor.at.get_by_label("Step 2", exact=True).input_value() == "second"
+
+
+def test_a_range_has_every_level_described(editor, server):
+    """A range shows a field for each level."""
+    fill_in(editor, "depth")
+    editor.at.get_by_role("radio", name="Range of numbers").check()
+    editor.fill("To", "3")
+    for level in (1, 2, 3):
+        editor.fill(f"What {level} means", f"Depth {level} of it, unlike {level + 5}.")
+    editor.click("button", "Save")
+    editor.visit.until(lambda: stored(server, "depth").get("scale"))
+    metric = parse_metric(stored(server, "depth")["yaml"])
+    assert metric.scale.range == (1, 3)
+    assert metric.scale.levels[2] == "Depth 2 of it, unlike 7."
+
+
+def test_a_metric_is_tried_before_it_is_saved(editor, server):
+    """The case beside the form is judged by what is written now; nothing is stored."""
+    fill_in(editor, "unsaved_one")
+    form = editor.at.get_by_role("form", name="Try it")
+    form.get_by_label("Answer", exact=True).fill("At nine, dear guest.")
+    form.get_by_label("Question", exact=True).fill("When?")
+    editor.click("button", "Judge")
+    editor.visit.sees("1 result: 1 scored")
+    assert stored(server, "unsaved_one")["status"] == 404
+
+
+def test_a_judge_drafts_and_one_mends(editor, server):
+    """From name and description to a saved metric: draft, mend a word, save."""
+    editor.fill("Name", "drafted")
+    editor.fill("What it judges", "Whether the answer is polite.")
+    editor.click("button", "Draft the rest")
+    editor.visit.sees("This is a draft of the judge")
+    assert editor.at.get_by_label("Category 1", exact=True).input_value() == "Polite"
+    editor.fill("Step 1", "Read the whole answer.")
+    editor.click("button", "Save")
+    editor.visit.until(lambda: stored(server, "drafted").get("steps") == ["Read the whole answer."])
+    assert editor.clicks == 2
+
+
+def test_changes_survive_leaving(editor, server):
+    """Who leaves the editor finds the changes again, and can discard them."""
+    create(server, "tone")
+    editor.visit.open("metrics/tone/edit")
+    editor.fill("What it judges", "Whether it is left.")
+    editor.visit.until(lambda: "Valid" in editor.visit.text(".check-panel") and "Not saved" in editor.visit.text())
+    editor.visit.until(lambda: "is left" in (editor.at.evaluate("sessionStorage['greval.metric.tone'] ?? ''")))
+    editor.click("link", "Runs")
+    editor.at.get_by_role("heading", name="Runs").wait_for()
+    editor.at.go_back()
+    editor.visit.sees("These are your changes that were not saved.")
+    assert editor.at.get_by_label("What it judges").input_value() == "Whether it is left."
+    editor.click("button", "Discard them")
+    editor.visit.until(
+        lambda: editor.at.get_by_label("What it judges").input_value() == "Whether the answer is polite."
+    )
+
+
+def test_versions_are_compared_and_restored(editor, server):
+    """Each save is a version, whose changes are shown by lines, and which can be restored."""
+    create(server, "versioned")
+    editor.visit.open("metrics/versioned/edit")
+    editor.fill("Step 1", "Read it twice.")
+    editor.click("button", "Save")
+    editor.visit.sees("versioned is saved.")
+    editor.click("button", "Changes since version 1")
+    editor.visit.until(lambda: editor.at.locator(".diff .added").count() > 0)
+    assert "Read it twice." in editor.visit.text(".diff")
+    editor.click("button", "Restore version 1")
+    editor.visit.until(lambda: stored(server, "versioned")["steps"] == ["Read the answer."])
+    editor.visit.until(lambda: editor.at.get_by_label("Step 1", exact=True).input_value() == "Read the answer.")
+
+
+def test_what_somebody_else_saved_is_not_overwritten_unasked(editor, server):
+    """A save after another one's is refused, and one chooses what counts."""
+    editor.visit.expect("412")
+    create(server, "shared")
+    editor.visit.open("metrics/shared/edit")
+    create(server, "shared", TEXT.replace("Courteous.", "Friendly."))
+    editor.fill("Step 1", "Mine.")
+    editor.click("button", "Save")
+    editor.visit.sees("was saved by somebody else")
+    assert stored(server, "shared")["steps"] == ["Read the answer."]
+    editor.click("button", "Save mine over it")
+    editor.visit.until(lambda: stored(server, "shared")["steps"] == ["Mine."])
+
+
+def test_deleting_asks_first(editor, server):
+    """The first click asks, the second deletes."""
+    create(server, "short_lived")
+    editor.visit.open("metrics/short_lived/edit")
+    editor.click("button", "Delete")
+    editor.click("button", "Keep it")
+    editor.click("button", "Delete")
+    editor.click("button", "Delete it")
+    editor.visit.until(lambda: editor.at.evaluate("location.hash") == "#/library")
+    assert stored(server, "short_lived")["status"] == 404
+
+
+def test_a_predefined_metric_is_copied(editor, server):
+    """What is not one's own is changed under a new name."""
+    editor.visit.open("library/correctness")
+    editor.click("link", "Copy and edit")
+    editor.visit.until(lambda: editor.at.get_by_label("Name", exact=True).input_value() == "correctness_2")
+    editor.click("button", "Save")
+    editor.visit.until(lambda: editor.at.evaluate("location.hash") == "#/metrics/correctness_2/edit")
+    assert stored(server, "correctness_2")["origin"] == "own"
+    editor.visit.open("metrics/correctness/edit")
+    editor.visit.sees("This metric is not one of your own.")
+
+
+def test_hostile_texts_stay_text(editor, server):
+    """Whatever is written in a field is data: in the form, the file, the verdict and the versions."""
+    fill_in(editor, "evil_one")
+    for label in ("What it judges", "Category 1", "When category 1 applies", "Step 1"):
+        editor.fill(label, EVIL)
+    editor.at.get_by_text("Rules, notes and a judge of its own").click()
+    editor.fill("Rules", EVIL)
+    editor.click("button", "Add a note")
+    editor.fill("Name of note 1", "more")
+    editor.fill("What note 1 says", EVIL)
+    editor.visit.until(lambda: "Valid" in editor.visit.text(".check-panel"))
+    assert parse_metric(editor.yaml()).description == EVIL
+    form = editor.at.get_by_role("form", name="Try it")
+    form.get_by_label("Answer", exact=True).fill(EVIL)
+    form.get_by_label("Question", exact=True).fill(EVIL)
+    editor.click("button", "Judge")
+    editor.visit.sees("1 result")
+    editor.click("button", "Save")
+    editor.visit.until(lambda: stored(server, "evil_one").get("description") == EVIL)
+    assert editor.at.evaluate("window.hit") is None
+    assert editor.at.locator("img, main script, [onerror]").count() == 0
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_everybody_can_use_it(chromium, server, scheme):
+    """axe-core finds nothing to mend in any window, and no view is wider than the window."""
+    create(server, "seen")
+    create(server, "seen", TEXT.replace("Courteous.", "Friendly."))
+    with Visit(chromium, server.url, color_scheme=scheme) as visit:
+        for place, mode in (("metrics/new", "Form"), ("metrics/seen/edit", "Form"), ("metrics/seen/edit", "YAML")):
+            visit.open(place)
+            if mode == "YAML":
+                visit.at.get_by_role("radio", name="YAML").check()
+                visit.at.get_by_label("Metric file (YAML)").fill("name: seen\nneeds: [answr]\n")
+                visit.sees("did you mean answer?")
+            else:
+                visit.at.get_by_text("Rules, notes and a judge of its own").click()
+            for width in (390, 1024, 1440):
+                visit.at.set_viewport_size({"width": width, "height": 900})
+                visit.at.wait_for_timeout(50)
+                assert visit.at.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"{place} at {width} px"
+                found = Axe().run(visit.at).response["violations"]
+                assert not found, [(one["id"], [node["html"] for node in one["nodes"]][:3]) for one in found]
