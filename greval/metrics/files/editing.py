@@ -119,7 +119,7 @@ def _splice_fields(text: str, source: YamlSource, changes: Mapping[str, object])
 
 
 def _find_end(begin: int, begins: Mapping[str, int], lines: Sequence[str]) -> int:
-    """Return where the lines of a field end; empty lines and comments before the next field belong to that."""
+    """Return the line at which a field ends; empty lines and comments before the next field belong to that."""
     end = min((other for other in begins.values() if other > begin), default=len(lines))
     while end > begin + 1 and _DETACHED.fullmatch(lines[end - 1]):
         end -= 1

@@ -201,7 +201,7 @@ class MetricLibrary:
             remove_versions(file)
 
     def _find_own_file(self, own: Path, name: str) -> Path:
-        """Return the file of a metric of the client; raise `ServeError` if there is none (404) or it is not its own."""
+        """Return the file of a metric of the client, or raise `ServeError`: no such metric (404), or not its own."""
         name = unicodedata.normalize("NFC", name)
         if file := _index_folder(own).get(name):
             return file
