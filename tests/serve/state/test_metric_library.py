@@ -108,14 +108,15 @@ def test_workers_do_not_write_over_each_other(tmp_path):
 
 
 def test_replacing_at_once_leaves_one_whole_text(tmp_path):
-    """Of requests that replace a metric at once each is answered, and one of the texts stays as it was sent."""
+    """Of requests that replace a metric at once each is answered, one of the texts stays, and all others are versions."""
     library = MetricLibrary()
     add(library, tmp_path, tone())
     texts = [tone().replace("Courteous.", f"Courteous {n}. " + "x" * n * 1_000) for n in range(16)]
     with ThreadPoolExecutor(8) as pool:
         assert all(pool.map(lambda text: add(library, tmp_path, text, replace=True), texts))
     assert (tmp_path / "tone.yaml").read_text(encoding="utf-8") in texts
-    assert files(tmp_path) == ["tone.yaml"]
+    assert [path for path in files(tmp_path) if not path.startswith(".")] == ["tone.yaml"]
+    assert len(library.list_versions(tmp_path, "tone")) == 17
 
 
 def test_a_client_keeps_so_many_metrics(client, tmp_path):
