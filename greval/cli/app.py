@@ -25,7 +25,7 @@ COMMAND_GROUPS = {
         "report": "Print the report of a run, grouped by any tag.",
         "results": "Print the rows of a run, the newest of each judgement.",
         "calls": "Print what the judge was sent and what it replied.",
-        "replay": "Read results again from stored replies, after a change of scores, shares or pass.",
+        "replay": "Apply edited scores to the stored replies, without a call.",
         "open": "Show a run in the web page.",
         "compare": "Compare methods: which is better, and with what certainty.",
         "import": "Import verdicts that were given elsewhere as a run.",

@@ -35,7 +35,7 @@ def calls(  # noqa: PLR0913 - the options of a command
     ] = None,
     all_rows: AllRows = False,
 ) -> None:
-    """Print the calls of a run: what the judge was sent and what it replied. Each attempt is a call of its own."""
+    """Print what the judge was sent and what it replied. Each attempt is a call of its own."""
     if form == "text" and out is not None:
         raise typer.BadParameter("text is for the terminal: leave -o out, or name another --format")
     wanted = ResultFilter(sample_id=case, method=method, metrics=tuple(metric or ()))

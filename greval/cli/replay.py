@@ -19,7 +19,9 @@ REFUSED = 2
 def replay(
     run: RunFolder, *, metric: OptionalMetricNames = None, library: Folders = None, reason_depth: Depth = None
 ) -> None:
-    """Read the results of a run again from the stored replies of its judge, after a change of scores, shares or pass.
+    """Apply edited scores to the stored replies, without a call.
+
+    The results of a run are read again after a change of scores, shares or `pass`.
 
     No model is called. Without -m, all judged metrics of the run are read again by their stored definitions.
     """

@@ -108,7 +108,7 @@ def test_workers_do_not_write_over_each_other(tmp_path):
 
 
 def test_replacing_at_once_leaves_one_whole_text(tmp_path):
-    """Of requests that replace a metric at once each is answered, one of the texts stays, and all others are versions."""
+    """Each of several requests that replace a metric at once is answered; one text stays, the others are versions."""
     library = MetricLibrary()
     add(library, tmp_path, tone())
     texts = [tone().replace("Courteous.", f"Courteous {n}. " + "x" * n * 1_000) for n in range(16)]
