@@ -44,7 +44,7 @@ from greval import (
 )
 from greval.records.result import Result
 
-MAX_STAYS = 18
+MAX_STAYS = 19
 MAX_SERVE_MODULES = 18
 MAX_RUN_READS = 1
 CASE = {"id": "q1", "question": "Who wrote it?", "expected_answer": "Ada", "answer": "Ada Lovelace."}

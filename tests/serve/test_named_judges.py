@@ -58,12 +58,13 @@ def test_a_metric_asks_the_judge_that_it_names(client, judges):
     ["openai:other", "{model: 'openai:other'}", "{model: 'openai:good', base_url: 'http://127.0.0.1:9/v1'}"],
 )
 def test_a_judge_that_is_not_offered_is_refused(client, judges, judge):
-    """The text is refused with the judges that there are, and the check says the same; nothing is asked."""
+    """The text is refused with the judges that there are; the check says the same with its line; nothing is asked."""
     answer = client.post("/v1/metrics", json={"yaml": text(judge)})
     assert answer.status_code == 422
     (fault,) = answer.json()["faults"]
     assert "which the server does not offer; it has openai:fast, openai:good" in fault["message"]
-    assert client.post("/v1/metrics/check", json={"yaml": text(judge)}).json()["faults"] == [fault]
+    (found,) = client.post("/v1/metrics/check", json={"yaml": text(judge)}).json()["faults"]
+    assert found == {**fault, "place": f"yaml:6: {fault['place']}"}
     assert not judges["fast"].calls
 
 
