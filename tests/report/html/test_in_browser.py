@@ -247,6 +247,15 @@ def test_printing_shows_all_worst_cases(page):
     assert page.locator("#worst details[open]").count() == 1
 
 
+def test_the_name_of_a_method_has_a_line_of_its_own_on_a_telephone(page):
+    """On a narrow screen the name takes the whole width, so that it does not break in the middle of a word."""
+    page.set_viewport_size({"width": 390, "height": 900})
+    widths = "(row) => [row.querySelector('th').clientWidth, row.clientWidth]"
+    for row in page.locator(".figures tbody tr").all():
+        name, whole = row.evaluate(widths)
+        assert name == whole
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_is_accessible_at_every_width(chromium, path, scheme):
     """Axe finds no violation with cases open, and nothing is wider than the window."""

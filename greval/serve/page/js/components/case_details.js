@@ -1,6 +1,6 @@
 /** A case with its verdicts beside what was judged: the case as a whole, each chunk, each triple, the walk. */
 
-import { count, dollars, figure, seconds } from "../format.js";
+import { count, counted, dollars, figure, seconds } from "../format.js";
 import { html } from "../html.js";
 import { Badge } from "./badge.js";
 import { FailureDetails, failuresOf } from "./failure_details.js";
@@ -164,7 +164,7 @@ const listFound = (names, found) => names?.map((name) => html`
 function formatUsage({ latency, llm_calls: calls, prompt_tokens: read, output_tokens: wrote, cost }) {
   return [
     typeof latency === "number" && seconds(latency),
-    typeof calls === "number" && `${count(calls)} model calls`,
+    typeof calls === "number" && counted(calls, "model call"),
     typeof read === "number" && `${count(read)} tokens in`,
     typeof wrote === "number" && `${count(wrote)} out`,
     typeof cost === "number" && dollars(cost),
