@@ -34,7 +34,7 @@ test: $(DEV) check
 	$(BIN)/python -m pytest -n 3 --dist loadfile $(APART) $(COVERAGE)
 
 test-long: $(DEV) $(CLIENT)
-	$(BIN)/python -m pytest -n 3 --dist loadfile -m 'server or long' $(COVERAGE)
+	$(BIN)/python -m pytest -n 3 --dist loadfile -m 'server or long' --ignore=$(REAL_ARGILLA) $(COVERAGE)
 
 coverage:
 	$(MAKE) test COVERAGE='--cov=greval --cov-branch --cov-report= --cov-fail-under=0'
