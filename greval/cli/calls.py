@@ -16,7 +16,7 @@ from greval.runs.run_reader import check_metric_names
 from greval.runs.store import Store
 from greval.runs.store.filters import ResultFilter
 
-NO_CALLS = "no call is stored for these results: they are computed, or the run was made with --no-store-calls"
+NO_CALLS = "no call is stored for these results: they are computed, imported, or of a run with --no-store-calls"
 
 
 def calls(  # noqa: PLR0913 - the options of a command

@@ -10,6 +10,7 @@ import typer
 from greval._util.wording import format_count
 from greval.cli.metric_specs import load_named_metrics
 from greval.cli.options import Depth, Folders, OptionalMetricNames, RunFolder
+from greval.errors import DataError
 from greval.runs.replay import RefusedMetric, Replay, ReplayedMetric
 from greval.runs.replay import replay as replay_run
 
@@ -31,6 +32,8 @@ def replay(
         typer.echo(_describe_replayed(one))
     for refused in done.refused:
         typer.echo(f"{refused.metric}: not replayed: {refused.reason}", err=True)
+    if not done.replayed and not done.refused:
+        raise DataError(f"{run}: no judge was asked in this run, so there is no reply to read again")
     if done.replayed:
         typer.echo(_describe_next(run, done))
     if any(_is_fault(refused, done) for refused in done.refused):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from command_line import TONE
 
-from greval import evaluate, read_metric
+from greval import COMPUTED_METRICS, evaluate, read_metric
 from greval.testing import ScriptedJudge
 
 CASES = [{"id": f"q{n}", "question": f"Question {n}?", "answer": f"Answer {n}."} for n in range(3)]
@@ -36,3 +36,11 @@ def test_an_edited_step_ends_with_2(folder, greval_says):
     code, out, err = greval_says("replay", folder / "run", "-m", folder / "tone.yaml")
     assert (code, out) == (2, "")
     assert "tone: not replayed: the judge would be asked something else: steps.0 changed" in err
+
+
+def test_a_run_without_a_judge_ends_with_2(tmp_path, greval_says):
+    """A run of computed metrics has no reply to read again, which is said and not passed over in silence."""
+    evaluate(CASES, [COMPUTED_METRICS["token_f1"]], out=tmp_path / "run")
+    code, out, err = greval_says("replay", tmp_path / "run")
+    assert (code, out) == (2, "")
+    assert "no judge was asked in this run" in err

@@ -12,7 +12,7 @@ from greval.trust.argilla.client import ArgillaClient
 from greval.trust.argilla.dataset_push import locate_record
 from greval.trust.argilla.form import Json
 from greval.trust.argilla.ledger import Ledger, LedgerEntry
-from greval.trust.argilla.pull import AnnotationReader, find_entry, read_usernames
+from greval.trust.argilla.pull import QuestionReader, find_entry, read_usernames
 from greval.trust.argilla.questions import find_questions
 from greval.trust.argilla.record_items import ANY_METRIC
 
@@ -41,7 +41,7 @@ def pull_annotations(
         suggested = {str(one["question_id"]) for one in record.get("suggestions") or ()}
         for metric in metrics:
             question = questions[metric.name]
-            reader = AnnotationReader(metric.name, question, users)
+            reader = QuestionReader(metric.name, question, users)
             entry = find_entry(record, ledger, ANY_METRIC, metric.name)
             content = None if entry is None else _hash_shown(metric, record)
             place = entry or LedgerEntry(place=locate_record(record), content="")

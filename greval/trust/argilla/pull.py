@@ -163,14 +163,14 @@ class ResponseReader:
         """Parse one response as an annotation of the dataset's metric."""
         about = self.dataset.about
         question = MetricQuestion("", JUDGEMENT, about.scale, COMMENT)
-        reader = AnnotationReader(about.metric, question, self.users)
+        reader = QuestionReader(about.metric, question, self.users)
         return reader.parse_response(response, entry, content, suggested=about.suggested)
 
     def _find_entry(self, record: Json) -> LedgerEntry | None:
         return find_entry(record, self.ledger, self.dataset.about.metric)
 
 
-class AnnotationReader(NamedTuple):
+class QuestionReader(NamedTuple):
     """Reads the answers to the question of one metric as annotations; `users` has the names of annotators by id."""
 
     metric: str
