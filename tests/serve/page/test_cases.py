@@ -6,9 +6,7 @@ import json
 
 import httpx
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from runs_made import run, upload
-from visit import Visit
 from waiting import SECONDS
 
 METRICS = ("correctness", "answer_quality", "chunk_evaluation", "ndcg@10", "latency")
@@ -256,23 +254,6 @@ def test_the_walk_is_a_picture(visit, judged):
     visit.open(f"runs/{judged}/case?sample_id=q01&method=local")
     visit.sees("Question")
     assert visit.at.locator(".walk-picture svg").count() == 0
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_is_accessible_at_every_width(chromium, server, judged, scheme):
-    """Axe finds no violation in the grid, in a case and in two sides, and nothing is wider than the window."""
-    base = f"runs/{judged}?tab=cases"
-    places = (base, f"{base}&case=q01&answer=walk", f"{base}&method=walk&beside=method%3Alocal&case=q01")
-    with Visit(chromium, server.url, color_scheme=scheme) as visit:
-        for place in places:
-            visit.open(place)
-            visit.at.wait_for_selector("table.grid a" if place == base else "section.pane .case-text")
-            for width in (390, 1024, 1440):
-                visit.at.set_viewport_size({"width": width, "height": 900})
-                visit.at.wait_for_timeout(50)
-                found = Axe().run(visit.at)
-                assert found.violations_count == 0, f"{place} at {width} px: {found.generate_report()}"
-                assert visit.at.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"{place} at {width} px"
 
 
 def test_long_texts_are_folded(visit):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from accessibility import find_violations
 from runs_made import run, upload
 from visit import Visit
 
@@ -76,6 +77,16 @@ def test_every_text_has_contrast(chromium, server, places, scheme):
             visit.open(place)
             visit.at.wait_for_timeout(200)
             assert visit.at.evaluate(CONTRAST) == [], place
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_view_is_accessible(chromium, server, places, scheme):
+    """axe-core finds no violation of WCAG 2.2 AA on any view, on a telephone, a tablet and a desk."""
+    with Visit(chromium, server.url, color_scheme=scheme) as visit:
+        for place in places:
+            visit.open(place)
+            visit.at.wait_for_load_state("networkidle")
+            assert find_violations(visit.at) == [], place
 
 
 def test_nothing_jumps(visit, places):

@@ -19,7 +19,7 @@ export function CaseDetails({ given, results, metrics, picture }) {
   return html`
     <section class="pair" aria-label="Question and answer">
       <div class="stack aside">
-        <div class="sheet"><${CaseTexts} given=${given} /></div>
+        <div class="sheet"><h2 class="unseen">Question and answer</h2><${CaseTexts} given=${given} /></div>
         <${GoldAndUsage} given=${given} />
       </div>
       <div class="stack">
