@@ -12,13 +12,14 @@ import os
 import re
 import secrets
 import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from datetime import UTC, date, datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
 from typing import Annotated
 
+from filelock import FileLock
 from pydantic import AwareDatetime, Field, ValidationError
 
 from greval._util.files import write_atomically
@@ -175,10 +176,6 @@ def add_key(
     if not PLAIN_NAME.fullmatch(name):
         message = f"key {name!r}: a name has 1 to 64 of a-z, A-Z, 0-9, - and _, and begins with a letter or a digit"
         raise GrevalError(message)
-    known = _read_existing_keys(path)
-    if other := next((key.name for key in known.keys if key.name != name and key.name.lower() == name.lower()), None):
-        message = f"{path}: the name {name} differs from {other} in upper and lower case only; take {other}, or another"
-        raise GrevalError(message)
     secret = KEY_PREFIX + secrets.token_urlsafe(KEY_BYTES)
     made = datetime.now(UTC).isoformat(timespec="seconds")
     fields = {"label": label, "scopes": [*dict.fromkeys(scopes)], "expires": expires}
@@ -188,8 +185,17 @@ def add_key(
         first = error.errors()[0]
         option, message = str(first["loc"][0]).removesuffix("s"), first["msg"].removeprefix("Value error, ")
         raise GrevalError(f"--{option} {first['input']!r}: {message}") from error
-    _write_keys(path, ApiKeys(keys=(*known.keys, key)))
+    with _lock_keys(path) as known:
+        _check_spelling(path, known, name)
+        _write_keys(path, ApiKeys(keys=(*known.keys, key)))
     return secret
+
+
+def _check_spelling(path: Path, known: ApiKeys, name: str) -> None:
+    """Raise `GrevalError` if a known name differs in upper and lower case only."""
+    if other := next((key.name for key in known.keys if key.name != name and key.name.lower() == name.lower()), None):
+        message = f"{path}: the name {name} differs from {other} in upper and lower case only; take {other}, or another"
+        raise GrevalError(message)
 
 
 def remove_keys(path: Path, name: str, *, key_id: str | None = None, every: bool = False) -> tuple[ApiKey, ...]:
@@ -198,7 +204,18 @@ def remove_keys(path: Path, name: str, *, key_id: str | None = None, every: bool
     The key is the tenant's only one, the one with the id, or, with `every`, each one. Raise `GrevalError` if there is
     no such key, or the tenant has several and nothing says which.
     """
-    known = _read_existing_keys(path)
+    _select_keys(path, _read_existing_keys(path), name, key_id=key_id, every=every)  # or raise, with nothing written
+    with _lock_keys(path) as known:
+        removed = _select_keys(path, known, name, key_id=key_id, every=every)
+        _write_keys(path, ApiKeys(keys=tuple(key for key in known.keys if key not in removed)))
+    uses = LastUseFolder(path)
+    for key in removed:
+        uses.remove(key)
+    return removed
+
+
+def _select_keys(path: Path, known: ApiKeys, name: str, *, key_id: str | None, every: bool) -> tuple[ApiKey, ...]:
+    """Return the keys of a tenant that are to be removed."""
     own = [key for key in known.keys if key.name == name]
     if not own:
         names = ", ".join(dict.fromkeys(key.name for key in known.keys)) or "none"
@@ -209,10 +226,6 @@ def remove_keys(path: Path, name: str, *, key_id: str | None = None, every: bool
     removed = tuple(key for key in own if key_id in {None, key.id})
     if not removed:
         raise GrevalError(f"{path}: {name} has no key with the id {key_id}; its keys: {ids}")
-    _write_keys(path, ApiKeys(keys=tuple(key for key in known.keys if key not in removed)))
-    uses = LastUseFolder(path)
-    for key in removed:
-        uses.remove(key)
     return removed
 
 
@@ -241,6 +254,20 @@ def parse_expiry(text: str, now: datetime) -> datetime:
 def hash_key(key: str) -> str:
     """Return the SHA-256 of a key as hexadecimal text."""
     return sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+@contextmanager
+def _lock_keys(path: Path) -> Iterator[ApiKeys]:
+    """Read the keys of a file, none if there is no file yet, which no other process changes meanwhile."""
+    lock = FileLock(path.with_name(f"{path.name}.lock"))
+    try:
+        lock.acquire()
+    except OSError as error:
+        raise GrevalError(f"{path}: cannot be written: {error.strerror}") from error
+    try:
+        yield _read_existing_keys(path)
+    finally:
+        lock.release()
 
 
 def _read_existing_keys(path: Path) -> ApiKeys:

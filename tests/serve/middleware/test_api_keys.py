@@ -7,6 +7,7 @@ import json
 import os
 import stat
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -92,6 +93,17 @@ def test_a_tenant_has_several_keys(tmp_path):
     assert [key.name for key in read_keys(file).keys] == ["bob"]
     with pytest.raises(GrevalError, match="BOB differs from bob in upper and lower case only"):
         add_key(file, "BOB")
+
+
+def test_keys_that_are_added_at_once_are_all_kept(tmp_path):
+    """Several processes or threads that add keys to one file do not overwrite each other's."""
+    file = tmp_path / "keys.json"
+    with ThreadPoolExecutor(8) as pool:
+        secrets = {*pool.map(lambda n: add_key(file, f"team{n}"), range(24))}
+    assert {key.sha256 for key in read_keys(file).keys} == {hash_key(secret) for secret in secrets}
+    with ThreadPoolExecutor(8) as pool:
+        assert [*pool.map(lambda n: len(remove_keys(file, f"team{n}")), range(23))] == [1] * 23
+    assert [key.name for key in read_keys(file).keys] == ["team23"]
 
 
 def test_files_of_older_versions_are_read(tmp_path):
