@@ -13,6 +13,7 @@ from math import fsum
 from typing import NamedTuple
 
 from greval._util.wording import format_count
+from greval.records.metric_input import compute_fingerprint
 from greval.records.record import Record
 from greval.records.result import Outline, read_outline
 from greval.records.scale import Better, CategoricalScale, Scale
@@ -35,12 +36,15 @@ class GridMetric(Record):
     """A metric of the grid.
 
     `better` is None if its figures have no direction, `values` are the categories in their order, else empty.
+    `definition` is the fingerprint of its definition, without the judge: two runs with the same one asked the same. It
+    is null if the metric is computed.
     """
 
     name: str
     over: str | None
     better: Better | None
     values: tuple[str, ...]
+    definition: str | None
 
 
 class GridTag(Record):
@@ -196,6 +200,7 @@ class _GridBuilder:
             over=metric.over if metric else None,
             better=find_direction(scale).better if scale else None,
             values=scale.names if isinstance(scale, CategoricalScale) else (),
+            definition=compute_fingerprint(metric.judged, {}) if metric and metric.judged else None,
         )
 
     def _build_tag(self, name: str) -> GridTag:

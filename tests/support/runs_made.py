@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from typing import Any
 
 import httpx
 from waiting import SECONDS
@@ -38,3 +39,9 @@ def run(url: str, dataset: str, metrics: Sequence[str], *, name: str, judge: str
         assert time.monotonic() < end, "the run did not end"
         time.sleep(0.1)
     return found
+
+
+def read_labels(url: str, run_id: str) -> list[dict[str, Any]]:
+    """Return the submitted annotations of a run."""
+    found = httpx.get(f"{url}/v1/runs/{run_id}/annotations", timeout=SECONDS).json()["annotations"]
+    return [one for one in found if one["status"] == "submitted"]

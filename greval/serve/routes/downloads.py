@@ -1,4 +1,4 @@
-"""Routes that send a run as files to save: its results, its report and comparisons."""
+"""Routes that send a run as files to save: its results, its metrics, its report and comparisons."""
 
 from __future__ import annotations
 
@@ -17,12 +17,20 @@ from greval.serve.problems import describe_errors
 from greval.serve.routes.figures import By, Metrics, TheWantedComparison
 from greval.serve.routes.results import MethodName, OutcomeStatus, ValueText
 from greval.serve.service import TheService, TheTenant
-from greval.serve.state.downloads import ReportRequest, ResultsForm, write_comparison, write_report, write_results
+from greval.serve.state.downloads import (
+    ReportRequest,
+    ResultsForm,
+    write_comparison,
+    write_metric_files,
+    write_report,
+    write_results,
+)
 
 router = APIRouter(prefix="/v1/runs", tags=["downloads"])
 
 MEDIA_TYPES: dict[ResultsForm, str] = {"csv": "text/csv; charset=utf-8", "jsonl": "application/jsonl"}
 HTML = "text/html; charset=utf-8"
+ZIP = "application/zip"
 MAX_WORST = 1_000
 Texts = Annotated[bool, Query(description="with question, answer, expected answer and the text of the judged item")]
 TagFilters = Annotated[
@@ -84,6 +92,13 @@ async def download_results_csv(wanted: TheWantedResults, id: Id) -> DownloadResp
 async def download_results_jsonl(wanted: TheWantedResults, id: Id) -> DownloadResponse:  # noqa: A002 - its name in the path
     """Save the results of a run as JSON lines: one result a line, as `/results` gives them, unchanged."""
     return await wanted.send(id, "jsonl")
+
+
+@router.get("/{id}/metrics.zip", responses=describe_file(ZIP), response_class=FileResponse)
+async def download_metrics(service: TheService, tenant: TheTenant, id: Id) -> DownloadResponse:  # noqa: A002 - its name in the path
+    """Save the judged metrics of a run as a ZIP archive of metric files: the definitions that the run judged by."""
+    folder = find_judged_folder(tenant, id)
+    return await make_download(service, tenant, f"{folder.name}-metrics.zip", ZIP, write_metric_files, folder)
 
 
 @router.get("/{id}/report.html", responses=describe_file(HTML), response_class=FileResponse)

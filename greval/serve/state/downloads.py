@@ -10,11 +10,14 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
+from zipfile import ZIP_DEFLATED, ZipFile
 
 from greval.analysis.summary import build_report
+from greval.metrics.files import write_metric
+from greval.metrics.library import FILE_SUFFIX
 from greval.report.html.comparison_page import build_comparison_page
 from greval.report.html.page import DEFAULT_WORST, PageContent, build_report_page
-from greval.runs.run_reader import add_texts, check_metric_names
+from greval.runs.run_reader import add_texts, check_metric_names, read_metrics
 from greval.runs.store import Store
 from greval.runs.store.exports import write_csv
 from greval.runs.store.filters import ResultFilter
@@ -52,6 +55,14 @@ def write_results(path: Path, folder: Path, form: ResultsForm, wanted: ResultFil
             write_csv(lines, file, layout, escape_formulas=True)
         else:
             file.writelines(f"{line}\n" for line in lines)
+
+
+def write_metric_files(path: Path, folder: Path) -> None:
+    """Write the judged metrics of a run, as they judged, to a ZIP archive with a metric file for each."""
+    with _report_errors(folder), Store.open(folder) as store, ZipFile(path, "w", ZIP_DEFLATED) as archive:
+        for stored in read_metrics(store).values():
+            if metric := stored.judged:
+                archive.writestr(f"{metric.name}{FILE_SUFFIX}", write_metric(metric))
 
 
 def write_report(path: Path, folder: Path, request: ReportRequest) -> None:

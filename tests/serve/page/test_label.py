@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import httpx
 import pytest
-from runs_made import run, upload
+from runs_made import read_labels, run, upload
 
 METRICS = ("correctness", "chunk_evaluation", "token_f1")
 
@@ -18,12 +17,6 @@ def dataset(server, demo):
 def judged(server, dataset):
     """Give the id of a run without labels."""
     return run(server.url, dataset, METRICS, name="labelled")
-
-
-def read_labels(url, run_id):
-    """Give the submitted annotations of a run."""
-    found = httpx.get(f"{url}/v1/runs/{run_id}/annotations").json()["annotations"]
-    return [one for one in found if one["status"] == "submitted"]
 
 
 def test_ten_items_by_keyboard(visit, judged):

@@ -2,6 +2,7 @@
 
 import { askKey, keyHeaders } from "./key.js";
 
+const KEPT_MS = 60_000; // how long a browser may take to begin to save a file
 const NOT_JSON = "The server's answer cannot be read. Is something else in between, such as a proxy?";
 
 /** An answer that is no success: what the server said of it. */
@@ -82,6 +83,21 @@ export const post = async (url, content, signal) =>
   json(await send("POST", url, content === undefined
     ? { signal }
     : { body: JSON.stringify(content), type: "application/json", signal }));
+
+/** Save a file of the server under the name that it gives; the key, if there is one, goes with the request. */
+export async function download(url, query) {
+  const response = await send("GET", path(url, query), { accept: "*/*" });
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(await response.blob());
+  link.download = readFileName(response.headers.get("Content-Disposition")) ?? url.split("/").at(-1);
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), KEPT_MS);
+}
+
+function readFileName(disposition) {
+  const encoded = /filename\*=utf-8''([^;]+)/i.exec(disposition);
+  return encoded ? decodeURIComponent(encoded[1]) : /filename="([^"]+)"/.exec(disposition)?.[1];
+}
 
 /** Send a file as it is. */
 export const upload = async (url, file, type, signal) => json(await send("POST", url, { body: file, type, signal }));

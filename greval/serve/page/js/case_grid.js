@@ -118,6 +118,31 @@ export function sortRows(grid, rows, column, reversed) {
   });
 }
 
+/** Return rows in the order of how much a cell differs from its pair: the largest loss first, or the largest gain. */
+export function sortByDifference(rows, [column, other], gainsFirst) {
+  const sign = gainsFirst ? -1 : 1;
+  const differences = new Map(rows.map((row) => [row, computeDifference(readCell(column, row), readCell(other, row))]));
+  return rows.toSorted((a, b) => {
+    const [own, next] = [differences.get(a), differences.get(b)];
+    if (own === null || next === null) return Number(own === null) - Number(next === null) || a - b;
+    return sign * (own - next) || a - b;
+  });
+}
+
+const computeDifference = (own, other) => (own.rank === null || other.rank === null ? null : own.rank - other.rank);
+
+/** Return what two grids do not share: the samples of each alone, and the metrics whose definitions differ. */
+export function listDifferences(grid, other) {
+  const [own, others] = [new Set(grid.sample_ids), new Set(other.sample_ids)];
+  const definitions = new Map(other.metrics.map(({ name, definition }) => [name, definition]));
+  return {
+    own: grid.sample_ids.filter((id) => !others.has(id)),
+    other: other.sample_ids.filter((id) => !own.has(id)),
+    metrics: grid.metrics.filter(({ name, definition }) => definition && definitions.get(name) && definitions.get(name) !== definition)
+      .map(({ name }) => name),
+  };
+}
+
 /** Return the values that occur in columns, those of a scale in its order; null if there are too many to choose from. */
 export function listValues(columns) {
   const known = columns.flatMap(({ about }) => about.values);

@@ -1,6 +1,6 @@
 /** The filters of the cases of a run, what they are compared with, and how many fit. */
 
-import { listTags, listValues } from "../case_grid.js";
+import { listTags, listValues, pairColumns } from "../case_grid.js";
 import { html } from "../html.js";
 import { Field, SearchField, Select, TextEntry, nameOptions } from "./fields.js";
 
@@ -40,9 +40,22 @@ export function CaseFilters({ grid, columns, filters, others, onChange }) {
       ${filters.beside && html`
         <${Field} label="Difference">
           <${Select} options=${CHANGES} value=${filters.change} onChange=${(change) => onChange({ change })} />
+        <//>
+        <${Field} label="Order">
+          <${Select} options=${listOrders(columns)} value=${readOrder(filters)} onChange=${(order) => onChange(writeOrder(order))} />
         <//>`}
     </div>`;
 }
+
+/** Return the orders by a difference, for each metric of both sides. */
+const listOrders = (columns) => [[null, "as the columns say"], ...pairColumns(columns).flatMap(([{ metric }]) =>
+  [[`loss:${metric}`, `${metric}: largest loss first`], [`gain:${metric}`, `${metric}: largest gain first`]])];
+
+const readOrder = ({ order, sort }) => (order === "loss" || order === "gain" ? `${order}:${sort}` : null);
+
+const writeOrder = (order) => (order === null
+  ? { order: null, sort: null, of: null, side: null }
+  : { order: order.slice(0, 4), sort: order.slice(5), of: null, side: null });
 
 /** Return options with the one that is chosen among them, also if it is none of those that are offered. */
 const withCurrent = (options, value) =>

@@ -61,7 +61,7 @@ function SortHead({ name, column, sort, onSort, class: extra = "" }) {
       <button type="button" class="sort" title=${column ? `${next} on click` : null} onClick=${() => onSort({ column, reversed: sorted ? !sort.reversed : false })}>
         <span class="sort-name">
           <span class=${column ? "mono" : ""} dir="auto">${column?.metric ?? name}</span>
-          ${column?.label && html`<span class="soft small" dir="auto">${column.label}</span>`}
+          ${column?.label && html`<span class="soft small" dir="auto" title=${column.label}>${column.label}</span>`}
         </span>
         <span class="sort-mark" aria-hidden="true">${order === "ascending" ? "▲" : order === "descending" ? "▼" : ""}</span>
       </button>

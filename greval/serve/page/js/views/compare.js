@@ -3,6 +3,7 @@
 import { get, name as part } from "../api.js";
 import { knownMetrics } from "../catalogue.js";
 import { ContrastTables } from "../components/contrast_tables.js";
+import { Downloads } from "../components/downloads.js";
 import { Field, Select, TextEntry, nameOptions } from "../components/fields.js";
 import { EmptyState, Notice, Problem } from "../components/notices.js";
 import { ViewHead } from "../components/view_head.js";
@@ -83,6 +84,7 @@ function Comparison({ run, baseline, metric, by }) {
   return html`
     ${warnings.filter(isLoud).map((line) => html`<${Notice} tone="bad"><p dir="auto">${line}</p><//>`)}
     <${ContrastTables} ...${data} run=${run} />
+    <${Downloads} of="the comparison" files=${[["HTML report", `/v1/runs/${part(run)}/compare.html`, { baseline, metric, by }]]} />
     ${unnumbered?.length > 0 && html`
       <${Notice}>
         <p>Not compared, as none of their values reads as a number: ${unnumbered.join(", ")}.</p> Give their categories scores.

@@ -4,6 +4,7 @@ import { useLayoutEffect, useState } from "../../vendor/preact_hooks.js";
 import { announce } from "../announce.js";
 import { get, name as part } from "../api.js";
 import { RunBadge } from "../components/badge.js";
+import { Downloads } from "../components/downloads.js";
 import { EmptyState, Notice, Problem } from "../components/notices.js";
 import { ProgressBar, describeProgress } from "../components/progress_bar.js";
 import { RunActions } from "../components/run_actions.js";
@@ -36,6 +37,7 @@ export function RunView({ params: { id }, query }) {
     ${error && html`<${Problem} error=${error} retry=${retry} />`}
     ${run?.why && html`<${Notice} tone=${run.status === "failed" ? "bad" : "warn"}><p dir="auto">${run.why}</p><//>`}
     <${ProgressBar} progress=${run?.progress} live=${run?.status === "running"} />
+    ${run && !isEmpty(run) && html`<${Downloads} of="the run" files=${listFiles(id)} />`}
     <nav class="subtabs" aria-label="Parts of the run">
       ${run && Object.entries(TABS).map(([name, [word]]) => html`
         <a key=${name} href=${at(["runs", id], name === "summary" ? {} : { tab: name })} aria-current=${name === tab ? "page" : null}>${word}</a>`)}
@@ -103,6 +105,14 @@ const isEmpty = (run) => isActive(run) && !run.progress?.done;
 
 const describeRun = ({ judge, metrics, dataset, created }) =>
   [judge, metrics.join(", "), `data ${dataset ?? "not known here"}`, date(created)].filter(Boolean).join(" · ");
+
+function listFiles(id) {
+  const url = `/v1/runs/${part(id)}`;
+  return [
+    ["HTML report", `${url}/report.html`], ["CSV", `${url}/results.csv`, { texts: true }], ["JSON lines", `${url}/results.jsonl`],
+    ["Metric files", `${url}/metrics.zip`],
+  ];
+}
 
 const NothingYet = ({ status }) => (status === "queued"
   ? html`<${EmptyState} title="Queued.">It starts when the runs before it are done.<//>`

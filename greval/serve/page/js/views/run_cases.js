@@ -2,10 +2,11 @@
 
 import { useEffect, useLayoutEffect, useMemo, useState } from "../../vendor/preact_hooks.js";
 import { get, name as part } from "../api.js";
-import { filterRows, findColumn, listColumns, sortRows } from "../case_grid.js";
+import { filterRows, findColumn, listColumns, pairColumns, sortByDifference, sortRows } from "../case_grid.js";
 import { CaseFilters } from "../components/case_filters.js";
 import { CasePane } from "../components/case_pane.js";
 import { CaseTable } from "../components/case_table.js";
+import { GridDifferences } from "../components/grid_differences.js";
 import { EmptyState, Problem } from "../components/notices.js";
 import { count, counted } from "../format.js";
 import { useRequest } from "../hooks.js";
@@ -36,7 +37,10 @@ function CaseBrowser({ run, grid, query }) {
   const { status, value, tag, change, q } = filters;
   const fitting = useMemo(() => filterRows(grid, columns, { status, value, tag, change, q }, found.ids),
     [grid, columns, status, value, tag, change, q, found.ids]);
-  const rows = useMemo(() => sortRows(grid, fitting, sort.column, sort.reversed), [fitting, sort.column, sort.reversed]);
+  const rows = useMemo(
+    () => (sort.pair ? sortByDifference(fitting, sort.pair, sort.gainsFirst) : sortRows(grid, fitting, sort.column, sort.reversed)),
+    [fitting, sort.column, sort.reversed, sort.pair?.[0], sort.pair?.[1], sort.gainsFirst],
+  );
   const address = (difference) => at(["runs", run], { tab: "cases", ...filters, ...difference });
   function update(difference) {
     setFilters({ ...filters, ...difference });
@@ -52,6 +56,7 @@ function CaseBrowser({ run, grid, query }) {
       <section class="cases-list" aria-label="Cases of the run">
         <${CaseFilters} grid=${grid} columns=${columns} filters=${filters} others=${others} onChange=${update} />
         ${error && html`<${Problem} error=${error} />`}
+        ${sides.length === 2 && sides[1].grid !== grid && html`<${GridDifferences} grid=${grid} other=${sides[1]} />`}
         <p class="soft small" role="status">
           ${rows.length === grid.sample_ids.length ? all : `${count(rows.length)} of ${all}`}
           ${found.busy ? " · searching answers and reasons…" : ""}
@@ -70,8 +75,13 @@ function CaseBrowser({ run, grid, query }) {
 
 const readFilters = (query) => Object.fromEntries(NAMES.map((name) => [name, query.get(name)]));
 
-/** Return the column that the address names, and the order: by a column the worst first, by id, or that of the run. */
+/**
+ * Return the column that the address names, and the order: by a column the worst first, by how a metric differs between
+ * two sides, by id, or that of the run.
+ */
 function findSort(columns, { sort, of, side, order }) {
+  const pair = order === "loss" || order === "gain" ? pairColumns(columns).find(([{ metric }]) => metric === sort) : null;
+  if (pair) return { column: null, reversed: null, pair, gainsFirst: order === "gain" };
   const fits = (column) => column.metric === sort && (of === null || column.method === of) && String(column.place) === (side ?? "0");
   const column = columns.find(fits) ?? null;
   if (column) return { column, reversed: order === "best" };
@@ -94,15 +104,21 @@ function useSides(run, grid, { method, beside }) {
     const first = { run, grid, method: own, label };
     if (kind === "method") return [first, { run, grid, method: name, label: name || "(none)" }];
     if (kind !== "run" || !other.data) return [first];
-    const { methods } = other.data;
-    return [{ ...first, label: "this run" }, { run: name, grid: other.data, method: methods.includes(own) ? own : (methods[0] ?? null), label: name }];
-  }, [run, grid, method, beside, other.data]);
+    const answered = other.data.methods.includes(own) ? own : (other.data.methods[0] ?? null);
+    const title = nameRun(list?.runs.find(({ id }) => id === name), name);
+    return [
+      { ...first, label: "this run" },
+      { run: name, grid: other.data, method: answered, label: answered === own ? title : `${title}, ${answered || "(none)"}` },
+    ];
+  }, [run, grid, method, beside, other.data, list]);
   const others = [
     ...(grid.methods.length > 1 ? grid.methods.map((one) => [`method:${one}`, `method ${one || "(none)"}`]) : []),
-    ...(list?.runs ?? []).filter(({ id, kind: what }) => id !== run && what !== "alignment").map(({ id, name: title }) => [`run:${id}`, `run ${title || id}`]),
+    ...(list?.runs ?? []).filter(({ id, kind: what }) => id !== run && what !== "alignment").map((one) => [`run:${one.id}`, `run ${nameRun(one, one.id)}`]),
   ];
   return { sides, error: other.error, others };
 }
+
+const nameRun = (run, id) => run?.name || id;
 
 function splitOnce(text) {
   const end = text.indexOf(":");

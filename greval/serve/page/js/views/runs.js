@@ -22,6 +22,7 @@ export function RunsView() {
   const { data: newest, error, loading, reload } = useRequest((signal) => get("/v1/runs", { limit: PAGE }, signal), []);
   const [older, setOlder] = useState({ runs: [], next: null });
   const [changes, setChanges] = useState(new Map());
+  const [chosen, setChosen] = useState([]);
   useEffect(() => {
     if (loading) return undefined;
     const timer = setInterval(() => document.hidden || reload(), REFRESH_MS);
@@ -43,8 +44,25 @@ export function RunsView() {
       <${EmptyState} title="No run yet.">
         Upload cases and judge them: <a href="#/new-run">start a run</a>. Runs that the command line makes in the server's folder appear here too.
       <//>`}
-    <ul class="runs">${runs.map((run) => html`<${RunRow} key=${run.id} run=${run} onChange=${update} onDelete=${reload} />`)}</ul>
+    ${runs.length > 1 && html`<${SideBySide} chosen=${runs.filter(({ id }) => chosen.includes(id))} />`}
+    <ul class="runs">${runs.map((run) => html`
+      <${RunRow} key=${run.id} run=${run} onChange=${update} onDelete=${reload} chosen=${runs.length > 1 ? chosen.includes(run.id) : null}
+        onChoose=${() => setChosen(toggle(chosen, run.id))} />`)}</ul>
     ${next && html`<button type="button" onClick=${loadOlder}>Older runs</button>`}`;
+}
+
+/** Return the chosen ids with one more or without it; of three the first goes. */
+const toggle = (chosen, id) => (chosen.includes(id) ? chosen.filter((one) => one !== id) : [...chosen, id].slice(-2));
+
+/** The way to two runs side by side, the older one as what the newer one is compared with. */
+function SideBySide({ chosen }) {
+  const [newer, older] = chosen;
+  return html`
+    <p class="side-by-side">
+      ${older
+        ? html`<a class="button" href=${at(["runs", newer.id], { tab: "cases", beside: `run:${older.id}` })}>Side by side</a>`
+        : html`<span class="soft small">Choose two runs to see their cases side by side.</span>`}
+    </p>`;
 }
 
 /** Return the newest runs, then the older ones that have been loaded. */
@@ -71,13 +89,15 @@ function useProgress(runs, update) {
   useEffect(() => () => streams.current.forEach((controller) => controller.abort()), []);
 }
 
-function RunRow({ run, onChange, onDelete }) {
+function RunRow({ run, onChange, onDelete, chosen, onChoose }) {
   const why = run.why ?? (run.status === "queued" ? "It starts when the runs before it are done." : null);
   return html`
     <li class="sheet run" data-id=${run.id}>
       <div class="run-top">
         <div class="stack-small">
           <div class="run-name">
+            ${chosen !== null && html`
+              <input type="checkbox" aria-label=${`Choose ${run.name || run.id} to see it beside another run`} checked=${chosen} onChange=${onChoose} />`}
             <a class="run-link" href=${at(["runs", run.id])} dir="auto">${run.name || run.id}</a><${RunBadge} status=${run.status} />
           </div>
           <p class="small soft">${[counted(run.metrics.length, "metric"), run.judge, date(run.created)].filter(Boolean).join(" · ")}</p>
