@@ -3,18 +3,21 @@
     python benchmarks/page_grid.py -n 10000
 
 Each case has an answer of 60 words, three chunks and eight results with reasons, one of them a verdict for each chunk.
-A server in this process serves the page; a real Chromium opens it.
+`greval serve` serves the page; a real Chromium opens it.
 """
 
 from __future__ import annotations
 
 import argparse
 import gzip
+import os
 import random
+import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -30,13 +33,11 @@ from greval.records.result import Failed, Failure, Judgement, Outcome, Result, S
 from greval.records.scale import CategoricalScale, Scale, ValueScale
 from greval.runs.manifest import store_metrics
 from greval.runs.store import FILE
-from greval.serve.app import create_app
-from greval.serve.settings import ServerSettings
+from greval.serve.state.run_figures import TEXT_INDEX
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 from browsers import FLAGS, WHY_NOT, browser_path
 from playwright.sync_api import sync_playwright
-from serving import served
 
 JUDGED = ("correctness", "answer_quality", "faithfulness", "relevance", "completeness", "chunk_evaluation")
 COMPUTED = ("token_f1", "latency")
@@ -64,6 +65,19 @@ async ([act, word]) => {
   }
   while (show() === before) await new Promise((next) => requestAnimationFrame(next));
   return performance.now() - begin;
+}
+"""
+START_SECONDS = 5.0
+"""The time from the start of the server to the first visit."""
+SEARCH = """
+async (words) => {
+  const frame = () => new Promise((next) => requestAnimationFrame(next));
+  const input = document.querySelector("main input[type=search]");
+  input.value = words;
+  input.dispatchEvent(new Event("input", { bubbles: true }));
+  await frame();
+  await frame();
+  while (document.querySelector("main [role=status]").textContent.includes("searching")) await frame();
 }
 """
 SEARCHED = "() => !document.querySelector('main [role=status]').textContent.includes('searching')"
@@ -139,12 +153,25 @@ def measure(act: Callable[[], Any]) -> float:
     return time.perf_counter() - begin
 
 
-def measure_routes(url: str) -> dict[str, float]:
-    """Request the grid and a search, each twice, and return the seconds and the sizes in MB."""
-    with httpx.Client(base_url=url, timeout=60) as client:
-        client.get(f"/v1/runs/{RUN}/search", params={"q": "the first request starts the child process"})
-        found = {"GET grid, computed": measure(lambda: client.get(f"/v1/runs/{RUN}/grid").raise_for_status())}
-        found["GET grid, from the cache"] = measure(lambda: client.get(f"/v1/runs/{RUN}/grid").raise_for_status())
+@contextmanager
+def serve_runs(runs: Path) -> Iterator[tuple[str, str]]:
+    """Run `greval serve`, and give its address and its token some seconds after it has started."""
+    words = [sys.executable, "-m", "greval", "serve", "--runs", str(runs), "--port", "0", "--judge", "openai:none"]
+    environment = {**os.environ, "OPENAI_API_KEY": "none"}
+    with subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment
+    ) as server:
+        assert server.stdout
+        url, _, token = server.stdout.readline().strip().partition("/#token=")
+        time.sleep(START_SECONDS)
+        yield url, token
+        server.terminate()
+
+
+def measure_routes(url: str, token: str) -> dict[str, float]:
+    """Request the grid from the cache and searches by the text index, and return the seconds and the sizes in MB."""
+    with httpx.Client(base_url=url, timeout=60, headers={"Authorization": f"Bearer {token}"}) as client:
+        found = {"GET grid, from the cache": measure(lambda: client.get(f"/v1/runs/{RUN}/grid").raise_for_status())}
         content = client.get(f"/v1/runs/{RUN}/grid").content
         found["size of the grid, MB"] = len(content) / 1e6
         found["compressed, MB"] = len(gzip.compress(content, 4)) / 1e6
@@ -154,18 +181,23 @@ def measure_routes(url: str) -> dict[str, float]:
     return found
 
 
-def open_grid(url: str) -> dict[str, float]:
-    """Open the grid in Chromium, whose answer is in the server's cache, and return the seconds of each step."""
+def open_grid(url: str, token: str, index: Path) -> dict[str, float]:
+    """Open the grid in Chromium twice, first with nothing computed before, and return the seconds of each step."""
     program = browser_path()
     if not program:
         sys.exit(WHY_NOT)
+    found = {}
     with sync_playwright() as api:
         browser = api.chromium.launch(executable_path=program, args=[*FLAGS])
-        page = browser.new_page(viewport={"width": 1440, "height": 900})
-        begin = time.perf_counter()
-        page.goto(f"{url}/#/runs/{RUN}?tab=cases")
-        page.wait_for_selector("table.grid tbody a")
-        found = {"open the page until the grid is shown": time.perf_counter() - begin}
+        for when in ("for the first time", "again"):
+            page = browser.new_page(viewport={"width": 1440, "height": 900})
+            begin = time.perf_counter()
+            page.goto(f"{url}/#token={token}/runs/{RUN}?tab=cases")
+            page.wait_for_selector("table.grid tbody a")
+            found[f"open the page until the grid is shown, {when}"] = time.perf_counter() - begin
+            while not index.exists():
+                page.wait_for_timeout(10)
+            found.setdefault("until the text index is built, from the same begin", time.perf_counter() - begin)
         for name, act, word in (
             ("sort, the worst first", "sort", "faithfulness"),
             ("sort by 10,000 different numbers", "sort", "latency"),
@@ -173,9 +205,11 @@ def open_grid(url: str) -> dict[str, float]:
             ("search questions", "search", "q0001"),
         ):
             found[name] = page.evaluate(TIMED, [act, word]) / 1000
-        begin = time.perf_counter()
         page.wait_for_function(SEARCHED)
-        found["and answers and reasons after that"] = time.perf_counter() - begin
+        for words in ("timeout", "zzzz"):
+            begin = time.perf_counter()
+            page.evaluate(SEARCH, words)
+            found[f"search {words!r} in questions, answers and reasons"] = time.perf_counter() - begin
         browser.close()
     return found
 
@@ -190,8 +224,9 @@ def main() -> None:
         write_run(runs / RUN, given.n)
         size = (runs / RUN / FILE).stat().st_size / 1e6
         print(f"{given.n:,} cases, {len(JUDGED) + len(COMPUTED)} metrics, {size:.0f} MB")
-        with served(create_app(ServerSettings(runs=runs))) as server:
-            for name, figure in {**measure_routes(server.url), **open_grid(server.url)}.items():
+        with serve_runs(runs) as (url, token):
+            opened = open_grid(url, token, runs / RUN / TEXT_INDEX)
+            for name, figure in {**opened, **measure_routes(url, token)}.items():
                 print(f"{name}: {figure:.2f}{'' if 'MB' in name else ' s'}")
 
 

@@ -1,9 +1,18 @@
-"""Search in the texts of a run: questions, answers and expected answers of its cases, and reasons of its verdicts."""
+"""Search in the texts of a run: questions, answers and expected answers of its cases, and reasons of its verdicts.
+
+A search reads all texts, which takes seconds in a large run. A text index is a file with these texts alone, folded and
+ready to be compared, which a search reads in some ten milliseconds. It holds the state of the run that it was built of,
+and is not used for another one.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Any
 
 from pydantic_core import from_json
@@ -12,6 +21,11 @@ from greval.records.record import Record
 from greval.runs.store import Store
 
 CASE_TEXTS = ("question", "answer", "expected_answer")
+_TABLES = """
+CREATE TABLE state (stamp TEXT NOT NULL);
+CREATE TABLE samples (number INTEGER PRIMARY KEY, id BLOB NOT NULL);
+CREATE TABLE texts (sample INTEGER NOT NULL, text BLOB NOT NULL);
+"""
 
 
 class FoundSamples(Record):
@@ -37,25 +51,74 @@ def search_texts(store: Store, query: str) -> FoundSamples:
     words = query.casefold().split()
     escaped = [json.dumps(word, ensure_ascii=False)[1:-1] for word in words]
     found: dict[str, None] = {}
-
-    def is_found(line: str, list_texts: Callable[[Mapping[str, Any]], Iterator[str | None]]) -> str | None:
-        """Return the sample id of a line if its texts have all words, else None; parse only what may have them."""
+    for sample, line, is_case in _iterate_lines(store):
+        if sample in found:
+            continue
         folded = line.casefold()
-        if not all(word in folded for word in escaped):
-            return None
-        fields = from_json(line)
-        text = "\n".join(text for text in list_texts(fields) if text).casefold()
-        return str(fields.get("id") or fields.get("sample_id") or "") if all(word in text for word in words) else None
+        if all(word in folded for word in escaped):  # parse only what may have them
+            text = _fold_texts(line, is_case=is_case)
+            if all(word in text for word in words):
+                found[sample] = None
+    return FoundSamples(sample_ids=tuple(found))
 
+
+def build_text_index(store: Store, path: Path, stamp: str) -> None:
+    """Write the texts of a run to an index, which replaces a former one once it is whole.
+
+    Args:
+        store: The run, opened for reading.
+        path: The file of the index.
+        stamp: The state of the run; it is read before the run is opened, so that a later change is noticed.
+    """
+    with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}-", delete=False) as file:
+        made = Path(file.name)
+    try:
+        with closing(sqlite3.connect(made, isolation_level=None)) as database:
+            database.execute("PRAGMA journal_mode = OFF")
+            database.executescript(f"PRAGMA synchronous = OFF; BEGIN; {_TABLES}")
+            numbers: dict[str, int] = {}
+            for sample, line, is_case in _iterate_lines(store):
+                number = numbers.setdefault(sample, len(numbers))
+                text = _encode(_fold_texts(line, is_case=is_case))
+                database.execute("INSERT INTO texts VALUES (?, ?)", (number, text))
+            samples = ((number, _encode(sample)) for sample, number in numbers.items())
+            database.executemany("INSERT INTO samples VALUES (?, ?)", samples)
+            database.execute("INSERT INTO state VALUES (?)", (stamp,))
+            database.execute("COMMIT")
+        made.replace(path)
+    finally:
+        made.unlink(missing_ok=True)
+
+
+def search_text_index(path: Path, stamp: str, query: str) -> FoundSamples | None:
+    """Find what `search_texts` finds in a run of this state; return None if there is no index of it."""
+    if not path.exists():
+        return None
+    words = [_encode(word) for word in query.casefold().split()]
+    condition = " AND ".join(["instr(text, ?)"] * len(words)) or "1"
+    wanted = f"SELECT id FROM samples WHERE number IN (SELECT sample FROM texts WHERE {condition}) ORDER BY number"  # noqa: S608 - question marks
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)) as database:
+            if database.execute("SELECT stamp FROM state").fetchone() != (stamp,):
+                return None
+            return FoundSamples(sample_ids=tuple(_decode(sample) for (sample,) in database.execute(wanted, words)))
+    except sqlite3.DatabaseError:
+        return None  # it is damaged, and will be replaced
+
+
+def _iterate_lines(store: Store) -> Iterator[tuple[str, str, bool]]:
+    """Yield the sample id of each case and each result, its JSON line, and whether it is a case."""
     with store.snapshot():
         for line in store.case_lines():
-            sample = is_found(line, _list_case_texts)
-            if sample is not None:
-                found[sample] = None
-        for sample_id, line in store.sample_lines():
-            if sample_id not in found and is_found(line, _list_result_texts) is not None:
-                found[sample_id] = None
-    return FoundSamples(sample_ids=tuple(found))
+            yield str(from_json(line).get("id") or ""), line, True
+        for sample, line in store.sample_lines():
+            yield sample, line, False
+
+
+def _fold_texts(line: str, *, is_case: bool) -> str:
+    """Return the texts of a case or a result, one after the other, without case of letters."""
+    found = (_list_case_texts if is_case else _list_result_texts)(from_json(line))
+    return "\n".join(text for text in found if text).casefold()
 
 
 def _list_case_texts(case: Mapping[str, Any]) -> Iterator[str | None]:
@@ -68,3 +131,12 @@ def _list_result_texts(result: Mapping[str, Any]) -> Iterator[str | None]:
     yield from (one["reason"] for one in outcome.get("judgements", ()))
     failures = outcome.get("failures") or ([outcome["error"]] if "error" in outcome else [])
     yield from (failure["message"] for failure in failures)
+
+
+def _encode(text: str) -> bytes:
+    """Return a text as bytes, which SQLite compares as they are, NUL and lone surrogates included."""
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _decode(content: bytes) -> str:
+    return content.decode("utf-8", "surrogatepass")

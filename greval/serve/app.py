@@ -124,6 +124,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     """Start and stop what lives as long as the server."""
     service: Service = app.state.service
     remove_ended_processes(has_process_ended)
+    service.workers.start()
     for begin in service.starting:
         await begin()
     try:

@@ -201,7 +201,8 @@ def build_uvicorn_config(app: Any, **more: Any) -> uvicorn.Config:  # noqa: ANN4
 def open_socket(settings: ServerSettings) -> socket.socket:
     """Return a socket that listens on the address, or raise `GrevalError` if the address cannot be used."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    listening = socket.socket(family)
+    # named, because asyncio sends small responses at once only on sockets that are TCP by their protocol
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((settings.host, settings.port))

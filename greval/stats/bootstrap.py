@@ -138,7 +138,7 @@ def expand_level(level: float, clusters: int) -> float:
     """
     from scipy.special import ndtr, stdtrit
 
-    t = float(stdtrit(clusters - 1, 0.5 + level / 2))
+    t = float(-stdtrit(clusters - 1, 0.5 - level / 2))
     return 2 * float(ndtr(sqrt(clusters / (clusters - 1)) * t)) - 1
 
 
@@ -169,7 +169,7 @@ def bca_interval(means: Floats, sums: Floats, sizes: Integers, *, level: float) 
         return None
     acceleration = float((rest**3).sum()) / (6 * spread**1.5)
     shift = float(ndtri(below))
-    ends = shift + ndtri(np.array([0.5 - level / 2, 0.5 + level / 2]))
+    ends = shift + float(ndtri(0.5 - level / 2)) * np.array([1.0, -1.0])
     low, high = np.quantile(means, ndtr(shift + ends / (1 - acceleration * ends)))
     return float(low), float(high)
 

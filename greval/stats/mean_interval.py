@@ -153,7 +153,7 @@ def effective_wilson(found: ClusterSums, ends: tuple[float, float], *, level: fl
     centre = student_interval(found, level=level)
     half = (centre.high - centre.low) / 2
     spread = (found.mean - low) * (high - found.mean)
-    effective = spread * (float(ndtri(0.5 + level / 2)) / half) ** 2
+    effective = spread * (float(-ndtri(0.5 - level / 2)) / half) ** 2
     interval = wilson_interval(found.mean, effective, low=low, high=high, level=level)
     return interval.model_copy(update={"method": "wilson, effective n"})
 
@@ -170,7 +170,7 @@ def student_interval(found: ClusterSums, *, level: float) -> Interval:
     from scipy.special import stdtrit
 
     mean = found.mean
-    half = float(stdtrit(len(found.sums) - 1, 0.5 + level / 2)) * found.error
+    half = float(-stdtrit(len(found.sums) - 1, 0.5 - level / 2)) * found.error
     return Interval(low=mean - half, high=mean + half, level=level, method="t")
 
 

@@ -206,7 +206,7 @@ def compute_interval(
     value, variance = found.value, found.spread.variance
     half = found.spread.compute_half_width(level)
     if share and 0 < value < 1 and variance > 0 and half > 0:  # a tiny level has no width
-        labels = int(value * (1 - value) * (float(ndtri(0.5 + level / 2)) / half) ** 2)
+        labels = int(value * (1 - value) * (float(-ndtri(0.5 - level / 2)) / half) ** 2)
         held = wilson_interval(value, max(1, labels), level=level)
         return value, held.model_copy(update={"method": "bounded"}) if found.spread.bound else held, False
     low, high = ends or (-inf, inf)

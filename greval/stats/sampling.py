@@ -32,7 +32,7 @@ class EstimateSpread(NamedTuple):
         """Return half the length of Student's interval."""
         from scipy.special import stdtrit
 
-        return float(stdtrit(self.df, 0.5 + level / 2)) * sqrt(self.variance)
+        return float(-stdtrit(self.df, 0.5 - level / 2)) * sqrt(self.variance)
 
     def add_variance(self, variance: float) -> EstimateSpread:
         """Return the spread with another variance added, which is known exactly."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from greval import Case, Store
 from greval.records.result import Failed, Failure, Judgement, Result, Scored, Skipped
-from greval.runs.text_search import search_texts
+from greval.runs.text_search import build_text_index, search_text_index, search_texts
 
 WORDS = st.lists(st.text(min_size=1, max_size=4).filter(str.split), min_size=1, max_size=3)
 
@@ -20,12 +21,16 @@ def result(sample, outcome):
 
 
 def found(query, cases=(), results=()):
-    """Write a run and give the ids that a search finds in it."""
-    with Store.create(tempfile.mkdtemp()) as store:
+    """Write a run and give the ids that a search finds in it, which a search in its text index finds too."""
+    folder = Path(tempfile.mkdtemp())
+    with Store.create(folder) as store:
         store.keep_cases(cases)
         for number, one in enumerate(results):
             store.append(f"{number:032x}", one)
-        return search_texts(store, query).sample_ids
+        ids = search_texts(store, query)
+        build_text_index(store, folder / "index", "now")
+    assert search_text_index(folder / "index", "now", query) == ids
+    return ids.sample_ids
 
 
 @settings(max_examples=20, deadline=None)
@@ -67,3 +72,38 @@ def test_words_may_not_be_of_several_texts():
     """All words are in one case or in one verdict."""
     verdict = Scored(judgements=(Judgement(value=1, number=1.0, reason="It fits."),))
     assert found("who fits", [Case(id="q", question="Who?")], [result("q", verdict)]) == ()
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.tuples(st.text(max_size=12), st.text(max_size=12)), min_size=1, max_size=5),
+    st.text(min_size=1, max_size=3).filter(str.split),
+)
+def test_an_index_finds_what_a_search_finds(texts, query):
+    """Whatever the texts are made of: `found` compares both."""
+    cases = [Case(id=f"q{n}", question=one or "?", answer=other) for n, (one, other) in enumerate(texts)]
+    found(query, cases)
+
+
+def test_words_of_an_index_are_in_one_text(tmp_path):
+    """Two words that stand in a case and in a verdict on it are not found together, as without an index."""
+    right = result("a", Scored(judgements=(Judgement(value=1, number=1.0, reason="It names the owner."),)))
+    cases = [Case(id="a", question="Who keeps the ledger?")]
+    assert found("ledger owner", cases, [right]) == ()
+    assert found("ledger keeps", cases, [right]) == ("a",)
+
+
+def test_an_index_of_another_state_is_not_used(tmp_path):
+    """Without an index, with that of another state and with a damaged one there is no answer."""
+    path = tmp_path / "index"
+    assert search_text_index(path, "now", "who") is None
+    with Store.create(tmp_path / "run") as store:
+        store.keep_cases([Case(id="q1", question="Who?")])
+        build_text_index(store, path, "before")
+        assert search_text_index(path, "now", "who") is None
+        build_text_index(store, path, "now")
+    assert search_text_index(path, "now", "who").sample_ids == ("q1",)
+    assert search_text_index(path, "now", "when").sample_ids == ()
+    assert [one.name for one in tmp_path.iterdir() if one.is_file()] == ["index"]
+    path.write_bytes(b"SQLite format 3\0" + b"?" * 200)
+    assert search_text_index(path, "now", "who") is None

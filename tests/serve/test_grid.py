@@ -6,11 +6,13 @@ from xml.etree import ElementTree as ET
 
 import pytest
 from served_runs import ended, get_json, rows, started, two_tenants, uploaded
+from waiting import until
 
 from greval import Case
 from greval.report.case_grid import build_case_grid
 from greval.report.walk import draw_walk_svg
 from greval.runs.store import Store
+from greval.serve.state.run_figures import TEXT_INDEX
 
 WALK = {
     "start_nodes": ["a"],
@@ -49,6 +51,23 @@ def test_words_are_found(client, run):
     assert get_json(client, path, q="it fits")["sample_ids"] == ["q0", "q1", "q2", "q3"]
     assert get_json(client, path, q="nowhere") == {"sample_ids": []}
     assert client.get(path).status_code == 422
+
+
+def test_who_sees_the_cases_searches_by_an_index(client, runs, run):
+    """A text index is built after the grid was sent; it finds the same, and is not used once the run has changed."""
+    path, index = f"/v1/runs/{run}/search", runs / run / TEXT_INDEX
+    before = get_json(client, path, q="it fits")
+    assert not index.exists()
+    get_json(client, f"/v1/runs/{run}/grid")
+    until(index.exists)
+    assert get_json(client, path, q="IT FITS") == before
+    stamp = index.stat().st_mtime_ns
+    with Store.create(runs / run) as store:
+        store.keep_cases([Case(id="late", question="It fits late?")])
+    assert get_json(client, path, q="fits late")["sample_ids"] == ["late"]
+    get_json(client, f"/v1/runs/{run}/grid")
+    until(lambda: index.stat().st_mtime_ns != stamp)
+    assert get_json(client, path, q="FITS late")["sample_ids"] == ["late"]
 
 
 def test_a_walk_is_drawn(client, run):

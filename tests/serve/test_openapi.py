@@ -37,7 +37,12 @@ MEANING = (
     *("POST /v1/evaluate", "POST /v1/runs/import", "POST /v1/forecast", "POST /v1/runs/probe", "POST /v1/runs/align"),
     *("GET /v1/runs/{id}/compare", "GET /v1/runs/{id}/agreement", "GET /v1/runs/{id}/estimate"),
     *("GET /v1/runs/{id}/results.csv", "GET /v1/runs/{id}/results.jsonl", "GET /v1/runs/{id}/diagnose"),
-    *("GET /v1/runs/{id}/report.html", "GET /v1/runs/{id}/compare.html", "GET /v1/runs/{id}/panel"),
+    *(
+        "GET /v1/runs/{id}/metrics.zip",
+        "GET /v1/runs/{id}/report.html",
+        "GET /v1/runs/{id}/compare.html",
+        "GET /v1/runs/{id}/panel",
+    ),
     *("GET /v1/runs/{id}/grid", "GET /v1/runs/{id}/search", "GET /v1/runs/{id}/walk.svg"),
     *("GET /v1/runs/{id}/report", "GET /v1/runs/{id}/results", "PUT /v1/runs/{id}/annotations", "POST /v1/runs"),
 )

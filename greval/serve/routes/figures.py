@@ -91,6 +91,16 @@ class RunFigures:
         content = await self._cache.get_json(key, compute)
         return Response(content, media_type="application/json", headers=build_headers(etag))
 
+    async def prepare(self, make: Callable[[Path], None], folder: Path) -> None:
+        """Begin to prepare a run for later requests in a child process, once for its present state."""
+        stamp = await run_in_threadpool(read_run_stamp, folder)
+
+        async def compute() -> str:
+            await self._workers.run(self._tenant.name, make, folder)
+            return ""
+
+        self._cache.begin((make.__qualname__, stamp), compute)
+
 
 TheRunFigures = Annotated[RunFigures, Depends()]
 

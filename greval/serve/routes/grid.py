@@ -16,7 +16,7 @@ from greval.serve.problems import ServeError, describe_errors
 from greval.serve.routes.figures import COMMON, TheRunFigures
 from greval.serve.routes.results import MethodOfCase, SampleId, read_case
 from greval.serve.service import TheService, TheTenant
-from greval.serve.state.run_figures import build_folder_grid, draw_case_walk, search_folder
+from greval.serve.state.run_figures import build_folder_grid, draw_case_walk, index_folder, search_folder
 
 router = APIRouter(prefix="/v1/runs", tags=["runs"])
 
@@ -37,7 +37,10 @@ async def show_grid(figures: TheRunFigures, id: Id) -> Response:  # noqa: A002 -
 
     The texts of answers and the reasons are left out; `GET /v1/runs/{id}/case` has them.
     """
-    return await figures.respond(build_folder_grid, figures.find_folder(id))
+    folder = figures.find_folder(id)
+    found = await figures.respond(build_folder_grid, folder)
+    await figures.prepare(index_folder, folder)  # who sees the cases may search them
+    return found
 
 
 @router.get("/{id}/search", responses=COMMON, response_model=FoundSamples)

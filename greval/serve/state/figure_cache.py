@@ -49,6 +49,11 @@ class FigureCache:
                 computation.task.cancel()
                 self._forget(key, computation)
 
+    def begin(self, key: Hashable, compute: Callable[[], Coroutine[None, None, str]]) -> None:
+        """Begin to compute a result for which nobody waits yet; the request that began it may end before."""
+        if key not in self._kept and key not in self._computed:
+            self._start(key, compute)
+
     def _start(self, key: Hashable, compute: Callable[[], Coroutine[None, None, str]]) -> _Computation:
         computation = self._computed[key] = _Computation(asyncio.create_task(compute()))
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +16,11 @@ from greval.records.record import Record
 from greval.report.case_grid import CaseGrid, build_case_grid
 from greval.report.walk import draw_walk_svg
 from greval.runs.store import Store
-from greval.runs.text_search import FoundSamples, search_texts
-from greval.serve.state.run_paths import dump_without_paths, hide_paths_in_errors
+from greval.runs.text_search import FoundSamples, build_text_index, search_text_index, search_texts
+from greval.serve.state.run_paths import dump_without_paths, hide_paths_in_errors, read_run_stamp
+
+TEXT_INDEX = "text-index.sqlite"
+"""The file in a run's folder by which the server searches its texts; it can be deleted at any time."""
 
 
 def compute_figure(make: Callable[..., Record], folders: Sequence[Path], options: Mapping[str, Any]) -> str:
@@ -40,9 +45,26 @@ def build_folder_grid(folder: Path) -> CaseGrid:
 
 
 def search_folder(folder: Path, *, query: str) -> FoundSamples:
-    """Find the samples of a run that have words in their texts."""
+    """Find the samples of a run that have words in their texts, by its text index if that is of the run as it is."""
+    found = search_text_index(folder / TEXT_INDEX, _format_stamp(folder), query)
+    if found is not None:
+        return found
     with Store.open(folder) as store:
         return search_texts(store, query)
+
+
+def index_folder(folder: Path) -> None:
+    """Build the text index of a run, unless there is one of the run as it is; without one, searches take longer."""
+    stamp = _format_stamp(folder)
+    if search_text_index(folder / TEXT_INDEX, stamp, "") is not None:
+        return
+    with suppress(OSError, sqlite3.Error), Store.open(folder) as store:  # such as a full disk
+        build_text_index(store, folder / TEXT_INDEX, stamp)
+
+
+def _format_stamp(folder: Path) -> str:
+    """Return the state of a run as text, without its place."""
+    return repr(read_run_stamp(folder)[1:])
 
 
 def compare_folders(

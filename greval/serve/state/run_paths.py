@@ -17,10 +17,13 @@ _TEXT: TypeAdapter[str] = TypeAdapter(str)
 
 
 def read_run_stamp(folder: Path) -> tuple[object, ...]:
-    """Return a value that changes when a run or its annotations change."""
+    """Return a value that changes when a run or its annotations change, and not when it is read."""
     files = (folder / FILE, folder / f"{FILE}-wal", folder / ANNOTATIONS)
-    found = [file.stat() if file.exists() else None for file in files]
-    return (str(folder), *((one.st_mtime_ns, one.st_size, one.st_ino) if one else None for one in found))
+    found = [file.stat() if file.exists() else None for file in files]  # a reader makes an empty file beside the log
+    return (
+        str(folder),
+        *((one.st_mtime_ns, one.st_size, one.st_ino) if one and one.st_size else None for one in found),
+    )
 
 
 def dump_without_paths(record: Record, *folders: Path) -> str:

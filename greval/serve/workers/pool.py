@@ -6,11 +6,12 @@ import asyncio
 import os
 import pickle
 import signal
+import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from multiprocessing import get_context
+from multiprocessing import forkserver, get_context
 from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerProcess
 from typing import TypeVar, TypeVarTuple, assert_never, cast
@@ -62,7 +63,7 @@ class WorkerPool:
     """
 
     def __init__(self, settings: ServerSettings) -> None:
-        """Start with no process; the first task starts the one that the others are forked from."""
+        """Start with no process; `start`, or else the first task, starts the one that the others are forked from."""
         self.width = max(MIN_TASKS, min(len(os.sched_getaffinity(0)), MAX_TASKS) // settings.workers)
         limits = settings.limits
         self._limits = TaskLimits(limits.worker_memory, limits.worker_seconds)
@@ -71,10 +72,16 @@ class WorkerPool:
         own = self.width - 1 if settings.keys else self.width
         self._own: dict[str, asyncio.Semaphore] = defaultdict(lambda: asyncio.Semaphore(own))
         self._context = get_context("forkserver")
-        self._context.set_forkserver_preload([PRELOADED])
+        # each child runs the main module of this process again, which imports these
+        imported = [name for name in sys.modules if name.startswith("greval.") and name != PRELOADED]
+        self._context.set_forkserver_preload([PRELOADED, *imported])
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="workers")  # starting a process may block
         self._running: set[ForkServerProcess] = set()
         self._stopped = False
+
+    def start(self) -> None:
+        """Start the process that tasks are forked from, so that the first task does not wait for its imports."""
+        forkserver.ensure_running()
 
     async def run(self, tenant: str, function: Callable[[*Arguments], T], *arguments: *Arguments) -> T:
         """Call a function of a module in a child process; what it takes and returns is pickled.

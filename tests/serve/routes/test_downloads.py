@@ -127,7 +127,7 @@ def test_runs_without_results_and_of_others_are_refused(tmp_path):
     with two_tenants(tmp_path) as (client, ana, ben):
         run = started(client, uploaded(client, rows(2), headers=ana), "exact_match", headers=ana)
         ended(client, run, headers=ana)
-        for name in ("results.csv", "results.jsonl", "report.html", "compare.html"):
+        for name in ("results.csv", "results.jsonl", "metrics.zip", "report.html", "compare.html"):
             assert client.get(f"/v1/runs/{run}/{name}", headers=ben).json()["code"] == "run_not_found"
         assert client.get(f"/v1/runs/{run}/results.csv", headers=ana).status_code == 200
 

@@ -45,7 +45,9 @@ export function RunView({ params: { id }, query }) {
       ${run && html`<a key="label" href=${at(["runs", id, "label"])}>Label</a>`}
     </nav>
     <div class="stack" data-tab>
-      ${run && (isEmpty(run) ? html`<${NothingYet} status=${run.status} />` : html`<${Tab} key=${tab} run=${run} query=${query} version=${version} />`)}
+      ${run && isEmpty(run)
+        ? html`<${NothingYet} status=${run.status} />`
+        : (run || (tab === "cases" && !error)) && html`<${Tab} key=${tab} run=${run ?? { id }} query=${query} version=${version} />`}
     </div>`;
 }
 

@@ -14,7 +14,7 @@ import { html } from "../html.js";
 import { at, go } from "../router.js";
 
 const NAMES = ["metric", "method", "status", "value", "tag", "q", "beside", "change", "sort", "of", "side", "order", "case", "answer"];
-const SEARCH_MS = 250;
+const SEARCH_MS = 20; // what somebody types on cancels the search before
 const MAX_RUNS = 100;
 
 /** The cases of a run; they are requested again when `version` changes. */
