@@ -137,7 +137,7 @@ def test_several_workers(tmp_path):
 
 
 def test_small_responses_are_sent_at_once():
-    """asyncio disables Nagle's algorithm only on sockets that are TCP by their protocol, as those of a listener are.
+    """A socket that is TCP by its protocol: only for such a one asyncio disables Nagle's algorithm.
 
     With it, each response on a kept connection waited 40 ms for the client to acknowledge the one before.
     """

@@ -72,6 +72,8 @@ def _compute_share(scale: Scale, value: str) -> float | None:
     """Return how far a value is from the worst to the best one, 0 to 1."""
     if isinstance(scale, CategoricalScale):
         return _compute_category_share(scale, value)
+    if isinstance(scale, MeasureScale) and scale.high is None:
+        return None
     try:
         number = float(value)
     except ValueError:

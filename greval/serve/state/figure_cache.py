@@ -50,7 +50,7 @@ class FigureCache:
                 self._forget(key, computation)
 
     def begin(self, key: Hashable, compute: Callable[[], Coroutine[None, None, str]]) -> None:
-        """Begin to compute a result for which nobody waits yet; the request that began it may end before."""
+        """Begin to compute a result in advance; the request that begins it may end before."""
         if key not in self._kept and key not in self._computed:
             self._start(key, compute)
 
