@@ -278,8 +278,10 @@ def _style_field(key: str, content: object) -> object:
 
 
 def _style_key(key: str) -> str | int:
-    """Return a key that is a whole number as one, because it would be quoted as text; it is read the same way."""
-    return int(key) if _PLAIN_INT.fullmatch(key) else key
+    """Return a key as it is written: a whole number as one, since it is read the same way, quoted only if necessary."""
+    if _PLAIN_INT.fullmatch(key):
+        return int(key)
+    return DoubleQuotedScalarString(key) if INVISIBLE.search(key) else key
 
 
 def _dump_yaml(content: Mapping[Any, object]) -> str:

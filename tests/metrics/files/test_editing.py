@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from greval.errors import DefinitionError
@@ -42,6 +42,8 @@ def normal(content):
 
 
 @given(field=st.sampled_from(["name", "description", "scale", "steps", "notes", "judge"]), value=CONTENT)
+@example(field="name", value={"\x85": None})
+@example(field="notes", value={"a\u2028b": {"\u2029": "x"}})
 def test_a_field_gets_its_value_and_all_others_stay(field, value):
     """Whatever the value, it is read back, and the other fields with their order are as before."""
     before = read_content(read_source(TEXT))
