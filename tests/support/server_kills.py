@@ -20,7 +20,8 @@ from served_runs import ended, rows, started, uploaded
 from serving import Running, server_process
 from waiting import SECONDS, until
 
-from greval.runs.store import FILE, Store
+from greval.errors import StoreError
+from greval.runs.store import Store
 
 QUESTION = re.compile(r"Who is (\d+-\d+)\?")
 RUN_MODULE = "greval.serve.jobs.child"
@@ -130,9 +131,8 @@ def _is_alive(process: psutil.Process) -> bool:
 
 
 def _read_finished(folder: Path) -> set[str]:
-    """Give the questions of the finished results in a run's log."""
-    if not (folder / FILE).is_file():
-        return set()
-    with Store.open(folder) as store:
-        number = folder.name.removeprefix("run").partition("-")[0]
+    """Give the questions of the finished results in a run's log; it is empty if the process was killed as it began."""
+    number = folder.name.removeprefix("run").partition("-")[0]
+    with suppress(StoreError), Store.open(folder) as store:
         return {f"{number}-{result.sample_id[1:]}" for result in store.results() if result.finished}
+    return set()

@@ -35,9 +35,9 @@ def bounded(seconds: float = CPU_SECONDS) -> Iterator[None]:
         signal.signal(signal.SIGVTALRM, before)
 
 
-def until(true: Callable[[], object], seconds: float = SECONDS) -> None:
-    """Wait until something is true."""
+def until(true: Callable[[], object], seconds: float = SECONDS, pause: float = 0.01) -> None:
+    """Wait until something is true, with a pause in seconds between two looks at it."""
     end = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < end, "it did not come true in time"
-        time.sleep(0.01)
+        time.sleep(pause)

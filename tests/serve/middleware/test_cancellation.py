@@ -145,7 +145,7 @@ def test_a_key_sees_nothing_of_another(serve, tmp_path):
         headers = ana | {"Content-Type": "application/jsonl"}
         data = asked.post("/v1/datasets?name=mine", content=content, headers=headers).json()["id"]
         run = asked.post("/v1/runs", json={"dataset": data, "metrics": ["correctness"]}, headers=ana).json()["id"]
-        until(lambda: asked.get(f"/v1/runs/{run}", headers=ana).json()["status"] == "finished")
+        until(lambda: asked.get(f"/v1/runs/{run}", headers=ana).json()["status"] == "finished", pause=0.5)
         for path in (f"/v1/datasets/{data}", f"/v1/runs/{run}", f"/v1/runs/{run}/results", f"/v1/runs/{run}/report"):
             assert asked.get(path, headers=ana).status_code == 200
             assert asked.get(path, headers=bob).status_code == 404
