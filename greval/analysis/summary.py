@@ -16,7 +16,7 @@ from greval.judging.model.prices import Price
 from greval.records.record import Record
 from greval.records.result import Result, Usage
 from greval.records.scale import MAX_ENUM_LEVELS, CategoricalScale, MeasureScale, Scale, ValueScale
-from greval.runs.manifest import RunCommand, read_command, read_prices
+from greval.runs.manifest import RunCommand, count_replayed, read_command, read_prices
 from greval.runs.run_summary import (
     PassSummary,
     ShareSummary,
@@ -59,7 +59,8 @@ class Report(Record):
     cases, and `unread_count` is the number of all such rows. `spending` is the cost of the judge, and `shares` are
     the counts over the judge's notes, `passes` those of cases that pass. `worst` are the worst cases of each metric,
     and `gate` are the failure conditions that were checked. `imported` are the verdicts that greval did not judge.
-    `command` are the options of the last command, None if they are not known.
+    `replayed` is the number of results of a metric that were read again from stored replies, without a call; metrics
+    without such results are left out. `command` are the options of the last command, None if they are not known.
     """
 
     folder: str
@@ -80,6 +81,7 @@ class Report(Record):
     gate: tuple[GateCheck, ...] = ()
     worst: tuple[WorstCases, ...] = ()
     imported: tuple[ImportSource, ...] = ()
+    replayed: dict[str, int] = Field(default_factory=dict)
     command: RunCommand | None = None
 
 
@@ -130,6 +132,7 @@ def _build_from_snapshot(store: Store, by: Sequence[str], show: int) -> Report:
         shares=summarise_shares(store, found.by),
         passes=summarise_passes(store, found.by),
         imported=tuple(ImportSource(**one._asdict()) for one in store.imports()),
+        replayed=count_replayed(store),
         command=read_command(store),
         verdicts=tuple(_sample_verdicts(store, [*dict.fromkeys(summary.metric for summary in found.summaries)], show)),
     )

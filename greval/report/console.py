@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from rich.console import Console, Group, RenderableType
@@ -76,7 +76,7 @@ def render(report: Report, console: Console) -> None:
         console.print(build_passes_table(report))
     if cost := format_spending(report.spending):
         print_line(console, cost)
-    print_lines(console, describe_imports(report.imported))
+    print_lines(console, describe_sources(report))
     if report.command and report.command.config:
         print_line(console, f"described by {report.command.config}; --format json has its values")
     print_lines(console, describe_troubles(report), "yellow")
@@ -311,6 +311,24 @@ def _format_money(parts: Sequence[MetricSpending]) -> str:
     each = ", ".join(f"{format_place(part.metric, part.group)} {format_cost(part.cost)}" for part in dear)
     total = format_cost(sum(part.cost or 0.0 for part in dear))
     return f"{total} ({each})" if len(dear) > 1 else total
+
+
+def describe_sources(report: Report) -> Iterator[str]:
+    """Yield which results did not come from a call of a judge: imported ones, and those that were read again."""
+    yield from describe_imports(report.imported)
+    yield from describe_replays(report.replayed)
+
+
+def describe_replays(replayed: Mapping[str, int]) -> Iterator[str]:
+    """Yield how many results were read again, one line for each metric.
+
+    Example:
+        >>> print(*describe_replays({"tone": 40}))
+        tone: 40 results read again from the judge's stored replies (greval replay); no new call
+    """
+    for metric, count in replayed.items():
+        results = format_count(count, "result")
+        yield f"{metric}: {results} read again from the judge's stored replies (greval replay); no new call"
 
 
 def describe_imports(imported: Iterable[ImportSource]) -> Iterator[str]:

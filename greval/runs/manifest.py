@@ -119,6 +119,11 @@ def read_replayed(store: Store) -> dict[str, str]:
     return {new: str(asked) for new, asked in _read_mapping(store, REPLAYED).items()}
 
 
+def count_replayed(store: Store) -> dict[str, int]:
+    """Count the results that were read again from stored replies, by metric; a run never replayed is not searched."""
+    return {} if store.fact(REPLAYED) is None else store.count_replayed()
+
+
 def read_prices(store: Store) -> dict[str, Price]:
     """Return the prices of the judges of a run by their labels; judges without a known price are left out."""
     found = _read_mapping(store, PRICES)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from command_line import TONE
 
@@ -44,3 +46,25 @@ def test_a_run_without_a_judge_ends_with_2(tmp_path, greval_says):
     code, out, err = greval_says("replay", tmp_path / "run")
     assert (code, out) == (2, "")
     assert "no judge was asked in this run" in err
+
+
+def test_reports_say_that_results_were_read_again(folder, greval_says):
+    """The report on the terminal, as JSON and as HTML counts the results that were read again, and only those."""
+
+    def report():
+        page = folder / "report.html"
+        greval_says("report", folder / "run", "--html", page)
+        return (
+            greval_says("report", folder / "run")[1],
+            json.loads(greval_says("report", folder / "run", "--format", "json")[1])["replayed"],
+            page.read_text(),
+        )
+
+    printed, counted, page = report()
+    assert ("read again" in printed, counted, "read again" in page) == (False, {}, False)
+    (folder / "tone.yaml").write_text(TONE.replace("score: 0}", "score: 0.25}"))
+    greval_says("replay", folder / "run", "-m", folder / "tone.yaml")
+    printed, counted, page = report()
+    assert "tone: 3 results read again" in " ".join(printed.split())
+    assert counted == {"tone": 3}
+    assert "3 results read again" in page

@@ -20,6 +20,7 @@ from greval.report.console import (
     build_passes_table,
     build_shares_table,
     describe_imports,
+    describe_replays,
     describe_troubles,
     format_spending,
 )
@@ -119,6 +120,7 @@ def build_report_page(store: Store, report: Report, content: PageContent) -> str
         "facts": [
             *list_run_facts(origin, page, report.command),
             *(("imported", line) for line in describe_imports(report.imported)),
+            *(("read again", line) for line in describe_replays(report.replayed)),
         ],
         "versions": build_versions_table(origin),
     }

@@ -203,7 +203,7 @@ class Store(CloseOnExit):
 
     @contextmanager
     def write_together(self) -> Iterator[None]:
-        """Context manager in which rows are written in one transaction: all of them survive a killed process, or none.
+        """Context manager in which all writes are one transaction: all of them survive a killed process, or none.
 
         It is for rows that can be made again at no cost.
         """
@@ -389,6 +389,19 @@ class Store(CloseOnExit):
         wanted = ResultFilter(metrics=(metric,), status="scored")
         contents = self._select(self.call_reader.asked_column, wanted)
         return sum(content is None or not self.call_reader.find(content) for (content,) in contents)
+
+    def count_by_metric(self) -> dict[str, int]:
+        """Count the results of each metric."""
+        return dict(Counter(metric for (metric,) in self._select("metric")))
+
+    def count_replayed(self) -> dict[str, int]:
+        """Count the results that were read again from stored replies, by metric."""
+        self._write_kept_rows()
+        conditions = (
+            f"json_extract(row, '$.replayed_from') IS NOT NULL AND {NEWEST} AND {self._build_condition(COUNTED)}"
+        )
+        query = f"SELECT metric, count(*) FROM results WHERE {conditions} GROUP BY metric ORDER BY min(rowid)"  # noqa: S608 - constants
+        return dict(self._db.execute(query).fetchall())
 
     def copy_calls(self, source: Store) -> int:
         """Copy the calls of another run that are not stored yet, and return their number."""
