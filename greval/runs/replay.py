@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from itertools import islice
 from pathlib import Path
 
 from langchain_core.messages import BaseMessage
@@ -51,8 +50,6 @@ from greval.runs.worker import JudgingLoop
 JUDGE_AGAIN = "judge it with greval evaluate"
 NOT_STORED = "no stored reply answers this prompt"
 MAX_LISTED_CHANGES = 4
-CASES_PER_WRITE = 256
-"""The number of cases whose results are written together. A killed replay reads at most these again."""
 
 
 class ReplayedMetric(Record):
@@ -77,6 +74,25 @@ class RefusedMetric(Record):
     metric: str
     reason: str
     named: bool
+
+
+class ReplayableMetric(Record):
+    """A metric that can be replayed, and what would be read again.
+
+    `changes` are the places at which its definition differs from that of the run's results, such as
+    `scale.categories.Rude.score`. `results` is the number of its results in the run.
+    """
+
+    metric: str
+    changes: tuple[str, ...]
+    results: int
+
+
+class ReplayPreview(Record):
+    """What a replay would read again, and what it would refuse."""
+
+    replayable: tuple[ReplayableMetric, ...]
+    refused: tuple[RefusedMetric, ...]
 
 
 @dataclass(frozen=True)
@@ -170,7 +186,8 @@ def replay(
     The results are stored under the new fingerprint of each metric, and the run counts them instead of the old ones.
     Their `replayed_from` is the fingerprint by which the judge was asked, and their usage only has `hits`. A metric
     whose prompt changed, or whose replies are not stored, is refused; the others are replayed. Metrics of the run that
-    build on a replayed one are replayed too.
+    build on a replayed one are replayed too. All of it is written in one transaction: a run whose replay is stopped or
+    killed is as it was before.
 
     Args:
         run: The run, or its folder.
@@ -212,8 +229,7 @@ async def replay_async(
     on_progress: OnProgress | None = None,
 ) -> Replay:
     """Read the verdicts of a run again from the stored replies of its judge; see `replay` for the arguments."""
-    folder = run.folder if isinstance(run, Run) else Path(run)
-    edited = {one.name: one for one in set_reason_depth(map(require_metric, metrics), reason_depth)}
+    folder, edited = _find_folder(run), _name_edited(metrics, reason_depth)
     with ExitStack() as opened:
         source = opened.enter_context(Store.open(folder))  # no folder is created if there is no run
         store = opened.enter_context(Store.create(folder))
@@ -222,11 +238,6 @@ async def replay_async(
         if not compiled:
             return Replay(Run(folder, Progress()), (), tuple(plan.refused))
         originals = {name: plan.originals[name].fingerprint for name in compiled}
-        store_replayed(store, {one.fingerprint: originals[name] for name, one in compiled.items()})
-        store_metrics(store, [one.metric.model_dump(mode="json") for one in compiled.values()])
-        store.plans.replace_versions(
-            {name: MetricVersion(one.fingerprint, one.judge) for name, one in compiled.items()}
-        )
         changed: Counter[str] = Counter()
         work = JudgingLoop(
             store,
@@ -239,8 +250,13 @@ async def replay_async(
             on_progress=on_progress,
             on_result=lambda result: changed.update([result.metric]),
         )
-        with reduce_collections():
-            await work.run(_group_writes(store, _read_newest_cases(source)), 1)
+        with reduce_collections(), store.write_together():
+            store_replayed(store, {one.fingerprint: originals[name] for name, one in compiled.items()})
+            store_metrics(store, [one.metric.model_dump(mode="json") for one in compiled.values()])
+            store.plans.replace_versions(
+                {name: MetricVersion(one.fingerprint, one.judge) for name, one in compiled.items()}
+            )
+            await work.run(_read_newest_cases(source), 1)
         replayed = tuple(
             ReplayedMetric(
                 metric=name,
@@ -253,6 +269,37 @@ async def replay_async(
             for name, one in compiled.items()
         )
         return Replay(Run(folder, work.progress), replayed, tuple(plan.refused))
+
+
+def preview_replay(
+    run: str | Path | Run, metrics: Iterable[Metric] = (), *, reason_depth: ReasonDepth | None = None
+) -> ReplayPreview:
+    """Find what a replay would read again and what it would refuse; nothing is written. See `replay` for the arguments.
+
+    Raises:
+        DefinitionError: If something else than a metric is given, or metrics do not fit together.
+        StoreError: If the folder is not a run.
+    """
+    with Store.open(_find_folder(run)) as store:
+        plan = _ReplayPlan(store, _name_edited(metrics, reason_depth))
+        compiled = plan.compile()
+        counts = store.count_by_metric()
+        return ReplayPreview(
+            replayable=tuple(
+                ReplayableMetric(metric=name, changes=plan.list_changes(one.metric), results=counts.get(name, 0))
+                for name, one in compiled.items()
+            ),
+            refused=tuple(plan.refused),
+        )
+
+
+def _find_folder(run: str | Path | Run) -> Path:
+    return run.folder if isinstance(run, Run) else Path(run)
+
+
+def _name_edited(metrics: Iterable[Metric], reason_depth: ReasonDepth | None) -> dict[str, Metric]:
+    """Return the edited metrics by their names."""
+    return {one.name: one for one in set_reason_depth(map(require_metric, metrics), reason_depth)}
 
 
 class _ReplayPlan:
@@ -285,6 +332,11 @@ class _ReplayPlan:
         repeats = {name: self.originals[name].repeats for name in wanted}
         compiled = compile_metrics(metrics, clients, repeats=repeats)
         return {name: one.with_judging(one.judging, _prepare_nothing) for name, one in compiled.items()}
+
+    def list_changes(self, metric: Metric) -> tuple[str, ...]:
+        """List the places at which a definition differs from that of the run's results."""
+        before = self._stored[metric.name].model_dump(mode="json")
+        return tuple(_list_changed_paths(before, metric.model_dump(mode="json")))
 
     def _add_related(self, accepted: Mapping[str, JudgedMetric]) -> dict[str, JudgedMetric]:
         """Add the metrics of the run that the accepted ones build on, and those that build on them."""
@@ -402,13 +454,6 @@ def _read_newest_cases(store: Store) -> Iterator[Case]:
         newest[f"{sample_id}\0{method}"] = number
     for number in newest.list_rows():
         yield store.read_case(number)
-
-
-def _group_writes(store: Store, cases: Iterator[Case]) -> Iterator[Case]:
-    """Yield cases so that the results of many are written in one transaction. A single worker takes them in turn."""
-    while group := tuple(islice(cases, CASES_PER_WRITE)):
-        with store.write_together():
-            yield from group
 
 
 async def _prepare_nothing() -> None:

@@ -16,8 +16,9 @@ from tone_metrics import BUILT, PASSAGES, TONE, by_metric, cases
 from greval import COMPUTED_METRICS, DefinitionError, StoreError, evaluate, replay
 from greval.records.metric import build_metric
 from greval.runs.evaluation import evaluate_async
-from greval.runs.manifest import read_replayed
+from greval.runs.manifest import count_replayed, read_replayed
 from greval.runs.merging import merge
+from greval.runs.replay import preview_replay
 from greval.runs.store import Store
 from greval.testing import ScriptedJudge
 
@@ -167,6 +168,22 @@ def test_a_changed_prompt_is_refused_by_name(tmp_path, fields, named):
     }
 
 
+def test_a_preview_says_what_a_replay_does(tmp_path):
+    """It names what changed and what is refused, as the replay then does, and writes nothing."""
+    run = evaluate(cases(2), [TONE, PASSAGES], ScriptedJudge(by_metric), out=tmp_path)
+    before = outcomes(run), run.summary()
+    edited = [edit(TONE, steps=["Read twice."]), scored(PASSAGES, 0.5, 0)]
+    found = preview_replay(run, edited)
+    assert (outcomes(run), run.summary()) == before
+    assert [(one.metric, one.changes, one.results) for one in found.replayable] == [
+        ("passages", ("scale.categories.Good.score",), 2)
+    ]
+    done = replay(run, edited)
+    assert found.refused == done.refused
+    assert [(one.metric, one.changed) for one in done.replayed] == [("passages", 2)]
+    assert [one.changes for one in preview_replay(run).replayable] == [(), ()]
+
+
 def test_other_refusals(tmp_path):
     """No stored calls, a metric that the run does not have, a computed metric, and something that is no metric."""
     off = evaluate(cases(2), [TONE], ScriptedJudge(by_metric), out=tmp_path / "off", store_calls=False)
@@ -227,13 +244,17 @@ def _replay_until_killed(folder, at):
 
 
 @pytest.mark.parametrize("at", [1, 5])
-def test_a_killed_replay_goes_on(tmp_path, at):
-    """Killed with -9 at any result, the same replay again gives what an undisturbed one gives."""
-    evaluate(cases(6), [TONE], ScriptedJudge(by_metric), out=tmp_path)
+def test_a_killed_replay_changes_nothing(tmp_path, at):
+    """Killed with -9 at any result, the run is as before, and the same replay again does all of it."""
+    run = evaluate(cases(6), [TONE], ScriptedJudge(by_metric), out=tmp_path)
+    before = outcomes(run), run.summary()
     process = CONTEXT.Process(target=_replay_until_killed, args=(tmp_path, at))
     process.start()
     process.join(60)
     assert process.exitcode == -signal.SIGKILL
+    assert (outcomes(run), run.summary()) == before
+    with Store.open(tmp_path) as store:
+        assert (count_replayed(store), read_replayed(store)) == ({}, {})
     done = replay(tmp_path, [scored(TONE, 0.5, 0)])
     assert [one.changed + one.unchanged for one in done.replayed] == [6]
     assert {one.judgements[0].number for one in done.run.results()} == {0.5}
