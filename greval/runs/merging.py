@@ -11,9 +11,9 @@ from pydantic import JsonValue
 from greval.datasets.case_records import MAX_LISTED_ROWS
 from greval.errors import StoreError
 from greval.records.record import Record
-from greval.records.result import Usage
 from greval.runs.manifest import JUDGES, PRICES, REPLAYED, store_metrics
 from greval.runs.store import Store
+from greval.runs.store.log import StoredRow
 from greval.runs.store.plans import NO_PLAN
 
 
@@ -78,12 +78,22 @@ def _copy_rows(target: Store, store: Store, missing: dict[int, int | None]) -> t
         elif plan:
             target.append(row.key, result, content=row.content, plan=plan, cost=row.cost)
             new += 1
-        elif result.finished and not target.same(row.content) and target.plan_of(place, result.repeat) is None:
-            target.append(row.key, result, content=row.content, plan=NO_PLAN, cost=Usage())
+        elif _is_missing(target, row, target.plan_of(place, result.repeat)):
+            target.append(row.key, result, content=row.content, plan=NO_PLAN, cost=row.cost)
             new += 1
     target.keep_cases(store.cases())
     target.copy_calls(store)
     return new, known
+
+
+def _is_missing(target: Store, row: StoredRow, plan: int | None) -> bool:
+    """Return whether a row that counts in no plan is to be kept: a verdict, or else the cost of a failure.
+
+    `plan` is that of the newest row in its place. A row that counts is never replaced.
+    """
+    if row.result.finished:
+        return plan in {None, NO_PLAN} and not target.same(row.content)
+    return plan is None and bool(row.cost.calls)
 
 
 def _merge_metadata(target: Store, stores: Sequence[Store]) -> None:

@@ -22,6 +22,7 @@ from greval.runs.evaluation import evaluate
 from greval.runs.forecast import forecast
 from greval.runs.judges import choose_judges
 from greval.runs.manifest import format_judges
+from greval.runs.merging import merge
 from greval.runs.runnable import compile_metric
 from greval.runs.store import Store
 from greval.testing import ScriptedJudge
@@ -117,6 +118,53 @@ def test_a_capped_cost_is_the_sum_over_the_judges(judges, tmp_path):
         evaluate(CASES, metrics, small, out=tmp_path / "b", max_cost=1.0, **{**options, "prices": free})
     unpriced = evaluate(CASES, metrics, small, out=tmp_path / "b", **{**options, "prices": free})
     assert unpriced.progress.cost is None
+
+
+def test_the_cost_is_that_of_what_was_judged(judges, tmp_path):
+    """Another judge, another answer: what was paid for older results counts for the budget, and not in the report."""
+    small, large = judges
+    changed = [{**case, "answer": "Grace."} for case in CASES]
+
+    def spend(cases, judge, name):
+        evaluate(cases, [metric("plain")], judge, prices=PRICES, out=tmp_path / name)
+        with Store.open(tmp_path / name) as store:
+            (part,) = build_report(store).spending
+            return part.usage.calls, part.cost, store.usage()
+
+    _, cheap, _ = spend(CASES, small, "small")
+    alone = spend(CASES, large, "large")
+    replaced = spend(CASES, large, "small")
+    assert replaced[:2] == alone[:2]
+    assert {judge: usage.calls for judge, usage in replaced[2].items()} == {
+        "NamedJudge:small": len(CASES),
+        "NamedJudge:large": len(CASES),
+    }
+    calls, cost, usage = spend(changed, large, "small")
+    assert (calls, usage["NamedJudge:large"].calls) == (len(CASES), 2 * len(CASES))
+    assert cost == pytest.approx(alone[1], rel=0.1)
+    assert cheap == pytest.approx(alone[1] / 10, rel=0.1)
+    merge(tmp_path / "merged", [tmp_path / "small"])
+    with Store.open(tmp_path / "small") as store, Store.open(tmp_path / "merged") as merged:
+        assert merged.usage() == store.usage() == usage
+        assert build_report(merged).spending == build_report(store).spending
+    merge(tmp_path / "merged", [tmp_path / "small"])
+    with Store.open(tmp_path / "merged") as merged:
+        assert merged.usage() == usage
+
+
+def test_the_cost_of_failed_calls_stays_when_they_are_repeated(tmp_path):
+    """A result that failed and was judged again costs all calls of both."""
+    verdict = {"reason": "r", "value": 1}
+    failing, able = (NamedJudge(lambda _, told=told: told, model_name="small") for told in ("nonsense", verdict))
+
+    def count_calls():
+        with Store.open(tmp_path) as store:
+            return [part.usage.calls for part in build_report(store).spending]
+
+    evaluate(CASES[:1], [metric("plain")], failing, out=tmp_path)
+    assert count_calls() == [len(failing.calls)]
+    evaluate(CASES[:1], [metric("plain")], able, out=tmp_path)
+    assert (len(able.calls), count_calls()) == (1, [len(failing.calls) + 1])
 
 
 def test_the_report_names_the_judge_of_each_metric(judges, tmp_path):

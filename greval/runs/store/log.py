@@ -46,6 +46,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 NEWEST = "rowid NOT IN (SELECT replaces FROM results WHERE replaces IS NOT NULL)"
+REPEATED_BY = """
+    SELECT 1 FROM results AS later WHERE later.replaces = results.rowid
+    AND (later.content IS results.content OR json_extract(later.row, '$.replayed_from') IS NOT NULL)
+"""
+"""The row that replaced a row with a result of the same content, and includes its cost."""
 METRIC_VERSION = "json_extract(row, '$.fingerprint', '$.judge')"
 NO_CONTENT = 0
 ROW_NUMBERS = f"""
@@ -65,7 +70,10 @@ class _RowIndexes(NamedTuple):
 
 
 class StoredRow(NamedTuple):
-    """A row of the log. `cost` includes the rows that it replaced; `newest` is true if no other row replaced it."""
+    """A row of the log. `newest` is true if no other row replaced it.
+
+    `cost` includes the rows of the same content that it replaced. It is zero if a later row includes it.
+    """
 
     key: str
     content: str
@@ -185,8 +193,9 @@ class Store(CloseOnExit):
             plan = self.plans.claim_plan(result.metric, result.method)
         # one transaction, because its overhead exceeds the cost of its statements
         with self._write():
-            own = cost or result.usage
-            whole = own if replaced is None else own + self._read_cost(replaced)
+            whole = cost or result.usage
+            if replaced is not None:
+                whole += self._read_repeated_cost(replaced, numbers[1], replayed=bool(result.replayed_from))
             finished = result.finished
             row = (*numbers, replaced, finished, plan, *_build_columns(result, whole))
             if case:
@@ -290,10 +299,10 @@ class Store(CloseOnExit):
 
     def rows(self) -> Iterator[StoredRow]:
         """Yield every row that was ever written, oldest first."""
-        columns = ", ".join(("key", "content", "row", *COST_COLUMNS, NEWEST, RESULT_PLAN))
+        columns = ", ".join(("key", "content", "row", *COST_COLUMNS, NEWEST, f"EXISTS ({REPEATED_BY})", RESULT_PLAN))
         query = f"SELECT {columns} FROM results ORDER BY rowid"  # noqa: S608 - constants
-        for key, content, row, *costs, newest, plan in self._db.execute(query):
-            cost = Usage(**dict(zip(COST_COLUMNS, costs, strict=True)))
+        for key, content, row, *costs, newest, repeated, plan in self._db.execute(query):
+            cost = Usage() if repeated else Usage(**dict(zip(COST_COLUMNS, costs, strict=True)))
             same = "" if content is None else format_key(content)
             yield StoredRow(format_key(key), same, Result.model_validate_json(row), cost, bool(newest), plan)
 
@@ -416,7 +425,7 @@ class Store(CloseOnExit):
 
         Returns:
             Tuples of metric, method, tags as JSON, the outline (`greval.records.result`), and the fields of `Usage`,
-            which include the cost of the rows that this row replaced.
+            which include the cost of the rows of the same content that this row replaced.
         """
         return self._select(", ".join(("metric", "method", "tags", "outline", *COST_COLUMNS)))
 
@@ -551,9 +560,9 @@ class Store(CloseOnExit):
                 marks.clear()
 
     def usage(self) -> dict[str, Usage]:
-        """Return the cost of all rows ever written, by the judge of the newest row of each judgement."""
+        """Return the cost of all rows ever written, by their judges."""
         sums = ", ".join(f"sum({name})" for name in COST_COLUMNS)
-        query = f"SELECT json_extract(row, '$.judge'), {sums} FROM results WHERE {NEWEST} GROUP BY 1"  # noqa: S608 - constants
+        query = f"SELECT json_extract(row, '$.judge'), {sums} FROM results WHERE NOT EXISTS ({REPEATED_BY}) GROUP BY 1"  # noqa: S608 - constants
         return {judge: Usage(**dict(zip(COST_COLUMNS, cost, strict=True))) for judge, *cost in self._db.execute(query)}
 
     def was_scored(self, metric: str, fingerprint: str) -> bool:
@@ -635,11 +644,11 @@ class Store(CloseOnExit):
         found, row = self._db.execute("SELECT key, row FROM results WHERE rowid = ?", (row_number,)).fetchone()
         return Result.model_validate_json(row) if key in {None, found} else None
 
-    def _read_cost(self, row_number: int) -> Usage:
-        """Return the cost of a row, including the rows that it replaced."""
-        query = f"SELECT {', '.join(COST_COLUMNS)} FROM results WHERE rowid = ?"  # noqa: S608 - constant
-        found = self._db.execute(query, (row_number,)).fetchone()
-        return Usage(**dict(zip(COST_COLUMNS, found, strict=True)))
+    def _read_repeated_cost(self, replaced: int, content: int | None, *, replayed: bool) -> Usage:
+        """Return the cost of a replaced row if it is of the same content or read again, else none."""
+        query = f"SELECT content, {', '.join(COST_COLUMNS)} FROM results WHERE rowid = ?"  # noqa: S608 - constant
+        before, *found = self._db.execute(query, (replaced,)).fetchone()
+        return Usage(**dict(zip(COST_COLUMNS, found, strict=True))) if replayed or before == content else Usage()
 
 
 NAMES = ("key", "content", "place", "replaces", "finished", "plan", "sample_id", "method", "metric", "repeat", "tags")
@@ -653,7 +662,7 @@ def _format_place(sample_id: str, method: str, metric: str, repeat: int) -> str:
 
 
 def _build_columns(result: Result, cost: Usage) -> tuple[object, ...]:
-    """Return the columns of a row after its numeric keys; `cost` includes the rows that it replaces."""
+    """Return the columns of a row after its numeric keys."""
     return (
         *(result.sample_id, result.method, result.metric, result.repeat),
         *(json.dumps(result.tags, ensure_ascii=False, separators=(",", ":")), format_outline(result)),
