@@ -39,6 +39,7 @@ from greval.serve.routes import (
     langserve,
     metrics,
     page,
+    replay,
     results,
     runs,
     trust,
@@ -57,7 +58,7 @@ INNER_MIDDLEWARE = (AccessMiddleware, RequestBodyMiddleware, CancellationMiddlew
 """The middleware that a request passes, outermost first; compression is between: HEAD has the headers of its result."""
 ROUTES = (
     *(health, metrics, evaluate, langserve, datasets),
-    *(runs, imports, trust, results, grid, figures, diagnosis, downloads, people, labelling, argilla, forecast),
+    *(runs, replay, imports, trust, results, grid, figures, diagnosis, downloads, people, labelling, argilla, forecast),
     *(usage, page),
 )
 """The modules that have routes, in the order of the OpenAPI document."""

@@ -134,6 +134,7 @@ def recorded(folder):
         send("show_grid", "GET", f"/v1/runs/{run}/grid")
         send("search_run", "GET", f"/v1/runs/{run}/search?q=ada")
         send("report_run", "GET", f"/v1/runs/{run}/report")
+        send("replay_run", "POST", f"/v1/runs/{run}/replay", {"metrics": ["correctness"], "preview": True})
         send("compare_run", "GET", f"/v1/runs/{run}/compare?baseline=basic")
         people = [
             {"sample_id": case["id"], "method": case["method"], "metric": "correctness", "annotator": "ana", "value": 1}

@@ -117,6 +117,24 @@ def test_ends_and_starts_at_any_moment(tmp_path):
     assert len(models["slow"].calls) == 20 * len(runs)
 
 
+def test_chosen_cases_are_judged_alone(client):
+    """A run of some ids judges these, and counts no others; ids of which there is none are refused with their name."""
+    data = uploaded(client, rows(6))
+    run = started(client, data, "correctness", "exact_match", sample_ids=["q4", "q1", "q1"])
+    info = ended(client, run)
+    assert (info["status"], info["progress"]["total"], info["progress"]["done"]) == ("finished", 4, 4)
+    assert {one["sample_id"] for one in all_results(client, run)} == {"q1", "q4"}
+    first = started(client, data, "exact_match", sample_ids=["q4", "q1"], limit=1)
+    assert ended(client, first)["progress"]["total"] == 1
+    told = client.post("/v1/forecast", json={"dataset": data, "metrics": ["exact_match"], "sample_ids": ["q4", "q1"]})
+    assert told.json()["results"] == 2
+    asked = {"dataset": data, "metrics": ["exact_match"], "sample_ids": ["nobody"]}
+    answer = client.post("/v1/runs", json=asked)
+    assert answer.status_code == 422
+    assert "'nobody'; found none" in answer.json()["detail"]
+    assert client.post("/v1/runs", json={**asked, "sample_ids": []}).status_code == 422
+
+
 def test_a_judge_that_is_gone_is_told(tmp_path):
     """A run whose judge the operator took away is failed at the next start, with its name; it can be resumed later."""
     with serving(tmp_path / "runs", judges=slow()) as client:

@@ -17,14 +17,16 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
 from greval._util.concurrency import run_in_background
 from greval.datasets.file_identity import CaseSource
+from greval.datasets.row_faults import RowFault
 from greval.errors import GrevalError, StoreError
 from greval.judging.model.failures import redact_secrets
+from greval.records.case import Case
+from greval.records.metric_input import hash_json
 from greval.records.result import Result
 from greval.runs.evaluation import evaluate_async
 from greval.runs.judges import choose_judges
@@ -61,6 +63,7 @@ from greval.serve.logs import LOGGING
 from greval.serve.result_counts import count_results
 from greval.serve.service import Service, Tenant
 from greval.serve.settings import MEGABYTE
+from greval.serve.state.dataset_files import select_rows
 from greval.serve.state.uploads import Uploads
 from greval.serve.tenant_quotas import get_tenant_quotas
 from greval.serve.workers.child import measure_data
@@ -220,7 +223,13 @@ class RunJob:
                 self._leg = self._read_stages()
 
     async def _evaluate(self, request: RunRequest, work: JobWork, uploads: Uploads) -> tuple[str | None, bool]:
+        limits = self._order.settings.limits
+
+        def read_rows() -> Iterator[Case | RowFault]:
+            return select_rows(uploads.open_cases(request.dataset, limits), request.sample_ids, request.limit)
+
         cases = uploads.find(request.dataset).cases
+        chosen = "" if request.sample_ids is None else hash_json([*sorted(request.sample_ids)])
         self._before = read_earlier_progress(self._folder, self._before)
         options: EvaluateOptions = {
             **EvaluateOptions(),  # mypy asks for all keys that `work.options` might have
@@ -228,13 +237,12 @@ class RunJob:
             "judges": work.judges,
             "repeats": request.repeats,
             "store_calls": request.store_calls,
-            "total": min(cases, request.limit or cases),
-            "origin": CaseSource(label=request.dataset, digest=f"{request.dataset} {request.limit}"),
+            "total": sum(1 for _ in read_rows()) if chosen else min(cases, request.limit or cases),
+            "origin": CaseSource(label=request.dataset, digest=f"{request.dataset} {request.limit} {chosen}".rstrip()),
             "on_progress": self._set_leg,
             "on_unread": lambda _: None,  # the run's folder stores them, and its report shows them
         }
-        rows = islice(uploads.open_cases(request.dataset, self._order.settings.limits), request.limit)
-        run = await evaluate_async(rows, work.metrics, out=self._folder, stop=self._stopped, **options)
+        run = await evaluate_async(read_rows(), work.metrics, out=self._folder, stop=self._stopped, **options)
         self._leg = run.progress
         return run.why, run.fatal
 

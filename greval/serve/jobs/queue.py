@@ -29,6 +29,11 @@ JobKind = Literal["run", "probe", "alignment"]
 PlainName = Annotated[str, StringConstraints(pattern=ID_PATTERN)]
 MetricName = Annotated[str, StringConstraints(min_length=1, max_length=100)]
 JudgeName = Annotated[str, StringConstraints(min_length=1, max_length=100)]
+SampleIds = Annotated[
+    tuple[Annotated[str, StringConstraints(min_length=1, max_length=1000)], ...],
+    Strict(strict=False),
+    Field(min_length=1, max_length=100_000),
+]
 PositiveCount = Annotated[int, Field(ge=1, le=1_000_000_000), INTEGRAL]
 ACTIVE: frozenset[JobStatus] = frozenset({"queued", "running"})
 
@@ -55,14 +60,16 @@ class RunRequest(CallRequest):
     `metrics` are names; those that they build on are added. `judge` is the name of one of the server's judges, the
     first by default. `concurrency` is the most calls of the run in flight, `repeats` how often each case is judged.
     `reason_depth` is how much the judge writes for each verdict; it overrides the metrics' own setting. The run stops
-    in order after `max_calls` calls of the judge or before `max_cost` US dollars. `limit` takes the first cases only.
-    `store_calls` is whether the prompt and the raw reply of each call are stored.
+    in order after `max_calls` calls of the judge or before `max_cost` US dollars. `sample_ids` takes the cases with
+    these ids only, `limit` the first cases only. `store_calls` is whether the prompt and the raw reply of each call are
+    stored.
     """
 
     kind: ClassVar[JobKind] = "run"
     dataset: PlainName
     metrics: Annotated[tuple[MetricName, ...], Strict(strict=False), Field(min_length=1, max_length=100)]
     repeats: Annotated[int, Field(ge=1, le=25), INTEGRAL] = 1
+    sample_ids: SampleIds | None = None
     limit: PositiveCount | None = None
     store_calls: bool = True
 

@@ -9,7 +9,7 @@ from fastapi.concurrency import run_in_threadpool
 from pydantic import Field, model_validator
 
 from greval.records.metric import ReasonDepth
-from greval.serve.jobs.queue import MetricName, PlainName, PositiveCount
+from greval.serve.jobs.queue import MetricName, PlainName, PositiveCount, SampleIds
 from greval.serve.problems import describe_errors
 from greval.serve.schemas.cases import check_limits
 from greval.serve.schemas.metrics import JudgeName
@@ -42,6 +42,7 @@ class ForecastRequest(StrictRequest):
     judge: JudgeName | None = None
     repeats: Annotated[int, Field(ge=1, le=25), INTEGRAL] = 1
     reason_depth: ReasonDepth | None = None
+    sample_ids: SampleIds | None = None
     limit: PositiveCount | None = None
 
     @model_validator(mode="after")
@@ -72,6 +73,7 @@ async def forecast_run(
             service.choose_judges(metrics, body.judge),
             body.repeats,
             body.reason_depth,
+            body.sample_ids,
             body.limit,
         )
         if body.dataset is None:

@@ -144,10 +144,11 @@ async def _check_needs(service: Service, tenant: Tenant, asked: RunRequest, spec
     file = Uploads(tenant.datasets).find_file(asked.dataset)
     named = [one for name, one in zip(spec.metrics, spec.definitions, strict=True) if name in asked.metrics]
     lacking: dict[str, str] = {}
+    explain = partial(
+        explain_unserved, service.settings, file, named or spec.definitions, asked.sample_ids, asked.limit
+    )
     with suppress(TaskLimitError):  # a run may take longer to find out
-        lacking = await service.workers.run(
-            tenant.name, explain_unserved, service.settings, file, named or spec.definitions, asked.limit
-        )
+        lacking = await service.workers.run(tenant.name, explain)
     if lacking:
         faults = [build_fault("body.metrics", f"{name}: {reason}") for name, reason in lacking.items()]
         lines = "; ".join(fault.message for fault in faults)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from itertools import islice
@@ -14,6 +14,7 @@ from greval.datasets.column_map import ColumnMap
 from greval.datasets.field_names import format_printable
 from greval.datasets.json_files import RawRow
 from greval.datasets.raw_rows import read_raw_rows
+from greval.datasets.row_faults import RowFault
 from greval.errors import DataError
 from greval.records.case import Case
 from greval.records.record import Record
@@ -80,6 +81,18 @@ class DatasetFile(NamedTuple):
             yield
         except DataError as error:
             raise DataError(str(error).replace(str(self.path), self.name)) from error
+
+
+def select_rows(
+    rows: Iterable[Case | RowFault], sample_ids: Collection[str] | None, limit: int | None
+) -> Iterator[Case | RowFault]:
+    """Yield the rows of a data set that a run judges: those of the samples, if any are named, up to the limit.
+
+    Rows that cannot be read belong to no sample.
+    """
+    wanted = None if sample_ids is None else {*sample_ids}
+    chosen = rows if wanted is None else (row for row in rows if isinstance(row, Case) and row.id in wanted)
+    return islice(chosen, limit)
 
 
 def inspect_dataset(file: DatasetFile, limits: ServerLimits) -> DatasetContent:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,6 +12,8 @@ from langchain_core.language_models import BaseChatModel
 from greval.analysis.data_summary import MetricFit, summarise_data
 from greval.datasets import CaseReader
 from greval.datasets.case_records import read_records
+from greval.datasets.row_faults import RowFault
+from greval.errors import DataError
 from greval.judging.model.judge import Judge
 from greval.metrics.computed.outcomes import compute_outcome
 from greval.metrics.fitting import NearlyFittingMetric
@@ -23,7 +24,7 @@ from greval.records.record import Record
 from greval.records.result import Skipped
 from greval.runs.forecast import MetricForecast, forecast
 from greval.serve.settings import ServerLimits, ServerSettings
-from greval.serve.state.dataset_files import DatasetFile, UnreadRow
+from greval.serve.state.dataset_files import DatasetFile, UnreadRow, select_rows
 from greval.serve.state.metric_library import MetricLibrary
 
 NO_FOLDER = Path("no run")
@@ -54,6 +55,7 @@ class ForecastOrder:
     judges: Mapping[str, Judge | BaseChatModel]
     repeats: int = 1
     reason_depth: ReasonDepth | None = None
+    sample_ids: Sequence[str] | None = None
     limit: int | None = None
 
 
@@ -109,7 +111,7 @@ def compute_forecast(settings: ServerSettings, source: DatasetFile | SentCases, 
         return told
     metrics = [library.restore(one) for one in order.definitions]
     planned = forecast(
-        islice(source.open(settings.limits), order.limit),
+        select_rows(source.open(settings.limits), order.sample_ids, order.limit),
         metrics,
         None,
         out=NO_FOLDER,
@@ -134,16 +136,24 @@ def compute_forecast(settings: ServerSettings, source: DatasetFile | SentCases, 
 
 
 def explain_unserved(
-    settings: ServerSettings, file: DatasetFile, definitions: Sequence[object], limit: int | None
+    settings: ServerSettings,
+    file: DatasetFile,
+    definitions: Sequence[object],
+    sample_ids: Sequence[str] | None,
+    limit: int | None,
 ) -> dict[str, str]:
     """Return why each of the metrics is skipped for every case, or nothing if one of them judges a case.
 
     The reason is that of the first case. Reading ends at the first case that is judged.
+
+    Raises:
+        DataError: If samples are named, and there is no case of any of them.
     """
     library = MetricLibrary(*settings.library, metrics=settings.metrics)
     metrics = [library.restore(one) for one in definitions]
     reasons: dict[str, str] = {}
-    for case in islice(file.open(settings.limits), limit):
+    case: Case | RowFault | None = None
+    for case in select_rows(file.open(settings.limits), sample_ids, limit):
         if not isinstance(case, Case):
             continue
         for metric in metrics:
@@ -151,6 +161,11 @@ def explain_unserved(
             if reason is None:
                 return {}
             reasons.setdefault(metric.name, reason)
+    if sample_ids is not None and case is None:
+        first = sample_ids[0][:64]
+        raise DataError(
+            f"{file.name}: expected a case with one of the ids in sample_ids, such as {first!r}; found none"
+        )
     return reasons
 
 

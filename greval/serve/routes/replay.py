@@ -1,0 +1,78 @@
+"""The route that reads a finished run again by edited metrics, without a call of the judge."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from typing import Annotated
+
+from fastapi import APIRouter
+from fastapi.concurrency import run_in_threadpool
+from pydantic import Field
+
+from greval.records.metric import Metric
+from greval.serve.ids import Id
+from greval.serve.jobs.info import find_judged_folder, read_run_info
+from greval.serve.jobs.queue import ACTIVE, MetricName, read_job_spec
+from greval.serve.jobs.replays import update_replayed_job
+from greval.serve.jobs.requests import lock_ended_run
+from greval.serve.problems import ServeError, describe_errors
+from greval.serve.schemas.requests import StrictRequest
+from greval.serve.service import TheService, TheTenant
+from greval.serve.state.dataset_forecast import dump_metrics
+from greval.serve.state.file_receiver import report_full_disk
+from greval.serve.state.metric_runner import TheTenantMetrics
+from greval.serve.state.run_replay import RunReplay, replay_folder
+from greval.serve.tenant_quotas import get_tenant_quotas
+
+router = APIRouter(prefix="/v1/runs", tags=["runs"])
+
+
+class ReplayRequest(StrictRequest):
+    """A replay of a run.
+
+    `metrics` are names: their present definitions replace those of the run. Without names, all judged metrics of the
+    run are read again by their stored definitions. `preview`: only find what can be read again, and write nothing.
+    """
+
+    metrics: Annotated[list[MetricName], Field(max_length=100)] = Field(default_factory=list)
+    preview: bool = False
+
+
+@router.post("/{id}/replay", responses=describe_errors(404, 409, 422, 503, 504, 507))
+async def replay_run(
+    service: TheService,
+    tenant: TheTenant,
+    tenant_metrics: TheTenantMetrics,
+    id: Id,  # noqa: A002 - its name in the path
+    body: ReplayRequest | None = None,
+) -> RunReplay:
+    """Read the verdicts of a run again from the stored replies of its judge, without a call of any model.
+
+    Use it after a change of scores, of shares computed from notes, or of `pass`. A metric for which the judge would be
+    asked something else is refused, with what changed; the others are read again. All is written, or nothing.
+    """
+    asked = body or ReplayRequest()
+    folder = await run_in_threadpool(find_judged_folder, tenant, id)
+    spec = await run_in_threadpool(read_job_spec, folder)
+    depth = spec.asked.reason_depth if spec else None
+
+    def find_metrics() -> list[Metric]:
+        found = [one.metric for one in tenant_metrics.find_all(asked.metrics, depth)]
+        return [metric for metric in found if metric.name in asked.metrics]
+
+    metrics = await run_in_threadpool(find_metrics)
+    work = partial(replay_folder, service.settings, folder, dump_metrics(metrics), depth, preview=asked.preview)
+    if asked.preview:
+        return await service.workers.run(tenant.name, work)
+    get_tenant_quotas(service, tenant).check_stored("disk")
+    with await asyncio.to_thread(lock_ended_run, folder, "it is worked on; replay it when it has ended"):
+        info = await run_in_threadpool(read_run_info, tenant, folder)
+        if info.status in ACTIVE:
+            raise ServeError("run_active", f"run {id!r}: is {info.status}; replay it when it has ended")
+        done = await service.workers.run(tenant.name, work)
+        names = {one.metric for one in done.replayed}
+        edited = {one.name: one.model_dump(mode="json") for one in metrics if one.name in names}
+        with report_full_disk():
+            await asyncio.to_thread(update_replayed_job, folder, edited)
+    return done
