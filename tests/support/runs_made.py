@@ -23,9 +23,9 @@ def upload(url: str, content: bytes, name: str = "demo") -> str:
     return str(answer.json()["id"])
 
 
-def start(url: str, dataset: str, metrics: Sequence[str], *, name: str, judge: str | None = None) -> str:
+def start(url: str, dataset: str, metrics: Sequence[str], *, name: str, judge: str | None = None, **more: Any) -> str:
     """Start a run and give its id."""
-    body = {"dataset": dataset, "metrics": [*metrics], "name": name, "judge": judge}
+    body = {"dataset": dataset, "metrics": [*metrics], "name": name, "judge": judge, **more}
     answer = httpx.post(f"{url}/v1/runs", json=body, timeout=SECONDS)
     assert answer.status_code == 202, answer.text
     return str(answer.json()["id"])

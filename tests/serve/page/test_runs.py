@@ -47,7 +47,7 @@ def test_starts_and_follows_a_run(visit, demo):
 
 def test_cancels_and_resumes(visit, dataset):
     """A run is cancelled while it runs, says why it stopped, and goes on when it is resumed."""
-    body = {"dataset": dataset, "metrics": ["relevance"], "judge": "slow"}
+    body = {"dataset": dataset, "metrics": ["relevance"], "judge": "slow", "concurrency": 2}
     made = httpx.post(f"{visit.url}/v1/runs", json=body, timeout=SECONDS).json()
     visit.open("runs")
     row = visit.at.locator(f"li[data-id='{made['id']}']")
@@ -61,7 +61,7 @@ def test_cancels_and_resumes(visit, dataset):
 
 def test_a_run_is_followed_once(visit, dataset):
     """A run that is cancelled on its page and resumed there is followed by one stream at a time."""
-    made = start(visit.url, dataset, ["relevance"], name="once", judge="slow")
+    made = start(visit.url, dataset, ["faithfulness"], name="once", judge="slow", concurrency=2)
     streams = []
     visit.at.on("request", lambda request: streams.append(request.url) if request.url.endswith("/events") else None)
     visit.open(f"runs/{made}")

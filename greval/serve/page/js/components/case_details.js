@@ -12,9 +12,9 @@ import { WalkDetails } from "./walk_details.js";
 
 /**
  * A case of a run: its texts beside the verdicts, then everything that was retrieved. `metrics` are known by name,
- * `picture` shows the walk.
+ * `picture` shows the walk, and `calls` what the judge of a result saw.
  */
-export function CaseDetails({ given, results, metrics, picture }) {
+export function CaseDetails({ given, results, metrics, picture, calls }) {
   const { whole, chunks, triples } = groupByItems(given, results, metrics);
   return html`
     <section class="pair" aria-label="Question and answer">
@@ -23,10 +23,10 @@ export function CaseDetails({ given, results, metrics, picture }) {
         <${GoldAndUsage} given=${given} />
       </div>
       <div class="stack">
-        ${whole.length ? html`<${WholeResults} results=${whole} metrics=${metrics} />` : html`<p class="soft">Nothing judged the whole case.</p>`}
+        ${whole.length ? html`<${WholeResults} results=${whole} metrics=${metrics} calls=${calls} />` : html`<p class="soft">Nothing judged the whole case.</p>`}
       </div>
     </section>
-    <${RetrievedItems} given=${given} chunks=${chunks} triples=${triples} metrics=${metrics} picture=${picture} />`;
+    <${RetrievedItems} given=${given} chunks=${chunks} triples=${triples} metrics=${metrics} picture=${picture} calls=${calls} />`;
 }
 
 /** What was judged of a case whose texts the reader has just written: verdicts, and what was retrieved. */
@@ -38,10 +38,10 @@ export function CaseVerdicts({ given, results, metrics }) {
     <${GoldAndUsage} given=${given} />`;
 }
 
-const RetrievedItems = ({ given, chunks, triples, metrics, picture }) => html`
-  <${ItemList} name="Chunks" items=${given.chunks} results=${chunks} metrics=${metrics}
+const RetrievedItems = ({ given, chunks, triples, metrics, picture, calls }) => html`
+  <${ItemList} name="Chunks" items=${given.chunks} results=${chunks} metrics=${metrics} calls=${calls}
     render=${(chunk) => html`<${Chunk} chunk=${chunk} gold=${given.gold} />`} />
-  <${ItemList} name="Triples" items=${given.triples} results=${triples} metrics=${metrics}
+  <${ItemList} name="Triples" items=${given.triples} results=${triples} metrics=${metrics} calls=${calls}
     render=${(triple) => html`<${Triple} triple=${triple} />`} />
   ${given.traversal && html`<section class="sheet"><h2>Walk</h2>${picture}<${WalkDetails} given=${given} /></section>`}`;
 
@@ -63,13 +63,13 @@ function findItems(given, { outcome }) {
 }
 
 /** Results that need room first, failures before all; then a line for each that was computed or skipped. */
-function WholeResults({ results, metrics }) {
+function WholeResults({ results, metrics, calls }) {
   const isBrief = ({ outcome: { status }, tier }) => status === "skipped" || (tier === "computed" && status === "scored");
   const cards = results.filter((result) => !isBrief(result))
     .toSorted((a, b) => Number(b.outcome.status === "failed") - Number(a.outcome.status === "failed"));
   const rows = results.filter(isBrief);
   return html`
-    ${cards.map((result) => html`<${ResultCard} result=${result} metric=${metrics.get(result.metric)} />`)}
+    ${cards.map((result) => html`<${ResultCard} result=${result} metric=${metrics.get(result.metric)} calls=${calls} />`)}
     ${rows.length > 0 && html`
       <section class="sheet brief" aria-label="Computed and skipped">
         ${rows.map((result) => html`<${ResultRow} result=${result} metric=${metrics.get(result.metric)} />`)}
@@ -91,21 +91,21 @@ const CaseText = ({ name, content, missing = "–" }) => html`
   </div>`;
 
 /** Chunks or triples, each with its verdicts beside it; nothing if there are none. */
-function ItemList({ name, items, results, metrics, render }) {
+function ItemList({ name, items, results, metrics, render, calls }) {
   if (!items?.length) return null;
   const isWhole = ({ outcome }) => !outcome.judgements && !failuresOf(outcome).some(({ item }) => item);
   const single = results.length === 1;
   return html`
     <section class="sheet" aria-label=${name}>
       <header class="verdict-head"><h2>${name}</h2><span class="soft">${count(items.length)}</span></header>
-      ${results.filter(isWhole).map((result) => html`<${ResultCard} result=${result} metric=${metrics.get(result.metric)} />`)}
+      ${results.filter(isWhole).map((result) => html`<${ResultCard} result=${result} metric=${metrics.get(result.metric)} calls=${calls} />`)}
       <ol class="items">${items.map((item) => html`
         <li class="item">
           <div class="item-text">${render(item)}</div>
           <div class="stack-small">${results.map((result) => html`
             <${ItemVerdict} result=${result} id=${item.id} scale=${metrics.get(result.metric)?.scale} single=${single} />`)}</div>
         </li>`)}</ol>
-      ${results.filter((result) => !isWhole(result)).map((result) => html`<${ResultUsage} result=${result} />`)}
+      ${results.filter((result) => !isWhole(result)).map((result) => html`<${ResultUsage} result=${result} />${calls?.(result)}`)}
     </section>`;
 }
 

@@ -9,8 +9,8 @@ import { MetricLink } from "./table.js";
 import { Text } from "./text.js";
 import { ValueChip } from "./value_chip.js";
 
-/** A result about the case as a whole, or one without items. */
-export const ResultCard = ({ result, metric }) => html`
+/** A result about the case as a whole, or one without items. `calls` shows what its judge saw. */
+export const ResultCard = ({ result, metric, calls }) => html`
   <article class=${`verdict ${result.outcome.status}`} aria-label=${result.metric}>
     <header class="verdict-head">
       <h3 class="mono"><${MetricLink} name=${result.metric} /></h3>
@@ -21,6 +21,7 @@ export const ResultCard = ({ result, metric }) => html`
     ${result.outcome.judgements?.map((judgement) => html`<${JudgementDetails} judgement=${judgement} scale=${metric?.scale} />`)}
     ${failuresOf(result.outcome).filter(({ item }) => !item).map((failure) => html`<${FailureDetails} failure=${failure} />`)}
     <${ResultUsage} result=${result} />
+    ${calls?.(result)}
   </article>`;
 
 /** A result in one line: computed, or skipped. */

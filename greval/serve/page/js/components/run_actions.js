@@ -5,13 +5,17 @@ import { announce } from "../announce.js";
 import { name, post, remove } from "../api.js";
 import { html } from "../html.js";
 import { Dialog } from "./dialog.js";
+import { EditedMetrics } from "./edited_metrics.js";
 import { Problem } from "./notices.js";
 
 const HIGHER_CAP = "a higher cap goes on"; // as greval.guard says it
 const COST_CAP = "(--max-cost)";
 
-/** The buttons that fit a run's status; `onChange` gets the run as it is afterwards, `onDelete` nothing. */
-export function RunActions({ run, onChange, onDelete }) {
+/**
+ * The buttons that fit a run's status; `onChange` gets the run as it is afterwards, `onDelete` nothing. With `onReplayed`,
+ * edited metrics can be applied to the run.
+ */
+export function RunActions({ run, onChange, onDelete, onReplayed }) {
   const [dialog, setDialog] = useState(null);
   const busy = useRef(false);
   const url = `/v1/runs/${name(run.id)}`;
@@ -46,6 +50,7 @@ export function RunActions({ run, onChange, onDelete }) {
       ${run.resumable && hasWork(run) && html`
         <${ActionButton} key="resume" word=${run.status === "finished" ? "Ask failed again" : "Resume"} run=${run}
           onClick=${() => (run.why?.includes(HIGHER_CAP) ? setDialog({ cap: true }) : resume())} />`}
+      ${onReplayed && !active && run.kind === "run" && html`<${EditedMetrics} key="again" run=${run} onReplayed=${onReplayed} />`}
       ${!active && html`
         <${ActionButton} key="delete" word="Delete" run=${run} tone="danger quiet" onClick=${() => setDialog({ deletion: true })} />`}
       ${dialog?.error && html`<${Dialog} title="Not done" onClose=${closing(() => {})}><${Problem} error=${dialog.error} /><//>`}

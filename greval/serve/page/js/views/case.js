@@ -3,6 +3,7 @@
 import { get, name as part } from "../api.js";
 import { knownMetrics } from "../catalogue.js";
 import { CaseDetails } from "../components/case_details.js";
+import { JudgeCalls } from "../components/judge_calls.js";
 import { Notice, Problem } from "../components/notices.js";
 import { ViewHead } from "../components/view_head.js";
 import { WalkPicture } from "../components/walk_picture.js";
@@ -23,9 +24,10 @@ export function CaseView({ params: { id: run }, query }) {
 export function CaseBody({ run, id, method }) {
   const { data, error, reload } = useRequest((signal) => loadCase(run, id, method, signal), [run, id, method]);
   const picture = html`<${WalkPicture} run=${run} id=${id} method=${method} />`;
+  const calls = (result) => html`<${JudgeCalls} run=${run} result=${result} />`;
   return html`
     ${error && html`<${Problem} error=${error} retry=${reload} />`}
-    ${data && html`<${FailedMetrics} results=${data.results} /><${CaseDetails} ...${data} picture=${picture} />`}`;
+    ${data && html`<${FailedMetrics} results=${data.results} /><${CaseDetails} ...${data} picture=${picture} calls=${calls} />`}`;
 }
 
 async function loadCase(run, id, method, signal) {

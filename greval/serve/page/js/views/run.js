@@ -24,7 +24,7 @@ const REFRESH_MS = 5000; // how often the figures of a running run are requested
 
 /** A run, which is followed while it runs. */
 export function RunView({ params: { id }, query }) {
-  const { run, update, error, retry, version } = useFollowedRun(id);
+  const { run, update, refresh, error, retry, version } = useFollowedRun(id);
   const wanted = OLD_TABS[query.get("tab")] ?? query.get("tab");
   const tab = Object.hasOwn(TABS, wanted) ? wanted : "summary";
   const [, Tab] = TABS[tab];
@@ -32,7 +32,7 @@ export function RunView({ params: { id }, query }) {
     <${ViewHead} crumbs=${[["#/runs", "Runs"]]} title=${run?.name || id} lead=${run ? describeRun(run) : "\u00a0"}
       actions=${run && html`
         <div class="actions">
-          <${RunBadge} status=${run.status} /><${RunActions} run=${run} onChange=${update} onDelete=${() => go("#/runs")} />
+          <${RunBadge} status=${run.status} /><${RunActions} run=${run} onChange=${update} onDelete=${() => go("#/runs")} onReplayed=${refresh} />
         </div>`} />
     ${error && html`<${Problem} error=${error} retry=${retry} />`}
     ${run?.why && html`<${Notice} tone=${run.status === "failed" ? "bad" : "warn"}><p dir="auto">${run.why}</p><//>`}
@@ -53,7 +53,7 @@ export function RunView({ params: { id }, query }) {
 
 /**
  * Load a run and follow it until it ends; one stream is enough.
- * @returns {{run, update, error, retry, version}} `version` changes whenever the figures should be requested again
+ * @returns {{run, update, refresh, error, retry, version}} `version` changes whenever the figures should be requested again
  */
 function useFollowedRun(id) {
   const { data, error: refused, reload } = useRequest((signal) => get(`/v1/runs/${part(id)}`, {}, signal), [id]);
@@ -67,6 +67,7 @@ function useFollowedRun(id) {
     setRun(changed);
     setVersion((number) => number + 1);
   };
+  const refresh = async () => update(await get(`/v1/runs/${part(id)}`));
   useLayoutEffect(() => {
     if (data) setRun(data);
   }, [data]);
@@ -97,7 +98,7 @@ function useFollowedRun(id) {
     return () => controller.abort();
   }, [id, active, attempt]);
   return {
-    run, update, version, error: refused ?? broken, retry: refused ? reload : () => setAttempt((number) => number + 1),
+    run, update, refresh, version, error: refused ?? broken, retry: refused ? reload : () => setAttempt((number) => number + 1),
   };
 }
 

@@ -11,6 +11,7 @@ import { EmptyState, Problem } from "../components/notices.js";
 import { count, counted } from "../format.js";
 import { useRequest } from "../hooks.js";
 import { html } from "../html.js";
+import { keepChosen } from "../rejudging.js";
 import { at, go } from "../router.js";
 
 const NAMES = ["metric", "method", "status", "value", "tag", "q", "beside", "change", "sort", "of", "side", "order", "case", "answer"];
@@ -18,16 +19,16 @@ const SEARCH_MS = 20; // what somebody types on cancels the search before
 const MAX_RUNS = 100;
 
 /** The cases of a run; they are requested again when `version` changes. */
-export function RunCases({ run: { id }, query, version }) {
+export function RunCases({ run: { id, dataset, status, metrics }, query, version }) {
   const { data: grid, error, reload } = useRequest((signal) => get(`/v1/runs/${part(id)}/grid`, {}, signal), [id, version]);
   if (error) return html`<${Problem} error=${error} retry=${reload} />`;
   if (!grid) return html`<div class="grid-scroll"><${EmptyState} title="Reading the cases…" busy /></div>`;
   if (!grid.sample_ids.length) return html`<${EmptyState} title="No case yet.">They appear here as they are judged.<//>`;
-  return html`<${CaseBrowser} run=${id} grid=${grid} query=${query} />`;
+  return html`<${CaseBrowser} run=${id} grid=${grid} query=${query} again=${isEnded(status) && dataset ? metrics : null} />`;
 }
 
 /** The filters, the table, and the case that is open. */
-function CaseBrowser({ run, grid, query }) {
+function CaseBrowser({ run, grid, query, again }) {
   const [filters, setFilters] = useState(() => readFilters(query));
   useLayoutEffect(() => setFilters(readFilters(query)), [String(query)]);
   const { sides, error, others } = useSides(run, grid, filters);
@@ -61,6 +62,7 @@ function CaseBrowser({ run, grid, query }) {
           ${rows.length === grid.sample_ids.length ? all : `${count(rows.length)} of ${all}`}
           ${found.busy ? " · searching answers and reasons…" : ""}
         </p>
+        ${again && rows.length > 0 && html`<${JudgeAgain} run=${run} grid=${grid} rows=${rows} metrics=${filters.metric ? [filters.metric] : again} />`}
         ${rows.length > 0
           ? html`<${CaseTable} grid=${grid} columns=${columns} rows=${rows} sort=${sort} current=${filters.case}
               onSort=${(wanted) => update(writeSort(wanted))} address=${(one) => address(openCase(one))}
@@ -72,6 +74,15 @@ function CaseBrowser({ run, grid, query }) {
           back=${address({ case: null, answer: null })} onChange=${update} />`}
     </div>`;
 }
+
+const isEnded = (status) => status !== undefined && status !== "queued" && status !== "running";
+
+/** The way to a new run of the questions that are listed. */
+const JudgeAgain = ({ run, grid, rows, metrics }) => html`
+  <p class="small">
+    <a href=${at("new-run", { again: run, of: "chosen", metric: metrics })} onClick=${() => keepChosen(run, rows.map((row) => grid.sample_ids[row]))}>
+      Judge ${rows.length === grid.sample_ids.length ? "all" : counted(rows.length, "case")} again in a new run</a>
+  </p>`;
 
 const readFilters = (query) => Object.fromEntries(NAMES.map((name) => [name, query.get(name)]));
 
