@@ -147,22 +147,45 @@ def _summarise_log(folder: Path, _: tuple[tuple[int, int], ...]) -> _LogSummary:
 POLL_SECONDS = 0.25
 
 
+class _StateRead(NamedTuple):
+    """A reading of the state of a run, and when it began."""
+
+    began: float
+    task: asyncio.Task[RunInfo]
+
+
 class RunWatch:
     """Reads the states of runs in threads, once in `POLL_SECONDS` for all streams that follow the same run."""
 
     def __init__(self) -> None:
         """Start with no run read."""
-        self._reads: dict[tuple[Tenant, Path], tuple[float, asyncio.Task[RunInfo]]] = {}
+        self._reads: dict[tuple[Tenant, Path], _StateRead] = {}
 
     async def read(self, tenant: Tenant, folder: Path) -> RunInfo:
-        """Return the state of a run, or raise `ServeError` (404) if it was deleted."""
+        """Return the state of a run, or raise `ServeError` (404) if it was deleted.
+
+        A state that was read before this call may be returned, unless it is an end: the run may have been resumed.
+        """
+        asked = time.monotonic()
+        known = self._reads.get((tenant, folder))
+        if known is None or known.began <= asked - POLL_SECONDS:
+            known = self._start_read(tenant, folder)
+        info = await asyncio.shield(known.task)
+        if info.status in ACTIVE or known.began >= asked:
+            return info
+        known = self._reads.get((tenant, folder))
+        if known is None or known.began < asked:
+            known = self._start_read(tenant, folder)
+        return await asyncio.shield(known.task)
+
+    def _start_read(self, tenant: Tenant, folder: Path) -> _StateRead:
         now = time.monotonic()
-        if (tenant, folder) not in self._reads or self._reads[tenant, folder][0] <= now - POLL_SECONDS:
-            recent = {run: read for run, read in self._reads.items() if read[0] > now - POLL_SECONDS}
-            task = asyncio.create_task(asyncio.to_thread(read_run_info, tenant, folder))
-            task.add_done_callback(lambda done: done.cancelled() or done.exception())  # perhaps nobody waits any more
-            self._reads = {**recent, (tenant, folder): (now, task)}
-        return await asyncio.shield(self._reads[tenant, folder][1])
+        task = asyncio.create_task(asyncio.to_thread(read_run_info, tenant, folder))
+        task.add_done_callback(lambda done: done.cancelled() or done.exception())  # perhaps nobody waits any more
+        recent = {run: read for run, read in self._reads.items() if read.began > now - POLL_SECONDS}
+        found = _StateRead(now, task)
+        self._reads = {**recent, (tenant, folder): found}
+        return found
 
 
 async def stream_events(look: Callable[[], Awaitable[RunInfo]]) -> AsyncIterator[ServerSentEvent]:
