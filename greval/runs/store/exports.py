@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from itertools import islice
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from pydantic import Field, JsonValue
 from pydantic_core import from_json
 
+from greval._util.spreadsheet_cells import escape_formula
 from greval.errors import MissingExtraError
 from greval.records.consistency import find_contradictions
 from greval.records.judgement_text import find_cited_items, is_share
@@ -28,9 +28,6 @@ if TYPE_CHECKING:
 BATCH_ROWS = 8192
 CARRIAGE_RETURN = "\\r"
 """A carriage return as JSON escapes it."""
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
-"""The characters by which spreadsheets recognise a formula, also in their full-width forms."""
-NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?")
 NUMBER_COLUMNS = ("number", "confidence", "latency")
 COUNT_COLUMNS = ("repeat", "calls", "input_tokens", "output_tokens")
 COLUMNS = (
@@ -191,19 +188,7 @@ def write_csv(
     for line in lines:
         writer = quoted if CARRIAGE_RETURN in line else plain  # an unquoted carriage return in a cell would end the row
         rows = _iterate_rows([line], layout)
-        writer.writerows([[*map(_escape_formula, row)] for row in rows] if escape_formulas else rows)
-
-
-def _escape_formula(cell: object) -> object:
-    """Return a cell that no spreadsheet reads as a formula; negative numbers stay numbers.
-
-    Example:
-        >>> _escape_formula("=1+1"), _escape_formula("-1.5"), _escape_formula("- a")
-        ("'=1+1", '-1.5', "'- a")
-    """
-    if not isinstance(cell, str) or not cell.startswith(FORMULA_STARTS) or NUMBER.fullmatch(cell):
-        return cell
-    return f"'{cell}"
+        writer.writerows([[*map(escape_formula, row)] for row in rows] if escape_formulas else rows)
 
 
 def write_parquet(lines: Iterable[str], path: Path, layout: TableLayout | None = None) -> None:

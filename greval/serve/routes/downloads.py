@@ -16,11 +16,12 @@ from greval.serve.jobs.info import find_judged_folder
 from greval.serve.problems import describe_errors
 from greval.serve.routes.figures import By, Metrics, TheWantedComparison
 from greval.serve.routes.results import MethodName, OutcomeStatus, ValueText
-from greval.serve.service import TheService, TheTenant
+from greval.serve.service import Service, Tenant, TheService, TheTenant
 from greval.serve.state.downloads import (
     ReportRequest,
     ResultsForm,
     write_comparison,
+    write_labels,
     write_metric_files,
     write_report,
     write_results,
@@ -99,6 +100,29 @@ async def download_metrics(service: TheService, tenant: TheTenant, id: Id) -> Do
     """Save the judged metrics of a run as a ZIP archive of metric files: the definitions that the run judged by."""
     folder = find_judged_folder(tenant, id)
     return await make_download(service, tenant, f"{folder.name}-metrics.zip", ZIP, write_metric_files, folder)
+
+
+@router.get("/{id}/labels.csv", responses=describe_file("text/csv"), response_class=FileResponse)
+async def download_labels_csv(service: TheService, tenant: TheTenant, id: Id) -> DownloadResponse:  # noqa: A002 - its name in the path
+    """Save the labels that people gave to the results of a run as CSV, one a row.
+
+    A text that a spreadsheet would read as a formula has an apostrophe before it. `PUT /v1/runs/{id}/annotations` takes
+    the file.
+    """
+    return await _send_labels(service, tenant, id, "csv")
+
+
+@router.get("/{id}/labels.jsonl", responses=describe_file("application/jsonl"), response_class=FileResponse)
+async def download_labels_jsonl(service: TheService, tenant: TheTenant, id: Id) -> DownloadResponse:  # noqa: A002 - its name in the path
+    """Save the labels that people gave to the results of a run as JSON lines, unchanged."""
+    return await _send_labels(service, tenant, id, "jsonl")
+
+
+async def _send_labels(service: Service, tenant: Tenant, given: str, form: ResultsForm) -> DownloadResponse:
+    """Let the labels of a run be written to a file, and return it as a response."""
+    folder = find_judged_folder(tenant, given)
+    name = f"{folder.name}-labels.{form}"
+    return await make_download(service, tenant, name, MEDIA_TYPES[form], write_labels, folder)
 
 
 @router.get("/{id}/report.html", responses=describe_file(HTML), response_class=FileResponse)

@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 from zipfile import ZIP_DEFLATED, ZipFile
 
+from greval._util.spreadsheet_cells import escape_formula
 from greval.analysis.summary import build_report
 from greval.metrics.files import write_metric
 from greval.metrics.library import FILE_SUFFIX
+from greval.records.annotation import Annotation
 from greval.report.html.comparison_page import build_comparison_page
 from greval.report.html.page import DEFAULT_WORST, PageContent, build_report_page
 from greval.runs.run_reader import add_texts, check_metric_names, read_metrics
@@ -24,6 +26,7 @@ from greval.runs.store.filters import ResultFilter
 from greval.serve.state.file_receiver import report_full_disk
 from greval.serve.state.run_figures import compare_folders
 from greval.serve.state.run_paths import hide_paths_in_errors
+from greval.trust.annotations.files import ANNOTATIONS_FILE, read_run_annotations, write_annotations
 
 ResultsForm = Literal["csv", "jsonl"]
 
@@ -63,6 +66,20 @@ def write_metric_files(path: Path, folder: Path) -> None:
         for stored in read_metrics(store).values():
             if metric := stored.judged:
                 archive.writestr(f"{metric.name}{FILE_SUFFIX}", write_metric(metric))
+
+
+def write_labels(path: Path, folder: Path) -> None:
+    """Write the annotations of a run as CSV or JSON lines, by the extension of the path.
+
+    In CSV a text that a spreadsheet would read as a formula has an apostrophe before it.
+    """
+    with _report_errors(folder):
+        found = read_run_annotations(folder).annotations if (folder / ANNOTATIONS_FILE).is_file() else ()
+        write_annotations(map(_escape_formulas, found) if path.suffix == ".csv" else found, path)
+
+
+def _escape_formulas(annotation: Annotation) -> Annotation:
+    return annotation.model_copy(update={name: escape_formula(value) for name, value in annotation})
 
 
 def write_report(path: Path, folder: Path, request: ReportRequest) -> None:

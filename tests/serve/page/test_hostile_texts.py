@@ -61,10 +61,20 @@ def evil(server):
     other = {**case, "method": "other"}
     content = "".join(f"{json.dumps(one)}\n" for one in (case, other, {EVIL: EVIL})).encode()
     metrics = ["correctness", "evil_metric", "triple_evaluation", "edge_recall", "token_f1"]
-    return run(server.url, upload(server.url, content, "evil"), metrics, name="evil")
+    data = upload(server.url, content, "evil")
+    found = run(server.url, data, metrics, name="evil")
+    label = {"sample_id": EVIL, "method": EVIL, "metric": "correctness", "annotator": EVIL, "value": 1, "comment": EVIL}
+    kept = httpx.put(f"{server.url}/v1/runs/{found}/annotations", json=[label], timeout=SECONDS)
+    assert kept.status_code == 200, kept.text
+    return found, data
 
 
-def places(found):
+PLACES = ("library", "runs", "summary", "beside", "cases", "case", "compare", "label", "data", "again")
+
+
+def places(evil):
+    found, data = evil
+    label = httpx.QueryParams({"metric": "evil_metric", "annotator": EVIL, "verdicts": "shown"})
     query = str(httpx.QueryParams({"sample_id": EVIL, "method": EVIL}))
     beside = httpx.QueryParams({"tab": "cases", "method": EVIL, "beside": "method:other", "case": EVIL})
     return {
@@ -75,18 +85,34 @@ def places(found):
         "cases": f"runs/{found}?tab=cases",
         "case": f"runs/{found}/case?{query}",
         "compare": f"compare?run={found}&baseline=other",
+        "label": f"runs/{found}/label?{label}",
+        "data": f"data/{data}",
+        "again": f"new-run?again={found}&of=all&metric=evil_metric",
     }
 
 
-@pytest.mark.parametrize("place", ["library", "runs", "summary", "beside", "cases", "case", "compare"])
+@pytest.mark.parametrize(
+    "place", ["library", "runs", "summary", "beside", "cases", "case", "compare", "label", "data", "again"]
+)
 def test_text_stays_text(visit, evil, place):
     """No view runs or renders what stands in any text: metric, case, item, edge, tag, verdict, method."""
     visit.open(places(evil)[place])
-    if place != "runs":
+    if place not in {"runs", "again"}:
         visit.until(lambda: PLAIN in visit.text())
     assert visit.at.evaluate("window.hit") is None
     assert visit.at.locator("img, main script").count() == 0
     assert visit.at.locator("[onerror]").count() == 0
+
+
+def test_what_the_judge_saw_stays_text(visit, evil):
+    """Prompts and replies are shown as they are; so are figures of labels and the names of their annotators."""
+    visit.open(places(evil)["case"])
+    visit.at.get_by_text("What the judge saw").first.click()
+    visit.until(lambda: PLAIN in visit.text(".judge-calls[open]"))
+    visit.open(places(evil)["label"].replace("evil_metric", "correctness"))
+    visit.until(lambda: PLAIN in visit.text("aside"))
+    assert visit.at.evaluate("window.hit") is None
+    assert visit.at.locator("img, main script").count() == 0
 
 
 def test_playground_keeps_text(visit, evil):

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import csv
+import io
+from pathlib import Path
+
 import pytest
+from argilla_stand_in import KEY, serve_argilla
 from runs_made import read_labels, run, upload
 
 METRICS = ("correctness", "chunk_evaluation", "token_f1")
@@ -93,3 +98,54 @@ def test_what_cannot_be_saved_is_kept(visit, judged):
     visit.at.get_by_role("button", name="Try again").click()
     visit.until(lambda: len(read_labels(visit.url, judged)) == 2)
     assert visit.at.locator("[role=alert]").count() == 0
+
+
+def test_labels_go_out_and_in_as_files(visit, judged):
+    """A file of labels is added, or refused with its wrong row; what is saved is what the run holds."""
+    rows = "sample_id,method,metric,annotator,value\n"
+    label = "q01,walk,correctness,eva,1\n"
+
+    def add(name, text):
+        visit.at.get_by_label("Add a file of labels").set_input_files(
+            {"name": name, "mimeType": "", "buffer": text.encode()}
+        )
+
+    visit.open(f"runs/{judged}/label")
+    add("labels.txt", rows)
+    visit.sees("This kind of file is not read")
+    visit.expect("422")
+    add("wrong.csv", f"{rows}{label}q02,walk,correctness,eva,7\n")
+    visit.sees("line 3")
+    assert not read_labels(visit.url, judged)
+    add("right.csv", f"{rows}{label}q02,walk,correctness,eva,0\n")
+    visit.sees("2 labels of right.csv are stored; the run has 2 now.")
+    assert [(one["sample_id"], one["value"]) for one in read_labels(visit.url, judged)] == [("q01", 1), ("q02", 0)]
+    with visit.at.expect_download() as saved:
+        visit.at.get_by_role("button", name="CSV").click()
+    table = csv.DictReader(io.StringIO(Path(saved.value.path()).read_text(encoding="utf-8")))
+    assert [(row["sample_id"], row["annotator"], row["value"]) for row in table] == [
+        ("q01", "eva", "1"),
+        ("q02", "eva", "0"),
+    ]
+
+
+def test_items_go_to_argilla_and_labels_come_back(visit, judged, monkeypatch):
+    """Without a server of the operator the page says so; with one, items are pushed and labels are pulled."""
+    visit.open(f"runs/{judged}/label")
+    visit.at.locator("summary", has_text="Argilla").click()
+    push = visit.at.get_by_role("button", name="Push items")
+    push.click()
+    visit.sees("Name the dataset in Argilla")
+    visit.at.get_by_label("Dataset in Argilla").fill("people")
+    visit.expect("501")
+    for name in ("ARGILLA_API_URL", "ARGILLA_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    push.click()
+    visit.sees("the server has no Argilla server")
+    with serve_argilla() as argilla:
+        monkeypatch.setenv("ARGILLA_API_URL", argilla.url)
+        monkeypatch.setenv("ARGILLA_API_KEY", KEY)
+        push.click()
+        visit.sees("records are new in the dataset people")
+        visit.at.get_by_role("button", name="Pull labels").click()
+        visit.sees("0 submitted labels of the dataset people are stored.")

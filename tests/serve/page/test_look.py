@@ -31,12 +31,16 @@ WIDTHS = (320, 400, 768, 1024, 1280, 1600)
 
 @pytest.fixture(scope="module")
 def places(server, demo):
-    found = run(server.url, upload(server.url, demo), METRICS, name="seen")
+    data = upload(server.url, demo)
+    found = run(server.url, data, METRICS, name="seen")
     return (
         "library",
         "library/answer_completeness",
         "playground?metric=correctness&metric=triple_evaluation&metric=edge_recall",
         "new-run",
+        f"new-run?again={found}&of=failed&metric=correctness",
+        "data",
+        f"data/{data}",
         "runs",
         f"runs/{found}",
         f"runs/{found}?tab=cases&sort=latency&case=q10&answer=walk",

@@ -41,6 +41,28 @@ def get(client, path, **query):
     return answer
 
 
+def test_labels_go_out_and_in_again(client, run):
+    """Both files hold each label, and are taken back; a comment that looks like a formula is escaped in CSV."""
+    for form in ("csv", "jsonl"):
+        assert len(get(client, f"/v1/runs/{run}/labels.{form}").text.splitlines()) == (form == "csv")
+    said = [
+        {"sample_id": f"q{n}", "method": "walk", "metric": "correctness", "annotator": "ana", "value": n % 2}
+        for n in range(3)
+    ]
+    said[1]["comment"] = '=HYPERLINK("x")'
+    client.put(f"/v1/runs/{run}/annotations", json=said).raise_for_status()
+    stored = client.get(f"/v1/runs/{run}/annotations").json()["annotations"]
+    table = get(client, f"/v1/runs/{run}/labels.csv")
+    assert [row["comment"] for row in csv.DictReader(io.StringIO(table.text))] == ["", '\'=HYPERLINK("x")', ""]
+    saved = {form: get(client, f"/v1/runs/{run}/labels.{form}") for form in ("csv", "jsonl")}
+    for form, kind in (("csv", "text/csv"), ("jsonl", "application/jsonl")):
+        answer = saved[form]
+        assert f'filename="{run}-labels.{form}"' in answer.headers["content-disposition"]
+        sent = client.put(f"/v1/runs/{run}/annotations", content=answer.text, headers={"Content-Type": kind})
+        assert sent.json() == {"annotations": 3, "held": 3}
+    assert client.get(f"/v1/runs/{run}/annotations").json()["annotations"] == stored
+
+
 def test_results_are_those_of_the_library(client, runs, run):
     """Both files hold what `greval results` writes, with the filters of the list of results."""
     for query, wanted in [

@@ -7,6 +7,7 @@ import { startShortcuts } from "./shortcuts.js";
 import { startTheme } from "./theme.js";
 import { CaseView } from "./views/case.js";
 import { CompareView } from "./views/compare.js";
+import { DatasetsView, DatasetView } from "./views/datasets.js";
 import { LabelView } from "./views/label.js";
 import { LibraryView } from "./views/library.js";
 import { MetricEditorView } from "./views/metric_editor.js";
@@ -37,6 +38,8 @@ const showProblem = startRouter(document.getElementById("main"), [
   [["metrics", "new"], MetricEditorView],
   [["metrics", "NAME", "edit"], MetricEditorView],
   [["playground"], PlaygroundView],
+  [["data"], DatasetsView],
+  [["data", "ID"], DatasetView, ({ id }) => `data ${id}`],
   [["runs"], RunsView],
   [["new-run"], NewRunView],
   [["runs", "ID"], RunView, ({ id }) => id],

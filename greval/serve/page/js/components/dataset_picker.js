@@ -5,6 +5,7 @@ import { announce } from "../announce.js";
 import { path, upload } from "../api.js";
 import { bytes, count, counted, date } from "../format.js";
 import { html } from "../html.js";
+import { at } from "../router.js";
 import { Field, Select } from "./fields.js";
 import { Notice, Problem } from "./notices.js";
 
@@ -66,7 +67,7 @@ export function DatasetPicker({ datasets, chosen, onChange }) {
       <div class="stack-small" role="status">
         ${uploaded.error && html`<${Problem} error=${uploaded.error} />`}
         ${uploaded.file && html`<p class="soft">Reading ${uploaded.file.name} (${bytes(uploaded.file.size)})…</p>`}
-        ${shown && html`<${DatasetDetails} dataset=${shown} />`}
+        ${shown && html`<${DatasetDetails} dataset=${shown} /><p class="small"><a href=${at(["data", shown.id])}>See its rows</a></p>`}
       </div>
     </div>`;
 }
@@ -75,10 +76,11 @@ export function DatasetPicker({ datasets, chosen, onChange }) {
 const makeName = (file) =>
   file.replace(/\.[^.]*$/, "").replace(/[^A-Za-z0-9_-]+/g, "-").replace(/^[-_]+/, "").slice(0, 48) || "data";
 
-function DatasetDetails({ dataset: { name, cases, bytes: size, fields, ignored, unread, unread_count: many } }) {
+/** What a data set holds: its cases, what its columns were read as, and the rows that are none. */
+export function DatasetDetails({ dataset: { name, cases, bytes: size, fields, ignored, unread, unread_count: many } }) {
   const mapping = Object.entries(fields ?? {}).map(([from, to]) => `${from} → ${to}`);
   return html`
-    <p><strong>${counted(cases, "case")}</strong> in ${name}, ${bytes(size)}</p>
+    <p><strong>${counted(cases, "case")}</strong> in <bdi>${name}</bdi>, ${bytes(size)}</p>
     ${mapping.length > 0 && html`<p class="small soft">Read as: ${mapping.join(", ")}</p>`}
     ${ignored?.length > 0 && html`<p class="small soft">Not read: ${ignored.join(", ")}</p>`}
     ${many > 0 && html`

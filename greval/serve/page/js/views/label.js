@@ -4,6 +4,7 @@ import { useState } from "../../vendor/preact_hooks.js";
 import { get, name as part } from "../api.js";
 import { knownMetrics } from "../catalogue.js";
 import { Field, Select, TextEntry } from "../components/fields.js";
+import { LabelFiles } from "../components/label_files.js";
 import { LabelSession } from "../components/label_session.js";
 import { EmptyState, Problem } from "../components/notices.js";
 import { ViewHead } from "../components/view_head.js";
@@ -32,7 +33,8 @@ export function LabelView({ params: { id: run }, query }) {
     ${error && html`<${Problem} error=${error} retry=${reload} />`}
     ${data && (options.metric && options.annotator
       ? html`<${LabelSession} key=${JSON.stringify(options)} run=${run} ...${options} />`
-      : html`<${LabelOptions} run=${run} metrics=${data} options=${options} />`)}`;
+      : html`<div class="stack"><${LabelOptions} run=${run} metrics=${data} options=${options} />
+          ${data.length > 0 && html`<${LabelFiles} run=${run} metrics=${data} />`}</div>`)}`;
 }
 
 async function loadMetrics(run, signal) {

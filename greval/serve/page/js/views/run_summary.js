@@ -1,11 +1,12 @@
-/** The summary of a run: each metric with its figures, and what was spent. */
+/** The summary of a run: each metric with its figures, and what its judge was asked. */
 
 import { useRef } from "../../vendor/preact_hooks.js";
 import { get, name as part } from "../api.js";
 import { knownMetrics } from "../catalogue.js";
 import { MetricSummary } from "../components/metric_summary.js";
 import { EmptyState, Notice, Problem } from "../components/notices.js";
-import { count, counted } from "../format.js";
+import { TableHead } from "../components/table.js";
+import { count, counted, dollars } from "../format.js";
 import { groupBy } from "../grouping.js";
 import { useRequest } from "../hooks.js";
 import { html } from "../html.js";
@@ -31,7 +32,7 @@ export function RunSummary({ run, query, version }) {
     ${report.stopped?.map((why) => html`<p class="warn-text small">Stopped: ${why}.</p>`)}
     ${report.others > 0 && html`
       <p class="soft small">${counted(report.others, "row")} of other cases, answers, judges or definitions: not counted.</p>`}
-    <${JudgeUsage} summaries=${report.summaries} />`;
+    <${Spending} report=${report} />`;
 }
 
 async function loadReport(id, by, signal) {
@@ -68,12 +69,33 @@ function UnreadRows({ report }) {
     <//>`;
 }
 
-/** What the judge was asked for all metrics. */
-function JudgeUsage({ summaries }) {
-  const sum = (field) => summaries.reduce((total, { usage }) => total + (usage[field] ?? 0), 0);
-  if (!sum("calls")) return null;
+const COUNTS = { calls: "calls", hits: "reused", input_tokens: "tokens in", cached_tokens: "cached", output_tokens: "out" };
+
+/** What the judge was asked for each metric: calls, tokens and cost; nothing if it was not asked. */
+function Spending({ report: { spending, by } }) {
+  const rows = spending.filter(({ usage }) => usage.calls || usage.hits);
+  if (!rows.length) return null;
+  const total = Object.fromEntries(Object.keys(COUNTS).map((field) => [field, rows.reduce((sum, { usage }) => sum + (usage[field] ?? 0), 0)]));
+  const costs = rows.filter(({ usage }) => usage.calls).map(({ cost }) => cost);
+  const cost = costs.length && !costs.includes(null) ? costs.reduce((sum, one) => sum + one, 0) : null;
+  const columns = ["metric", ...(by.length ? [by.join(" · ")] : []), ...[...Object.values(COUNTS), "cost"].map((word) => [word, "num"])];
   return html`
-    <p class="soft small">
-      ${`${counted(sum("calls"), "call")} of the judge · ${count(sum("input_tokens"))} tokens in · ${count(sum("output_tokens"))} out`}
-    </p>`;
+    <section class="sheet" aria-labelledby="spending">
+      <h2 id="spending">What the judge was asked</h2>
+      <div class="scroll"><table class="figures">
+        <${TableHead} columns=${columns} />
+        <tbody>
+          ${rows.map((row) => html`<${SpendingRow} ...${row} group=${by.length ? row.group : null} />`)}
+          ${rows.length > 1 && html`<${SpendingRow} metric="all" group=${by.length ? "" : null} usage=${total} cost=${cost} />`}
+        </tbody>
+      </table></div>
+    </section>`;
 }
+
+const SpendingRow = ({ metric, group, usage, cost }) => html`
+  <tr>
+    <th scope="row" class="mono" dir="auto">${metric}</th>
+    ${group !== null && html`<td dir="auto">${group}</td>`}
+    ${Object.entries(COUNTS).map(([field, word]) => html`<td class="num" data-label=${word}>${usage[field] === null ? "–" : count(usage[field])}</td>`)}
+    <td class="num" data-label="cost">${cost === null ? "–" : dollars(cost)}</td>
+  </tr>`;
