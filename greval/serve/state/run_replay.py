@@ -16,9 +16,9 @@ from greval.serve.state.run_paths import hide_paths_in_errors
 class RunReplay(Record):
     """What a replay read again, or would read again.
 
-    `replayed` are the metrics whose results were read again; empty on a preview. `replayable` are
-    those that can be read again, with the places at which their definitions differ from those of the run; empty if they
-    were. `refused` are those for which the judge would have to be asked again, and why.
+    `replayed` are the metrics whose results were read again; it is empty in a preview. `replayable` are those that can
+    be read again, with the places at which their definitions differ from those of the run; it is filled in a preview
+    only. `refused` are those for which the judge would have to be asked again, and why.
     """
 
     replayed: tuple[ReplayedMetric, ...] = ()

@@ -105,6 +105,20 @@ def test_summary_says_of_how_many(visit, judged):
             assert f"median {summary['median']:.3g}, sd {summary['standard_deviation']:.3g}, " in row
 
 
+def test_says_what_the_judge_was_asked(visit, judged):
+    """Calls, tokens and cost of each metric and method are those of the report, with their sum."""
+    visit.open(f"runs/{judged}")
+    report = httpx.get(f"{visit.url}/v1/runs/{judged}/report", timeout=SECONDS).json()
+    rows = visit.at.locator("section[aria-labelledby=spending] tbody tr").all_inner_texts()
+    expected = [
+        [one["metric"], one["group"], str(one["usage"]["calls"]), f"{one['usage']['input_tokens']:,}"]
+        for one in report["spending"]
+    ]
+    assert [[cells[0], cells[1], cells[2], cells[4]] for cells in (row.split("\t") for row in rows[:-1])] == expected
+    calls, tokens = (sum(one["usage"][name] for one in report["spending"]) for name in ("calls", "input_tokens"))
+    assert rows[-1].split("\t")[2:5:2] == [f"{calls:,}", f"{tokens:,}"]
+
+
 def test_opens_a_failing_case(visit, judged):
     """From a kind of failure one comes to the results that failed, and to the case with what the judge said."""
     visit.open(f"runs/{judged}")
