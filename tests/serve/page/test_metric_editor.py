@@ -130,6 +130,36 @@ def test_writes_and_saves_a_metric(editor, server):
     assert metric.needs == ("answer",)
 
 
+def test_examples_and_what_passes_are_fields_of_the_form(editor, server):
+    """They are written into the text, read back from it, and saved; an example with more than texts stays in the file."""
+    create(server, "polite")
+    editor.visit.open("metrics/polite/edit")
+    editor.at.get_by_text("Rules, notes, examples, what passes").click()
+    editor.fill("A case passes if its number is", ">= 1")
+    editor.click("button", "Add an example")
+    editor.fill("Answer of example 1", "Go away: now.")
+    editor.fill("Value of example 1", "Rude")
+    editor.fill("Reason of example 1", "It insults.")
+    editor.visit.until(lambda: "Valid" in editor.visit.text(".check-panel"))
+    editor.click("button", "Save")
+    editor.visit.sees("polite is saved.")
+    metric = parse_metric(stored(server, "polite")["yaml"])
+    assert metric.pass_if == ">= 1"
+    assert [(one.case.answer, one.value, one.reason) for one in metric.examples] == [
+        ("Go away: now.", "Rude", "It insults.")
+    ]
+    text = editor.yaml()
+    editor.at.get_by_label("Metric file (YAML)").fill(text.replace("reason: It insults.", "reason: It is rude."))
+    editor.mode("Form")
+    assert editor.at.get_by_label("Reason of example 1").input_value() == "It is rude."
+    text = editor.yaml()
+    chunk = text.replace("answer: 'Go away: now.'", "chunks: [{id: c1, text: Go.}]")
+    assert chunk != text
+    editor.at.get_by_label("Metric file (YAML)").fill(chunk)
+    editor.mode("Form")
+    assert "examples" in editor.visit.text(".notice")
+
+
 def test_form_and_text_are_one_document(editor, server):
     """What the form cannot show stays in the text, with comments; the form says so, and shows what the text says."""
     create(server, "tone")

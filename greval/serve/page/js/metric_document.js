@@ -2,9 +2,10 @@
 
 import { get } from "./api.js";
 
-export const FIELDS = ["name", "description", "over", "needs", "scale", "steps", "instructions", "notes", "judge"];
+export const FIELDS = ["name", "description", "over", "needs", "scale", "steps", "instructions", "notes", "pass", "examples", "judge"];
 export const INPUTS = ["question", "answer", "expected_answer", "chunks", "triples", "context", "traversal"];
-const TEXTS = ["name", "description", "instructions"];
+const TEXTS = ["name", "description", "instructions", "pass"];
+export const EXAMPLE_TEXTS = ["question", "answer", "expected_answer"];
 const EMPTY_CATEGORIES = [{ name: "", means: "", score: "1" }, { name: "", means: "", score: "0" }];
 const WHOLE = /^(0|-?[1-9]\d*)$/;
 const MOST_LEVELS = 30;
@@ -20,6 +21,7 @@ export function readContent(content) {
   fields.needs = readPart(content, "needs", [], (value) => Array.isArray(value) && value.every(isText) && value, hidden);
   fields.steps = readPart(content, "steps", [""], (value) => Array.isArray(value) && value.every(isText) && value, hidden);
   fields.judge = readPart(content, "judge", "", (value) => isText(value) && value, hidden);
+  fields.examples = readPart(content, "examples", [], readExamples, hidden);
   fields.notes = readPart(content, "notes", [], readNotes, hidden);
   fields.scale = readPart(content, "scale", newScale("categories"), readScale, hidden);
   return fields;
@@ -40,6 +42,24 @@ function readPart(content, key, absent, read, hidden) {
 
 const readNotes = (notes) =>
   isMapping(notes) && Object.values(notes).every(isText) && Object.entries(notes).map(([name, means]) => ({ name, means }));
+
+/** Return examples as rows; null if one of them has more than texts, a value and a reason. */
+function readExamples(examples) {
+  const rows = Array.isArray(examples) ? examples.map(readExample) : [null];
+  return rows.every(Boolean) && rows;
+}
+
+function readExample(example) {
+  if (!isMapping(example) || !isMapping(example.case) || !isText(example.reason)) return null;
+  if (!Object.keys(example).every((key) => ["case", "value", "reason"].includes(key))) return null;
+  const { case: given, value, reason } = example;
+  if (!Object.entries(given).every(([key, text]) => EXAMPLE_TEXTS.includes(key) && isText(text))) return null;
+  if (!isText(value) && typeof value !== "number") return null;
+  return { ...newExample(), ...given, value: String(value), reason };
+}
+
+/** Return an empty example. */
+export const newExample = () => ({ ...Object.fromEntries(EXAMPLE_TEXTS.map((key) => [key, ""])), value: "", reason: "" });
 
 /** Return an empty scale of a kind. */
 export const newScale = (kind) =>
@@ -90,6 +110,8 @@ export function writeField(key, fields) {
       const rows = value.filter(({ name }) => name.trim());
       return rows.length ? Object.fromEntries(rows.map(({ name, means }) => [name.trim(), means])) : null;
     }
+    case "examples":
+      return value.length ? value.map((row) => writeExample(row, fields.scale)) : null;
     case "scale":
       return writeScale(value);
     case "name":
@@ -97,6 +119,12 @@ export function writeField(key, fields) {
     default:
       return value || null;
   }
+}
+
+function writeExample({ value, reason, ...texts }, scale) {
+  const isNumber = scale?.kind === "range" && value.trim() !== "" && Number.isFinite(Number(value));
+  const given = Object.fromEntries(Object.entries(texts).filter(([, text]) => text.trim()));
+  return { case: given, value: isNumber ? Number(value) : value.trim(), reason };
 }
 
 function writeScale(scale) {

@@ -2,12 +2,13 @@
 
 import { useLayoutEffect, useRef } from "../../vendor/preact_hooks.js";
 import { html } from "../html.js";
-import { INPUTS, listLevels, newScale } from "../metric_document.js";
+import { EXAMPLE_TEXTS, INPUTS, listLevels, newExample, newScale } from "../metric_document.js";
 import { Field, SegmentedControl, Select } from "./fields.js";
 import { Notice } from "./notices.js";
 
 const SCALES = [["categories", "Categories"], ["range", "Range of numbers"]];
 const OVER = [[null, "The whole case"], ["chunks", "Each chunk by itself"], ["triples", "Each triple by itself"]];
+const EXAMPLE_LABELS = { question: "Question", answer: "Answer", expected_answer: "Expected answer" };
 const BETTER = [["higher", "Higher is better"], ["lower", "Lower is better"], ["", "Not said"]];
 
 /** The fields of a metric; `onChange(key, value)` gets each change. A field that only the file can show is said. */
@@ -26,11 +27,13 @@ export function MetricForm({ fields, judges, onChange }) {
       ${shown("needs", () => html`<${NeedsField} needs=${fields.needs} over=${fields.over} onChange=${(needs) => onChange("needs", needs)} />`)}
       ${shown("scale", () => html`<${ScaleField} scale=${fields.scale} onChange=${(scale) => onChange("scale", scale)} />`)}
       ${shown("steps", () => html`<${StepsField} steps=${fields.steps} onChange=${(steps) => onChange("steps", steps)} />`)}
-      <details open=${Boolean(fields.instructions || fields.notes?.length || fields.judge)}>
-        <summary>Rules, notes and a judge of its own</summary>
+      <details open=${Boolean(fields.instructions || fields.notes?.length || fields.pass || fields.examples?.length || fields.judge)}>
+        <summary>Rules, notes, examples, what passes, and a judge of its own</summary>
         <div class="stack">
           ${text("instructions", "Rules", "What holds for every case, such as what to do when in doubt.", 2)}
           ${shown("notes", () => html`<${NotesField} notes=${fields.notes} onChange=${(notes) => onChange("notes", notes)} />`)}
+          ${shown("examples", () => html`<${ExamplesField} examples=${fields.examples} needs=${fields.needs ?? []} onChange=${(examples) => onChange("examples", examples)} />`)}
+          ${text("pass", "A case passes if its number is", "Such as >= 0.7; it changes no verdict.")}
           ${shown("judge", () => html`<${OwnJudge} judges=${judges} value=${fields.judge} onChange=${(judge) => onChange("judge", judge)} />`)}
         </div>
       </details>
@@ -126,6 +129,28 @@ const NotesField = ({ notes, onChange }) => html`
         </div>`} />
   </fieldset>`;
 
+/** Judged cases that the judge is shown before each case. */
+function ExamplesField({ examples, needs, onChange }) {
+  const change = (place, key, value) => onChange(examples.with(place, { ...examples[place], [key]: value }));
+  const area = (place, key, label) => html`
+    <textarea rows="1" dir="auto" aria-label=${`${label} of example ${place + 1}`} placeholder=${label} value=${examples[place][key]}
+      onInput=${({ target }) => change(place, key, target.value)} />`;
+  const keys = EXAMPLE_TEXTS.filter((key) => needs.includes(key) || examples.some((one) => one[key]));
+  return html`
+    <fieldset class="field">
+      <legend>Examples</legend>
+      <p class="hint">Cases that are judged already, which the judge sees before each case. Two or three that are hard help most.</p>
+      <${OrderedRows} rows=${examples} word="example" words="Examples" onChange=${onChange} make=${newExample}
+        render=${(row, place) => html`
+          <div class="stack-small">
+            ${keys.map((key) => area(place, key, EXAMPLE_LABELS[key]))}
+            <input type="text" dir="auto" autocomplete="off" aria-label=${`Value of example ${place + 1}`} placeholder="Value" value=${row.value}
+              onInput=${({ target }) => change(place, "value", target.value)} />
+            ${area(place, "reason", "Reason")}
+          </div>`} />
+    </fieldset>`;
+}
+
 /** The judge that the metric names; most name none. */
 function OwnJudge({ judges, value, onChange }) {
   const labels = [...new Set([...judges.map(({ label }) => label), ...(value ? [value] : [])])];
@@ -179,5 +204,5 @@ function OrderedRows({ rows, word, words, make, render, onChange }) {
           <button type="button" class="quiet" aria-label=${`Remove ${word} ${place + 1}`} onClick=${() => remove(place)}><span aria-hidden="true">×</span></button>
         </span>
       </li>`)}</ol>
-    <p><button type="button" ref=${add} onClick=${grow}>Add a ${word}</button></p>`;
+    <p><button type="button" ref=${add} onClick=${grow}>Add ${/^[aeiou]/.test(word) ? "an" : "a"} ${word}</button></p>`;
 }
