@@ -44,6 +44,7 @@ from greval.serve.routes import (
     runs,
     trust,
     usage,
+    walks,
 )
 from greval.serve.service import Service
 from greval.serve.settings import ServerSettings
@@ -58,7 +59,22 @@ INNER_MIDDLEWARE = (AccessMiddleware, RequestBodyMiddleware, CancellationMiddlew
 """The middleware that a request passes, outermost first; compression is between: HEAD has the headers of its result."""
 ROUTES = (
     *(health, metrics, evaluate, langserve, datasets),
-    *(runs, replay, imports, trust, results, grid, figures, diagnosis, downloads, people, labelling, argilla, forecast),
+    *(
+        runs,
+        replay,
+        imports,
+        trust,
+        results,
+        grid,
+        walks,
+        figures,
+        diagnosis,
+        downloads,
+        people,
+        labelling,
+        argilla,
+        forecast,
+    ),
     *(usage, page),
 )
 """The modules that have routes, in the order of the OpenAPI document."""

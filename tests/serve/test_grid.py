@@ -79,6 +79,10 @@ def test_a_walk_is_drawn(client, run):
     read = Case.model_validate(case)
     assert answer.text == draw_walk_svg(read.traversal, read.gold, title=read.question)
     assert "owns <b>" in {"".join(one.itertext()) for one in ET.fromstring(answer.text).iter()}  # noqa: S314 - our own
+    given = {name: case[name] for name in ("question", "traversal", "gold")}
+    sent = client.post("/v1/walk.svg", json={"input": given})
+    assert (sent.status_code, sent.text) == (200, answer.text)
+    assert sent.headers["content-security-policy"] == answer.headers["content-security-policy"]
 
 
 @pytest.mark.parametrize(
@@ -92,6 +96,16 @@ def test_what_cannot_be_drawn_is_told(client, run, query, code):
     """A case without a walk, and one that is not there, are 404 with their own codes."""
     answer = client.get(f"/v1/runs/{run}/walk.svg", params=query)
     assert (answer.status_code, answer.json()["code"]) == (404, code)
+
+
+def test_a_sent_case_that_cannot_be_drawn_is_told(client):
+    """A case without a walk is 404; what is no case, or has an unknown field, is 422 with its place."""
+    answer = client.post("/v1/walk.svg", json={"input": {"question": "Who?"}})
+    assert (answer.status_code, answer.json()["code"]) == (404, "walk_not_found")
+    for given in ({"question": "Who?", "traversal": 3}, {"question": "Who?", "walk": {}}, {"question": ["Who?"]}):
+        answer = client.post("/v1/walk.svg", json={"input": given})
+        assert answer.status_code == 422
+        assert answer.json()["faults"][0]["place"].startswith("body.input"), answer.text
 
 
 @pytest.mark.parametrize("path", ["grid", "search?q=who", "walk.svg?sample_id=q0"])

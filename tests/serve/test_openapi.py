@@ -43,7 +43,7 @@ MEANING = (
         "GET /v1/runs/{id}/compare.html",
         "GET /v1/runs/{id}/panel",
     ),
-    *("GET /v1/runs/{id}/grid", "GET /v1/runs/{id}/search", "GET /v1/runs/{id}/walk.svg"),
+    *("GET /v1/runs/{id}/grid", "GET /v1/runs/{id}/search", "GET /v1/runs/{id}/walk.svg", "POST /v1/walk.svg"),
     *("GET /v1/runs/{id}/report", "GET /v1/runs/{id}/results", "PUT /v1/runs/{id}/annotations", "POST /v1/runs"),
 )
 JUDGE = ("POST /v1/metrics/draft", "POST /v1/runs/{id}/argilla/push", "POST /v1/runs/{id}/argilla/pull")

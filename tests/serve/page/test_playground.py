@@ -130,3 +130,23 @@ def test_an_expected_node_in_the_middle_of_the_walk_is_reached(visit):
         "session (expected)",
         "ledger (expected, not walked)",
     ]
+
+
+def test_draws_the_walk_of_a_case(visit):
+    """A case with a walk is shown with its drawing, expected edges that were missed dashed."""
+    case = {
+        "question": "Who owns the boat?",
+        "traversal": {
+            "start_nodes": ["boat"],
+            "traversed_edges": [["boat", "moored at", "pier"]],
+            "final_nodes": ["pier"],
+        },
+        "gold": {"expected_edges": [["boat", "owned by", "Ada"]]},
+    }
+    visit.open("playground?metric=edge_recall")
+    visit.at.get_by_role("radio", name="JSON").check()
+    visit.at.get_by_label("Case as JSON").fill(json.dumps(case))
+    visit.at.get_by_role("button", name="Judge", exact=True).click()
+    drawing = visit.at.get_by_role("region", name="Picture of the walk")
+    drawing.locator("svg").wait_for()
+    assert {"boat", "pier", "Ada"} <= set(drawing.inner_text().split())

@@ -106,12 +106,12 @@ export const upload = async (url, file, type, signal) => json(await send("POST",
 export const remove = async (url, signal) => json(await send("DELETE", url, { signal }));
 
 /**
- * Read an SVG as a document, whose nodes can be shown. Only XMLHttpRequest parses without trusted types, and scripts
- * in what it parses never run.
+ * Read an SVG as a document, whose nodes can be shown; with content, which is sent as JSON, it is drawn from that. Only
+ * XMLHttpRequest parses without trusted types, and scripts in what it parses never run.
  */
-export const getDocument = (url, query, signal) => new Promise((resolve, reject) => {
+export const getDocument = (url, content, signal) => new Promise((resolve, reject) => {
   const request = new XMLHttpRequest();
-  request.open("GET", path(url, query));
+  request.open(content ? "POST" : "GET", url);
   request.responseType = "document";
   for (const [header, value] of Object.entries(keyHeaders())) request.setRequestHeader(header, value);
   const fail = () => reject(new Problem({
@@ -120,7 +120,8 @@ export const getDocument = (url, query, signal) => new Promise((resolve, reject)
   request.addEventListener("load", () => (request.status === 200 && request.response ? resolve(request.response) : fail()));
   request.addEventListener("error", fail);
   signal.addEventListener("abort", () => request.abort());
-  request.send();
+  if (content) request.setRequestHeader("Content-Type", "application/json");
+  request.send(content ? JSON.stringify(content) : null);
 });
 
 /** Read something that may be changed: its content, and its entity tag. */

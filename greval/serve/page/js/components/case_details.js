@@ -9,6 +9,7 @@ import { JudgementDetails } from "./judgement_details.js";
 import { ResultCard, ResultRow, ResultUsage } from "./result_card.js";
 import { Text } from "./text.js";
 import { WalkDetails } from "./walk_details.js";
+import { SentWalkPicture } from "./walk_picture.js";
 
 /**
  * A case of a run: its texts beside the verdicts, then everything that was retrieved. `metrics` are known by name,
@@ -32,9 +33,10 @@ export function CaseDetails({ given, results, metrics, picture, calls }) {
 /** What was judged of a case whose texts the reader has just written: verdicts, and what was retrieved. */
 export function CaseVerdicts({ given, results, metrics }) {
   const { whole, chunks, triples } = groupByItems(given, results, metrics);
+  const picture = given.traversal && html`<${SentWalkPicture} given=${given} />`;
   return html`
     <div class="cards"><${WholeResults} results=${whole} metrics=${metrics} /></div>
-    <${RetrievedItems} given=${given} chunks=${chunks} triples=${triples} metrics=${metrics} />
+    <${RetrievedItems} given=${given} chunks=${chunks} triples=${triples} metrics=${metrics} picture=${picture} />
     <${GoldAndUsage} given=${given} />`;
 }
 

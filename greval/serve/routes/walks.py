@@ -1,0 +1,65 @@
+"""Routes that draw the walk of a case through the graph: of a case of a run, and of one that is sent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Response
+from starlette.concurrency import run_in_threadpool
+
+from greval.records.case import Case
+from greval.serve.file_response import NO_SCRIPTS
+from greval.serve.ids import Id
+from greval.serve.problems import ServeError, describe_errors
+from greval.serve.routes.results import MethodOfCase, SampleId, read_case
+from greval.serve.schemas.cases import SINGLE_INPUT, check_limits, parse_cases
+from greval.serve.schemas.requests import StrictRequest
+from greval.serve.service import Service, Tenant, TheService, TheTenant
+from greval.serve.state.run_figures import draw_case_walk
+
+router = APIRouter(prefix="/v1", tags=["runs"])
+
+SVG = "image/svg+xml"
+DRAWING: dict[int | str, dict[str, Any]] = {
+    200: {"description": "The drawing.", "content": {SVG: {"schema": {"type": "string"}}}}
+}
+
+
+class WalkRequest(StrictRequest):
+    """A case whose walk is to be drawn, under greval's names of the fields or those of other tools."""
+
+    input: dict[str, Any]
+
+
+@router.get(
+    "/runs/{id}/walk.svg", responses={**DRAWING, **describe_errors(404, 409, 422, 503, 504)}, response_class=Response
+)
+async def draw_walk(
+    service: TheService,
+    tenant: TheTenant,
+    id: Id,  # noqa: A002 - its name in the path
+    sample_id: SampleId,
+    method: MethodOfCase = "",
+) -> Response:
+    """Draw the walk of a case through the graph: nodes by their distance from the start, and what the gold expects.
+
+    It is the drawing of the HTML report. Of a walk with more than 60 nodes it has the gold and what leads to it.
+    """
+    case = await run_in_threadpool(read_case, tenant, id, sample_id, method)
+    return await _draw(service, tenant, case, f"case {sample_id[:64]!r}")
+
+
+@router.post("/walk.svg", responses={**DRAWING, **describe_errors(404, 422, 503, 504)}, response_class=Response)
+async def draw_sent_walk(body: WalkRequest, service: TheService, tenant: TheTenant) -> Response:
+    """Draw the walk of a case that is sent, as that of a case of a run."""
+    check_limits([body.input], service.settings.limits, SINGLE_INPUT)
+    (case,) = parse_cases([body.input], SINGLE_INPUT)
+    return await _draw(service, tenant, case, SINGLE_INPUT)
+
+
+async def _draw(service: Service, tenant: Tenant, case: Case, name: str) -> Response:
+    """Return the drawing of a case's walk, or raise `ServeError` (404) if it has none."""
+    drawing = await service.workers.run(tenant.name, draw_case_walk, case)
+    if not drawing:
+        raise ServeError("walk_not_found", f"{name}: records no walk; its traversal has no node and no edge")
+    return Response(drawing, media_type=SVG, headers={"Content-Security-Policy": NO_SCRIPTS})
