@@ -59,23 +59,8 @@ INNER_MIDDLEWARE = (AccessMiddleware, RequestBodyMiddleware, CancellationMiddlew
 """The middleware that a request passes, outermost first; compression is between: HEAD has the headers of its result."""
 ROUTES = (
     *(health, metrics, evaluate, langserve, datasets),
-    *(
-        runs,
-        replay,
-        imports,
-        trust,
-        results,
-        grid,
-        walks,
-        figures,
-        diagnosis,
-        downloads,
-        people,
-        labelling,
-        argilla,
-        forecast,
-    ),
-    *(usage, page),
+    *(runs, replay, imports, trust, results, grid, walks, figures, diagnosis, downloads, people, labelling, argilla),
+    *(forecast, usage, page),
 )
 """The modules that have routes, in the order of the OpenAPI document."""
 

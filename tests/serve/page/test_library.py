@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import httpx
 import pytest
+from runs_made import run, upload
+from waiting import SECONDS
 
 from greval.metrics.library import predefined
 
@@ -70,3 +73,25 @@ def test_tells_what_is_no_address(visit):
     """An address that is no part of the page says so, with the way back."""
     visit.open("what/is/this/place")
     visit.sees("Nothing is here")
+
+
+def test_shows_a_metric_over_its_runs(visit, demo):
+    """Each run that judged by a metric has its mean with the interval, the newest last; others are not there."""
+    visit.open("library/token_f1")
+    history = visit.at.locator("details.history")
+    history.locator("summary").click()
+    history.get_by_text("No run judged by it yet.").wait_for()
+    data = upload(visit.url, demo)
+    made = [
+        run(visit.url, data, metrics, name=name) for name, metrics in (("old", ["token_f1"]), ("other", ["latency"]))
+    ]
+    made.append(run(visit.url, data, ["token_f1", "latency"], name="new"))
+    visit.open("runs").open("library/token_f1")
+    history.locator("summary").click()
+    rows = history.locator("tbody tr")
+    visit.until(lambda: rows.count() == 4)
+    shown = rows.all_inner_texts()
+    assert [text.split()[0] for text in shown] == ["old", "old", "new", "new"]
+    summaries = httpx.get(f"{visit.url}/v1/runs/{made[0]}/report", timeout=SECONDS).json()["summaries"]
+    for summary, text in zip(summaries, shown, strict=False):
+        assert f"{summary['mean']:.2f} [{summary['interval']['low']:.2f}, {summary['interval']['high']:.2f}]" in text

@@ -131,7 +131,7 @@ def test_writes_and_saves_a_metric(editor, server):
 
 
 def test_examples_and_what_passes_are_fields_of_the_form(editor, server):
-    """They are written into the text, read back from it, and saved; an example with more than texts stays in the file."""
+    """They are written into the text, read back and saved; an example with more than texts stays in the file."""
     create(server, "polite")
     editor.visit.open("metrics/polite/edit")
     editor.at.get_by_text("Rules, notes, examples, what passes").click()
