@@ -25,7 +25,7 @@ const NUMBERS = [
   ["max_cost", "At most so many US dollars", "the run stops there in order"],
 ];
 const NO_CASES = { title: "No cases", detail: "Choose a file, or a data set that is there already." };
-const NO_QUESTIONS = { title: "No questions", detail: "None of the run failed. Judge all, or choose others in its list." };
+const NO_QUESTIONS = { title: "No questions", detail: "No question of the run failed. Judge all, or choose some in its list." };
 const NO_METRIC = { title: "No metric is chosen", detail: "Tick at least one metric." };
 
 /** The form of a new run. */
