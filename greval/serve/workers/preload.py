@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from contextlib import suppress
 from importlib import import_module
@@ -30,3 +31,5 @@ os.environ["ARROW_DEFAULT_MEMORY_POOL"] = "system"  # others reserve more addres
 for module in MODULES:
     with suppress(ImportError):  # an optional package
         import_module(module)
+gc.collect()
+gc.freeze()  # a collection in a worker does not go through what all of them share

@@ -137,6 +137,7 @@ def test_examples_and_what_passes_are_fields_of_the_form(editor, server):
     editor.at.get_by_text("Rules, notes, examples, what passes").click()
     editor.fill("A case passes if its number is", ">= 1")
     editor.click("button", "Add an example")
+    editor.fill("Question of example 1", "May I come in?")
     editor.fill("Answer of example 1", "Go away: now.")
     editor.fill("Value of example 1", "Rude")
     editor.fill("Reason of example 1", "It insults.")
@@ -157,7 +158,8 @@ def test_examples_and_what_passes_are_fields_of_the_form(editor, server):
     assert chunk != text
     editor.at.get_by_label("Metric file (YAML)").fill(chunk)
     editor.mode("Form")
-    assert "examples" in editor.visit.text(".notice")
+    hidden = editor.at.get_by_text("Only in the file")
+    editor.visit.until(lambda: "examples" in hidden.inner_text())
 
 
 def test_form_and_text_are_one_document(editor, server):
@@ -321,7 +323,7 @@ def test_hostile_texts_stay_text(editor, server):
     fill_in(editor, "evil_one")
     for label in ("What it judges", "Category 1", "When category 1 applies", "Step 1"):
         editor.fill(label, EVIL)
-    editor.at.get_by_text("Rules, notes and a judge of its own").click()
+    editor.at.get_by_text("Rules, notes, examples, what passes, and a judge of its own").click()
     editor.fill("Rules", EVIL)
     editor.click("button", "Add a note")
     editor.fill("Name of note 1", "more")
@@ -352,5 +354,5 @@ def test_everybody_can_use_it(chromium, server, scheme):
                 visit.at.get_by_label("Metric file (YAML)").fill("name: seen\nneeds: [answr]\n")
                 visit.sees("did you mean answer?")
             else:
-                visit.at.get_by_text("Rules, notes and a judge of its own").click()
+                visit.at.get_by_text("Rules, notes, examples, what passes, and a judge of its own").click()
             assert find_violations(visit.at) == [], place

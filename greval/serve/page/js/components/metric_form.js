@@ -135,7 +135,7 @@ function ExamplesField({ examples, needs, onChange }) {
   const area = (place, key, label) => html`
     <textarea rows="1" dir="auto" aria-label=${`${label} of example ${place + 1}`} placeholder=${label} value=${examples[place][key]}
       onInput=${({ target }) => change(place, key, target.value)} />`;
-  const keys = EXAMPLE_TEXTS.filter((key) => needs.includes(key) || examples.some((one) => one[key]));
+  const keys = EXAMPLE_TEXTS.filter((key) => key === "question" || needs.includes(key) || examples.some((one) => one[key]));
   return html`
     <fieldset class="field">
       <legend>Examples</legend>
