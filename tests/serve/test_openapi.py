@@ -42,6 +42,8 @@ MEANING = (
         "GET /v1/runs/{id}/report.html",
         "GET /v1/runs/{id}/compare.html",
         "GET /v1/runs/{id}/panel",
+        "GET /v1/runs/{id}/report.svg",
+        "GET /v1/runs/{id}/compare.svg",
     ),
     *("GET /v1/runs/{id}/grid", "GET /v1/runs/{id}/search", "GET /v1/runs/{id}/walk.svg", "POST /v1/walk.svg"),
     *("GET /v1/runs/{id}/report", "GET /v1/runs/{id}/results", "PUT /v1/runs/{id}/annotations", "POST /v1/runs"),

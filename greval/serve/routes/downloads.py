@@ -1,4 +1,4 @@
-"""Routes that send a run as files to save: its results, its metrics, its report and comparisons."""
+"""Routes that send a run as files to save: its results, its metrics, and its report and comparisons, also as charts."""
 
 from __future__ import annotations
 
@@ -21,9 +21,11 @@ from greval.serve.state.downloads import (
     ReportRequest,
     ResultsForm,
     write_comparison,
+    write_comparison_chart,
     write_labels,
     write_metric_files,
     write_report,
+    write_report_chart,
     write_results,
 )
 
@@ -32,6 +34,7 @@ router = APIRouter(prefix="/v1/runs", tags=["downloads"])
 MEDIA_TYPES: dict[ResultsForm, str] = {"csv": "text/csv; charset=utf-8", "jsonl": "application/jsonl"}
 HTML = "text/html; charset=utf-8"
 ZIP = "application/zip"
+SVG = "image/svg+xml"
 MAX_WORST = 1_000
 Texts = Annotated[bool, Query(description="with question, answer, expected answer and the text of the judged item")]
 TagFilters = Annotated[
@@ -40,11 +43,11 @@ TagFilters = Annotated[
 ]
 
 
-def describe_file(media_type: str) -> dict[int | str, dict[str, Any]]:
-    """Return the responses of a route that sends a file of this type."""
+def describe_file(media_type: str, *more: int) -> dict[int | str, dict[str, Any]]:
+    """Return the responses of a route that sends a file of this type, with `more` statuses of errors."""
     content = {media_type.partition(";")[0]: {"schema": {"type": "string", "format": "binary"}}}
     found: dict[int | str, dict[str, Any]] = {200: {"description": "The file, to save.", "content": content}}
-    return found | describe_errors(404, 409, 422, 503, 504, 507)
+    return found | describe_errors(404, 409, 422, 503, 504, 507, *more)
 
 
 class WantedResults:
@@ -154,3 +157,37 @@ async def download_comparison(
     folders = wanted.find_folders(id)
     name = f"{folders[0].name}-compare.html"
     return await make_download(service, tenant, name, HTML, write_comparison, folders, wanted.options)
+
+
+@router.get("/{id}/report.svg", responses=describe_file(SVG, 501), response_class=FileResponse)
+async def download_report_chart(
+    service: TheService,
+    tenant: TheTenant,
+    id: Id,  # noqa: A002 - its name in the path
+    *,
+    by: By = None,
+    metric: Metrics = None,
+) -> DownloadResponse:
+    """Save a chart of a run: the mean of each metric and group with its interval.
+
+    The server needs the extra `plots`.
+    """
+    folder = find_judged_folder(tenant, id)
+    name = f"{folder.name}-report.svg"
+    return await make_download(service, tenant, name, SVG, write_report_chart, folder, by or (), metric or ())
+
+
+@router.get("/{id}/compare.svg", responses=describe_file(SVG, 501), response_class=FileResponse)
+async def download_comparison_chart(
+    service: TheService,
+    tenant: TheTenant,
+    wanted: TheWantedComparison,
+    id: Id,  # noqa: A002 - its name in the path
+) -> DownloadResponse:
+    """Save a chart of a comparison: the difference of each pair of methods in each metric, with its interval.
+
+    The server needs the extra `plots`.
+    """
+    folders = wanted.find_folders(id)
+    name = f"{folders[0].name}-compare.svg"
+    return await make_download(service, tenant, name, SVG, write_comparison_chart, folders, wanted.options)

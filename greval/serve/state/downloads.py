@@ -1,4 +1,4 @@
-"""Files that are made of a run for download: its results, and its report or a comparison as a page.
+"""Files that are made of a run for download: its results, and its report or a comparison as a page or a chart.
 
 Making one takes time and memory that depend on the run, so the server calls these functions in a child process.
 """
@@ -17,9 +17,11 @@ from greval.analysis.summary import build_report
 from greval.metrics.files import write_metric
 from greval.metrics.library import FILE_SUFFIX
 from greval.records.annotation import Annotation
+from greval.report.finding_plots import plot_comparison, plot_summaries
 from greval.report.html.comparison_page import build_comparison_page
 from greval.report.html.page import DEFAULT_WORST, PageContent, build_report_page
-from greval.runs.run_reader import add_texts, check_metric_names, read_metrics
+from greval.report.plots import draw_intervals
+from greval.runs.run_reader import add_texts, check_metric_names, find_directions, read_metrics
 from greval.runs.store import Store
 from greval.runs.store.exports import write_csv
 from greval.runs.store.filters import ResultFilter
@@ -101,6 +103,22 @@ def write_comparison(path: Path, folders: Sequence[Path], options: Mapping[str, 
         for one in folders:
             text = text.replace(str(one), one.name)
         path.write_text(text, encoding="utf-8")
+
+
+def write_report_chart(path: Path, folder: Path, by: Sequence[str], metrics: Sequence[str]) -> None:
+    """Draw the means of a run with their intervals as SVG."""
+    with _report_errors(folder):
+        with Store.open(folder) as store:
+            check_metric_names(store, metrics)
+            summaries = [one for one in build_report(store, by=by).summaries if not metrics or one.metric in metrics]
+            directions = find_directions(read_metrics(store))
+        draw_intervals([*plot_summaries(summaries, directions)]).savefig(path)
+
+
+def write_comparison_chart(path: Path, folders: Sequence[Path], options: Mapping[str, Any]) -> None:
+    """Draw the differences of a comparison with their intervals as SVG."""
+    with _report_errors(*folders):
+        draw_intervals([*plot_comparison(compare_folders(*folders, **options))]).savefig(path)
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from zipfile import ZipFile
 
 import pytest
 from runs_made import run, upload
+from svg_texts import read_svg_texts
 
 from greval.metrics.files import parse_metric
 
@@ -49,6 +50,18 @@ def test_metrics_are_saved_as_they_judged(visit, judged):
     with ZipFile(io.BytesIO(content)) as archive:
         assert {*archive.namelist()} == {"correctness.yaml", "chunk_evaluation.yaml"}
         assert parse_metric(archive.read("correctness.yaml").decode()).name == "correctness"
+
+
+def test_charts_are_saved(visit, judged):
+    """A run and a comparison are saved as drawings, of the groups that are shown."""
+    visit.open(f"runs/{judged}?by=method")
+    name, content = save(visit, "Chart")
+    assert name == f"{judged}-report.svg"
+    assert {"correctness: mean", "walk", "local"} <= read_svg_texts(content)
+    visit.open(f"compare?run={judged}&baseline=local")
+    name, content = save(visit, "Chart")
+    assert name == f"{judged}-compare.svg"
+    assert any(text.startswith("correctness: difference") for text in read_svg_texts(content))
 
 
 def test_a_comparison_is_saved(visit, judged):

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 
 import pytest
 from served_runs import ended, lines, rows, serving, started, two_tenants, uploaded
+from svg_texts import read_svg_texts
 
 from greval.analysis.comparison.api import compare
 from greval.analysis.summary import build_report
@@ -124,6 +125,20 @@ def test_the_comparison_is_the_page_of_the_command(client, runs, run):
         assert str(runs) not in answer.text
 
 
+def test_charts_have_each_metric_and_group(client, run):
+    """The chart of a report has each mean, that of a comparison each difference; texts of the run stay text."""
+    answer = get(client, f"/v1/runs/{run}/report.svg", by="kind")
+    assert answer.headers["content-type"] == "image/svg+xml"
+    assert f'filename="{run}-report.svg"' in answer.headers["content-disposition"]
+    assert {"correctness: mean", "exact_match: mean", "a", "b"} <= read_svg_texts(answer.text)
+    one = get(client, f"/v1/runs/{run}/report.svg", metric="exact_match")
+    assert [text for text in read_svg_texts(one.text) if "mean" in text] == ["exact_match: mean"]
+    compared = read_svg_texts(get(client, f"/v1/runs/{run}/compare.svg", baseline="local").text)
+    assert any(text.startswith("correctness: difference") for text in compared)
+    for query in ({"by": "none"}, {"metric": "none"}):
+        assert client.get(f"/v1/runs/{run}/report.svg", params=query).status_code == 422
+
+
 def test_the_address_of_the_judge_is_not_shown(runs, fault_server, monkeypatch):
     """The operator's address of the judge, which may hold a password, is in no page."""
     monkeypatch.setenv("OPENAI_API_KEY", "test-key")
@@ -149,7 +164,8 @@ def test_runs_without_results_and_of_others_are_refused(tmp_path):
     with two_tenants(tmp_path) as (client, ana, ben):
         run = started(client, uploaded(client, rows(2), headers=ana), "exact_match", headers=ana)
         ended(client, run, headers=ana)
-        for name in ("results.csv", "results.jsonl", "metrics.zip", "report.html", "compare.html"):
+        names = ("results.csv", "results.jsonl", "metrics.zip")
+        for name in (*names, "report.html", "compare.html", "report.svg", "compare.svg"):
             assert client.get(f"/v1/runs/{run}/{name}", headers=ben).json()["code"] == "run_not_found"
         assert client.get(f"/v1/runs/{run}/results.csv", headers=ana).status_code == 200
 

@@ -84,7 +84,8 @@ function Comparison({ run, baseline, metric, by }) {
   return html`
     ${warnings.filter(isLoud).map((line) => html`<${Notice} tone="bad"><p dir="auto">${line}</p><//>`)}
     <${ContrastTables} ...${data} run=${run} />
-    <${Downloads} of="the comparison" files=${[["HTML report", `/v1/runs/${part(run)}/compare.html`, { baseline, metric, by }]]} />
+    <${Downloads} of="the comparison" files=${[["HTML report", "html"], ["Chart", "svg"]].map(([word, ending]) =>
+      [word, `/v1/runs/${part(run)}/compare.${ending}`, { baseline, metric, by }])} />
     ${unnumbered?.length > 0 && html`
       <${Notice}>
         <p>Not compared, as none of their values reads as a number: ${unnumbered.join(", ")}.</p> Give their categories scores.

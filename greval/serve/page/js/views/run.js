@@ -37,7 +37,7 @@ export function RunView({ params: { id }, query }) {
     ${error && html`<${Problem} error=${error} retry=${retry} />`}
     ${run?.why && html`<${Notice} tone=${run.status === "failed" ? "bad" : "warn"}><p dir="auto">${run.why}</p><//>`}
     <${ProgressBar} progress=${run?.progress} live=${run?.status === "running"} />
-    ${run && !isEmpty(run) && html`<${Downloads} of="the run" files=${listFiles(id)} />`}
+    ${run && !isEmpty(run) && html`<${Downloads} of="the run" files=${listFiles(id, query.get("by"))} />`}
     <nav class="subtabs" aria-label="Parts of the run">
       ${run && Object.entries(TABS).map(([name, [word]]) => html`
         <a key=${name} href=${at(["runs", id], name === "summary" ? {} : { tab: name })} aria-current=${name === tab ? "page" : null}>${word}</a>`)}
@@ -109,11 +109,11 @@ const isEmpty = (run) => isActive(run) && !run.progress?.done;
 const describeRun = ({ judge, metrics, dataset, created }) =>
   [judge, metrics.join(", "), `data ${dataset ?? "not known here"}`, date(created)].filter(Boolean).join(" · ");
 
-function listFiles(id) {
+function listFiles(id, by) {
   const url = `/v1/runs/${part(id)}`;
   return [
-    ["HTML report", `${url}/report.html`], ["CSV", `${url}/results.csv`, { texts: true }], ["JSON lines", `${url}/results.jsonl`],
-    ["Metric files", `${url}/metrics.zip`],
+    ["HTML report", `${url}/report.html`, { by }], ["Chart", `${url}/report.svg`, { by }],
+    ["CSV", `${url}/results.csv`, { texts: true }], ["JSON lines", `${url}/results.jsonl`], ["Metric files", `${url}/metrics.zip`],
   ];
 }
 
