@@ -142,7 +142,8 @@ def _describe_counts(graph: WalkGraph) -> list[str]:
         lines.append(f"{graph.expected_edges_walked} of {expected} walked")
     if graph.nodes_left_out or graph.edges_left_out:
         nodes, edges = format_count(graph.nodes_left_out, "node"), format_count(graph.edges_left_out, "edge")
-        lines.append(f"left out: {nodes} and {edges}, those of the lowest activation")
+        known = any(edge.activation is not None for edge in graph.edges)
+        lines.append(f"left out: {nodes} and {edges}, those {'of the lowest activation' if known else 'walked last'}")
     return lines
 
 

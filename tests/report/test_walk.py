@@ -144,9 +144,10 @@ def test_a_large_walk_keeps_gold_and_the_most_activated():
     assert len(graph.nodes) == MAX_NODES
     assert {*graph.nodes} == {"hub", "n199", "elsewhere", *(f"n{number}" for number in range(MAX_NODES - 3))}
     assert (graph.nodes_left_out, graph.edges_left_out) == (142, 142)
-    note = "left out: 142 nodes and 142 edges"
+    note = "left out: 142 nodes and 142 edges, those of the lowest activation"
     assert note in format_walk_tree(walk, gold, activation=activation)
     assert note in draw_walk_svg(walk, gold, activation=activation)
+    assert "142 edges, those walked last" in draw_walk_svg(walk, gold)
 
 
 def test_what_leads_to_gold_is_drawn():
