@@ -115,6 +115,25 @@ def test_what_the_judge_saw_stays_text(visit, evil):
     assert visit.at.locator("img, main script").count() == 0
 
 
+def test_runs_of_a_metric_and_a_walk_keep_text(visit, evil):
+    """Methods in the history of a metric, and the nodes and labels of a walk that is drawn, are shown as they are."""
+    visit.open("library/evil_metric")
+    visit.at.locator("details.history summary").click()
+    visit.until(lambda: PLAIN in visit.text("details.history tbody"))
+    case = {
+        "question": EVIL,
+        "traversal": {"start_nodes": [EVIL], "traversed_edges": [[EVIL, EVIL, f"{EVIL} 2"]], "final_nodes": [EVIL]},
+        "gold": {"expected_edges": [[EVIL, EVIL, f"{EVIL} 3"]]},
+    }
+    visit.open("playground?metric=edge_recall")
+    visit.at.get_by_role("radio", name="JSON").check()
+    visit.at.get_by_label("Case as JSON").fill(json.dumps(case))
+    visit.at.get_by_role("button", name="Judge", exact=True).click()
+    visit.at.get_by_role("region", name="Picture of the walk").locator("svg").wait_for()
+    assert visit.at.evaluate("window.hit") is None
+    assert visit.at.locator("img, main script, [onerror]").count() == 0
+
+
 def test_playground_keeps_text(visit, evil):
     """A hostile case that is typed or pasted is shown as it is."""
     visit.open("playground?metric=evil_metric&metric=correctness")

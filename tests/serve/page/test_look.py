@@ -36,6 +36,7 @@ def places(server, demo):
     return (
         "library",
         "library/answer_completeness",
+        "library/correctness",
         "playground?metric=correctness&metric=triple_evaluation&metric=edge_recall",
         "new-run",
         f"new-run?again={found}&of=failed&metric=correctness",
@@ -53,10 +54,17 @@ def places(server, demo):
     )
 
 
+def unfold(visit):
+    """Open all that is folded, and wait for what it loads."""
+    visit.at.evaluate("document.querySelectorAll('main details').forEach((one) => { one.open = true; })")
+    visit.at.wait_for_load_state("networkidle")
+
+
 def test_fits_every_width(visit, places):
     """No view is wider than the window, from a small telephone to a wide screen."""
     for place in places:
         visit.open(place)
+        unfold(visit)
         for width in WIDTHS:
             visit.at.set_viewport_size({"width": width, "height": 900})
             visit.at.wait_for_timeout(30)
@@ -80,6 +88,7 @@ def test_every_text_has_contrast(chromium, server, places, scheme):
         for place in places:
             visit.open(place)
             visit.at.wait_for_timeout(200)
+            unfold(visit)
             assert visit.at.evaluate(CONTRAST) == [], place
 
 
@@ -90,6 +99,7 @@ def test_every_view_is_accessible(chromium, server, places, scheme):
         for place in places:
             visit.open(place)
             visit.at.wait_for_load_state("networkidle")
+            unfold(visit)
             assert find_violations(visit.at) == [], place
 
 

@@ -328,8 +328,12 @@ def test_hostile_texts_stay_text(editor, server):
     editor.click("button", "Add a note")
     editor.fill("Name of note 1", "more")
     editor.fill("What note 1 says", EVIL)
+    editor.click("button", "Add an example")
+    for label in ("Question", "Answer", "Value", "Reason", "Note more"):  # the value is the name of a category
+        editor.fill(f"{label} of example 1", EVIL)
     editor.visit.until(lambda: "Valid" in editor.visit.text(".check-panel"))
-    assert parse_metric(editor.yaml()).description == EVIL
+    metric = parse_metric(editor.yaml())
+    assert metric.description == metric.examples[0].reason == metric.examples[0].notes["more"] == EVIL
     form = editor.at.get_by_role("form", name="Try it")
     form.get_by_label("Answer", exact=True).fill(EVIL)
     form.get_by_label("Question", exact=True).fill(EVIL)
@@ -355,4 +359,5 @@ def test_everybody_can_use_it(chromium, server, scheme):
                 visit.sees("did you mean answer?")
             else:
                 visit.at.get_by_text("Rules, notes, examples, what passes, and a judge of its own").click()
+                visit.at.get_by_role("button", name="Add an example").click()
             assert find_violations(visit.at) == [], place

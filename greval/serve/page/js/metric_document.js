@@ -43,7 +43,7 @@ function readPart(content, key, absent, read, hidden) {
 const readNotes = (notes) =>
   isMapping(notes) && Object.values(notes).every(isText) && Object.entries(notes).map(([name, means]) => ({ name, means }));
 
-/** Return examples as rows; null if one of them has more than texts, a value and a reason. */
+/** Return examples as rows; null if one of them has more than texts, a value, a reason and notes. */
 function readExamples(examples) {
   const rows = Array.isArray(examples) ? examples.map(readExample) : [null];
   return rows.every(Boolean) && rows;
@@ -51,15 +51,16 @@ function readExamples(examples) {
 
 function readExample(example) {
   if (!isMapping(example) || !isMapping(example.case) || !isText(example.reason)) return null;
-  if (!Object.keys(example).every((key) => ["case", "value", "reason"].includes(key))) return null;
-  const { case: given, value, reason } = example;
+  if (!Object.keys(example).every((key) => ["case", "value", "reason", "notes"].includes(key))) return null;
+  const { case: given, value, reason, notes = {} } = example;
   if (!Object.entries(given).every(([key, text]) => EXAMPLE_TEXTS.includes(key) && isText(text))) return null;
   if (!isText(value) && typeof value !== "number") return null;
-  return { ...newExample(), ...given, value: String(value), reason };
+  if (!isMapping(notes) || !Object.values(notes).every(isText)) return null;
+  return { ...newExample(), ...given, value: String(value), reason, notes };
 }
 
 /** Return an empty example. */
-export const newExample = () => ({ ...Object.fromEntries(EXAMPLE_TEXTS.map((key) => [key, ""])), value: "", reason: "" });
+export const newExample = () => ({ ...Object.fromEntries(EXAMPLE_TEXTS.map((key) => [key, ""])), value: "", reason: "", notes: {} });
 
 /** Return an empty scale of a kind. */
 export const newScale = (kind) =>
@@ -121,10 +122,14 @@ export function writeField(key, fields) {
   }
 }
 
-function writeExample({ value, reason, ...texts }, scale) {
+function writeExample({ value, reason, notes, ...texts }, scale) {
   const isNumber = scale?.kind === "range" && value.trim() !== "" && Number.isFinite(Number(value));
   const given = Object.fromEntries(Object.entries(texts).filter(([, text]) => text.trim()));
-  return { case: given, value: isNumber ? Number(value) : value.trim(), reason };
+  const written = Object.entries(notes).filter(([, text]) => text.trim());
+  return {
+    case: given, value: isNumber ? Number(value) : value.trim(), reason,
+    ...(written.length && { notes: Object.fromEntries(written) }),
+  };
 }
 
 function writeScale(scale) {

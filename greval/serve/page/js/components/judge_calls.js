@@ -27,11 +27,11 @@ function CallList({ run, result }) {
   if (!data) return html`<p class="soft">Reading…</p>`;
   const calls = data.calls.filter((call) => call.repeat === repeat);
   if (!calls.length) return html`<${EmptyState} title="No call is stored.">The run was told not to store calls, or it is older than that.<//>`;
-  return calls.map((call, place) => html`<${Call} key=${place} call=${call} title=${calls.length > 1 ? `Call ${place + 1} of ${calls.length}` : ""} />`);
+  return calls.map((call, place) => html`<${Call} key=${place} call=${call} metric=${metric} title=${calls.length > 1 ? `Call ${place + 1} of ${calls.length}` : ""} />`);
 }
 
-const Call = ({ call, title }) => html`
-  <section class="stack-small" aria-label=${title || "Call"}>
+const Call = ({ call, metric, title }) => html`
+  <section class="stack-small" aria-label=${`${title || "Call"} for ${metric}`}>
     <p class="small soft">${[title, call.judge, formatUsage(call)].filter(Boolean).join(" · ")}</p>
     ${call.messages.map(({ role, text }) => html`<${Block} title=${role} content=${text} />`)}
     <${Block} title="reply" content=${call.reply} missing=${call.failure ? `${call.failure.kind}: ${call.failure.message}` : "empty"} />
@@ -39,8 +39,10 @@ const Call = ({ call, title }) => html`
   </section>`;
 
 const Block = ({ title, content, missing }) => html`
-  <h4 class="small">${title}</h4>
-  ${content ? html`<pre class="block" tabindex="0" dir="auto">${content}</pre>` : html`<p class="soft"><bdi>${missing ?? "–"}</bdi></p>`}`;
+  <figure>
+    <figcaption class="small">${title}</figcaption>
+    ${content ? html`<pre class="block" tabindex="0" dir="auto">${content}</pre>` : html`<p class="soft"><bdi>${missing ?? "–"}</bdi></p>`}
+  </figure>`;
 
 const formatUsage = ({ usage, latency }) => [
   usage.hits > 0 && !usage.calls ? "reused, not paid again" : counted(usage.calls, "call"),

@@ -32,7 +32,7 @@ export function MetricForm({ fields, judges, onChange }) {
         <div class="stack">
           ${text("instructions", "Rules", "What holds for every case, such as what to do when in doubt.", 2)}
           ${shown("notes", () => html`<${NotesField} notes=${fields.notes} onChange=${(notes) => onChange("notes", notes)} />`)}
-          ${shown("examples", () => html`<${ExamplesField} examples=${fields.examples} needs=${fields.needs ?? []} onChange=${(examples) => onChange("examples", examples)} />`)}
+          ${shown("examples", () => html`<${ExamplesField} examples=${fields.examples} needs=${fields.needs ?? []} notes=${fields.notes ?? []} onChange=${(examples) => onChange("examples", examples)} />`)}
           ${text("pass", "A case passes if its number is", "Such as >= 0.7; it changes no verdict.")}
           ${shown("judge", () => html`<${OwnJudge} judges=${judges} value=${fields.judge} onChange=${(judge) => onChange("judge", judge)} />`)}
         </div>
@@ -130,11 +130,12 @@ const NotesField = ({ notes, onChange }) => html`
   </fieldset>`;
 
 /** Judged cases that the judge is shown before each case. */
-function ExamplesField({ examples, needs, onChange }) {
+function ExamplesField({ examples, needs, notes, onChange }) {
   const change = (place, key, value) => onChange(examples.with(place, { ...examples[place], [key]: value }));
-  const area = (place, key, label) => html`
-    <textarea rows="1" dir="auto" aria-label=${`${label} of example ${place + 1}`} placeholder=${label} value=${examples[place][key]}
-      onInput=${({ target }) => change(place, key, target.value)} />`;
+  const area = (place, label, value, give) => html`
+    <textarea rows="1" dir="auto" aria-label=${`${label} of example ${place + 1}`} placeholder=${label} value=${value}
+      onInput=${({ target }) => give(target.value)} />`;
+  const noteNames = [...new Set(notes.map(({ name }) => name.trim()))].filter(Boolean);
   const keys = EXAMPLE_TEXTS.filter((key) => key === "question" || needs.includes(key) || examples.some((one) => one[key]));
   return html`
     <fieldset class="field">
@@ -143,10 +144,11 @@ function ExamplesField({ examples, needs, onChange }) {
       <${OrderedRows} rows=${examples} word="example" words="Examples" onChange=${onChange} make=${newExample}
         render=${(row, place) => html`
           <div class="stack-small">
-            ${keys.map((key) => area(place, key, EXAMPLE_LABELS[key]))}
+            ${keys.map((key) => area(place, EXAMPLE_LABELS[key], row[key], (text) => change(place, key, text)))}
             <input type="text" dir="auto" autocomplete="off" aria-label=${`Value of example ${place + 1}`} placeholder="Value" value=${row.value}
               onInput=${({ target }) => change(place, "value", target.value)} />
-            ${area(place, "reason", "Reason")}
+            ${area(place, "Reason", row.reason, (text) => change(place, "reason", text))}
+            ${noteNames.map((name) => area(place, `Note ${name}`, row.notes[name] ?? "", (text) => change(place, "notes", { ...row.notes, [name]: text })))}
           </div>`} />
     </fieldset>`;
 }

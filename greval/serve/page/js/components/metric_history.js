@@ -2,7 +2,7 @@
 
 import { useState } from "../../vendor/preact_hooks.js";
 import { get, name as part } from "../api.js";
-import { count, date, decimals } from "../format.js";
+import { count, date, decimals, figure as formatNumber } from "../format.js";
 import { useRequest } from "../hooks.js";
 import { html } from "../html.js";
 import { at } from "../router.js";
@@ -33,7 +33,7 @@ function History({ metric: { name, scale } }) {
   const span = endsOf(scale) ?? findSpan(means);
   return html`
     <div class="scroll"><table class="figures">
-      <${TableHead} columns=${["run", "method", ["n", "num"], ["mean [95 %]", "mean"], ""]} />
+      <${TableHead} columns=${["run", "method", ["n", "num"], ["mean [95 %]", "mean"], span.map(formatNumber).join(" to ")]} />
       <tbody>${data.map(({ run, summary }, place) => {
         const text = formatMean(summary);
         return html`
