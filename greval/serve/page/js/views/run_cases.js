@@ -22,16 +22,18 @@ const MAX_RUNS = 100;
 export function RunCases({ run: { id, dataset, status, metrics }, query, version }) {
   const { data: grid, error, reload } = useRequest((signal) => get(`/v1/runs/${part(id)}/grid`, {}, signal), [id, version]);
   if (error) return html`<${Problem} error=${error} retry=${reload} />`;
-  if (!grid) return html`<div class="grid-scroll"><${EmptyState} title="Reading the cases…" busy /></div>`;
+  if (!grid) return html`<${Reading} />`;
   if (!grid.sample_ids.length) return html`<${EmptyState} title="No case yet.">They appear here as they are judged.<//>`;
   return html`<${CaseBrowser} run=${id} grid=${grid} query=${query} again=${isEnded(status) && dataset ? metrics : null} />`;
 }
+
+const Reading = () => html`<div class="grid-scroll"><${EmptyState} title="Reading the cases…" busy /></div>`;
 
 /** The filters, the table, and the case that is open. */
 function CaseBrowser({ run, grid, query, again }) {
   const [filters, setFilters] = useState(() => readFilters(query));
   useLayoutEffect(() => setFilters(readFilters(query)), [String(query)]);
-  const { sides, error, others } = useSides(run, grid, filters);
+  const { sides, error, loading, others } = useSides(run, grid, filters);
   const found = useTextSearch(run, filters.q);
   const columns = useMemo(() => listColumns(sides, filters.metric), [sides, filters.metric]);
   const sort = findSort(columns, filters);
@@ -52,6 +54,7 @@ function CaseBrowser({ run, grid, query, again }) {
   const all = counted(grid.sample_ids.length, "case");
   const none = html`<a href=${at(["runs", run], { tab: "cases" })}>see all cases</a>`;
   useCloseKey(filters.case !== null, address({ case: null, answer: null }));
+  if (loading) return html`<${Reading} />`;
   return html`
     <div class=${filters.case === null ? "cases" : "cases has-case"}>
       <section class="cases-list" aria-label="Cases of the run">
@@ -126,7 +129,7 @@ function useSides(run, grid, { method, beside }) {
     ...(grid.methods.length > 1 ? grid.methods.map((one) => [`method:${one}`, `method ${one || "(none)"}`]) : []),
     ...(list?.runs ?? []).filter(({ id, kind: what }) => id !== run && what !== "alignment").map((one) => [`run:${one.id}`, `run ${nameRun(one, one.id)}`]),
   ];
-  return { sides, error: other.error, others };
+  return { sides, error: other.error, loading: kind === "run" && !other.data && !other.error, others };
 }
 
 const nameRun = (run, id) => run?.name || id;
