@@ -110,7 +110,9 @@ def test_what_the_page_needs_ships():
 
 def test_modules_are_fetched_at_once():
     """The page names each module beforehand, so that none waits for another to be read."""
-    assert set(re.findall(r'<link rel="modulepreload" href="/page/([^"]+)">', INDEX)) == SCRIPTS.keys() - {"js/main.js"}
+    started = set(re.findall(r'<script type="module" src="/page/([^"]+)"', INDEX))
+    assert started == {"js/early_request.js", "js/main.js"}
+    assert set(re.findall(r'<link rel="modulepreload"[^>]* href="/page/([^"]+)">', INDEX)) == SCRIPTS.keys() - started
 
 
 def test_nothing_comes_from_elsewhere():

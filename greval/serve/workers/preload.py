@@ -7,6 +7,8 @@ import os
 from contextlib import suppress
 from importlib import import_module
 
+from greval._util.concurrency import GC_THRESHOLD
+
 MODULES = (
     "greval.metrics.files.validation",
     "greval.serve.state.annotation_files",
@@ -33,3 +35,4 @@ for module in MODULES:
         import_module(module)
 gc.collect()
 gc.freeze()  # a collection in a worker does not go through what all of them share
+gc.set_threshold(GC_THRESHOLD)  # a worker makes many objects without cycles, and ends after its task

@@ -82,6 +82,21 @@ def test_shows_every_verdict_in_words(visit, judged):
     assert "✓" not in table.inner_text()
 
 
+def test_the_cases_are_requested_before_the_page_has_loaded(visit, judged):
+    """A link to the cases requests them once, and while the page's first module is still on its way."""
+    requested = []
+    visit.at.on("request", lambda one: requested.append(one.url) if one.url.endswith("/grid") else None)
+
+    def hold_until_requested(route):
+        visit.until(lambda: requested)
+        route.continue_()
+
+    visit.at.route("**/page/js/main.js", hold_until_requested)
+    visit.open(f"runs/{judged}?tab=cases")
+    visit.at.wait_for_selector(IDS)
+    assert len(requested) == 1
+
+
 def test_sorts_the_worst_first(visit, judged):
     """The first click on a column shows the worst cases first, the second the best; the order is in the address."""
     visit.open(f"runs/{judged}?tab=cases&metric=latency&method=walk")

@@ -1,6 +1,8 @@
 /** Requests to the server that the page came from, and their errors as the server tells them. */
 
-import { askKey, keyHeaders } from "./key.js";
+import { takeEarlyResponse } from "./early_request.js";
+import { askKey } from "./key.js";
+import { keyHeaders } from "./key_store.js";
 
 const KEPT_MS = 60_000; // how long a browser may take to begin to save a file
 const NOT_JSON = "The server's answer cannot be read. Is something else in between, such as a proxy?";
@@ -35,7 +37,9 @@ export async function send(method, url, { body, type, accept, ifMatch, signal } 
     const headers = { Accept: accept ?? "application/json", ...key };
     if (type) headers["Content-Type"] = type;
     if (ifMatch) headers["If-Match"] = ifMatch;
-    const response = await fetchResponse(url, { method, headers, body, signal });
+    const early = method === "GET" ? await takeEarlyResponse(url) : null;
+    signal?.throwIfAborted();
+    const response = early ?? (await fetchResponse(url, { method, headers, body, signal }));
     if (response.ok) return response;
     const problem = await readProblem(response);
     if (response.status !== 401) throw problem;

@@ -1,7 +1,8 @@
 /** Start of the page. */
 
 import { Problem } from "./api.js";
-import { startForget, takeToken } from "./key.js";
+import { startForget } from "./key.js";
+import { takeToken } from "./key_store.js";
 import { startRouter } from "./router.js";
 import { startShortcuts } from "./shortcuts.js";
 import { startTheme } from "./theme.js";
@@ -18,7 +19,6 @@ import { RunView } from "./views/run.js";
 import { RunsView } from "./views/runs.js";
 import { StartView } from "./views/start.js";
 
-takeToken();
 addEventListener("hashchange", (event) => {
   if (!takeToken()) return;
   event.stopImmediatePropagation(); // the views are built anew, with the new token
