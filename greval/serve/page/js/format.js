@@ -35,13 +35,13 @@ export const percent = (share) => `${Math.round(100 * share)} %`;
 /** A p value in short. */
 export const pValue = (p) => (p < 0.0001 ? "<0.0001" : p >= 0.995 ? "1" : String(Number(p.toPrecision(2))));
 
-/** Seconds as a time. */
+/** Seconds as a time; number and unit stay on one line. */
 export function seconds(value) {
   if (value === null || value === undefined) return "–";
-  if (value < 10) return `${value.toFixed(1)} s`;
-  if (value < 90) return `${Math.round(value)} s`;
-  if (value < 5400) return `${Math.round(value / 60)} min`;
-  return `${(value / 3600).toFixed(1)} h`;
+  if (value < 10) return `${value.toFixed(1)}\u00a0s`;
+  if (value < 90) return `${Math.round(value)}\u00a0s`;
+  if (value < 5400) return `${Math.round(value / 60)}\u00a0min`;
+  return `${(value / 3600).toFixed(1)}\u00a0h`;
 }
 
 /** A point in time, from ISO text or seconds since 1970. */
