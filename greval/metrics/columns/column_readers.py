@@ -123,7 +123,10 @@ def _split_arrow_chunks(column: Any, what: str) -> tuple[Any, Sequence[Any]]:  #
         import pyarrow as pa
     except ImportError as error:
         raise MissingExtraError("stats", "pyarrow") from error
-    whole = pa.chunked_array(column) if hasattr(column, "__arrow_c_stream__") else pa.array(column)
+    if isinstance(column, pa.ChunkedArray | pa.Array):  # the conversion of any other object imports pandas
+        whole = column
+    else:
+        whole = pa.chunked_array(column) if hasattr(column, "__arrow_c_stream__") else pa.array(column)
     if not len(whole):
         return pa, []
     if whole.null_count:

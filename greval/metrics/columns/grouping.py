@@ -147,7 +147,8 @@ def sort_documents(
         if order is None:
             order = np.arange(len(grouped)) if grouped.order is None else grouped.order.copy()
         lengths = grouped.lengths[first:last]
-        moved = _sort_ranges(keys, lengths)
+        is_sorted = ties_by_id and not (wrong & (later < earlier)).any()  # then only tied documents change places
+        moved = np.arange(len(keys)) if is_sorted else _sort_ranges(keys, lengths)
         if ties_by_id:
             which = np.repeat(np.arange(last - first), lengths)
             moved = _sort_ties_by_id(grouped, moved, (which, keys[moved]), span.start)

@@ -13,7 +13,6 @@ from __future__ import annotations
 import gzip
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Literal
@@ -22,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from greval.errors import DataError
+from greval.metrics.columns.arrow_trec_reader import TrecColumns, read_regular_file
 from greval.metrics.columns.chunked_array import NumberColumn
 from greval.metrics.columns.column_readers import build_chunk
 from greval.metrics.columns.grouping import GroupedDocuments, group_columns, sort_documents
@@ -36,16 +36,6 @@ MAX_EXCERPT = 80
 _BOM = b"\xef\xbb\xbf"
 _QRELS = ("question", "iteration", "document", "grade")
 _RUN = ("question", "Q0", "document", "rank", "score", "name")
-
-
-@dataclass(frozen=True)
-class _TrecTable:
-    """The columns of a file that are used, and the last column of its first line."""
-
-    questions: TextColumn
-    documents: TextColumn
-    numbers: NumberColumn
-    name: str
 
 
 def read_qrels(path: str | Path, *, relevant: int = 1, essential: int | None = None) -> Qrels:
@@ -124,7 +114,7 @@ def _choose_column(order: RankOrder) -> str:
     return "rank" if order == "rank" else "score"
 
 
-def _rank_documents(table: _TrecTable, order: RankOrder, ties: TieOrder) -> GroupedDocuments:
+def _rank_documents(table: TrecColumns, order: RankOrder, ties: TieOrder) -> GroupedDocuments:
     grouped = group_columns(table.questions, table.documents)
     if order == "file":
         return grouped
@@ -159,24 +149,30 @@ def _build_chunks(ranked: GroupedDocuments, scores: NumberColumn | None, name: s
     )
 
 
-def _read_table(path: Path, columns: Sequence[str], number: str) -> _TrecTable:
+def _read_table(path: Path, columns: Sequence[str], number: str) -> TrecColumns:
+    """Read the columns that are used: by Arrow if the file is regular, and else line by line."""
+    try:
+        found = read_regular_file(path, columns, number, comments=columns is _QRELS)
+        return found or _read_lines(path, columns, number)
+    except (OSError, EOFError, zlib.error) as error:
+        raise DataError(f"{path}: cannot be read: {error}") from error
+
+
+def _read_lines(path: Path, columns: Sequence[str], number: str) -> TrecColumns:
     """Read the columns that are used, a batch of lines at a time."""
     questions: list[TextChunk] = []
     documents: list[TextChunk] = []
     numbers: list[npt.NDArray[np.float64]] = []
     name = ""
-    try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:
-            for lines in _iterate_batches(stream, skip_comments=columns is _QRELS):
-                rows = _split_rows(lines, columns, path)
-                name = name or rows[0][len(columns) - 1].decode()
-                questions.append(build_chunk([row[0] for row in rows]))
-                documents.append(build_chunk([row[2] for row in rows]))
-                at = columns.index(number)
-                numbers.append(_parse_numbers([row[at] for row in rows], (path, number), lines))
-    except (OSError, EOFError, zlib.error) as error:
-        raise DataError(f"{path}: cannot be read: {error}") from error
-    return _TrecTable(TextColumn(questions), TextColumn(documents), NumberColumn(numbers), name)
+    with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:
+        for lines in _iterate_batches(stream, skip_comments=columns is _QRELS):
+            rows = _split_rows(lines, columns, path)
+            name = name or rows[0][len(columns) - 1].decode()
+            questions.append(build_chunk([row[0] for row in rows]))
+            documents.append(build_chunk([row[2] for row in rows]))
+            at = columns.index(number)
+            numbers.append(_parse_numbers([row[at] for row in rows], (path, number), lines))
+    return TrecColumns(TextColumn(questions), TextColumn(documents), NumberColumn(numbers), name)
 
 
 def _iterate_batches(stream: Iterable[bytes], *, skip_comments: bool) -> Iterator[list[tuple[int, bytes]]]:
