@@ -310,6 +310,7 @@ class JudgingLoop:
         before = {name: await task for name, task in dependency_tasks.items()}
         known = {name: result for name, result in before.items() if result}
         if len(known) < len(before):
+            self._count_unanswered(case, runnable)
             return None
         replaced = counted.get(runnable.metric.name) if counted is not None else None
         if counted is not None and not is_retryable([replaced]):
@@ -358,7 +359,7 @@ class JudgingLoop:
                 failed = judged.broken and runnable.row(case, Failed(error=judged.broken))
                 result = failed or await runnable.ainvoke(judged.seen, config)
         except StoppedError:
-            self.unanswered[runnable.metric.name] += 1
+            self._count_unanswered(case, runnable)
             if old:
                 self.store.keep(place, "")
             return None
@@ -368,6 +369,12 @@ class JudgingLoop:
             result = result.replace(replayed_from=found.origin.fingerprint)
         self._store(judged, result, asked=found.origin and found.origin.content)
         return self._count_result(result, kept=False, replaced=None)
+
+    def _count_unanswered(self, case: Case, runnable: MetricRunnable) -> None:
+        """Count a result that a replay cannot read again, if the run has it."""
+        name = runnable.metric.name
+        if self.replays and self.store.holds_result((case.id, case.method, name)):
+            self.unanswered[name] += 1
 
     def _store(
         self,
