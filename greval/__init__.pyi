@@ -64,6 +64,7 @@ from .records.inventory import Inventory
 from .records.metric import (
     CategoricalMetric,
     ComputedMetric,
+    DerivedMetric,
     ManyCategoricalMetric,
     ManyValueMetric,
     Metric,
@@ -132,6 +133,7 @@ __all__ = [
     "DataSummary",
     "DataWarning",
     "DefinitionError",
+    "DerivedMetric",
     "Diagnosis",
     "Document",
     "Effort",

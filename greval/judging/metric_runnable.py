@@ -14,7 +14,7 @@ from greval.datasets.case_records import CaseLike, as_case
 from greval.errors import DataError
 from greval.judging.model.client import read_clock
 from greval.records.case import Case
-from greval.records.metric import Metric
+from greval.records.metric import Metric, Verdicts
 from greval.records.metric_input import explain_missing_needs
 from greval.records.result import Failed, Failure, Outcome, Result, Skipped, Tier, Usage
 
@@ -67,6 +67,10 @@ class MetricRunnable(CaseRunnable):
         other.judging = judging
         other._prepare = prepare  # noqa: SLF001 - its own copy
         return other
+
+    def with_verdicts(self, verdicts: Verdicts) -> MetricRunnable:  # noqa: ARG002 - those of derived metrics
+        """Return the runnable that judges a case on which the metrics that this one builds on gave these verdicts."""
+        return self
 
     def batch(
         self,

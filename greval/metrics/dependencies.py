@@ -14,7 +14,7 @@ from greval.records.scale import CategoricalScale, MeasureScale, Value, ValueSca
 
 def list_dependency_names(metric: Metric) -> tuple[str, ...]:
     """List the names of the metrics that a metric builds on, each once."""
-    return tuple(dict.fromkeys(use.judged_by for use in metric.dependencies.values()))
+    return tuple(metric.dependency_places)
 
 
 def list_missing_dependencies(metrics: Iterable[Metric]) -> tuple[str, ...]:
@@ -65,13 +65,16 @@ def order_metrics(metrics: Iterable[Metric]) -> tuple[Metric, ...]:
 
 
 def _find_use_faults(metric: Metric, known: Mapping[str, Metric]) -> Iterator[str]:
-    """Find the faults in each use of another metric."""
+    """Find the metrics that are missing, and the faults in each use of another metric."""
+    for name, place in metric.dependency_places.items():
+        if name not in known:
+            yield f"{metric.name}: {place}: {name!r} is not among the metrics{did_you_mean(name, known)}"
     for field, use in metric.dependencies.items():
         place = f"{metric.name}: uses.{field}"
         source = known.get(use.judged_by)
         if source is None:
-            yield f"{place}.judged_by: {use.judged_by!r} is not among the metrics{did_you_mean(use.judged_by, known)}"
-        elif source.over != field:
+            continue
+        if source.over != field:
             judges = f"each of the {source.over}" if source.over else "the whole case"
             yield f"{place}.judged_by: {source.name} judges {judges}; name a metric that is over {field}"
         else:

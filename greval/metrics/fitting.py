@@ -6,11 +6,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING
 
+from greval.errors import DefinitionError
 from greval.metrics.computed import find_computed_metric, ranking
 from greval.metrics.computed.outcomes import compute_outcome
-from greval.metrics.library import predefined
+from greval.metrics.library import find_dependencies, predefined
 from greval.records.case import TAG, Case
-from greval.records.metric import ComputedMetric, Metric
+from greval.records.metric import ComputedMetric, DerivedMetric, Metric
 from greval.records.metric_input import explain_missing_needs
 from greval.records.record import Record
 from greval.records.recorded_fields import CHUNK_PARTS, PARTED, list_recorded_fields
@@ -86,8 +87,8 @@ def find_fitting_metrics(fields: Collection[str], metrics: Iterable[Metric] | No
     """
     given = frozenset(fields)
     chosen = tuple(predefined().values() if metrics is None else metrics)
-    fitting = [metric for metric in chosen if _fits(metric, given)]
-    others = {metric.name: _list_missing(metric, given) for metric in chosen if metric not in fitting}
+    fitting = [metric for metric in chosen if _fits(metric, given, chosen)]
+    others = {metric.name: _list_missing(metric, given, chosen) for metric in chosen if metric not in fitting}
     return FittingMetrics(
         judged=tuple(metric.name for metric in fitting if metric.kind == "judged"),
         computed=tuple(metric.name for metric in fitting if metric.kind == "computed"),
@@ -95,7 +96,9 @@ def find_fitting_metrics(fields: Collection[str], metrics: Iterable[Metric] | No
     )
 
 
-def _fits(metric: Metric, fields: frozenset[str]) -> bool:
+def _fits(metric: Metric, fields: frozenset[str], chosen: Iterable[Metric]) -> bool:
+    if isinstance(metric, DerivedMetric):
+        return _fits_below(metric, fields, chosen)
     if metric.kind == "judged":  # a judge reads the texts of chunks, which parts alone do not have
         fields = frozenset(name for name in fields if not name.startswith("chunks."))
     case = _select_fields(fields)
@@ -108,11 +111,21 @@ def _fits(metric: Metric, fields: frozenset[str]) -> bool:
     return not isinstance(compute_outcome(metric, case), Skipped)
 
 
-def _list_missing(metric: Metric, fields: frozenset[str]) -> tuple[str, ...]:
+def _fits_below(metric: DerivedMetric, fields: frozenset[str], chosen: Iterable[Metric]) -> bool:
+    """Return whether all metrics fit whose verdicts a metric reads; chosen ones go before predefined ones."""
+    try:
+        *below, _ = find_dependencies(metric, chosen)
+    except DefinitionError:  # a metric below is missing, which is said when the metric is used
+        return False
+    needed = not explain_missing_needs(metric, _select_fields(fields))
+    return needed and all(_fits(one, fields, chosen) for one in below)
+
+
+def _list_missing(metric: Metric, fields: frozenset[str], chosen: Iterable[Metric]) -> tuple[str, ...]:
     """List the fields of which any one would make a metric fit; empty if it lacks more than one."""
     tags = [need for need in metric.inputs if need.startswith(TAG)]
     candidates = [name for name in (*_list_specimen_fields(), *tags) if name not in fields]
-    found = [name for name in candidates if _fits(metric, fields | {name})]
+    found = [name for name in candidates if _fits(metric, fields | {name}, chosen)]
     return tuple(name for name in found if name.partition(".")[0] not in found or "." not in name)
 
 

@@ -26,7 +26,7 @@ from greval.records.judge_choice import JudgeChoice
 from greval.records.limit import parse_limit
 from greval.records.note import RESERVED, Notes, ShareNote, find_share_faults
 from greval.records.record import Label, Name, Record, Text
-from greval.records.result import Judgement, Skipped
+from greval.records.result import Judgement, Scored, Skipped
 from greval.records.scale import (
     Better,
     CategoricalScale,
@@ -62,6 +62,9 @@ class Example(Record):
 ComputeReturn = Value | tuple[Value, str] | Judgement | Iterable[Judgement] | Skipped
 """The return types of a computed metric's function; `greval.metrics.computed.outcomes` builds an outcome of them."""
 
+Verdicts = Mapping[str, Scored | Skipped]
+"""The outcomes of other metrics for the same case, by the names of the metrics."""
+
 ReasonDepth = Literal["brief", "detailed", "steps"]
 """The length of the reason for a verdict: one sentence, several, or a finding for each step and one sentence."""
 FINDINGS = "findings"
@@ -81,7 +84,8 @@ class Metric(Record):
     """The common fields of all metrics: name, description, needed fields of a case, and scale.
 
     `over` names the items that are judged individually. Use one of the four classes below for a metric
-    that a model judges, `ComputedMetric` for a metric that is computed.
+    that a model judges, `ComputedMetric` for a metric that is computed from the case, and `DerivedMetric` for one that
+    is computed from the verdicts of other metrics.
     """
 
     kind: ClassVar[Literal["judged", "computed"]]
@@ -89,7 +93,7 @@ class Metric(Record):
     name: Name
     description: Text
     over: Over | None = None
-    needs: Annotated[tuple[Need, ...], Field(min_length=1)]
+    needs: tuple[Need, ...]
     scale: Scale
 
     @field_validator("needs")
@@ -108,15 +112,19 @@ class Metric(Record):
         """The filter on each field of items by the verdicts of another metric; empty for most metrics."""
         return {}
 
+    @property
+    def dependency_places(self) -> Mapping[str, str]:
+        """The names of the metrics that this one builds on, each with the place of the definition that names it."""
+        return {}
 
-class ComputedMetric(Metric):
-    """A metric that is a function of the case.
+
+class FunctionMetric(Metric):
+    """A metric that is computed by a function; the base class of `ComputedMetric` and `DerivedMetric`.
 
     `compute` returns a number, a bool, a category, `(value, reason)`, judgements, or `Skipped` with a reason.
     Values must be on the scale; anything else is a failed outcome that names the function.
     `optional` lists further fields that the function reads; it handles them itself if they are missing or empty.
-    At least one of `needs` and `optional` must not be empty. `version` stands for the code of the function: results are
-    computed again if it changes.
+    `version` stands for the code of the function: results are computed again if it changes.
     """
 
     kind = "computed"
@@ -124,7 +132,7 @@ class ComputedMetric(Metric):
     needs: tuple[Need, ...] = ()
     optional: tuple[Need, ...] = ()
     scale: CategoricalScale | ValueScale | MeasureScale
-    compute: Annotated[Callable[[Case], ComputeReturn], Field(exclude=True, repr=False)]
+    compute: Annotated[Callable[..., ComputeReturn], Field(exclude=True, repr=False)]
     version: str = ""
 
     @model_serializer(mode="wrap")
@@ -133,6 +141,24 @@ class ComputedMetric(Metric):
         content: dict[str, Any] = dump(self)
         return content if self.version else {key: part for key, part in content.items() if key != "version"}
 
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The fields of a case that the function reads, needed or optional."""
+        return (*self.needs, *self.optional)
+
+    def call_function(self, case: Case, verdicts: Verdicts) -> ComputeReturn:  # noqa: ARG002 - those of derived metrics
+        """Call the function with what it reads."""
+        return self.compute(case)
+
+
+class ComputedMetric(FunctionMetric):
+    """A metric that is a function of the case, see `FunctionMetric` for what the function may return.
+
+    At least one of `needs` and `optional` must not be empty.
+    """
+
+    compute: Annotated[Callable[[Case], ComputeReturn], Field(exclude=True, repr=False)]
+
     @model_validator(mode="after")
     def _check_inputs(self) -> Self:
         """Reject a metric that declares no input, because different cases would share one result."""
@@ -140,10 +166,38 @@ class ComputedMetric(Metric):
             raise ValueError("needs: name at least one field of a case that the function reads, here or in optional")
         return self
 
+
+class DerivedMetric(FunctionMetric):
+    """A metric that is a function of the case and of the verdicts of other metrics on it.
+
+    `built_on` names the other metrics, judged or computed. `compute` takes the case and the outcomes of these metrics
+    by name, each `Scored` or `Skipped`; see `FunctionMetric` for what it may return. If one of them failed, even for
+    one item, the function is not called and the result is a failure of kind `dependency`. The result is computed again
+    if one of the outcomes changes.
+
+    Example:
+        >>> from greval.records.result import Judgement
+        >>> def count_relevant(case, verdicts):
+        ...     found = verdicts["chunk_evaluation"]
+        ...     return found if found.status == "skipped" else sum(one.number == 1 for one in found.judgements)
+        >>> metric = DerivedMetric(name="relevant_chunks", description="The number of relevant chunks.",
+        ...                        built_on=["chunk_evaluation"], scale=MeasureScale(), compute=count_relevant)
+        >>> judgements = (Judgement(value="Relevant", number=1.0, reason="It answers.", item="c1"),)
+        >>> metric.call_function(Case(question="Who?"), {"chunk_evaluation": Scored(judgements=judgements)})
+        1
+    """
+
+    compute: Annotated[Callable[[Case, Verdicts], ComputeReturn], Field(exclude=True, repr=False)]
+    built_on: Annotated[tuple[Name, ...], Field(min_length=1)]
+
     @property
-    def inputs(self) -> tuple[str, ...]:
-        """The fields of a case that the function reads, needed or optional."""
-        return (*self.needs, *self.optional)
+    def dependency_places(self) -> Mapping[str, str]:
+        """The names of the metrics whose verdicts the function reads, with `built_on`, which lists them."""
+        return dict.fromkeys(self.built_on, "built_on")
+
+    def call_function(self, case: Case, verdicts: Verdicts) -> ComputeReturn:
+        """Call the function with the case and the verdicts that it reads."""
+        return self.compute(case, verdicts)
 
 
 class JudgedMetric(Metric):
@@ -159,6 +213,7 @@ class JudgedMetric(Metric):
 
     model_config = ConfigDict(validate_by_name=True, validate_by_alias=True, serialize_by_alias=True)
 
+    needs: Annotated[tuple[Need, ...], Field(min_length=1)]
     scale: JudgedScale
     steps: Annotated[tuple[Text, ...], Field(min_length=1)]
     instructions: str = ""
@@ -188,6 +243,14 @@ class JudgedMetric(Metric):
     def dependencies(self) -> Mapping[Over, Use]:
         """The filter on each field of items by the verdicts of another metric, `uses`."""
         return self.uses
+
+    @property
+    def dependency_places(self) -> Mapping[str, str]:
+        """The names of the metrics that filter the items, each with its first place in `uses`."""
+        found: dict[str, str] = {}
+        for field, use in self.uses.items():
+            found.setdefault(use.judged_by, f"uses.{field}.judged_by")
+        return found
 
     @model_serializer(mode="wrap")
     def _dump_brief(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from pydantic import JsonValue
 
 from greval.errors import DataError
 from greval.records.case import TAG, Case, Chunk, Triple, read_need
-from greval.records.metric import Metric
+from greval.records.metric import Metric, Verdicts
 
 Item = Chunk | Triple
 HASH_DIGITS = 16
@@ -139,20 +139,24 @@ def _drop_reading(definition: dict[str, Any]) -> dict[str, Any]:
     """
     definition = {key: part for key, part in definition.items() if key not in {"pass", "judge"}}
     if notes := definition.get("notes"):
-        read = {name: {key: part for key, part in note.items() if key != "better"} for name, note in notes.items()}
+        read: dict[str, JsonValue] = {
+            name: {key: part for key, part in note.items() if key != "better"} for name, note in notes.items()
+        }
         return {**definition, "notes": read}
     return definition
 
 
-def compute_content_key(case: Case, metric: Metric, fingerprint: str) -> str:
+def compute_content_key(case: Case, metric: Metric, fingerprint: str, verdicts: Verdicts | None = None) -> str:
     """Return the key of the judged content and its definition, independent of the id and method of the case.
 
-    The key changes with the content or the definition, so that a changed case is judged again.
+    The key changes with the content, the definition, or the verdicts of other metrics that the metric reads, so that a
+    changed case is judged again.
     """
-    return hash_json([metric.name, fingerprint, select_metric_input(metric, case)])
+    read: dict[str, JsonValue] = {name: outcome.model_dump(mode="json") for name, outcome in (verdicts or {}).items()}
+    return hash_json([metric.name, fingerprint, select_metric_input(metric, case), *([read] if read else [])])
 
 
-def compute_keys(case: Case, metric: Metric, fingerprint: str) -> tuple[str, str]:
+def compute_keys(case: Case, metric: Metric, fingerprint: str, verdicts: Verdicts | None = None) -> tuple[str, str]:
     """Return the content key of a judgement, and its own key: the hash of case id, method and content key."""
-    content = compute_content_key(case, metric, fingerprint)
+    content = compute_content_key(case, metric, fingerprint, verdicts)
     return content, hash_json([case.id, case.method, content])

@@ -56,7 +56,7 @@ class StoredMetric:
     def describe(self) -> Metric:
         """Return the validated fields that judged and computed metrics share."""
         shared = {name: self.definition[name] for name in Metric.model_fields if name in self.definition}
-        return Metric.model_validate({**shared, "needs": shared.get("needs") or self.definition.get("optional")})
+        return Metric.model_validate({**shared, "needs": shared.get("needs") or self.definition.get("optional") or ()})
 
 
 def parse_stored_metrics(fact: JsonValue) -> dict[str, StoredMetric]:

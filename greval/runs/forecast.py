@@ -32,7 +32,7 @@ from greval.runs.manifest import read_spending, refuse_probe
 from greval.runs.options import EvaluateOptions, get_prices, get_shard
 from greval.runs.runnable import compile_metrics
 from greval.runs.store import FILE, Store
-from greval.runs.worker import narrow_for_metric, select_remaining
+from greval.runs.worker import narrow_for_metric, select_remaining, select_verdicts
 
 OUTPUT_TOKENS_PER_VERDICT = 60
 """The assumed output tokens of a verdict with a brief reason."""
@@ -255,7 +255,7 @@ class _MetricCounter:
     def add(self, case: Case, known: Store | None, kept: Mapping[str, Result]) -> Result | None:
         """Count one case and return its stored result, if any; `kept` holds those of the metrics before this one."""
         seen, broken = self._narrow_case(case, kept)
-        content, key = compute_keys(seen, self._metric, self._fingerprint)
+        content, key = compute_keys(seen, self._metric, self._fingerprint, select_verdicts(self._metric, kept))
         old = known.get(key, (case.id, case.method, self._metric.name)) if known else None
         if old and (old.finished or not self._retry_failed):
             self._increase(kept=1)

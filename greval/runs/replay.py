@@ -29,10 +29,19 @@ from greval.judging.model.budget import RunGuard
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.judge import Judge
 from greval.judging.model.reply_cache import Reply, ReplyOrigin
+from greval.metrics.computed import find_computed_metric
 from greval.metrics.dependencies import list_dependency_names, order_metrics
 from greval.metrics.library import require_metric
 from greval.records.case import Case
-from greval.records.metric import JudgedMetric, Metric, ReasonDepth, build_metric, set_reason_depth
+from greval.records.metric import (
+    ComputedMetric,
+    FunctionMetric,
+    JudgedMetric,
+    Metric,
+    ReasonDepth,
+    build_metric,
+    set_reason_depth,
+)
 from greval.records.note import ShareNote
 from greval.records.record import Record
 from greval.records.result import Tier, Usage
@@ -186,8 +195,8 @@ def replay(
     The results are stored under the new fingerprint of each metric, and the run counts them instead of the old ones.
     Their `replayed_from` is the fingerprint by which the judge was asked, and their usage only has `hits`. A metric
     whose prompt changed, or whose replies are not stored, is refused; the others are replayed. Metrics of the run that
-    build on a replayed one are replayed too. All of it is written in one transaction: a run whose replay is stopped or
-    killed is as it was before.
+    build on a replayed one are replayed too, and those that are computed from its verdicts are computed again. All of
+    it is written in one transaction: a run whose replay is stopped or killed is as it was before.
 
     Args:
         run: The run, or its folder.
@@ -237,7 +246,7 @@ async def replay_async(
         compiled = plan.compile()
         if not compiled:
             return Replay(Run(folder, Progress()), (), tuple(plan.refused))
-        originals = {name: plan.originals[name].fingerprint for name in compiled}
+        sources = {name: plan.get_source(name) for name in compiled}
         changed: Counter[str] = Counter()
         work = JudgingLoop(
             store,
@@ -251,7 +260,9 @@ async def replay_async(
             on_result=lambda result: changed.update([result.metric]),
         )
         with reduce_collections(), store.write_together():
-            store_replayed(store, {one.fingerprint: originals[name] for name, one in compiled.items()})
+            store_replayed(
+                store, {one.fingerprint: sources[name] for name, one in compiled.items() if name in plan.originals}
+            )
             store_metrics(store, [one.metric.model_dump(mode="json") for one in compiled.values()])
             store.plans.replace_versions(
                 {name: MetricVersion(one.fingerprint, one.judge) for name, one in compiled.items()}
@@ -260,7 +271,7 @@ async def replay_async(
         replayed = tuple(
             ReplayedMetric(
                 metric=name,
-                source=originals[name],
+                source=sources[name],
                 fingerprint=one.fingerprint,
                 changed=changed[name],
                 unchanged=work.kept[name],
@@ -312,35 +323,51 @@ class _ReplayPlan:
         self._requests.load(self._reader.requests())
         self._store = store
         self._edited = edited
-        self._stored = {name: one.judged for name, one in read_metrics(store).items() if one.judged}
+        self._definitions = read_metrics(store)
+        self._stored = {name: one.judged for name, one in self._definitions.items() if one.judged}
+        self._computed = {name: one for name in self._definitions if (one := self._restore_computed(name))}
+        self._fingerprints = {plan.metric: plan.fingerprint for plan in store.taken_plans()}
         self.originals = dict(self._find_originals(read_replayed(store)))
         self.refused: list[RefusedMetric] = []
 
     def compile(self) -> dict[str, MetricRunnable]:
         """Compile the metrics that can be replayed, dependencies first."""
-        accepted: dict[str, JudgedMetric] = {}
+        accepted: dict[str, Metric] = {}
         for name, metric in (self._edited or self._stored).items():
             if reason := self._explain_refusal(name, metric):
                 self.refused.append(RefusedMetric(metric=name, reason=reason, named=name in self._edited))
-            elif isinstance(metric, JudgedMetric):
+            else:
                 accepted[name] = metric
         wanted = self._add_related(accepted)
         if not wanted:
             return {}
         metrics = order_metrics(wanted.values())
-        clients = {name: self._create_client(name) for name in wanted}
-        repeats = {name: self.originals[name].repeats for name in wanted}
+        clients = {name: self._create_client(name) for name, metric in wanted.items() if metric.kind == "judged"}
+        repeats = {name: self.originals[name].repeats if name in clients else 1 for name in wanted}
         compiled = compile_metrics(metrics, clients, repeats=repeats)
         return {name: one.with_judging(one.judging, _prepare_nothing) for name, one in compiled.items()}
 
     def list_changes(self, metric: Metric) -> tuple[str, ...]:
         """List the places at which a definition differs from that of the run's results."""
-        before = self._stored[metric.name].model_dump(mode="json")
+        stored = self._stored.get(metric.name)
+        before = stored.model_dump(mode="json") if stored else self._definitions[metric.name].definition
         return tuple(_list_changed_paths(before, metric.model_dump(mode="json")))
 
-    def _add_related(self, accepted: Mapping[str, JudgedMetric]) -> dict[str, JudgedMetric]:
+    def get_source(self, name: str) -> str:
+        """Return the fingerprint by which the judge was asked, or by which a computed metric was computed before."""
+        return self.originals[name].fingerprint if name in self.originals else self._fingerprints.get(name, "")
+
+    def _restore_computed(self, name: str) -> FunctionMetric | None:
+        """Return a computed metric of the run if it is one that greval has, by its name and as it is stored."""
+        metric = self._edited.get(name) or find_computed_metric(name)
+        if not isinstance(metric, FunctionMetric):
+            return None
+        same = metric.model_dump(mode="json") == self._definitions[name].definition
+        return metric if same or name in self._edited else None
+
+    def _add_related(self, accepted: Mapping[str, Metric]) -> dict[str, Metric]:
         """Add the metrics of the run that the accepted ones build on, and those that build on them."""
-        whole: dict[str, JudgedMetric] = {**self._stored, **accepted}
+        whole: dict[str, Metric] = {**self._computed, **self._stored, **accepted}
         wanted = dict.fromkeys(accepted)
         while more := [name for name in whole if name not in wanted and self._is_related(whole, name, wanted)]:
             for name in more:
@@ -349,16 +376,25 @@ class _ReplayPlan:
                     del whole[name]
                 else:
                     wanted[name] = None
+        self._refuse_lost_functions(wanted)
         while lacking := [name for name in wanted if not self._has_dependencies(whole, name, wanted)]:
             for name in lacking:
                 del wanted[name]
         return {name: whole[name] for name in wanted}
 
-    def _is_related(self, whole: Mapping[str, JudgedMetric], name: str, wanted: Iterable[str]) -> bool:
+    def _refuse_lost_functions(self, wanted: Iterable[str]) -> None:
+        """Refuse the metrics that are derived from wanted ones by a function that is not stored."""
+        for name, one in self._definitions.items():
+            known = one.is_judged or name in self._computed
+            if not known and not set(wanted).isdisjoint(one.definition.get("built_on", ())):
+                reason = "the function that computes it is not stored; greval evaluate computes it again"
+                self.refused.append(RefusedMetric(metric=name, reason=reason, named=False))
+
+    def _is_related(self, whole: Mapping[str, Metric], name: str, wanted: Iterable[str]) -> bool:
         below = {other for one in wanted for other in list_dependency_names(whole[one])}
         return name in below or not set(wanted).isdisjoint(list_dependency_names(whole[name]))
 
-    def _has_dependencies(self, whole: Mapping[str, JudgedMetric], name: str, wanted: Iterable[str]) -> bool:
+    def _has_dependencies(self, whole: Mapping[str, Metric], name: str, wanted: Iterable[str]) -> bool:
         """Return whether all metrics that a metric builds on can be replayed; refuse it if not."""
         if lacking := [other for other in list_dependency_names(whole[name]) if other not in wanted]:
             reason = f"it builds on {format_names(lacking)}, which cannot be replayed; {JUDGE_AGAIN}"
@@ -379,7 +415,7 @@ class _ReplayPlan:
     def _explain_refusal(self, name: str, metric: Metric) -> str | None:
         """Return why a metric cannot be replayed, with what to do, or None if it can."""
         if not isinstance(metric, JudgedMetric):
-            return "it is computed, not judged, so there is no reply to read; greval evaluate computes it again"
+            return self._explain_not_computed(name, metric)
         if name not in self._stored:
             return f"the run was not judged by it; {JUDGE_AGAIN}"
         original = self.originals.get(name)
@@ -393,6 +429,12 @@ class _ReplayPlan:
         if missing := self._store.count_unasked(name):
             return f"the replies of {format_count(missing, 'result')} are not stored; {JUDGE_AGAIN}"
         return None
+
+    def _explain_not_computed(self, name: str, metric: Metric) -> str | None:
+        """Return why a computed metric is not computed again; None for one that is computed from verdicts."""
+        if isinstance(metric, ComputedMetric) and name in self._edited:
+            return "it is computed, not judged, so there is no reply to read; greval evaluate computes it again"
+        return None if name in self._definitions else "the run does not hold it; compute it with greval evaluate"
 
     def _explain_prompt_change(self, original: _Original, metric: JudgedMetric) -> str | None:
         """Return what of a definition changed that the judge would have to be asked about again, or None."""

@@ -16,7 +16,7 @@ from greval._util.row_index import RowIndex
 from greval.errors import DataError
 from greval.metrics.library import predefined
 from greval.records.case import Case
-from greval.records.metric import ComputedMetric, JudgedMetric
+from greval.records.metric import JudgedMetric
 from greval.records.metric_input import compute_keys, format_item, list_items, narrow_case
 from greval.records.result import Result
 from greval.records.scale import Scale
@@ -111,7 +111,7 @@ def find_directions(*runs: Mapping[str, StoredMetric]) -> dict[str, ScaleDirecti
         for name, metric in metrics.items():
             found.setdefault(name, find_direction(metric.scale)._replace(computed=not metric.is_judged))
     for name, known in predefined().items():
-        found.setdefault(name, find_direction(known.scale)._replace(computed=isinstance(known, ComputedMetric)))
+        found.setdefault(name, find_direction(known.scale)._replace(computed=known.kind == "computed"))
     return found
 
 

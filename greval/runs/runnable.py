@@ -21,7 +21,7 @@ from greval.metrics.computed.outcomes import compute_outcome
 from greval.metrics.dependencies import list_dependency_names as built_on_by
 from greval.metrics.library import find_dependencies
 from greval.records.case import Case
-from greval.records.metric import ComputedMetric, JudgedMetric, Metric
+from greval.records.metric import FunctionMetric, JudgedMetric, Metric, Verdicts
 from greval.records.metric_input import compute_fingerprint
 from greval.records.result import Outcome, Result, Usage
 from greval.runs.judges import choose_judges
@@ -75,9 +75,10 @@ def compile_metric(
     metrics = find_dependencies(metric, built_on)
     clients = _create_clients(metrics, model, judges or {})
     parts = compile_metrics(metrics, clients, repeats=repeats)
-    if not clients or len(parts) == 1:
+    if len(parts) == 1:
         return parts[metric.name]
-    return ComposedRunnable(parts, next(iter(clients.values())).guard.run)
+    guard = next(iter(clients.values())).guard if clients else RunGuard(watchful=False)
+    return ComposedRunnable(parts, guard.run)
 
 
 def _create_clients(
@@ -179,14 +180,29 @@ class ComposedRunnable(MetricRunnable):
         return JudgingLoop(MemoryLog(), self._parts, self._guard, Progress())
 
 
+class FunctionRunnable(MetricRunnable):
+    """A compiled metric that is a function of a case and of the verdicts of the metrics that it builds on, if any."""
+
+    def __init__(self, metric: FunctionMetric, fingerprint: str) -> None:
+        """Store the metric."""
+        super().__init__(metric, _create_compute_function(metric, {}), judge="", tier="computed", mark=fingerprint)
+        self._function = metric
+
+    def with_verdicts(self, verdicts: Verdicts) -> MetricRunnable:
+        """Return a copy that computes from these verdicts; an exception of its function is a failure of the case."""
+        if not verdicts:
+            return self
+        other = copy(self)
+        other.judging = _create_compute_function(self._function, verdicts)
+        return other
+
+
 def _compile_one(
     metric: Metric, client: JudgeClient | None, repeats: int, fingerprints: Mapping[str, str]
 ) -> MetricRunnable:
     """Compile a metric without its dependencies. `fingerprints` holds those of the metrics that it builds on."""
-    if isinstance(metric, ComputedMetric):
-        return MetricRunnable(
-            metric, _create_compute_function(metric), judge="", tier="computed", mark=compute_fingerprint(metric, {})
-        )
+    if isinstance(metric, FunctionMetric):
+        return FunctionRunnable(metric, compute_fingerprint(metric, {}, fingerprints))
     if client is None or not isinstance(metric, JudgedMetric):
         message = f"{metric.name}: a judged metric needs a judge, such as Judge('openai:MODEL') or Judge('local')"
         raise JudgeError(message)
@@ -199,11 +215,11 @@ def _compile_one(
     return MetricRunnable(metric, judging, judge=client.label, tier=client.tier, mark=mark, prepare=client.ready)
 
 
-def _create_compute_function(metric: ComputedMetric) -> JudgeFunction:
+def _create_compute_function(metric: FunctionMetric, verdicts: Verdicts) -> JudgeFunction:
     """Create the judging function of a computed metric. An exception of its function becomes a failure of the case."""
 
     async def compute(case: Case, _: RunnableConfig) -> tuple[Outcome, Usage]:
-        return compute_outcome(metric, case), Usage()
+        return compute_outcome(metric, case, verdicts), Usage()
 
     return compute
 

@@ -38,7 +38,7 @@ from greval.judging.model.client import read_clock
 from greval.judging.model.reply_cache import ReplyOrigin
 from greval.metrics.dependencies import list_dependency_names
 from greval.records.case import Case
-from greval.records.metric import Metric
+from greval.records.metric import DerivedMetric, Metric, Verdicts
 from greval.records.metric_input import compute_keys, explain_missing_needs, keep_items, narrow_case
 from greval.records.result import Failed, Failure, FailureKind, Result, Scored, Usage
 from greval.runs.progress import Progress
@@ -310,6 +310,7 @@ class JudgingLoop:
         before = {name: await task for name, task in dependency_tasks.items()}
         known = {name: result for name, result in before.items() if result}
         if len(known) < len(before):
+            self._count_unanswered(case, runnable)
             return None
         replaced = counted.get(runnable.metric.name) if counted is not None else None
         if counted is not None and not is_retryable([replaced]):
@@ -317,7 +318,9 @@ class JudgingLoop:
         seen, broken = narrow_for_metric(case, runnable.metric, known)
         if broken and replaced:
             return replaced
-        judged = _PlannedJudgement(case, seen, broken, *compute_keys(seen, runnable.metric, runnable.fingerprint))
+        verdicts = select_verdicts(runnable.metric, known)
+        keys = compute_keys(seen, runnable.metric, runnable.fingerprint, verdicts)
+        judged, runnable = _PlannedJudgement(case, seen, broken, *keys), runnable.with_verdicts(verdicts)
         if self.replays:
             return await self._replay(judged, runnable, config)
         place = (case.id, case.method, runnable.metric.name)
@@ -356,7 +359,7 @@ class JudgingLoop:
                 failed = judged.broken and runnable.row(case, Failed(error=judged.broken))
                 result = failed or await runnable.ainvoke(judged.seen, config)
         except StoppedError:
-            self.unanswered[runnable.metric.name] += 1
+            self._count_unanswered(case, runnable)
             if old:
                 self.store.keep(place, "")
             return None
@@ -366,6 +369,12 @@ class JudgingLoop:
             result = result.replace(replayed_from=found.origin.fingerprint)
         self._store(judged, result, asked=found.origin and found.origin.content)
         return self._count_result(result, kept=False, replaced=None)
+
+    def _count_unanswered(self, case: Case, runnable: MetricRunnable) -> None:
+        """Count a result that a replay cannot read again, if the run has it."""
+        name = runnable.metric.name
+        if self.replays and self.store.holds_result((case.id, case.method, name)):
+            self.unanswered[name] += 1
 
     def _store(
         self,
@@ -448,7 +457,7 @@ def narrow_for_metric(case: Case, metric: Metric, results: Mapping[str, Result])
 
     There is no failure if the metric would skip the case anyway, for example because the case has no answer.
     """
-    if not metric.dependencies:
+    if not results:
         return case, None
     failed = next((name for name, result in results.items() if result.failures), None)
     if failed is not None:
@@ -458,6 +467,20 @@ def narrow_for_metric(case: Case, metric: Metric, results: Mapping[str, Result])
         return case, Failure(kind="dependency", message=why)
     judged = {name: {j.item or "": j.value for j in result.judgements} for name, result in results.items()}
     return narrow_case(metric, case, judged), None
+
+
+def select_verdicts(metric: Metric, results: Mapping[str, Result]) -> Verdicts:
+    """Return the outcomes that a metric derived from others reads, without failed ones; empty for other metrics.
+
+    Example:
+        >>> from greval.metrics.library import load
+        >>> select_verdicts(load("answer_completeness"), {})
+        {}
+    """
+    if not isinstance(metric, DerivedMetric):
+        return {}
+    found = {name: result.outcome for name, result in results.items() if name in metric.built_on}
+    return {name: outcome for name, outcome in found.items() if not isinstance(outcome, Failed)}
 
 
 def is_retryable(results: Iterable[Result | None]) -> bool:

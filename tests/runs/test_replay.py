@@ -13,7 +13,17 @@ from hypothesis import strategies as st
 from killing import CONTEXT
 from tone_metrics import BUILT, PASSAGES, TONE, by_metric, cases
 
-from greval import COMPUTED_METRICS, DefinitionError, StoreError, evaluate, replay
+from greval import (
+    COMPUTED_METRICS,
+    DefinitionError,
+    DerivedMetric,
+    MeasureScale,
+    StoreError,
+    evaluate,
+    load_metric,
+    load_metrics,
+    replay,
+)
 from greval.records.metric import build_metric
 from greval.runs.evaluation import evaluate_async
 from greval.runs.manifest import count_replayed, read_replayed
@@ -259,3 +269,50 @@ def test_a_killed_replay_changes_nothing(tmp_path, at):
     assert [one.changed + one.unchanged for one in done.replayed] == [6]
     assert {one.judgements[0].number for one in done.run.results()} == {0.5}
     assert done.run.summary()[0].planned == 6
+
+
+def count_good(case, verdicts):
+    """Return the sum of the numbers of the chunks."""
+    return sum(one.number for one in verdicts["passages"].judgements)
+
+
+GOOD = DerivedMetric(name="good", description="Sum.", built_on=["passages"], scale=MeasureScale(), compute=count_good)
+
+
+def test_what_is_computed_from_replayed_verdicts_is_computed_again(tmp_path):
+    """A ranking by judged relevance, and a derived metric that is given, follow the new scores; none is left behind."""
+
+    def judge_chunks(messages):
+        answer = by_metric(messages)
+        for one in answer["judgements"]:
+            one |= {"value": "Irrelevant" if one["value"] == "Bad" else "Relevant", "recommendations": "-"}
+        return answer
+
+    relevance = load_metric("chunk_evaluation")
+    stricter = scored(relevance, 0, 0, 0)
+    run = evaluate(cases(2), load_metrics(["hit_rate-judged"]), ScriptedJudge(judge_chunks), out=tmp_path)
+    assert {result.metric: result.judgements[0].number for result in run.results()}["hit_rate-judged"] == 1
+    done = replay(run, [stricter])
+    assert {one.metric: (one.changed, one.missing) for one in done.replayed} == {
+        "chunk_evaluation": (2, 0),
+        "hit_rate-judged": (2, 0),
+    }
+    found = {result.metric: result for result in done.run.results()}
+    assert found["hit_rate-judged"].judgements[0].number == 0
+    assert found["hit_rate-judged"].replayed_from == ""
+    again = evaluate(cases(2), (*load_metrics(["hit_rate-judged"])[1:], stricter), ScriptedJudge([]), out=tmp_path)
+    assert (again.progress.kept, again.progress.scored) == (4, 4)
+
+
+def test_a_function_that_is_not_stored_is_refused_or_given(tmp_path):
+    """A derived metric in Python is refused with what to do, unless its definition is given with the edited one."""
+    run = evaluate(cases(1), [PASSAGES, GOOD], ScriptedJudge(by_metric), out=tmp_path)
+    edited = scored(PASSAGES, 0.7, 0)
+    found = preview_replay(run, [edited])
+    assert [one.metric for one in found.replayable] == ["passages"]
+    assert [(one.metric, one.reason, one.named) for one in found.refused] == [
+        ("good", "the function that computes it is not stored; greval evaluate computes it again", False)
+    ]
+    done = replay(run, [edited, GOOD])
+    assert {one.metric: one.changed for one in done.replayed} == {"passages": 1, "good": 1}
+    assert {result.metric: result for result in done.run.results()}["good"].value == 0.7

@@ -233,7 +233,8 @@ def find_ranking_metric(name: str) -> ComputedMetric:
             )
         )
         raise DataError(f"measure: {name!r} is no computed metric{explained}")
-    if not {*metric.needs} <= {"chunks", "gold"} or find_direction(metric.scale).better != "higher":
+    by_gold = {*metric.needs} <= {"chunks", "gold"} and find_direction(metric.scale).better == "higher"
+    if not isinstance(metric, ComputedMetric) or not by_gold:
         raise DataError(f"measure: {metric.name} does not measure a ranking; expected one such as recall@5 or ndcg@10")
     return metric
 

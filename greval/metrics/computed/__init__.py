@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
-from greval.metrics.computed.metric_names import FAMILIES, explain_bad_name, find_computed_metric, list_name_variants
+from greval.metrics.computed.metric_names import (
+    FAMILIES,
+    JUDGED_FAMILIES,
+    explain_bad_name,
+    find_computed_metric,
+    list_name_variants,
+)
 from greval.records.metric import ComputedMetric
 
-__all__ = ["COMPUTED_METRICS", "FAMILIES", "explain_bad_name", "find_computed_metric", "list_name_variants"]
+__all__ = [
+    "COMPUTED_METRICS",
+    "FAMILIES",
+    "JUDGED_FAMILIES",
+    "explain_bad_name",
+    "find_computed_metric",
+    "list_name_variants",
+]
 
 _PREDEFINED_NAMES = (
     *("ndcg@10", "essential_recall@20", "recall@10", "precision@10", "hit_rate@10", "perfect_recall@10", "mrr", "map"),
@@ -17,6 +30,9 @@ _PREDEFINED_NAMES = (
 )
 
 COMPUTED_METRICS: dict[str, ComputedMetric] = {
-    name: metric for name in _PREDEFINED_NAMES if (metric := find_computed_metric(name))
+    name: metric for name in _PREDEFINED_NAMES if isinstance(metric := find_computed_metric(name), ComputedMetric)
 }
-"""The predefined computed metrics by name; `find_computed_metric` returns those with other settings."""
+"""The predefined computed metrics by name; `find_computed_metric` returns those with other settings.
+
+Those that are computed from verdicts are not among them: a list of all of these costs no call of a judge.
+"""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal, NamedTuple
 
-from greval.records.metric import ComputedMetric
+from greval.records.metric import FunctionMetric
 from greval.records.result import Judgement
 from greval.records.scale import Better, MeasureScale, Value, ValueScale
 
@@ -28,7 +28,7 @@ class MetricFamily(NamedTuple):
     """
 
     name: str
-    make: Callable[[str, MetricSetting], ComputedMetric]
+    make: Callable[[str, MetricSetting], FunctionMetric]
     at: NumberKind = ""
     options: tuple[str, ...] = ()
     threshold: str = ""

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from math import fsum, log2
 
 
-def ndcg(gains: Sequence[int], due: Iterable[int], k: int | None = None, *, exponential: bool = False) -> float:
+def ndcg(gains: Sequence[float], due: Iterable[float], k: int | None = None, *, exponential: bool = False) -> float:
     """Return the normalised discounted cumulative gain: DCG / ideal DCG, each over the first k ranks.
 
     DCG is the sum of gain / log2(rank + 1); with `exponential` the numerator is 2**gain - 1.
@@ -32,7 +32,7 @@ def ndcg(gains: Sequence[int], due: Iterable[int], k: int | None = None, *, expo
     return _dcg(gains[:k], exponential=exponential) / _dcg(ideal[:k], exponential=exponential)
 
 
-def _dcg(gains: Iterable[int], *, exponential: bool) -> float:
+def _dcg(gains: Iterable[float], *, exponential: bool) -> float:
     """Return the discounted cumulative gain."""
     return fsum((2**gain - 1 if exponential else gain) / log2(rank + 1) for rank, gain in enumerate(gains, 1) if gain)
 

@@ -6,20 +6,24 @@ A name consists of a family, a cut-off or threshold after @, and options after h
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from decimal import Decimal
 from functools import cache
 
 from greval._util.wording import find_similar
-from greval.metrics.computed import efficiency, ranking, repository, text, traversal
+from greval.metrics.computed import efficiency, judged_ranking, ranking, repository, text, traversal
 from greval.metrics.computed.families import MetricFamily, MetricSetting
-from greval.records.metric import ComputedMetric
+from greval.metrics.computed.judged_ranking import JUDGED
+from greval.records.metric import FunctionMetric
 
 FAMILIES: dict[str, MetricFamily] = {
     family.name: family
     for families in (ranking, repository, traversal, text, efficiency)
     for family in families.FAMILIES
 }
-"""Every family of computed metrics by name."""
+"""Every family of metrics that are computed from a case, by name."""
+JUDGED_FAMILIES: dict[str, MetricFamily] = {family.name: family for family in judged_ranking.FAMILIES}
+"""Every family of metrics that are computed from verdicts, by name; their names have the option `judged`."""
 
 _NAME = re.compile(r"(?P<base>[^@-]*)(?:@(?P<at>[^-]*))?(?P<options>(?:-.*)?)", re.DOTALL)
 _CUTOFF_NUMBER = re.compile(r"[1-9][0-9]{0,5}")
@@ -31,8 +35,10 @@ class _BadNameError(ValueError):
     """The name belongs to a family, but its setting is invalid."""
 
 
-def find_computed_metric(name: str) -> ComputedMetric | None:
+def find_computed_metric(name: str) -> FunctionMetric | None:
     """Return the computed metric of a name, a family with its setting such as `ndcg@5`; None if the name is unknown.
+
+    With the option `judged` it is one that is computed from verdicts, such as `ndcg@5-judged`.
 
     Its own name is the standard form, such as `fuzzy_containment@0.90` for `@0.9`. Equal metrics are the same object.
 
@@ -71,7 +77,9 @@ def list_name_variants(name: str) -> list[str]:
         True
     """
     rest = name[len(_split_name(name)["base"] or "") :]
-    return [f"{family}{rest}" for family in FAMILIES if find_computed_metric(f"{family}{rest}")]
+    judged = (f"{family}{rest}{end}" for family in JUDGED_FAMILIES for end in ("", f"-{JUDGED}"))
+    names = dict.fromkeys((*(f"{family}{rest}" for family in FAMILIES), *judged))
+    return [variant for variant in names if find_computed_metric(variant)]
 
 
 def _split_name(name: str) -> re.Match[str]:
@@ -84,10 +92,11 @@ def _split_name(name: str) -> re.Match[str]:
 def _parse_name(name: str) -> tuple[str, MetricSetting] | None:
     """Parse a name, None if it has no known family; raise `_BadNameError` if the family has no such setting."""
     parts = _split_name(name)
-    family = FAMILIES.get(parts["base"])
+    given = parts["options"].split("-")[1:]
+    family = _find_family(parts["base"], given)
     if family is None:
         return None
-    options = _parse_options(family, parts["at"], parts["options"].split("-")[1:])
+    options = _parse_options(family, parts["at"], given)
     if family.at == "cutoff":
         return family.name, MetricSetting(k=_parse_cutoff(family, parts["at"]), options=options)
     if family.at == "threshold":
@@ -97,12 +106,21 @@ def _parse_name(name: str) -> tuple[str, MetricSetting] | None:
     return family.name, MetricSetting(options=options)
 
 
+def _find_family(base: str, options: Collection[str]) -> MetricFamily | None:
+    """Return the family of a name, that of verdicts if it has the option `judged`; None if it is unknown."""
+    if JUDGED in options and base in JUDGED_FAMILIES:
+        return JUDGED_FAMILIES[base]
+    return FAMILIES.get(base)
+
+
 def _parse_options(family: MetricFamily, at: str | None, given: list[str]) -> frozenset[str]:
     stem = family.name if at is None else f"{family.name}@{at}"
+    further = (JUDGED,) if family.name in JUDGED_FAMILIES and JUDGED not in family.options else ()
     for option in given:
         if option not in family.options:
-            known = f"has {', '.join(family.options)}" if family.options else "has none"
-            near = find_similar(option, family.options)
+            options = (*family.options, *further)
+            known = f"has {', '.join(options)}" if options else "has none"
+            near = find_similar(option, options)
             write = f"{stem}-{near}" if near else stem
             raise _BadNameError(f"{option!r} is no option, {family.name} {known}; write {write}")
     return frozenset(given)
@@ -126,9 +144,9 @@ def _parse_threshold(family: MetricFamily, given: str | None) -> str:
 
 
 @cache
-def _build_metric(name: str, setting: MetricSetting) -> ComputedMetric:
+def _build_metric(name: str, setting: MetricSetting) -> FunctionMetric:
     """Build the metric of a setting under its standard name; cached, so that equal metrics are the same object."""
-    family = FAMILIES[name]
+    family = (JUDGED_FAMILIES if JUDGED in setting.options else FAMILIES)[name]
     at = setting.k if setting.k is not None else setting.threshold
     options = "".join(f"-{option}" for option in family.options if option in setting.options)
     return family.make(f"{name}{f'@{at}' if at else ''}{options}", setting)

@@ -11,14 +11,16 @@ from math import isclose, isfinite
 from numbers import Integral, Real
 from pathlib import Path
 from reprlib import Repr
+from types import MappingProxyType
 
 from greval.records.case import Case
-from greval.records.metric import ComputedMetric
+from greval.records.metric import FunctionMetric, Verdicts
 from greval.records.metric_input import list_judged_items
 from greval.records.result import Failed, Failure, Judgement, Outcome, Skipped, build_outcome
 from greval.records.scale import MeasureScale, OffScaleError, Value
 
 ALLOWED_RETURNS = "a number, a bool, a category, (value, reason), judgements, or Skipped(reason=...)"
+NO_VERDICTS: Verdicts = MappingProxyType({})
 MAX_SHOWN_CHARACTERS = 80
 """Maximum number of characters of a returned object in a message."""
 
@@ -27,8 +29,10 @@ class _InvalidReturnError(Exception):
     """The return value of a function is not a valid outcome; the message states why."""
 
 
-def compute_outcome(metric: ComputedMetric, case: Case) -> Outcome:
+def compute_outcome(metric: FunctionMetric, case: Case, verdicts: Verdicts = NO_VERDICTS) -> Outcome:
     """Return the outcome of a computed metric for a case that has all needed fields.
+
+    `verdicts` are the outcomes of the metrics that a derived metric is built on.
 
     The function of the metric may return a number, a bool, a category, a pair of such a value and its reason, one
     `Judgement` or several, or `Skipped`. A value must be on the metric's scale. `number` is filled from the scale. Each
@@ -39,6 +43,7 @@ def compute_outcome(metric: ComputedMetric, case: Case) -> Outcome:
         DataError: If two different items of the case have the same id.
 
     Example:
+        >>> from greval.records.metric import ComputedMetric
         >>> metric = ComputedMetric(name="short", description="Is it short?", needs=("answer",),
         ...                         scale=MeasureScale(high=1.0), compute=lambda case: len(case.answer) < 10)
         >>> compute_outcome(metric, Case(question="Who?", answer="Ada.")).judgements[0].number
@@ -46,7 +51,7 @@ def compute_outcome(metric: ComputedMetric, case: Case) -> Outcome:
     """
     function = describe_function(metric.compute)
     try:
-        found = metric.compute(case)
+        found = metric.call_function(case, verdicts)
         found = tuple(found) if isinstance(found, Iterator) else found
     except Exception as error:  # noqa: BLE001 - one case's failure is a row
         return _build_failure(f"{function} raised {type(error).__name__}: {error}")
@@ -119,7 +124,7 @@ def _convert_value(value: object) -> Value | None:
 
 
 def _check_item(
-    item: str | None, ids: Container[str | None], counts: Counter[str | None], metric: ComputedMetric
+    item: str | None, ids: Container[str | None], counts: Counter[str | None], metric: FunctionMetric
 ) -> None:
     """Raise `_InvalidReturnError` if an item is not in the case or appears more than once."""
     name, over = metric.name, metric.over
@@ -138,7 +143,7 @@ def _check_item(
         raise _InvalidReturnError(f"{what} {counts[item]} judgements; return one")
 
 
-def _fit_to_scale(judgement: Judgement, metric: ComputedMetric) -> Judgement:
+def _fit_to_scale(judgement: Judgement, metric: FunctionMetric) -> Judgement:
     """Return the judgement as the scale reads it; raise an error if its value or its own number does not fit."""
     scale = metric.scale
     read = scale.read(judgement.value)

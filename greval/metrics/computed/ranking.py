@@ -6,7 +6,7 @@ no `doc_id`. A document counts once, at its first rank.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -26,7 +26,7 @@ from greval.records.result import Judgement, Skipped
 from greval.records.scale import MeasureScale, Value, ValueScale
 
 Relevance = Literal["essential", "relevant"]
-GAIN_NAMES = {ESSENTIAL: "essential", HELPFUL: "helpful"}
+GAIN_NAMES: dict[float, str] = {ESSENTIAL: "essential", HELPFUL: "helpful"}
 
 
 @dataclass(frozen=True)
@@ -37,11 +37,11 @@ class Ranking:
     """
 
     documents: tuple[str, ...]
-    due: dict[str, int]
+    due: Mapping[str, float]
     graded: bool = False
 
     @property
-    def gains(self) -> list[int]:
+    def gains(self) -> list[float]:
         """The gain at each rank."""
         return [self.due.get(document, 0) for document in self.documents]
 
@@ -101,7 +101,7 @@ def _format_found(ranking: Ranking, setting: MetricSetting) -> str:
     found = {*ranking.documents[: setting.k]}
     shares: list[str] = []
     for gain in sorted({*ranking.due.values()}, reverse=True):
-        kind = f"grade-{gain}" if ranking.graded else GAIN_NAMES[gain]
+        kind = f"grade-{gain:g}" if ranking.graded else GAIN_NAMES[gain]
         documents = [document for document, given in ranking.due.items() if given == gain]
         shares.append(format_found_share(found, documents, f"{kind} document", where))
     return ". ".join(shares)
@@ -164,9 +164,25 @@ def _build_family(  # noqa: PLR0913 - the parts of a definition
     return MetricFamily(name, make, at="cutoff", options=options)
 
 
-def _compute_ndcg(ranking: Ranking, setting: MetricSetting) -> float:
+def compute_ndcg(ranking: Ranking, setting: MetricSetting) -> float:
+    """Compute the normalised discounted cumulative gain; some document must be relevant."""
     exponential = "exponential" in setting.options
     return formulas.ndcg(ranking.gains, ranking.due.values(), setting.k, exponential=exponential)
+
+
+def compute_precision(ranking: Ranking, setting: MetricSetting) -> float:
+    """Compute the share of relevant documents in the first k."""
+    return formulas.precision(ranking.hits, setting.k)
+
+
+def compute_hit(ranking: Ranking, setting: MetricSetting) -> int:
+    """Compute 1 if a relevant document is in the first k, else 0."""
+    return int(any(ranking.hits[: setting.k]))
+
+
+def compute_reciprocal_rank(ranking: Ranking, setting: MetricSetting) -> float:
+    """Compute 1 / rank of the first relevant document, 0 if the first k have none."""
+    return formulas.reciprocal_rank(ranking.hits, setting.k)
 
 
 def _compute_recall(ranking: Ranking, setting: MetricSetting) -> float:
@@ -176,7 +192,7 @@ def _compute_recall(ranking: Ranking, setting: MetricSetting) -> float:
 FAMILIES = (
     _build_family(
         "ndcg",
-        _compute_ndcg,
+        compute_ndcg,
         "How near the documents {where} come to the best order: normalised discounted cumulative gain.",
         wanted="relevant",
         options=("exponential",),
@@ -189,13 +205,13 @@ FAMILIES = (
     ),
     _build_family(
         "precision",
-        lambda ranking, setting: formulas.precision(ranking.hits, setting.k),
+        compute_precision,
         "Share of the documents {where} that is essential or helpful.",
         wanted="relevant",
     ),
     _build_family(
         "hit_rate",
-        lambda ranking, setting: int(any(ranking.hits[: setting.k])),
+        compute_hit,
         "Whether an essential or helpful document is {where}.",
         wanted="relevant",
         levels=("An essential or helpful document is there.", "None is there."),
@@ -209,7 +225,7 @@ FAMILIES = (
     ),
     _build_family(
         "mrr",
-        lambda ranking, setting: formulas.reciprocal_rank(ranking.hits, setting.k),
+        compute_reciprocal_rank,
         "1 / rank of the first essential document {where}, 0 where there is none.",
         wanted="essential",
         format_reason=_format_first_hit,

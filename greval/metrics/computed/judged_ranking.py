@@ -1,0 +1,193 @@
+"""Metrics of ranked retrieval whose relevance is judged: `ndcg@10-judged` needs no gold.
+
+The ranking consists of the chunks (with the option `triples`, of the triples) of a case in order, each id once. Their
+gains are the numbers that `chunk_evaluation` (`triple_evaluation`) gave them; one above 0 is relevant. What was not
+retrieved was not judged, so that the ideal order is that of the retrieved items, and there is no recall.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from greval._util.wording import format_count, format_names
+from greval.metrics.computed import formulas
+from greval.metrics.computed.families import (
+    MetricFamily,
+    MetricSetting,
+    build_judgement,
+    build_share_scale,
+    build_yes_no_scale,
+    format_cutoff,
+)
+from greval.metrics.computed.ranking import (
+    Formula,
+    Ranking,
+    compute_hit,
+    compute_ndcg,
+    compute_precision,
+    compute_reciprocal_rank,
+)
+from greval.records.case import Case, Over
+from greval.records.metric import DerivedMetric, Verdicts
+from greval.records.metric_input import list_items
+from greval.records.result import Judgement, Skipped
+from greval.records.scale import MeasureScale, ValueScale
+
+JUDGED = "judged"
+"""The option that is part of the name of each metric, so that its figure is not mistaken for one of gold."""
+TRIPLES = "triples"
+
+
+class RelevanceSource(NamedTuple):
+    """The items of a case that are ranked, and the metric that judges their relevance."""
+
+    metric: str
+    items: Over
+
+    @property
+    def noun(self) -> str:
+        """The name of one item."""
+        return self.items.removesuffix("s")
+
+
+CHUNKS = RelevanceSource("chunk_evaluation", "chunks")
+FACTS = RelevanceSource("triple_evaluation", "triples")
+
+
+def find_relevance_source(setting: MetricSetting) -> RelevanceSource:
+    """Return the items that a metric ranks, and who judges them."""
+    return FACTS if TRIPLES in setting.options else CHUNKS
+
+
+def read_judged_ranking(case: Case, verdicts: Verdicts, source: RelevanceSource) -> Ranking | Skipped:
+    """Return the ranking of a case with its relevant items by the verdicts on them, or why it is undefined.
+
+    Example:
+        >>> from greval.records.result import Scored
+        >>> case = Case(question="Who?", chunks=["Ada.", "No."])
+        >>> found = Scored(judgements=[Judgement(value="Relevant", number=1, item="c1", reason="r"),
+        ...                            Judgement(value="Irrelevant", number=0, item="c2", reason="r")])
+        >>> read_judged_ranking(case, {"chunk_evaluation": found}, CHUNKS).gains
+        [1.0, 0]
+    """
+    if getattr(case, source.items) is None:
+        return Skipped(reason=f"{source.items} is not recorded")
+    ranked = tuple(dict.fromkeys(item.id for item in list_items(source.items, case)))
+    outcome = verdicts[source.metric]
+    if not ranked:
+        return Ranking((), {})
+    if isinstance(outcome, Skipped):
+        return Skipped(reason=f"{source.metric} is skipped: {outcome.reason}")
+    numbers = {judgement.item: judgement.number for judgement in outcome.judgements}
+    gains = {item: number for item in ranked if (number := numbers.get(item)) is not None}
+    if len(gains) < len(ranked):
+        unknown = [item for item in ranked if item not in gains]
+        return Skipped(reason=f"{source.metric} gave no number to {format_names(unknown)}")
+    if negative := [item for item, gain in gains.items() if gain < 0]:
+        return Skipped(reason=f"{source.metric} gave a number below 0 to {format_names(negative)}, which is no gain")
+    return Ranking(ranked, {item: gain for item, gain in gains.items() if gain > 0})
+
+
+def _format_relevant(ranking: Ranking, setting: MetricSetting, source: RelevanceSource) -> str:
+    """Format which of the first items were judged relevant."""
+    if not ranking.documents:
+        return f"no {source.noun} was retrieved"
+    first = ranking.documents[: setting.k]
+    relevant = [item for item in first if item in ranking.due]
+    share = f"{len(relevant):,} of {format_count(len(first), source.noun)} {format_cutoff(setting.k)}"
+    named = f": {format_names(relevant)}" if relevant else ""
+    return f"{share} judged relevant by {source.metric}{named}"
+
+
+def _format_gains(ranking: Ranking, setting: MetricSetting, source: RelevanceSource) -> str:
+    """Format the relevant items with what the ideal order consists of, as it is not that of gold."""
+    count = format_count(len(ranking.documents), source.noun)
+    return f"{_format_relevant(ranking, setting, source)}; the ideal is the best order of the {count} that were judged"
+
+
+def compute_context_precision(ranking: Ranking, setting: MetricSetting) -> float:
+    """Compute the mean precision at the rank of each relevant item in the first k, 0 if none is relevant."""
+    hits = ranking.hits[: setting.k]
+    return formulas.average_precision(hits, sum(hits)) if any(hits) else 0.0
+
+
+def _build_family(  # noqa: PLR0913 - the parts of a definition
+    name: str,
+    formula: Formula,
+    description: str,
+    *,
+    levels: tuple[str, str] | None = None,
+    options: tuple[str, ...] = (),
+    format_reason: Callable[[Ranking, MetricSetting, RelevanceSource], str] = _format_relevant,
+    needs_relevant: bool = False,
+) -> MetricFamily:
+    """Build the metric family of a formula; with `needs_relevant` it is undefined if no item is relevant."""
+
+    def make(name: str, setting: MetricSetting) -> DerivedMetric:
+        source = find_relevance_source(setting)
+        words = {"items": source.items, "item": source.noun, "where": format_cutoff(setting.k)}
+        return DerivedMetric(
+            name=name,
+            description=f"{description.format(**words)} The relevance is judged by {source.metric}, not gold.",
+            built_on=(source.metric,),
+            optional=(source.items,),
+            scale=_build_scale(levels, words),
+            compute=_create_function(formula, setting, format_reason, needs_relevant=needs_relevant),
+        )
+
+    return MetricFamily(name, make, at="cutoff", options=(JUDGED, *options, TRIPLES))
+
+
+def _build_scale(levels: tuple[str, str] | None, words: dict[str, str]) -> MeasureScale | ValueScale:
+    return build_yes_no_scale(*(level.format(**words) for level in levels)) if levels else build_share_scale()
+
+
+def _create_function(
+    formula: Formula,
+    setting: MetricSetting,
+    format_reason: Callable[[Ranking, MetricSetting, RelevanceSource], str],
+    *,
+    needs_relevant: bool,
+) -> Callable[[Case, Verdicts], tuple[Judgement, ...] | Skipped]:
+    """Create the function of a metric."""
+    source = find_relevance_source(setting)
+
+    def compute(case: Case, verdicts: Verdicts) -> tuple[Judgement, ...] | Skipped:
+        ranking = read_judged_ranking(case, verdicts, source)
+        if isinstance(ranking, Skipped):
+            return ranking
+        if needs_relevant and not ranking.due:
+            return Skipped(reason=f"no retrieved {source.noun} was judged relevant, so that no order is the best")
+        return build_judgement(formula(ranking, setting), format_reason(ranking, setting, source))
+
+    return compute
+
+
+FAMILIES = (
+    _build_family(
+        "ndcg",
+        compute_ndcg,
+        "How near the {items} {where} come to the best order of those that were retrieved: normalised discounted "
+        "cumulative gain.",
+        options=("exponential",),
+        format_reason=_format_gains,
+        needs_relevant=True,
+    ),
+    _build_family("precision", compute_precision, "Share of the {items} {where} that is relevant."),
+    _build_family(
+        "context_precision",
+        compute_context_precision,
+        "Precision at the rank of each relevant {item} {where}, averaged over these; 0 if no {item} is relevant.",
+    ),
+    _build_family(
+        "hit_rate",
+        compute_hit,
+        "Whether a relevant {item} is {where}.",
+        levels=("A relevant {item} is there.", "None is there."),
+    ),
+    _build_family(
+        "mrr", compute_reciprocal_rank, "1 / rank of the first relevant {item} {where}, 0 if no {item} is relevant."
+    ),
+)
+"""The families of metrics of ranked retrieval by judged relevance."""
