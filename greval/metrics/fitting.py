@@ -11,7 +11,7 @@ from greval.metrics.computed import find_computed_metric, ranking
 from greval.metrics.computed.outcomes import compute_outcome
 from greval.metrics.library import find_dependencies, predefined
 from greval.records.case import TAG, Case
-from greval.records.claims import CLAIM_SOURCES
+from greval.records.claims import CLAIM_LISTS, CLAIM_SOURCES
 from greval.records.metric import ComputedMetric, DerivedMetric, Metric
 from greval.records.metric_input import explain_missing_needs
 from greval.records.record import Record
@@ -121,8 +121,10 @@ def _fits_below(metric: DerivedMetric, fields: frozenset[str], chosen: Iterable[
         *below, _ = find_dependencies(metric, chosen)
     except DefinitionError:  # a metric below is missing, which is said when the metric is used
         return False
-    needed = not explain_missing_needs(metric, _select_fields(fields))
-    return needed and all(_fits(one, fields, chosen) for one in below)
+    case = _select_fields(fields)
+    recorded = {lister for claims, lister in CLAIM_LISTS.items() if getattr(case, claims) is not None}
+    needed = not explain_missing_needs(metric, case)
+    return needed and all(_fits(one, fields, chosen) for one in below if one.name not in recorded)
 
 
 def _list_missing(metric: Metric, fields: frozenset[str], chosen: Iterable[Metric]) -> tuple[str, ...]:
