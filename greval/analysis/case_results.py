@@ -12,7 +12,10 @@ from greval.runs.store import Store
 
 
 class CaseResults(NamedTuple):
-    """A case with its results, in the order of writing; `case` is None if the run does not store it."""
+    """A case with its results, in the order of writing; `case` is None if the run does not store it.
+
+    The case has the claims that the run listed of it.
+    """
 
     sample_id: str
     method: str
@@ -50,4 +53,5 @@ def read_case_results(store: Store, wanted: Collection[CaseKey] | None = None) -
     for who in rows if wanted is None else wanted:
         if numbers := rows.get(who):
             results = tuple(Result.model_validate_json(line) for line in store.read_lines(numbers))
-            yield CaseResults(*who, finder.find_case(results[0]), results)
+            case = finder.find_case(results[0])
+            yield CaseResults(*who, case and finder.add_claims(case), results)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
@@ -21,6 +21,7 @@ from greval.errors import DataError
 from greval.metrics.dependencies import list_dependency_names
 from greval.metrics.scale_text import build_scale_metric
 from greval.metrics.sources import load_metrics
+from greval.records.case import Over
 from greval.records.metric import Metric
 
 DEFAULT_NAME = "verdict"
@@ -58,8 +59,8 @@ def import_verdicts(  # noqa: PLR0913 - the options of a command
         typer.Option(metavar="NAME", help="the name of the metric with --scale; repeatable, one for each column"),
     ] = None,
     over: Annotated[
-        Literal["chunks", "triples"] | None,
-        typer.Option(help="with --scale: each verdict is of a chunk or a triple, by its id"),
+        Over | None,
+        typer.Option(help="with --scale: each verdict is of one of these items, by its id"),
     ] = None,
     judge: Annotated[
         str | None, typer.Option(metavar="NAME", help="who gave the verdicts; by default the name of the file")
@@ -123,7 +124,7 @@ def _load_metrics(
     names: list[str] | None,
     scale: str | None,
     own: list[str] | None,
-    over: Literal["chunks", "triples"] | None,
+    over: Over | None,
     library: list[Path] | None,
 ) -> list[Metric]:
     """Return the metrics that verdicts are of; raise `typer.BadParameter` if options exclude each other."""

@@ -207,7 +207,7 @@ def _parse_scale(scale: str) -> DraftScale:
 
 
 def _name_judged_part(metric: Metric) -> str:
-    return "computed" if metric.kind == "computed" else metric.over or "answer"
+    return "computed" if metric.kind == "computed" else (metric.over or "answer").removeprefix("expected_")
 
 
 def _format_needs(metric: Metric) -> str:

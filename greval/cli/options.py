@@ -384,7 +384,8 @@ def print_table(columns: Iterable[str], rows: Iterable[Iterable[str]]) -> None:
         table.add_column(name, overflow="fold", min_width=width if fits else None)
     for row in listed:
         table.add_row(*map(escape, row))
-    console.print(table)
+    # rich rounds the widths of the columns that it narrows, and the sum may be one too many
+    console.print(table, width=console.width - (console.measure(table).maximum >= console.width))
 
 
 def print_report(found: BaseModel, form: str, render: Callable[..., None], **options: object) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from greval._util.wording import find_typo
-from greval.records.case import Case, Chunk, Effort, Gold, Traversal, Triple
+from greval.records.case import CLAIM_FIELDS, Case, Chunk, Claim, Effort, Gold, Traversal, Triple
 
 FIELD_ALIASES: Mapping[str, Mapping[str, str]] = {
     "ragas": {
@@ -37,6 +37,7 @@ FIELD_ALIASES: Mapping[str, Mapping[str, str]] = {
     },
     "autoevals": {"expected": "expected_answer"},
     "promptfoo": {"vars": "question"},
+    "RAGChecker": {"response_claims": "claims", "gt_answer_claims": "expected_claims"},
     "BenchmarkQED": {"question_text": "question"},
     "others": {
         "query_id": "id",
@@ -74,6 +75,7 @@ OWN_FIELDS = frozenset(Case.model_fields)
 SUBFIELDS: Mapping[str, tuple[str, ...]] = {
     "chunks": tuple(Chunk.model_fields),
     "triples": tuple(Triple.model_fields),
+    **dict.fromkeys(CLAIM_FIELDS, tuple(Claim.model_fields)),
     "traversal": tuple(Traversal.model_fields),
     "gold": tuple(Gold.model_fields),
     "usage": tuple(Effort.model_fields),

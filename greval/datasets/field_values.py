@@ -9,7 +9,7 @@ from math import isfinite
 
 from greval._util.wording import find_typo
 from greval.datasets.field_names import SUBFIELDS, TYPO_PREFIX, MappedRow
-from greval.records.case import is_grade_mapping
+from greval.records.case import CLAIM_FIELDS, is_grade_mapping
 
 IDS = ("id", "chunk_id", "_id")
 DOC_IDS = ("doc_id", "document_id", "doc_uri", "source", "file_path", "url")
@@ -20,6 +20,7 @@ TITLE, SENTENCES = "title", "sentences"
 NEEDED_PARTS: Mapping[str, frozenset[str]] = {
     "chunks": frozenset({"text"}),
     "triples": frozenset({"subject", "predicate", "object"}),
+    **dict.fromkeys(CLAIM_FIELDS, frozenset({"text"})),
 }
 CHUNK_FIELDS = frozenset(SUBFIELDS["chunks"])
 USER, ASSISTANT = frozenset({"user", "human"}), frozenset({"assistant", "ai"})
@@ -79,7 +80,7 @@ def read_chunk(given: Mapping[str, object]) -> Mapping[str, object]:
 
 
 def drop_unknown_parts(values: dict[str, object], settled: MappedRow) -> None:
-    """Drop the keys of chunks and triples that no field has, and record them as ignored.
+    """Drop the keys of chunks, triples and claims that no field has, and record them as ignored.
 
     If a field that is needed is missing, an unknown key may be meant for it: then all stay, and are faults.
     """
@@ -218,6 +219,19 @@ def _convert_triple(item: object) -> object:
     return _convert_texts(item)
 
 
+def _convert_claims(value: object) -> object:
+    """Convert claims to mappings; a claim as a list of texts, as RAGChecker writes them, is these texts in a row."""
+    return [_convert_claim(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def _convert_claim(item: object) -> object:
+    if isinstance(item, Mapping):
+        return {key: as_text(part) if key == "id" else part for key, part in _drop_missing(item).items()}
+    if isinstance(item, list | tuple) and item and all(isinstance(part, str) for part in item):
+        item = " ".join(item)
+    return {"text": item} if isinstance(item, str) else item
+
+
 def _convert_graph(value: object) -> object:
     """Convert gold or a traversal, in which all values but the grades of documents are names."""
     if not isinstance(value, Mapping) or is_grade_mapping(value):
@@ -275,6 +289,7 @@ _CONVERTERS: Mapping[str, Callable[[object], object]] = {
     "expected_answer": _join_answers,
     "chunks": _convert_chunks,
     "triples": _convert_triples,
+    **dict.fromkeys(CLAIM_FIELDS, _convert_claims),
     "tags": _convert_tags,
     "traversal": _convert_graph,
     "gold": _convert_graph,

@@ -31,6 +31,7 @@ from greval.datasets.python_literals import InvalidLiteralError, parse_literal
 from greval.datasets.read_limits import MAX_ROW_BYTES, explain_many_fields
 from greval.datasets.text_encoding import TextEncoding, detect_encoding
 from greval.errors import DataError
+from greval.records.case import CLAIM_FIELDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
 MAX_CELL = MAX_ROW_BYTES
 """The maximum length of a cell: more than any case needs, and a bound on the effect of a missing quote."""
 
-STRUCTURED = frozenset({"chunks", "triples", "tags", "traversal", "gold", "usage", "expected_answer"})
+STRUCTURED = frozenset({"chunks", "triples", *CLAIM_FIELDS, "tags", "traversal", "gold", "usage", "expected_answer"})
 DELIMITERS = (",", ";", "\t", "|")
 HEADER_CHARACTERS = 2**16
 """How much of a file is read to find its delimiter."""

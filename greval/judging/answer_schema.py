@@ -24,6 +24,8 @@ DETAILED_FACTOR = 4
 MAX_SCHEMA_NAME = 64
 MAX_LIST_ENTRIES = 8
 """The most entries of a list note if the length of texts is limited."""
+MAX_COUNTED_ENTRIES = 30
+"""The same for a list whose entries are counted, because what is left out would make the number wrong."""
 
 
 def build_answer_schema(
@@ -37,7 +39,7 @@ def build_answer_schema(
     `reason_length` is the most characters of a brief reason, for small models that follow the schema by a grammar and
     may never stop without a limit. A finding has the same limit. A detailed reason may have `DETAILED_FACTOR` times as
     many, a text note twice as many, and a text in an entry of a list half as many. A list has at most
-    `MAX_LIST_ENTRIES` entries.
+    `MAX_LIST_ENTRIES` entries. A list that is counted has at most `MAX_COUNTED_ENTRIES`, with texts of the full length.
 
     Example:
         >>> from greval.records.metric import ValueMetric
@@ -67,7 +69,7 @@ def build_answer_schema(
 def list_verdict_parts(metric: JudgedMetric, reason: ReasonPosition) -> tuple[str, ...]:
     """List the names of the parts of a verdict, except its notes, in the order of the answer.
 
-    Findings come directly before the reason, which is derived from them.
+    Findings come directly before the reason, which is derived from them. A value that is counted is not asked for.
 
     Example:
         >>> from greval.records.metric import ValueMetric
@@ -77,7 +79,8 @@ def list_verdict_parts(metric: JudgedMetric, reason: ReasonPosition) -> tuple[st
         ('value', 'findings', 'reason')
     """
     found = (FINDINGS,) if metric.reason_depth == "steps" else ()
-    return tuple(part for name in REASON_ORDERS[reason] for part in ((*found, name) if name == "reason" else (name,)))
+    order = [name for name in REASON_ORDERS[reason] if name != "value" or not metric.counts]
+    return tuple(part for name in order for part in ((*found, name) if name == "reason" else (name,)))
 
 
 def list_step_names(metric: JudgedMetric) -> tuple[str, ...]:
@@ -102,6 +105,8 @@ def parse_verdict(
 ) -> Judgement:
     """Parse one verdict: its reason, its value on the scale, and its notes.
 
+    The value of a metric that `counts` a note is the number of its entries.
+
     `item` is the id of the item that it is about, and `shown_ids` the ids of the numbers that the judge was shown.
 
     Raises:
@@ -111,10 +116,11 @@ def parse_verdict(
     reason = fields.get("reason")
     if not isinstance(reason, str) or not reason.strip():
         raise MalformedVerdictError("malformed", "the answer has no reason (a text before the value)")
-    if "value" not in fields:
+    given = {"value": _count_entries(metric.counts, metric.notes[metric.counts], fields)} if metric.counts else fields
+    if "value" not in given:
         raise MalformedVerdictError("malformed", f"the answer has no value; allowed: {metric.scale.allowed()}")
     try:
-        value = metric.scale.read(fields["value"])
+        value = metric.scale.read(given["value"])
     except OffScaleError as error:
         raise MalformedVerdictError("off_scale", f"value: {error}") from error
     return Judgement(
@@ -182,23 +188,23 @@ def _build_text_schema(length: int | None) -> dict[str, Any]:
 def _build_note_schemas(metric: JudgedMetric, when: str, length: int | None) -> dict[str, Any]:
     """Build the schemas of the notes that the judge writes before or after the verdict."""
     return {
-        name: _build_note_schema(note, length)
+        name: _build_note_schema(note, length, counted=name == metric.counts)
         for name, note in metric.notes.items()
         if not isinstance(note, ShareNote) and note.when == when
     }
 
 
-def _build_note_schema(note: TextNote | ListNote, length: int | None) -> dict[str, Any]:
+def _build_note_schema(note: TextNote | ListNote, length: int | None, *, counted: bool) -> dict[str, Any]:
     match note:
         case TextNote():
             return _build_text_schema(length and 2 * length)
         case ListNote(each=each):
-            text = _build_text_schema(length and length // 2)
+            text = _build_text_schema(length and (length if counted else length // 2))
             fields = {
                 name: {"type": "string", "enum": [*words]} if isinstance(words, tuple) else text
                 for name, words in each.items()
             }
-            most = {"maxItems": MAX_LIST_ENTRIES} if length else {}
+            most = {"maxItems": MAX_COUNTED_ENTRIES if counted else MAX_LIST_ENTRIES} if length else {}
             return {"type": "array", "items": build_object_schema(fields), **most}
         case _:
             assert_never(note)
@@ -251,6 +257,16 @@ def _parse_entry(name: str, note: ListNote, entry: object) -> dict[str, JsonValu
             raise MalformedVerdictError("off_scale", f"{name}.{field}: {content!r} is not one of {', '.join(words)}")
         read[field] = content
     return read
+
+
+def _count_entries(name: str, note: Note, fields: Mapping[str, object]) -> int:
+    """Count the entries of a list note; an entry without text is malformed, because it would count for nothing."""
+    entries = _parse_note(name, note, fields)
+    listed = entries if isinstance(entries, list) else []
+    for number, entry in enumerate(listed, 1):
+        if isinstance(entry, dict) and not all(str(part).strip() for part in entry.values()):
+            raise MalformedVerdictError("malformed", f"{name}: entry {number} has an empty text; leave it out")
+    return len(listed)
 
 
 def _compute_share(note: ShareNote, parsed: Mapping[str, JsonValue]) -> dict[str, JsonValue]:

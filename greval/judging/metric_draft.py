@@ -42,7 +42,7 @@ def draft(
         name: The metric's name.
         description: What the metric judges.
         scale: `categorical`, `value` (1 to 5), a range such as (0, 10), or the names of the categories, best first.
-        over: `chunks` or `triples`, if each item is judged separately.
+        over: `chunks`, `triples`, `claims` or `expected_claims`, if each item is judged separately.
         judge: The model that writes the definition.
 
     Returns:

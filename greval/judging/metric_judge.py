@@ -122,7 +122,7 @@ class MetricJudge:
         Once it has written a reason, one value has nearly all probability. Values without a number have no mean.
         """
         judge, scale = self.client.judge, self.metric.scale
-        is_weighed = judge.local and judge.reason == "after" and self.tier == "schema"
+        is_weighed = judge.local and judge.reason == "after" and self.tier == "schema" and not self.metric.counts
         values: Sequence[Value] = scale.answer_schema().get("enum", ()) if is_weighed else ()
         return () if any(scale.number(value) is None for value in values) else values
 
@@ -247,6 +247,8 @@ class MetricJudge:
 
     def _read_probabilities(self, judgement: Judgement, reply: Reply, path: ValuePath) -> Judgement:
         """Add the probability of the value as confidence, if the model returned it, and weigh the values."""
+        if self.metric.counts:  # its value was counted, not written
+            return judgement
         if reply.tokens and (self.question.confidence or not self.weighed_values):
             judgement = judgement.model_copy(update={"confidence": compute_probability(reply.tokens, path)})
         if not self.weighed_values:

@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 from greval.judging.answer_schema import ReasonPosition, list_step_names, list_verdict_parts
-from greval.records.case import TAG, Case, Chunk, Traversal
+from greval.records.case import TAG, Case, Traversal, Triple
 from greval.records.metric import FINDINGS, JudgedMetric, ReasonDepth
 from greval.records.metric_input import Item, list_items
 from greval.records.note import ListNote, Note, ShareNote, TextNote
@@ -44,6 +44,8 @@ REASON_RULES: dict[ReasonDepth, dict[ReasonPosition, str]] = {
         "after": "one short sentence that names which of the findings decided",
     },
 }
+COUNT_REASON_RULE = "one short sentence that says what was listed, and what of the material was left out and why"
+"""The rule on the reason of a metric that counts a list, whose value is not asked for."""
 AGGREGATES_RULE = (
     "What stands in a context of the kind aggregate was computed from documents. It is part of the context: "
     "what it states counts as what a chunk states."
@@ -106,7 +108,9 @@ def format_system_text(
     parts = [
         f"You are a careful, impartial judge.\n\nMetric: {metric.name}. {metric.description}",
         "Steps:\n" + "\n".join(f"{n}. {step}" for n, step in enumerate(metric.steps, 1)),
-        f"Scale ({'the value of each item' if many else 'the value'}):\n{metric.scale.explain()}",
+        ""
+        if metric.counts
+        else f"Scale ({'the value of each item' if many else 'the value'}):\n{metric.scale.explain()}",
         metric.instructions,
         _format_material_rule(),
         _format_answer_rule(metric, many=many, example=example, reason=reason),
@@ -168,7 +172,7 @@ def _format_material_rule() -> str:
 def _format_answer_rule(metric: JudgedMetric, *, many: bool, example: bool, reason: ReasonPosition) -> str:
     """Format the rule on the order of the answer's parts, with the JSON form if `example` is set."""
     parts = {
-        "reason": REASON_RULES[metric.reason_depth][reason],
+        "reason": COUNT_REASON_RULE if metric.counts else REASON_RULES[metric.reason_depth][reason],
         "value": f"one of {metric.scale.allowed()}",
         FINDINGS: _format_findings_rule(metric),
     }
@@ -223,7 +227,7 @@ def _format_request(metric: JudgedMetric, count: int) -> str:
     if not count:
         return ""
     what = "the item" if count == 1 else f"each of the {count} items by itself"
-    return f"Judge {what}; the value is one of {metric.scale.allowed()}."
+    return f"Judge {what}." if metric.counts else f"Judge {what}; the value is one of {metric.scale.allowed()}."
 
 
 def wrap_in_fence(word: str, content: str, attribute: str = "") -> str:
@@ -273,7 +277,7 @@ def _format_numbered_items(word: str, found: Iterable[Item]) -> str:
 
 
 def _format_item(item: Item) -> str:
-    if isinstance(item, Chunk):
+    if not isinstance(item, Triple):
         return neutralise_fences(item.text)
     return neutralise_fences(
         f"subject: {join_lines(item.subject)}\npredicate: {join_lines(item.predicate)}\n"

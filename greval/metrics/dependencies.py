@@ -8,12 +8,22 @@ from typing import assert_never
 
 from greval._util.wording import did_you_mean
 from greval.errors import DefinitionError
-from greval.records.metric import Metric, Use
+from greval.records.claims import CLAIM_LISTS, CLAIM_PART, CLAIMS_NOTE
+from greval.records.metric import JudgedMetric, Metric, Use
+from greval.records.note import ListNote
 from greval.records.scale import CategoricalScale, MeasureScale, Value, ValueScale
 
 
 def list_dependency_names(metric: Metric) -> tuple[str, ...]:
-    """List the names of the metrics that a metric builds on, each once."""
+    """List the names of the metrics that a metric builds on, each once.
+
+    A judged metric that needs claims builds on the one that lists them.
+
+    Example:
+        >>> from greval.metrics.library import load
+        >>> list_dependency_names(load("claim_support"))
+        ('answer_claims',)
+    """
     return tuple(metric.dependency_places)
 
 
@@ -51,7 +61,8 @@ def order_metrics(metrics: Iterable[Metric]) -> tuple[Metric, ...]:
         for metric in given
         if known.setdefault(metric.name, metric) != metric
     ]
-    faults.extend(fault for metric in known.values() for fault in _find_use_faults(metric, known))
+    for metric in known.values():
+        faults.extend((*_find_use_faults(metric, known), *_find_claim_faults(metric, known)))
     if faults:
         raise DefinitionError(*dict.fromkeys(faults))
     try:
@@ -79,6 +90,25 @@ def _find_use_faults(metric: Metric, known: Mapping[str, Metric]) -> Iterator[st
             yield f"{place}.judged_by: {source.name} judges {judges}; name a metric that is over {field}"
         else:
             yield from (f"{place}.as: {fault}" for fault in _find_unknown_values(use, source))
+
+
+def _find_claim_faults(metric: Metric, known: Mapping[str, Metric]) -> Iterator[str]:
+    """Find the faults in the metrics that list the claims which a metric reads."""
+    for field in metric.claim_fields:
+        source = known.get(CLAIM_LISTS[field])
+        if source is not None and not _lists_claims(source):
+            yield (
+                f"{metric.name}: {field}: {source.name} must list them; give it the list note {CLAIMS_NOTE!r} with the "
+                f"part {CLAIM_PART!r}, and counts: {CLAIMS_NOTE}"
+            )
+
+
+def _lists_claims(metric: Metric) -> bool:
+    """Return whether a metric lists claims in the form in which they are read from its result."""
+    if not isinstance(metric, JudgedMetric) or metric.counts != CLAIMS_NOTE or metric.over:
+        return False
+    note = metric.notes[CLAIMS_NOTE]
+    return isinstance(note, ListNote) and CLAIM_PART in note.each
 
 
 def _find_unknown_values(use: Use, source: Metric) -> Iterator[str]:

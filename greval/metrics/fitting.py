@@ -11,6 +11,7 @@ from greval.metrics.computed import find_computed_metric, ranking
 from greval.metrics.computed.outcomes import compute_outcome
 from greval.metrics.library import find_dependencies, predefined
 from greval.records.case import TAG, Case
+from greval.records.claims import CLAIM_LISTS, CLAIM_SOURCES
 from greval.records.metric import ComputedMetric, DerivedMetric, Metric
 from greval.records.metric_input import explain_missing_needs
 from greval.records.record import Record
@@ -28,6 +29,8 @@ _SPECIMEN: dict[str, JsonValue] = {
     "question": "Who owns booking?",
     "expected_answer": "The harbour team.",
     "answer": "The harbour team.",
+    "claims": ["The harbour team owns booking."],
+    "expected_claims": ["The harbour team owns booking."],
     "chunks": [{"id": "c1", "text": "The harbour team owns booking.", **_SOURCE, "score": 0.9}],
     "triples": [["booking", "owned by", "harbour team"]],
     "aggregates": ["1 owner"],
@@ -102,7 +105,8 @@ def _fits(metric: Metric, fields: frozenset[str], chosen: Iterable[Metric]) -> b
     if metric.kind == "judged":  # a judge reads the texts of chunks, which parts alone do not have
         fields = frozenset(name for name in fields if not name.startswith("chunks."))
     case = _select_fields(fields)
-    if explain_missing_needs(metric, case):
+    listed = [field for field in metric.claim_fields if getattr(case, CLAIM_SOURCES[field]) is not None]
+    if explain_missing_needs(metric, case, besides=listed):
         return False
     if not isinstance(metric, ComputedMetric) or find_computed_metric(metric.name) is None:
         return True
@@ -117,8 +121,10 @@ def _fits_below(metric: DerivedMetric, fields: frozenset[str], chosen: Iterable[
         *below, _ = find_dependencies(metric, chosen)
     except DefinitionError:  # a metric below is missing, which is said when the metric is used
         return False
-    needed = not explain_missing_needs(metric, _select_fields(fields))
-    return needed and all(_fits(one, fields, chosen) for one in below)
+    case = _select_fields(fields)
+    recorded = {lister for claims, lister in CLAIM_LISTS.items() if getattr(case, claims) is not None}
+    needed = not explain_missing_needs(metric, case)
+    return needed and all(_fits(one, fields, chosen) for one in below if one.name not in recorded)
 
 
 def _list_missing(metric: Metric, fields: frozenset[str], chosen: Iterable[Metric]) -> tuple[str, ...]:

@@ -59,7 +59,7 @@ def build_scale_metric(name: str, scale: str | Scale, *, over: Over | None = Non
     Args:
         name: The name of the metric.
         scale: The scale, or its text as in `parse_scale`.
-        over: What is judged individually, `chunks` or `triples`; None if each case has one verdict.
+        over: What is judged individually, such as `chunks` or `claims`; None if each case has one verdict.
 
     Raises:
         DefinitionError: If the name or the scale is invalid.

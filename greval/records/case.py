@@ -20,7 +20,9 @@ from greval.records.record import Record
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
-Over = Literal["chunks", "triples"]
+ClaimField = Literal["claims", "expected_claims"]
+"""The claims of the answer, or of the expected answer."""
+Over = Literal["chunks", "triples", "claims", "expected_claims"]
 
 
 def _add_empty_label(given: object) -> object:
@@ -59,6 +61,13 @@ class Triple(Record):
     subject: str
     predicate: str
     object: str
+
+
+class Claim(Record):
+    """A statement of a text that is true or false by itself."""
+
+    id: str
+    text: str
 
 
 class Node(Record):
@@ -172,10 +181,10 @@ def _build_items_validator(prefix: str, read: Any) -> BeforeValidator:  # noqa: 
     return BeforeValidator(read_items)
 
 
-def _read_chunk(item: object, made_id: str) -> object:
-    """Read a chunk given as a string or as a mapping without an id."""
+def _read_text_item(item: object, made_id: str) -> object:
+    """Read a chunk or a claim given as a string or as a mapping without an id."""
     if isinstance(item, str):
-        return Chunk(id=made_id, text=item)
+        return {"id": made_id, "text": item}
     return {"id": made_id, **item} if isinstance(item, Mapping) and "id" not in item else item
 
 
@@ -186,8 +195,14 @@ def _read_triple(item: object, made_id: str) -> object:
     return {"id": made_id, **item} if isinstance(item, Mapping) and "id" not in item else item
 
 
-Chunks = Annotated[tuple[Chunk, ...], _build_items_validator("c", _read_chunk)]
+Chunks = Annotated[tuple[Chunk, ...], _build_items_validator("c", _read_text_item)]
 Triples = Annotated[tuple[Triple, ...], _build_items_validator("t", _read_triple)]
+CLAIM_PREFIXES: Mapping[ClaimField, str] = {"claims": "a", "expected_claims": "e"}
+"""The letter of the ids that are made for claims, such as `a1` and `e1`."""
+Claims = Annotated[tuple[Claim, ...], _build_items_validator(CLAIM_PREFIXES["claims"], _read_text_item)]
+ExpectedClaims = Annotated[
+    tuple[Claim, ...], _build_items_validator(CLAIM_PREFIXES["expected_claims"], _read_text_item)
+]
 
 
 def _convert_tags(tags: object) -> object:
@@ -209,11 +224,12 @@ InputTags = Annotated[Tags, BeforeValidator(_convert_tags)]
 
 
 class Sample(Record):
-    """A row of a dataset: the question, the expected answer, gold data, and tags to group by."""
+    """A row of a dataset: the question, the expected answer with its claims, gold data, and tags to group by."""
 
     id: str = ""
     question: str
     expected_answer: str | None = None
+    expected_claims: ExpectedClaims | None = None
     gold: Gold | None = None
     tags: InputTags = Field(default_factory=dict)
 
@@ -222,12 +238,13 @@ class Response(Record):
     """The response of one method to a sample.
 
     `aggregates` are computed texts, such as counts over many documents, that the method passed to its
-    answering model in addition to chunks and triples. `error` is the reason why the method failed. A
-    response with an error is not judged: every metric fails on it with the kind `method`.
+    answering model in addition to chunks and triples. `claims` are those of the answer. `error` is the reason
+    why the method failed. A response with an error is not judged: every metric fails on it with the kind `method`.
     """
 
     method: str = ""
     answer: str | None = None
+    claims: Claims | None = None
     chunks: Chunks | None = None
     triples: Triples | None = None
     aggregates: tuple[str, ...] | None = None
@@ -275,14 +292,17 @@ def _name_known_fields(detail: ErrorDetails) -> InitErrorDetails:
     return InitErrorDetails(type=kind, loc=detail["loc"], input=detail["input"])
 
 
-FIELDS = ("question", "expected_answer", "answer", "chunks", "triples", "context", "traversal", "gold", "usage")
-"""The fields of a case that a metric can need, in addition to tags, `tags.NAME`.
+PROMPT_FIELDS = ("question", "expected_answer", "answer", "chunks", "triples", "context", "traversal")
+"""The fields that a judged metric can include in the prompt.
 
 `context` is everything that the answer was built from: chunks, triples, and aggregates if there are any.
 """
 
-PROMPT_FIELDS = FIELDS[:7]
-"""The fields that a judged metric can include in the prompt."""
+CLAIM_FIELDS: tuple[ClaimField, ...] = ("claims", "expected_claims")
+"""The fields of claims. A judged metric can need only those that it judges one by one."""
+
+FIELDS = (*PROMPT_FIELDS, *CLAIM_FIELDS, "gold", "usage")
+"""The fields of a case that a metric can need, in addition to tags, `tags.NAME`."""
 
 TAG = "tags."
 

@@ -21,10 +21,11 @@ from pydantic import (
 )
 
 from greval.errors import DefinitionError
-from greval.records.case import PROMPT_FIELDS, TAG, Case, Need, Over, read_need
+from greval.records.case import CLAIM_FIELDS, PROMPT_FIELDS, TAG, Case, ClaimField, Need, Over, read_need
+from greval.records.claims import CLAIM_LISTS
 from greval.records.judge_choice import JudgeChoice
 from greval.records.limit import parse_limit
-from greval.records.note import RESERVED, Notes, ShareNote, find_share_faults
+from greval.records.note import RESERVED, ListNote, Notes, ShareNote, find_share_faults
 from greval.records.record import Label, Name, Record, Text
 from greval.records.result import Judgement, Scored, Skipped
 from greval.records.scale import (
@@ -117,6 +118,11 @@ class Metric(Record):
         """The names of the metrics that this one builds on, each with the place of the definition that names it."""
         return {}
 
+    @property
+    def claim_fields(self) -> tuple[ClaimField, ...]:
+        """The fields of claims that another metric lists for a case that has none; empty for most metrics."""
+        return ()
+
 
 class FunctionMetric(Metric):
     """A metric that is computed by a function; the base class of `ComputedMetric` and `DerivedMetric`.
@@ -206,7 +212,8 @@ class JudgedMetric(Metric):
     `reason_depth` sets the length of the reason for a verdict: `brief`, one sentence; `detailed`, several sentences;
     `steps`, a finding for each step, then one sentence. `pass_if`, `pass` in files, is what the number of a case, or
     the mean of its items, must meet for the case to pass, such as `>= 0.7`; it changes no verdict. `judge` names the
-    model that judges by this metric instead of the judge of the run.
+    model that judges by this metric instead of the judge of the run. `counts` names a list note: the value is the
+    number of its entries, and the judge is not asked for it.
     """
 
     kind = "judged"
@@ -221,6 +228,7 @@ class JudgedMetric(Metric):
     pass_if: Annotated[str, Field(alias="pass")] = ""
     judge: JudgeChoice | None = None
     notes: Notes = Field(default_factory=dict)
+    counts: str = ""
     uses: dict[Over, Use] = Field(default_factory=dict)
     examples: tuple[Example, ...] = ()
 
@@ -246,11 +254,21 @@ class JudgedMetric(Metric):
 
     @property
     def dependency_places(self) -> Mapping[str, str]:
-        """The names of the metrics that filter the items, each with its first place in `uses`."""
+        """The names of the metrics that filter the items or list the claims, each with its first place.
+
+        That is a place in `uses`, or in `needs` for claims.
+        """
         found: dict[str, str] = {}
         for field, use in self.uses.items():
             found.setdefault(use.judged_by, f"uses.{field}.judged_by")
+        for claims in self.claim_fields:
+            found.setdefault(CLAIM_LISTS[claims], f"needs.{claims}")
         return found
+
+    @property
+    def claim_fields(self) -> tuple[ClaimField, ...]:
+        """The needed fields of claims, which another metric lists for a case that has none."""
+        return tuple(field for field in CLAIM_FIELDS if field in self.needs)
 
     @model_serializer(mode="wrap")
     def _dump_brief(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -287,6 +305,7 @@ class _CategoricalBase(JudgedMetric):
             pass_if: str = ...,
             judge: str | Mapping[str, object] | JudgeChoice | None = ...,
             notes: Mapping[str, object] = ...,
+            counts: str = ...,
             uses: Mapping[Over, Use | Mapping[str, object]] = ...,
             examples: Sequence[Example | Mapping[str, object]] = ...,
         ) -> None: ...
@@ -322,6 +341,7 @@ class _ValueBase(JudgedMetric):
             pass_if: str = ...,
             judge: str | Mapping[str, object] | JudgeChoice | None = ...,
             notes: Mapping[str, object] = ...,
+            counts: str = ...,
             uses: Mapping[Over, Use | Mapping[str, object]] = ...,
             examples: Sequence[Example | Mapping[str, object]] = ...,
         ) -> None: ...
@@ -362,13 +382,13 @@ class ValueMetric(_ValueBase):
 
 
 class ManyCategoricalMetric(_CategoricalBase):
-    """A metric that gives one category for each chunk or triple."""
+    """A metric that gives one category for each item: a chunk, a triple or a claim."""
 
     over: Over
 
 
 class ManyValueMetric(_ValueBase):
-    """A metric that gives one number for each chunk or triple."""
+    """A metric that gives one number for each item: a chunk, a triple or a claim."""
 
     over: Over
 
@@ -443,7 +463,9 @@ def _fold_scale_fields(given: object, parts: tuple[str, ...]) -> object:
 def _find_misfits(metric: JudgedMetric) -> Iterator[str]:
     """Find the fields that do not fit together, as `place: fault`."""
     for need in metric.needs:
-        if need not in PROMPT_FIELDS and not need.startswith(TAG):
+        if need in CLAIM_FIELDS and need != metric.over:
+            yield f"needs: {need!r} are judged one by one; set over: {need}, or take them out"
+        elif need not in (*PROMPT_FIELDS, *CLAIM_FIELDS) and not need.startswith(TAG):
             yield f"needs: {need!r} cannot be shown to a judge; use it in a computed metric"
     if metric.over and metric.over not in metric.needs:
         yield f"needs: add {metric.over!r}, the metric is over them"
@@ -451,6 +473,7 @@ def _find_misfits(metric: JudgedMetric) -> Iterator[str]:
         if field not in metric.needs and "context" not in metric.needs:
             yield f"uses.{field}: the metric does not need {field!r}; add it (or context) to needs"
     yield from _find_note_misfits(metric)
+    yield from _find_count_misfits(metric)
     yield from _find_pass_misfits(metric)
     for number, example in enumerate(metric.examples):
         yield from (f"examples.{number}: {fault}" for fault in _find_example_misfits(metric, example))
@@ -480,6 +503,17 @@ def _find_note_misfits(metric: JudgedMetric) -> Iterator[str]:
                 yield f"notes.{name}: better: a scale without an order has no best value; leave it out"
 
 
+def _find_count_misfits(metric: JudgedMetric) -> Iterator[str]:
+    """Find why the entries of a note cannot be counted: it is no list, or their number is not on the scale."""
+    if not metric.counts:
+        return
+    if not isinstance(metric.notes.get(metric.counts), ListNote):
+        lists = [name for name, note in metric.notes.items() if isinstance(note, ListNote)]
+        yield f"counts: {metric.counts!r} is no list note; known: {', '.join(lists) or 'none'}"
+    if not isinstance(metric.scale, ValueScale) or metric.scale.range[0] or metric.scale.step:
+        yield "counts: a number of entries needs a scale of whole numbers from 0, such as range: [0, 100]"
+
+
 def _find_example_misfits(metric: JudgedMetric, example: Example) -> Iterator[str]:
     """Find the parts of an example that do not match its metric."""
     try:
@@ -495,6 +529,9 @@ def _find_example_misfits(metric: JudgedMetric, example: Example) -> Iterator[st
     written = {name for name, note in metric.notes.items() if not isinstance(note, ShareNote)}
     if written != set(example.notes):
         yield f"notes: give those that are asked for: {', '.join(sorted(written)) or 'none'}"
+    listed = example.notes.get(metric.counts)
+    if isinstance(listed, list) and len(listed) != example.value:
+        yield f"value: must be the number of entries of {metric.counts}, {len(listed)}"
     steps = len(metric.steps)
     if len(example.findings) != steps and (metric.reason_depth == "steps" or example.findings):
         yield f"findings: give one for each of the {steps} steps, got {len(example.findings)}"

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from pydantic import JsonValue
 
 from greval.errors import DataError
-from greval.records.case import TAG, Case, Chunk, Triple, read_need
+from greval.records.case import TAG, Case, Chunk, Claim, ClaimField, Triple, read_need
+from greval.records.claims import CLAIM_LISTS, CLAIM_SOURCES, find_listed_field
 from greval.records.metric import Metric, Verdicts
 
-Item = Chunk | Triple
+Item = Chunk | Triple | Claim
 HASH_DIGITS = 16
 
 
-def explain_missing_needs(metric: Metric, case: Case) -> str | None:
+def explain_missing_needs(metric: Metric, case: Case, besides: Collection[str] = ()) -> str | None:
     """Return the reason why a metric is not defined for a case, None if all needed fields are present.
+
+    A metric that lists claims is not defined for a case in which they are recorded. `besides` are needs that may be
+    missing.
 
     Example:
         >>> from greval.records.metric import ValueMetric
@@ -27,8 +31,11 @@ def explain_missing_needs(metric: Metric, case: Case) -> str | None:
         >>> explain_missing_needs(metric, Case(question="Who?"))
         'expected_answer is not recorded'
     """
-    needs = ((need, _explain_absence(need, read_need(case, need), metric)) for need in metric.needs)
-    reasons = [f"{need} {why}" for need, why in needs if why]
+    if (field := find_listed_field(metric.name)) and getattr(case, field) is not None:
+        return f"{field} are recorded, so that none are listed"
+    needed = [need for need in metric.needs if need not in besides]
+    needs = ((need, _explain_absence(need, read_need(case, need), metric)) for need in needed)
+    reasons = [f"{need} {why}{_explain_source(need, case)}" for need, why in needs if why]
     return "; ".join(reasons) or None
 
 
@@ -40,30 +47,38 @@ def list_judged_items(metric: Metric, case: Case) -> tuple[Item, ...]:
     """
     by_id: dict[str, Item] = {}
     for item in list_items(metric.over, case):
-        if by_id.setdefault(item.id, item) != item and _get_texts(by_id[item.id]) != _get_texts(item):
+        if by_id.setdefault(item.id, item) != item and get_item_texts(by_id[item.id]) != get_item_texts(item):
             raise DataError(f"{metric.over}: the id {item.id!r} names two different texts; give each its own id")
     return tuple(by_id.values())
 
 
 def list_items(field: str | None, case: Case) -> tuple[Item, ...]:
-    """List the chunks or the triples of a case; empty if they are not recorded."""
-    if field == "chunks":
-        return case.chunks or ()
-    return (case.triples or ()) if field == "triples" else ()
+    """List the items of a field, such as the chunks of a case; empty if they are not recorded."""
+    match field:
+        case "chunks":
+            return case.chunks or ()
+        case "triples":
+            return case.triples or ()
+        case "claims":
+            return case.claims or ()
+        case "expected_claims":
+            return case.expected_claims or ()
+        case _:
+            return ()
 
 
 def format_item(item: Item) -> str:
-    """Return the text of a chunk or a triple.
+    """Return the text of an item.
 
     Example:
         >>> format_item(Triple(id="t1", subject="booking", predicate="owned by", object="harbour team"))
         'booking - owned by -> harbour team'
     """
-    return item.text if isinstance(item, Chunk) else f"{item.subject} - {item.predicate} -> {item.object}"
+    return f"{item.subject} - {item.predicate} -> {item.object}" if isinstance(item, Triple) else item.text
 
 
 def keep_items(case: Case, field: str, ids: frozenset[str]) -> Case:
-    """Return the case with only those chunks (or triples) whose id is in `ids`."""
+    """Return the case with only those items of a field whose id is in `ids`."""
     if getattr(case, field) is None:
         return case
     return case.model_copy(update={field: tuple(item for item in list_items(field, case) if item.id in ids)})
@@ -73,6 +88,7 @@ def select_metric_input(metric: Metric, case: Case) -> dict[str, JsonValue]:
     """Return the fields of a case that a metric reads, as JSON. A case is judged again if they change."""
     context = ("chunks", "triples", *(("aggregates",) if case.aggregates else ()))
     fields = {field for need in metric.inputs for field in (context if need == "context" else (need,))}
+    fields |= {*filter(None, [find_listed_field(metric.name)])}
     tags = {need for need in fields if need.startswith(TAG)}
     part: dict[str, JsonValue] = case.model_dump(mode="json", include=fields - tags, exclude_none=True)
     broken = {} if case.error is None else {"error": case.error}
@@ -80,11 +96,24 @@ def select_metric_input(metric: Metric, case: Case) -> dict[str, JsonValue]:
 
 
 def narrow_case(metric: Metric, case: Case, judged: Mapping[str, Mapping[str, object]]) -> Case:
-    """Return the case with only the items that `uses` keeps; `judged` holds the value of each item by metric."""
+    """Return the case with only the items that `uses` keeps, and with the listed claims if the metric reads any.
+
+    `judged` holds the values of each metric that the metric builds on, as `map_values` returns them.
+    """
     for field, use in metric.dependencies.items():
         values = judged.get(use.judged_by, {})
         case = keep_items(case, field, frozenset(item for item, value in values.items() if str(value) in use.as_))
-    return case
+    return fill_claims(case, {field: judged.get(CLAIM_LISTS[field]) for field in metric.claim_fields})
+
+
+def fill_claims(case: Case, listed: Mapping[ClaimField, Mapping[str, object] | None]) -> Case:
+    """Return the case with the listed claims, texts by id, in each field of claims that is not recorded."""
+    found: dict[str, object] = {
+        field: tuple(Claim(id=name, text=str(text)) for name, text in claims.items())
+        for field, claims in listed.items()
+        if claims is not None and getattr(case, field) is None
+    }
+    return case.model_copy(update=found) if found else case
 
 
 def _explain_absence(need: str, found: object, metric: Metric) -> str | None:
@@ -92,6 +121,14 @@ def _explain_absence(need: str, found: object, metric: Metric) -> str | None:
     if found is None:
         return "is not recorded"
     return None if found or may_be_empty(metric, need) else "is empty"
+
+
+def _explain_source(need: str, case: Case) -> str:
+    """Return that neither claims nor the text that makes them are recorded, as the end of a phrase."""
+    for field, source in CLAIM_SOURCES.items():
+        if field == need and getattr(case, field) is None and getattr(case, source) is None:
+            return f", and neither is {source}"
+    return ""
 
 
 def may_be_empty(metric: Metric, need: str) -> bool:
@@ -105,8 +142,9 @@ def may_be_empty(metric: Metric, need: str) -> bool:
     return need == "answer" or bool(narrows)
 
 
-def _get_texts(item: Item) -> tuple[str, ...]:
-    return (item.text,) if isinstance(item, Chunk) else (item.subject, item.predicate, item.object)
+def get_item_texts(item: Item) -> tuple[str, ...]:
+    """Return the texts of an item: the three of a triple, else the only one."""
+    return (item.subject, item.predicate, item.object) if isinstance(item, Triple) else (item.text,)
 
 
 def hash_json(content: JsonValue) -> str:

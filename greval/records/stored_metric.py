@@ -9,6 +9,7 @@ from typing import Any
 
 from pydantic import JsonValue, TypeAdapter
 
+from greval.records.case import CLAIM_FIELDS, ClaimField
 from greval.records.metric import JudgedMetric, Metric, build_metric
 from greval.records.scale import Scale
 
@@ -35,8 +36,13 @@ class StoredMetric:
 
     @property
     def over(self) -> str | None:
-        """The items that are judged, `chunks` or `triples`; None if the metric judges the case."""
+        """The field of items that are judged, such as `chunks`; None if the metric judges the case."""
         return self.definition.get("over")
+
+    @property
+    def claim_fields(self) -> tuple[ClaimField, ...]:
+        """The fields of claims that another metric listed for a case that had none, see `Metric.claim_fields`."""
+        return tuple(field for field in CLAIM_FIELDS if self.is_judged and field in self.definition["needs"])
 
     @property
     def is_judged(self) -> bool:

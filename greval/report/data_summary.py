@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import get_args
 
 from rich.console import Console
 
 from greval._util.wording import format_count, shorten_text
 from greval.analysis.data_summary import DataSummary, FieldCount
 from greval.datasets.row_faults import describe_row_faults
-from greval.records.case import Case, Chunk
+from greval.records.case import Case, Chunk, Over
 from greval.records.metric_input import format_item, list_items
 from greval.records.recorded_fields import list_recorded_fields
 from greval.report.tables import Column, build_fields, build_table, print_line, print_lines
@@ -94,7 +95,7 @@ def _list_texts(case: Case) -> Iterator[tuple[str, str]]:
         own, _, part = name.partition(".")
         if name == "chunks.doc_id" and "chunks" not in fields:  # a ranking without texts
             yield name, _format_value([chunk.doc_id or chunk.id for chunk in case.chunks or ()])
-        elif own in {"chunks", "triples"} and not part:
+        elif own in get_args(Over) and not part:
             items = list_items(own, case)
             yield name, _format_items([_name_document(item) + format_item(item) for item in items], own[:-1])
         elif own in {"gold", "traversal"}:

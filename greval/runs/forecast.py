@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Unpack
@@ -22,9 +23,10 @@ from greval.judging.model.prices import Prices
 from greval.judging.model.tokens import TokenCounter, create_token_counter
 from greval.metrics.dependencies import list_dependency_names
 from greval.metrics.library import add_dependencies
-from greval.records.case import Case, Chunk, Sample
+from greval.records.case import CLAIM_PREFIXES, Case, Chunk, ClaimField, Sample
+from greval.records.claims import CLAIM_SOURCES
 from greval.records.metric import JudgedMetric, Metric, set_reason_depth
-from greval.records.metric_input import compute_keys, explain_missing_needs
+from greval.records.metric_input import compute_keys, explain_missing_needs, fill_claims
 from greval.records.record import Record
 from greval.records.result import Failure, Result, Usage
 from greval.runs.judges import choose_judges
@@ -40,6 +42,9 @@ OUTPUT_TOKENS_PER_DETAILED_REASON = 100
 """The assumed additional output tokens of a detailed reason."""
 OUTPUT_TOKENS_PER_FINDING = 30
 """The assumed output tokens of the finding of one step."""
+
+SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
+"""Where a text is split into the sentences for each of which a claim is assumed."""
 
 
 class MetricForecast(Record):
@@ -215,6 +220,15 @@ def _read_case(given: Case | RowFault, unread: list[str]) -> Case | None:
     return case
 
 
+def _assume_claims(case: Case, field: ClaimField) -> dict[str, str] | None:
+    """Assume a claim for each sentence of the text that makes the claims of a field; None if there is no text."""
+    text = getattr(case, CLAIM_SOURCES[field])
+    if not text:
+        return None
+    sentences = filter(str.strip, SENTENCE_END.split(text))
+    return {f"{CLAIM_PREFIXES[field]}{number}": sentence for number, sentence in enumerate(sentences, 1)}
+
+
 def estimate_output_tokens(metric: JudgedMetric) -> int:
     """Return the assumed output tokens of one verdict, by the depth of its reason.
 
@@ -270,10 +284,15 @@ class _MetricCounter:
         return None
 
     def _narrow_case(self, case: Case, kept: Mapping[str, Result]) -> tuple[Case, Failure | None]:
-        """Return what the metric sees if all results that it builds on are stored, else the whole case."""
+        """Return what the metric sees if all results that it builds on are stored, else the whole case.
+
+        Of claims that are not listed yet, one for each sentence is assumed.
+        """
         names = list_dependency_names(self._metric)
         known = {name: kept[name] for name in names if name in kept}
-        return narrow_for_metric(case, self._metric, known) if len(known) == len(names) else (case, None)
+        if len(known) == len(names):
+            return narrow_for_metric(case, self._metric, known)
+        return fill_claims(case, {field: _assume_claims(case, field) for field in self._metric.claim_fields}), None
 
     def _estimate_calls(self, asking: MetricJudge, case: Case) -> dict[str, int]:
         try:
@@ -282,10 +301,11 @@ class _MetricCounter:
             return {}
         tokens = sum(self._start + self._count(asking.build_messages(case, batch)[-1].text) for batch in batches)
         verdicts = sum(max(1, len(batch)) for batch in batches)
+        listed = tokens - self._start * len(batches) if asking.metric.counts else 0  # a list repeats what it is made of
         return {
             "calls": len(batches) * self._repeats,
             "input_tokens": tokens * self._repeats,
-            "output_tokens": verdicts * estimate_output_tokens(asking.metric) * self._repeats,
+            "output_tokens": (verdicts * estimate_output_tokens(asking.metric) + listed) * self._repeats,
         }
 
     def _increase(self, **counts: int) -> None:

@@ -8,16 +8,18 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from greval._util.arguments import build_unknown_name_error
 from greval._util.row_index import RowIndex
 from greval.errors import DataError
+from greval.metrics.dependencies import list_dependency_names
 from greval.metrics.library import predefined
-from greval.records.case import Case
+from greval.records.case import CLAIM_FIELDS, Case, ClaimField
+from greval.records.claims import CLAIM_LISTS, map_values
 from greval.records.metric import JudgedMetric
-from greval.records.metric_input import compute_keys, format_item, list_items, narrow_case
+from greval.records.metric_input import compute_keys, fill_claims, format_item, list_items, narrow_case
 from greval.records.result import Result
 from greval.records.scale import Scale
 from greval.records.scale_direction import ScaleDirection, find_direction
@@ -129,13 +131,13 @@ def read_judged_cases(
         prints: The fingerprints that verdicts may have, if known.
     """
     known = _read_fingerprints(store, metric) if prints is None else set(prints)
-    before = _read_prior_values(store, metric, wanted)
+    before = _read_prior_values(store, list_dependency_names(metric), wanted)
     done: set[CaseKey] = set()
     for case in store.cases():
         who = (case.id, case.method)
         if who in done or (wanted is not None and who not in wanted):
             continue
-        seen = narrow_case(metric, case, before.get(who, {})) if metric.uses else case
+        seen = narrow_case(metric, case, before.get(who, {}))
         for fingerprint in known:
             _, key = compute_keys(seen, metric, fingerprint)
             if result := store.get(key, (*who, metric.name)):
@@ -146,6 +148,8 @@ def read_judged_cases(
 
 class CaseFinder:
     """Finds the case of a result in the version that was judged, without holding the cases in memory.
+
+    Claims that the run listed are part of the case if the result is of a metric that reads them.
 
     Example:
         >>> import tempfile
@@ -171,8 +175,26 @@ class CaseFinder:
         self.read_case = lru_cache(maxsize=MAX_CACHED_CASES)(store.read_case)
         self._read_priors = lru_cache(self._find_prior_values)
 
+    @cached_property
+    def _metrics(self) -> dict[str, StoredMetric]:
+        return read_metrics(self._store)
+
     def find_case(self, result: Result) -> Case | None:
         """Return the case of a result, None if it is not stored."""
+        case = self._find_stored_case(result)
+        stored = self._metrics.get(result.metric)
+        if case is None or stored is None or not (fields := stored.claim_fields):
+            return case
+        return self.add_claims(case, fields)
+
+    def add_claims(self, case: Case, fields: Iterable[ClaimField] = CLAIM_FIELDS) -> Case:
+        """Return a case with the claims that the run listed of it, in each of the fields that is not recorded."""
+        names = {field: CLAIM_LISTS[field] for field in fields if getattr(case, field) is None}
+        found = {name: self._store.find_newest((case.id, case.method, name)) for name in names.values()}
+        listed = map_values(filter(None, found.values()))
+        return fill_claims(case, {field: listed.get(name) for field, name in names.items()})
+
+    def _find_stored_case(self, result: Result) -> Case | None:
         who = (result.sample_id, result.method)
         newest = self._newest.get(json.dumps(who))
         if newest is None or who not in self._several:
@@ -182,16 +204,17 @@ class CaseFinder:
 
     def _is_judged_version(self, case: Case, result: Result) -> bool:
         """Return whether a version of a case is the one that has a result."""
-        stored = read_metrics(self._store).get(result.metric)
+        stored = self._metrics.get(result.metric)
         metric = stored and (stored.judged or stored.describe())
         if not metric:
             return False
-        priors = self._read_priors(metric.name).get((case.id, case.method), {}) if metric.dependencies else {}
+        names = list_dependency_names(metric)
+        priors = self._read_priors(names).get((case.id, case.method), {}) if names else {}
         _, key = compute_keys(narrow_case(metric, case, priors), metric, result.fingerprint)
         return self._store.get(key, (case.id, case.method, metric.name), result.repeat) is not None
 
-    def _find_prior_values(self, name: str) -> PriorValues:
-        return _read_prior_values(self._store, read_judged_metric(self._store, name), self._several)
+    def _find_prior_values(self, names: tuple[str, ...]) -> PriorValues:
+        return _read_prior_values(self._store, names, self._several)
 
 
 def add_texts(store: Store, lines: Iterable[str]) -> Iterator[str]:
@@ -226,13 +249,12 @@ def _read_fingerprints(store: Store, metric: JudgedMetric) -> set[str]:
     return {json.loads(mark)[0] for _, _, name, _, _, mark in store.scores() if name == metric.name}
 
 
-def _read_prior_values(store: Store, metric: JudgedMetric, wanted: Collection[CaseKey] | None) -> PriorValues:
-    """Read the values given by the metrics that a metric builds on, by sample and method."""
+def _read_prior_values(store: Store, names: Iterable[str], wanted: Collection[CaseKey] | None) -> PriorValues:
+    """Read the values given by the metrics of some names, by sample and method."""
     found: dict[CaseKey, dict[str, Mapping[str, object]]] = defaultdict(dict)
-    for use in metric.uses.values():
-        for line in store.lines(use.judged_by):
+    for name in names:
+        for line in store.lines(name):
             result = Result.model_validate_json(line)
             if wanted is None or (result.sample_id, result.method) in wanted:
-                values = {one.item or "": one.value for one in result.judgements}
-                found[result.sample_id, result.method][use.judged_by] = values
+                found[result.sample_id, result.method].update(map_values([result]))
     return found

@@ -38,6 +38,7 @@ from greval.judging.model.client import read_clock
 from greval.judging.model.reply_cache import ReplyOrigin
 from greval.metrics.dependencies import list_dependency_names
 from greval.records.case import Case
+from greval.records.claims import map_values
 from greval.records.metric import DerivedMetric, Metric, Verdicts
 from greval.records.metric_input import compute_keys, explain_missing_needs, keep_items, narrow_case
 from greval.records.result import Failed, Failure, FailureKind, Result, Scored, Usage
@@ -461,12 +462,11 @@ def narrow_for_metric(case: Case, metric: Metric, results: Mapping[str, Result])
         return case, None
     failed = next((name for name, result in results.items() if result.failures), None)
     if failed is not None:
-        if case.error is not None or explain_missing_needs(metric, case):
+        if case.error is not None or explain_missing_needs(metric, case, besides=metric.claim_fields):
             return case, None
         why = f"it builds on {failed}, which failed here: {results[failed].failures[0].message}"
         return case, Failure(kind="dependency", message=why)
-    judged = {name: {j.item or "": j.value for j in result.judgements} for name, result in results.items()}
-    return narrow_case(metric, case, judged), None
+    return narrow_case(metric, case, map_values(results.values())), None
 
 
 def select_verdicts(metric: Metric, results: Mapping[str, Result]) -> Verdicts:

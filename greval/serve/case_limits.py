@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import get_args
 
 from greval.datasets.field_names import FIELD_BY_NAME, find_known_name
-from greval.records.case import TAG, Case
+from greval.records.case import TAG, Case, Over
 from greval.records.record import Record
 from greval.records.recorded_fields import list_recorded_fields
 from greval.serve.settings import ServerLimits
 
-ITEM_FIELDS = ("chunks", "triples")
+ITEM_FIELDS: tuple[str, ...] = get_args(Over)
 """The fields whose items may be judged separately."""
 MAX_LISTED = 10
 MAX_NAME_LENGTH = 60

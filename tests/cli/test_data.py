@@ -34,7 +34,7 @@ def test_everything_is_shown_in_80_columns(greval_says, monkeypatch):
         "chunks           retrieved_contexts  1 of 2",
         "tags.topic       topic               1 of 2",
         "rows      no field has this name",
-        "judged        2  answer_quality, completeness",
+        "judged        2  answer_claims, answer_quality, completeness",
         "triples                   triple_evaluation",
         "  question         Who wrote it?",
         "  chunks    2 chunks, the first: In 1843.",

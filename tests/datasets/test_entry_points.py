@@ -112,6 +112,8 @@ CHECKER = {
             "gt_answer": "Ada",
             "response": "Ada",
             "retrieved_context": [{"doc_id": "d1", "text": "Ada wrote it."}],
+            "response_claims": [["Ada", "wrote", "it"]],
+            "gt_answer_claims": [["Ada", "was", "there"], "She wrote it."],
             "metrics": {},
         }
     ]
@@ -236,6 +238,8 @@ SHAPES = {
                 expected_answer="Ada",
                 answer="Ada",
                 chunks=[{"id": "c1", "text": "Ada wrote it.", "doc_id": "d1"}],
+                claims=["Ada wrote it"],
+                expected_claims=["Ada was there", "She wrote it."],
             )
         ],
         ignored="ignored metrics",

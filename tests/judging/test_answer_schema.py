@@ -248,3 +248,49 @@ def test_no_list_at_all(answer):
     """An answer without a list of judgements is malformed as a whole."""
     with pytest.raises(MalformedVerdictError):
         parse_item_verdicts(CHUNKS, answer, {1: "a"})
+
+
+COUNTED = ValueMetric(
+    name="counted",
+    needs=["answer"],
+    range=(0, 2),
+    levels={0: "none", 2: "two"},
+    notes={"names": {"means": "The names.", "each": {"name": "as written"}, "when": "before"}},
+    counts="names",
+    **BASE,
+)
+
+
+def answer_names(*names):
+    """Return an answer that lists names."""
+    return {"names": [{"name": name} for name in names], "reason": "All of them."}
+
+
+def test_a_counted_value_is_not_asked_for():
+    """The value of a metric that counts a list is the number of its entries, whatever else the answer holds."""
+    assert [*build_answer_schema(COUNTED, many=False)["properties"]] == ["names", "reason"]
+    assert "value" not in format_system_text(COUNTED, many=False, example=True).lower()
+    verdict = parse_verdict(COUNTED, {**answer_names("Ada", "Grace"), "value": 7})
+    assert (verdict.value, verdict.number, parse_verdict(COUNTED, answer_names()).value) == (2, 2.0, 0)
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind"),
+    [
+        (answer_names("a", "b", "c"), "off_scale"),
+        (answer_names("a", " "), "malformed"),
+        ({"names": "a", "reason": "r"}, "malformed"),
+        ({"reason": "r", "value": 1}, "malformed"),
+    ],
+)
+def test_a_list_that_cannot_be_counted_is_no_number(answer, kind):
+    """A list beyond the scale, without a text or missing is a failure, and not the nearest number."""
+    with pytest.raises(MalformedVerdictError) as error:
+        parse_verdict(COUNTED, answer)
+    assert error.value.kind == kind
+
+
+def test_a_counted_list_may_be_long():
+    """The embedded model may list more entries of a list that is counted, with whole sentences."""
+    schema = build_answer_schema(COUNTED, many=False, reason_length=160)["properties"]["names"]
+    assert (schema["maxItems"], schema["items"]["properties"]["name"]["maxLength"]) == (30, 160)

@@ -21,8 +21,9 @@ from greval.metrics.library import (
 from greval.records.metric import ComputedMetric, JudgedMetric, build_metric
 
 JUDGED = (
-    *("answer_alignment", "answer_completeness", "answer_quality", "chunk_evaluation", "completeness"),
-    *("correctness", "faithfulness", "relevance", "triple_evaluation"),
+    *("answer_alignment", "answer_claims", "answer_completeness", "answer_quality", "chunk_evaluation"),
+    *("claim_correctness", "claim_support", "completeness", "correctness", "expected_answer_claims"),
+    *("expected_claim_coverage", "expected_claim_support", "faithfulness", "relevance", "triple_evaluation"),
 )
 
 
@@ -46,7 +47,7 @@ def faults_of(call, *args):
 
 class TestPredefined:
     def test_all(self):
-        """The nine judged metrics and the computed ones are there, sorted by name."""
+        """The fifteen judged metrics and the computed ones are there, sorted by name."""
         found = predefined()
         assert [*found] == sorted(found)
         assert {*JUDGED, *COMPUTED_METRICS} == {*found}

@@ -110,13 +110,15 @@ def test_a_computed_metric_says_what_it_reads():
 
 
 def test_prompt_fields():
-    """A judge is shown every field of a case but the gold and the usage."""
-    assert {*FIELDS} - {*PROMPT_FIELDS} == {"gold", "usage"}
+    """A judge is shown every field of a case but the gold and the usage, and claims only one by one."""
+    assert {*FIELDS} - {*PROMPT_FIELDS} == {"gold", "usage", "claims", "expected_claims"}
 
 
 @pytest.mark.parametrize(
     ("changes", "faults"),
     [
+        ({"needs": ["answer", "claims"]}, ["needs: 'claims' are judged one by one; set over: claims"]),
+        ({"counts": "names"}, ["counts: 'names' is no list note", "counts: a number of entries needs a scale"]),
         ({"needs": ["usage", "gold"]}, ["needs: 'usage' cannot be shown", "needs: 'gold' cannot be shown"]),
         ({"over": "chunks"}, ["needs: add 'chunks'"]),
         ({"uses": {"chunks": {"judged_by": "a", "as": ["b"]}}}, ["uses.chunks: the metric does not need 'chunks'"]),
@@ -144,7 +146,7 @@ def test_misfits(changes, faults):
         ({"steps": []}, "at least 1 item"),
         ({"needs": ["answr"]}, "'answr' is no field of a case"),
         ({"needs": ["tags."]}, "no field of a case"),
-        ({"over": "answers"}, "'chunks' or 'triples'"),
+        ({"over": "answers"}, "'chunks', 'triples', 'claims' or 'expected_claims'"),
         ({"range": [1, 5]}, "either the scale or its parts"),
         ({"scale": {"unit": "s"}}, "Extra inputs"),
         ({"scale": None}, "Field required"),

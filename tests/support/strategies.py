@@ -172,10 +172,17 @@ def _has_numbers(scale):
     return isinstance(scale, ValueScale) or any(one.score is not None for one in scale.categories)
 
 
+def _list_countable(scale: CategoricalScale | ValueScale, asked: dict[str, Any]) -> list[str]:
+    """List the notes whose entries can be counted on a scale."""
+    if not isinstance(scale, ValueScale) or scale.range[0] or scale.step:
+        return []
+    return [name for name, note in asked.items() if isinstance(note, dict) and "each" in note]
+
+
 @st.composite
 def metrics(draw: st.DrawFn) -> JudgedMetric:
     """Judged metrics of all four classes, with notes, uses and examples."""
-    over = draw(st.sampled_from([None, "chunks", "triples"]))
+    over = draw(st.sampled_from([None, "chunks", "triples", "claims", "expected_claims"]))
     tags = draw(st.lists(labels().map("tags.{}".format), max_size=1))
     needs = [*draw(st.lists(st.sampled_from(PROMPT_FIELDS), min_size=1, unique=True)), *tags, *([over] if over else [])]
     narrowed = [field for field in ("chunks", "triples") if {field, "context"} & {*needs}]
@@ -197,6 +204,7 @@ def metrics(draw: st.DrawFn) -> JudgedMetric:
         "pass": draw(st.sampled_from(["", ">= 0.7", "< -1", ">1e3"])) if _has_numbers(scale) else "",
         "instructions": draw(st.just("") | texts()),
         "notes": asked,
+        "counts": draw(st.sampled_from(["", *_list_countable(scale, asked)])),
         "uses": {field: draw(use) for field in narrowed if draw(st.booleans())},
     }
     examples = draw(st.lists(_examples(scale, asked, tags), max_size=1))
@@ -219,6 +227,8 @@ def _examples(
         "answer": draw(_any_text(max_size=20)),
         "chunks": [draw(_any_text(max_size=20))],
         "triples": [["a", "calls", draw(_any_text(max_size=20))]],
+        "claims": [draw(_any_text(max_size=20))],
+        "expected_claims": [draw(_any_text(max_size=20))],
         "traversal": {"start_nodes": ["a"], "traversed_edges": [["a", "calls", "b"]]},
         "tags": {tag.removeprefix("tags."): draw(_any_text(max_size=10)) for tag in tags},
     }
@@ -242,6 +252,8 @@ def cases(draw: st.DrawFn) -> Case:
             "question": draw(_any_text(max_size=40)),
             "expected_answer": draw(free),
             "answer": draw(free),
+            "claims": draw(st.none() | st.lists(_any_text(max_size=40), max_size=3)),
+            "expected_claims": draw(st.none() | st.lists(_any_text(max_size=40), max_size=3)),
             "chunks": draw(st.none() | st.lists(chunk, max_size=4)),
             "triples": draw(st.none() | st.lists(triple, max_size=4)),
             "traversal": draw(st.none() | st.fixed_dictionaries(walk)),

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from greval.errors import DefinitionError
 from greval.metrics.lint import find_cited_inputs
-from greval.records.case import PROMPT_FIELDS, Over
+from greval.records.case import CLAIM_FIELDS, PROMPT_FIELDS, Over
 from greval.records.metric import build_metric
 
 ScaleKind = Literal["categorical", "value"]
@@ -22,7 +22,14 @@ MAX_SUBJECT_PLACE = 15
 """A question that is cited only later in a description is not what is judged: "How well it replies to the question"."""
 
 _ANSWER = re.compile(r"\b(?:the|an|each|every|this|its) (?:system's )?answers?\b", re.IGNORECASE)
-_WORDS = {"chunks": "chunk", "triples": "triple", "traversal": "walk", "context": "context", "answer": "answer"}
+_WORDS: dict[str, str] = {
+    "chunks": "chunk",
+    "triples": "triple",
+    "traversal": "walk",
+    "context": "context",
+    "answer": "answer",
+    **dict.fromkeys(CLAIM_FIELDS, "claim"),
+}
 """The word for each field that can be judged, besides the question."""
 
 
@@ -111,7 +118,7 @@ class DraftBrief:
         chosen = cited | ({self.judged_field} if self.judged_field else set())
         if not self.over and ("context" in chosen or {"chunks", "triples"} <= chosen):
             chosen = (chosen | {"context"}) - {"chunks", "triples"}
-        return tuple(need for need in PROMPT_FIELDS if need in chosen)
+        return tuple(need for need in (*PROMPT_FIELDS, *CLAIM_FIELDS) if need in chosen)
 
     def _check(self) -> None:
         """Raise `DefinitionError` with every error in the caller's part of a definition."""

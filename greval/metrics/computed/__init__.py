@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from greval.metrics.computed.metric_names import (
+    CLAIM_FAMILIES,
     FAMILIES,
     JUDGED_FAMILIES,
     explain_bad_name,
@@ -12,6 +13,7 @@ from greval.metrics.computed.metric_names import (
 from greval.records.metric import ComputedMetric
 
 __all__ = [
+    "CLAIM_FAMILIES",
     "COMPUTED_METRICS",
     "FAMILIES",
     "JUDGED_FAMILIES",

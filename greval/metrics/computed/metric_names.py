@@ -11,7 +11,7 @@ from decimal import Decimal
 from functools import cache
 
 from greval._util.wording import find_similar
-from greval.metrics.computed import efficiency, judged_ranking, ranking, repository, text, traversal
+from greval.metrics.computed import claim_shares, efficiency, judged_ranking, ranking, repository, text, traversal
 from greval.metrics.computed.families import MetricFamily, MetricSetting
 from greval.metrics.computed.judged_ranking import JUDGED
 from greval.records.metric import FunctionMetric
@@ -24,6 +24,8 @@ FAMILIES: dict[str, MetricFamily] = {
 """Every family of metrics that are computed from a case, by name."""
 JUDGED_FAMILIES: dict[str, MetricFamily] = {family.name: family for family in judged_ranking.FAMILIES}
 """Every family of metrics that are computed from verdicts, by name; their names have the option `judged`."""
+CLAIM_FAMILIES: dict[str, MetricFamily] = {family.name: family for family in claim_shares.FAMILIES}
+"""Every family of metrics that are computed from the verdicts on claims, by name."""
 
 _NAME = re.compile(r"(?P<base>[^@-]*)(?:@(?P<at>[^-]*))?(?P<options>(?:-.*)?)", re.DOTALL)
 _CUTOFF_NUMBER = re.compile(r"[1-9][0-9]{0,5}")
@@ -38,7 +40,8 @@ class _BadNameError(ValueError):
 def find_computed_metric(name: str) -> FunctionMetric | None:
     """Return the computed metric of a name, a family with its setting such as `ndcg@5`; None if the name is unknown.
 
-    With the option `judged` it is one that is computed from verdicts, such as `ndcg@5-judged`.
+    With the option `judged` it is one that is computed from verdicts, such as `ndcg@5-judged`; so is one of claims,
+    such as `claim_recall`.
 
     Its own name is the standard form, such as `fuzzy_containment@0.90` for `@0.9`. Equal metrics are the same object.
 
@@ -78,7 +81,7 @@ def list_name_variants(name: str) -> list[str]:
     """
     rest = name[len(_split_name(name)["base"] or "") :]
     judged = (f"{family}{rest}{end}" for family in JUDGED_FAMILIES for end in ("", f"-{JUDGED}"))
-    names = dict.fromkeys((*(f"{family}{rest}" for family in FAMILIES), *judged))
+    names = dict.fromkeys((*(f"{family}{rest}" for family in (*FAMILIES, *CLAIM_FAMILIES)), *judged))
     return [variant for variant in names if find_computed_metric(variant)]
 
 
@@ -110,7 +113,7 @@ def _find_family(base: str, options: Collection[str]) -> MetricFamily | None:
     """Return the family of a name, that of verdicts if it has the option `judged`; None if it is unknown."""
     if JUDGED in options and base in JUDGED_FAMILIES:
         return JUDGED_FAMILIES[base]
-    return FAMILIES.get(base)
+    return FAMILIES.get(base) or CLAIM_FAMILIES.get(base)
 
 
 def _parse_options(family: MetricFamily, at: str | None, given: list[str]) -> frozenset[str]:
@@ -146,7 +149,7 @@ def _parse_threshold(family: MetricFamily, given: str | None) -> str:
 @cache
 def _build_metric(name: str, setting: MetricSetting) -> FunctionMetric:
     """Build the metric of a setting under its standard name; cached, so that equal metrics are the same object."""
-    family = (JUDGED_FAMILIES if JUDGED in setting.options else FAMILIES)[name]
+    family = (JUDGED_FAMILIES if JUDGED in setting.options else FAMILIES | CLAIM_FAMILIES)[name]
     at = setting.k if setting.k is not None else setting.threshold
     options = "".join(f"-{option}" for option in family.options if option in setting.options)
     return family.make(f"{name}{f'@{at}' if at else ''}{options}", setting)

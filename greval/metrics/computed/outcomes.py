@@ -131,7 +131,7 @@ def _check_item(
     if item not in ids:
         if over is None:
             raise _InvalidReturnError(
-                f"named the item {item!r}, but {name} is not over chunks or triples; leave item out"
+                f"named the item {item!r}, but {name} is not over items of a case; leave item out"
             )
         if item is None:
             raise _InvalidReturnError(

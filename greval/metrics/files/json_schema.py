@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, get_args
 
-from greval.records.case import PROMPT_FIELDS, TAG, Over
+from greval.records.case import CLAIM_FIELDS, PROMPT_FIELDS, TAG, Over
 from greval.records.metric import JudgedMetric
 from greval.records.note import RESERVED
 
@@ -26,6 +26,7 @@ _FIELD_DESCRIPTIONS = {
     "pass": "What the number of a case, or the mean of its items, must meet to pass, such as '>= 0.7'.",
     "judge": "The model that judges by this metric, as after --judge; without it, the judge of the run.",
     "notes": "Further fields asked of the judge, by name: a text, a list, or a share counted over a list.",
+    "counts": "A list note: the value is the number of its entries, and the judge is not asked for it.",
     "examples": "Judged cases that the judge is shown first.",
     "uses": "Narrow the chunks or triples to those to which another metric gave certain values.",
 }
@@ -111,7 +112,10 @@ def _is_prose(key: str, part: object) -> bool:
 
 def _adapt_fields(fields: Schema) -> None:
     """Adapt the fields of a metric to their form in a file."""
-    known: list[Schema] = [{"enum": [*PROMPT_FIELDS]}, {"type": "string", "pattern": rf"^{TAG[:-1]}\..+"}]
+    known: list[Schema] = [
+        {"enum": [*PROMPT_FIELDS, *CLAIM_FIELDS]},
+        {"type": "string", "pattern": rf"^{TAG[:-1]}\..+"},
+    ]
     fields["needs"]["items"] = {"anyOf": known}
     fields["over"] = {"enum": [*get_args(Over), None]}
     fields["scale"] = {"anyOf": [_build_ref("CategoricalScale"), _build_ref("ValueScale")]}
@@ -146,12 +150,14 @@ def _adapt_parts(parts: dict[str, Schema]) -> None:
 
 def _adapt_case(parts: dict[str, Schema]) -> None:
     """Adapt the case of an example to its short forms: a chunk as text, a triple as three texts, no ids."""
-    for name in ("Chunk", "Triple"):
+    for name in ("Chunk", "Triple", "Claim"):
         parts[name]["required"].remove("id")
     three = {"type": "array", "items": {"type": "string"}, "minItems": 3, "maxItems": 3}
     fields = parts["Case"]["properties"]
     fields["chunks"] = {"type": ["array", "null"], "items": {"anyOf": [{"type": "string"}, _build_ref("Chunk")]}}
     fields["triples"] = {"type": ["array", "null"], "items": {"anyOf": [three, _build_ref("Triple")]}}
+    for claims in CLAIM_FIELDS:
+        fields[claims] = {"type": ["array", "null"], "items": {"anyOf": [{"type": "string"}, _build_ref("Claim")]}}
     fields["tags"]["additionalProperties"] = {"type": ["string", "number", "boolean"]}
 
 

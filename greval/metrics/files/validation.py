@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from greval._util.wording import did_you_mean
 from greval.metrics.files.json_schema import LEVEL
 from greval.metrics.files.yaml_text import MetricFileFault, Path, YamlSource, find_line
-from greval.records.case import PROMPT_FIELDS, TAG, Case
+from greval.records.case import CLAIM_FIELDS, PROMPT_FIELDS, TAG, Case
 from greval.records.judge_choice import JudgeChoice
 from greval.records.metric import Example, JudgedMetric, build_metric
 from greval.records.note import ListNote, ShareNote, TextNote
@@ -51,6 +51,7 @@ _KNOWN_KEYS: dict[tuple[str, int], tuple[str, ...]] = {
 }
 """The known keys by the field of the metric and the depth of the key."""
 _SCALE_KEYS = ("categories", "ordered", "range", "levels", "better")
+_KNOWN_NEEDS = (*PROMPT_FIELDS, *CLAIM_FIELDS, f"{TAG}NAME")
 _PLACEHOLDERS: dict[str, Any] = {
     "name": "x",
     "description": "x",
@@ -114,7 +115,7 @@ def _format_error(error: ErrorDetails, path: Path, data: object) -> Iterator[tup
     elif kind == "value_error" and path[:1] == ("needs",) and len(path) > 1:
         yield (
             path,
-            f"{format_value(given)} is no field of a case{did_you_mean(str(given), (*PROMPT_FIELDS, f'{TAG}NAME'))}",
+            f"{format_value(given)} is no field of a case{did_you_mean(str(given), _KNOWN_NEEDS)}",
         )
     elif kind == "value_error":
         for line in error["msg"].removeprefix("Value error, ").splitlines():

@@ -249,6 +249,7 @@ def write_yaml(metric: JudgedMetric) -> str:
         "pass": metric.pass_if,
         "judge": _dump_judge(metric.judge) if metric.judge else None,
         "notes": {name: _dump_note(note) for name, note in metric.notes.items()},
+        "counts": metric.counts,
         "examples": [
             _style_texts(example.model_dump(mode="json", exclude_defaults=True)) for example in metric.examples
         ],

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 from markupsafe import Markup
 
 from greval.analysis.case_results import CaseResults
 from greval.analysis.verdicts import ReportVerdict, list_verdicts
-from greval.records.case import ESSENTIAL, Case, Chunk
+from greval.records.case import ESSENTIAL, Case, Chunk, ClaimField, Over
 from greval.records.judgement_text import format_details
+from greval.records.metric_input import Item, format_item, list_items
 from greval.records.result import Result
 from greval.records.scale import Scale
 from greval.records.stored_metric import StoredMetric
 from greval.report.html.tones import find_tone, format_value
 from greval.report.walk import draw_walk_svg, format_walk_tree
 
+CLAIM_TITLES: Mapping[ClaimField, str] = {"claims": "Claims", "expected_claims": "Claims of the expected answer"}
 QUESTION, ANSWER, EXPECTED = "Question", "Answer", "Expected answer"
 """The names of the texts of a case."""
 MAX_DRAWINGS = 1_000
@@ -46,7 +48,7 @@ class VerdictView(NamedTuple):
 
 
 class ItemView(NamedTuple):
-    """A chunk or a triple with its verdicts.
+    """A chunk, a triple or a claim with its verdicts.
 
     `labels` are its document, repository, version and score. `gold` is "essential", "helpful" or empty.
     """
@@ -60,7 +62,10 @@ class ItemView(NamedTuple):
 
 
 class CaseView(NamedTuple):
-    """A case as a page shows it. `verdicts` are those of the case, and of items that it does not have."""
+    """A case as a page shows it. `verdicts` are those of the case, and of items that it does not have.
+
+    `claims` are the lists of claims with their titles.
+    """
 
     sample_id: str
     method: str
@@ -68,6 +73,7 @@ class CaseView(NamedTuple):
     texts: tuple[tuple[str, str], ...]
     error: str | None
     verdicts: tuple[VerdictView, ...]
+    claims: tuple[tuple[str, tuple[ItemView, ...]], ...]
     chunks: tuple[ItemView, ...]
     triples: tuple[ItemView, ...]
     aggregates: tuple[str, ...]
@@ -116,6 +122,7 @@ class CaseViewBuilder:
             texts=tuple(_list_texts(case)) if case else (),
             error=case.error if case else None,
             verdicts=tuple(own),
+            claims=tuple(_build_claims(case, by_item)) if case else (),
             chunks=tuple(self._build_chunks(case, by_item)) if case else (),
             triples=tuple(_build_triples(case, by_item)) if case else (),
             aggregates=tuple(map(cut_text, case.aggregates or ())) if case else (),
@@ -174,8 +181,7 @@ def _list_item_ids(case: Case | None) -> frozenset[tuple[str, str]]:
     """Return the field and the id of each item of a case."""
     if case is None:
         return frozenset()
-    chunks = (("chunks", chunk.id) for chunk in case.chunks or ())
-    return frozenset((*chunks, *(("triples", triple.id) for triple in case.triples or ())))
+    return frozenset((field, item.id) for field in get_args(Over) for item in list_items(field, case))
 
 
 def _build_verdict(verdict: ReportVerdict, scale: Scale | None, status: str) -> VerdictView:
@@ -205,6 +211,20 @@ def _label_chunk(chunk: Chunk) -> Iterable[str]:
     yield from (part for part in (chunk.doc_id, chunk.repo, chunk.version) if part)
     if chunk.score is not None:
         yield f"score {chunk.score:.3g}"
+
+
+def _build_claims(
+    case: Case, verdicts: Mapping[tuple[str, str], list[VerdictView]]
+) -> Iterable[tuple[str, tuple[ItemView, ...]]]:
+    """Yield the title and the claims of each list of claims that is not empty."""
+    for field, title in CLAIM_TITLES.items():
+        if claims := list_items(field, case):
+            yield title, tuple(_build_claim(claim, verdicts.get((field, claim.id), ())) for claim in claims)
+
+
+def _build_claim(claim: Item, verdicts: Iterable[VerdictView]) -> ItemView:
+    text = TextPart(cut_text(format_item(claim)))
+    return ItemView(id=claim.id, labels=(), gold="", text=text, triple=None, verdicts=tuple(verdicts))
 
 
 def _build_triples(case: Case, verdicts: Mapping[tuple[str, str], list[VerdictView]]) -> Iterable[ItemView]:

@@ -251,6 +251,11 @@ class Store(CloseOnExit):
         at = self._row_indexes.places.get(_format_place(*result_of, repeat))
         return None if at is None else self._read_result(at, hash_key(key))
 
+    def find_newest(self, result_of: tuple[str, str, str], repeat: int = 0) -> Result | None:
+        """Return the newest result of a sample, method and metric, or None if there is no result."""
+        at = self._row_indexes.places.get(_format_place(*result_of, repeat))
+        return None if at is None else self._read_result(at)
+
     def plan_of(self, result_of: tuple[str, str, str], repeat: int = 0) -> int | None:
         """Return the plan id of the newest result of a sample, method and metric, or None if there is no result."""
         at = self._row_indexes.places.get(_format_place(*result_of, repeat))

@@ -76,7 +76,7 @@ async def import_run(  # noqa: PLR0913 - what one may say of a file
     name: RunName,
     metric: MetricNames = None,
     scale: ScaleText = None,
-    over: Annotated[Over | None, Query(description="with `scale`: each verdict is of a chunk or a triple")] = None,
+    over: Annotated[Over | None, Query(description="with `scale`: each verdict is of one of these items")] = None,
     judge: JudgeLabel = None,
     dataset: DatasetId = None,
     method: MethodLabel = None,

@@ -11,7 +11,7 @@ from greval.datasets import RowFault
 from greval.datasets.case_records import read_records
 from greval.datasets.field_names import OWN_FIELDS, find_known_name, map_fields
 from greval.datasets.row_faults import build_unreadable_error
-from greval.records.case import TAG, Case, Gold
+from greval.records.case import CLAIM_FIELDS, TAG, Case, Gold
 from greval.records.metric import Metric
 from greval.records.metric_input import may_be_empty
 from greval.serve.case_limits import find_excess
@@ -145,12 +145,14 @@ def build_case_schema() -> Schema:
     """
     schema = Case.model_json_schema()
     parts: dict[str, Schema] = schema.pop("$defs")
-    for name in ("Chunk", "Triple"):
+    for name in ("Chunk", "Triple", "Claim"):
         parts[name]["required"].remove("id")
     texts: Schema = {"type": "array", "items": {"type": "string"}, "minItems": 3, "maxItems": 3}
     fields = schema["properties"]
     fields["chunks"] = _build_array_schema({"type": "string"}, parts["Chunk"])
     fields["triples"] = _build_array_schema(texts, parts["Triple"])
+    for claims in CLAIM_FIELDS:
+        fields[claims] = _build_array_schema({"type": "string"}, parts["Claim"])
     fields["gold"]["anyOf"].insert(1, _build_grades_schema(parts["Gold"]))
     fields["tags"]["additionalProperties"] = {"type": ["string", "number", "boolean"]}
     whole: Schema = _inline_references(schema, parts)

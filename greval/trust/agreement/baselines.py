@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
-from greval.records.case import Case
+from greval.records.case import Case, Over
+from greval.records.metric_input import get_item_texts, list_items
 from greval.records.scale import CategoricalScale, Scale
 from greval.runs.run_reader import ItemKey
 from greval.runs.store import Store
@@ -62,8 +63,8 @@ def _measure_length(case: Case, item: str | None) -> int | None:
     """Return the length of the judged text, or None if the case does not contain it."""
     if item is None:
         return None if case.answer is None else len(case.answer)
-    texts = {one.id: f"{one.subject} {one.predicate} {one.object}" for one in case.triples or ()}
-    texts |= {one.id: one.text for one in case.chunks or ()}
+    items = (one for field in reversed(get_args(Over)) for one in list_items(field, case))
+    texts = {one.id: " ".join(get_item_texts(one)) for one in items}
     return len(texts[item]) if item in texts else None
 
 

@@ -1,4 +1,4 @@
-"""Judged items of a run (answers, chunks and triples), each with the input that its judge saw."""
+"""Judged items of a run (answers, chunks, triples and claims), each with the input that its judge saw."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from greval.trust.annotations.rendering import format_fields
 
 
 class ItemRef(Record):
-    """A reference to an item of a run: `item` is the id of a chunk or triple, None for an answer."""
+    """A reference to an item of a run: `item` is the id of a chunk, triple or claim, None for an answer."""
 
     sample_id: str
     method: str = ""

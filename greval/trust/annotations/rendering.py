@@ -9,7 +9,7 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from greval.records.case import TAG, Case, Chunk, Traversal
+from greval.records.case import TAG, Case, Traversal, Triple
 from greval.records.metric import JudgedMetric
 from greval.records.metric_input import Item, list_items
 
@@ -24,6 +24,8 @@ TITLES = {
     "traversal": "Walk through the graph",
     "chunk": "Chunk to judge",
     "triple": "Triple to judge",
+    "claim": "Claim of the answer to judge",
+    "expected_claim": "Claim of the expected answer to judge",
 }
 
 
@@ -119,8 +121,8 @@ def _format_numbered(texts: Iterable[str]) -> str:
 
 
 def _format_item(item: Item) -> str:
-    """Format a chunk or a triple."""
-    if isinstance(item, Chunk):
+    """Format a chunk, a triple or a claim."""
+    if not isinstance(item, Triple):
         return item.text
     return f"{item.subject} \u2014 {item.predicate} \u2014 {item.object}"
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal, NamedTuple
 
-from greval.records.case import Case
+from greval.records.case import Case, Over
 from greval.records.metric import JudgedMetric
 from greval.records.metric_input import list_items
 from greval.records.scale import CategoricalScale, Value
@@ -135,7 +135,7 @@ def _list_orders(metric: JudgedMetric) -> Iterator[MutationVariant]:
         yield MutationVariant("rotated", partial(_reorder_items, target=metric.over, shift=1))
 
 
-def _reorder_items(case: Case, *, target: Literal["chunks", "triples"], shift: int | None) -> Case | str:
+def _reorder_items(case: Case, *, target: Over, shift: int | None) -> Case | str:
     ids = {item.id for item in list_items(target, case)}
     return reorder_items(case, target, shift) if len(ids) > 1 else FEW_ITEMS
 

@@ -7,12 +7,12 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Literal
 
-from greval.records.case import Case
+from greval.records.case import CLAIM_FIELDS, Case, Over, Triple
 from greval.records.metric import JudgedMetric
-from greval.records.metric_input import list_items
+from greval.records.metric_input import Item, format_item, list_items
 from greval.records.scale import Value
 
-Target = Literal["answer", "context", "chunks", "triples"]
+Target = Literal["answer", "context", "chunks", "triples", "claims", "expected_claims"]
 SOURCES = frozenset({"context", "chunks", "triples"})
 PADDING = (
     "There is something to be said about this, and it can be said in more than one way. What stands here should be "
@@ -53,7 +53,7 @@ def find_target(metric: JudgedMetric) -> Target | None:
 
 
 def change_texts(case: Case, target: Target, change: Callable[[str], str]) -> Case:
-    """Return the case with changed texts: the answer, every chunk, or the object of every triple.
+    """Return the case with changed texts: the answer, every chunk or claim, or the object of every triple.
 
     In a context the chunks are changed, or the triples if there are no chunks.
     """
@@ -62,21 +62,26 @@ def change_texts(case: Case, target: Target, change: Callable[[str], str]) -> Ca
     if target == "triples" or (target == "context" and not case.chunks):
         triples = (triple.model_copy(update={"object": change(triple.object)}) for triple in case.triples or ())
         return case.model_copy(update={"triples": tuple(triples)})
-    chunks = (chunk.model_copy(update={"text": change(chunk.text)}) for chunk in case.chunks or ())
-    return case.model_copy(update={"chunks": tuple(chunks)})
+    field = target if target in CLAIM_FIELDS else "chunks"
+    items = (item.model_copy(update={"text": change(format_item(item))}) for item in list_items(field, case))
+    return case.model_copy(update={field: tuple(items)})
 
 
 def blank_target(case: Case, target: Target) -> Case:
     """Return the case with what is judged emptied: an empty answer, or items without text."""
     if target == "answer":
         return case.model_copy(update={"answer": ""})
-    chunks = tuple(chunk.model_copy(update={"text": ""}) for chunk in case.chunks or ())
-    blank = {"subject": "", "predicate": "", "object": ""}
-    parts = {"chunks": chunks, "triples": tuple(triple.model_copy(update=blank) for triple in case.triples or ())}
     if target != "context":
-        return case.model_copy(update={target: parts[target]})
-    recorded = {name: part for name, part in parts.items() if getattr(case, name) is not None}
-    return case.model_copy(update={**recorded, "aggregates": None})
+        return case.model_copy(update={target: _blank_items(case, target)})
+    recorded = (name for name in ("chunks", "triples") if getattr(case, name) is not None)
+    return case.model_copy(update={**{name: _blank_items(case, name) for name in recorded}, "aggregates": None})
+
+
+def _blank_items(case: Case, field: str) -> tuple[Item, ...]:
+    """Return the items of a field without their texts."""
+    triple = {"subject": "", "predicate": "", "object": ""}
+    items = list_items(field, case)
+    return tuple(item.model_copy(update=triple if isinstance(item, Triple) else {"text": ""}) for item in items)
 
 
 def swap_target(case: Case, other: Case, target: Target) -> Case:
@@ -90,7 +95,7 @@ def swap_target(case: Case, other: Case, target: Target) -> Case:
     return case.model_copy(update={target: tuple(swapped)})
 
 
-def reorder_items(case: Case, target: Literal["chunks", "triples"], shift: int | None) -> Case:
+def reorder_items(case: Case, target: Over, shift: int | None) -> Case:
     """Return the case with its items rotated by `shift` places, or reversed for a `shift` of None."""
     items = list_items(target, case)
     return case.model_copy(update={target: items[::-1] if shift is None else (*items[shift:], *items[:shift])})
@@ -133,6 +138,8 @@ def iter_texts(case: Case, target: Target) -> Iterator[str]:
         yield from (chunk.text for chunk in case.chunks or ())
     if target in {"triples", "context"}:
         yield from (f"{triple.subject} {triple.predicate} {triple.object}" for triple in case.triples or ())
+    if target in CLAIM_FIELDS:
+        yield from map(format_item, list_items(target, case))
     if target == "context":
         yield from case.aggregates or ()
 

@@ -190,7 +190,7 @@ def test_items_are_those_of_the_case_and_stand_once():
 
 def test_a_metric_without_items_has_one_verdict_without_an_item():
     """An item of a metric that has none, no item of one that has them, and two verdicts on one case all fail."""
-    assert "made is not over chunks or triples" in returning(about("c1")).error.message
+    assert "made is not over items of a case" in returning(about("c1")).error.message
     assert "named no item, but made is over chunks" in returning(0.5, over="chunks").error.message
     assert "returned 2 judgements; return one" in returning(about(None, None)).error.message
 

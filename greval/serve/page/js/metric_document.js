@@ -4,6 +4,7 @@ import { get } from "./api.js";
 
 export const FIELDS = ["name", "description", "over", "needs", "scale", "steps", "instructions", "notes", "pass", "examples", "judge"];
 export const INPUTS = ["question", "answer", "expected_answer", "chunks", "triples", "context", "traversal"];
+const ITEM_FIELDS = ["chunks", "triples", "claims", "expected_claims"];
 const TEXTS = ["name", "description", "instructions", "pass"];
 export const EXAMPLE_TEXTS = ["question", "answer", "expected_answer"];
 const EMPTY_CATEGORIES = [{ name: "", means: "", score: "1" }, { name: "", means: "", score: "0" }];
@@ -17,7 +18,7 @@ const isMapping = (value) => typeof value === "object" && value !== null && !Arr
 export function readContent(content) {
   const hidden = Object.keys(content).filter((key) => !FIELDS.includes(key));
   const fields = { ...readTexts(content, hidden), hidden };
-  fields.over = readPart(content, "over", null, (value) => ["chunks", "triples"].includes(value) && value, hidden);
+  fields.over = readPart(content, "over", null, (value) => ITEM_FIELDS.includes(value) && value, hidden);
   fields.needs = readPart(content, "needs", [], (value) => Array.isArray(value) && value.every(isText) && value, hidden);
   fields.steps = readPart(content, "steps", [""], (value) => Array.isArray(value) && value.every(isText) && value, hidden);
   fields.judge = readPart(content, "judge", "", (value) => isText(value) && value, hidden);

@@ -1,4 +1,4 @@
-/** A case with its verdicts beside what was judged: the case as a whole, each chunk, each triple, the walk. */
+/** A case with its verdicts beside what was judged: the case as a whole, each claim, each chunk, each triple, the walk. */
 
 import { count, counted, dollars, figure, seconds } from "../format.js";
 import { html } from "../html.js";
@@ -11,12 +11,17 @@ import { Text } from "./text.js";
 import { WalkDetails } from "./walk_details.js";
 import { SentWalkPicture } from "./walk_picture.js";
 
+const ITEMS = ["claims", "expected_claims", "chunks", "triples"];
+/** The metric that lists the claims of a field, and the letter of their ids. */
+const CLAIM_LISTS = { claims: ["answer_claims", "a"], expected_claims: ["expected_answer_claims", "e"] };
+
 /**
  * A case of a run: its texts beside the verdicts, then everything that was retrieved. `metrics` are known by name,
  * `picture` shows the walk, and `calls` what the judge of a result saw.
  */
-export function CaseDetails({ given, results, metrics, picture, calls }) {
-  const { whole, chunks, triples } = groupByItems(given, results, metrics);
+export function CaseDetails({ given: stored, results, metrics, picture, calls }) {
+  const given = addClaims(stored, results);
+  const { whole, ...items } = groupByItems(given, results, metrics);
   return html`
     <section class="pair" aria-label="Question and answer">
       <div class="stack aside">
@@ -27,29 +32,44 @@ export function CaseDetails({ given, results, metrics, picture, calls }) {
         ${whole.length ? html`<${WholeResults} results=${whole} metrics=${metrics} calls=${calls} />` : html`<p class="soft">Nothing judged the whole case.</p>`}
       </div>
     </section>
-    <${RetrievedItems} given=${given} chunks=${chunks} triples=${triples} metrics=${metrics} picture=${picture} calls=${calls} />`;
+    <${JudgedItems} given=${given} items=${items} metrics=${metrics} picture=${picture} calls=${calls} />`;
 }
 
 /** What was judged of a case whose texts the reader has just written: verdicts, and what was retrieved. */
-export function CaseVerdicts({ given, results, metrics }) {
-  const { whole, chunks, triples } = groupByItems(given, results, metrics);
+export function CaseVerdicts({ given: sent, results, metrics }) {
+  const given = addClaims(sent, results);
+  const { whole, ...items } = groupByItems(given, results, metrics);
   const picture = given.traversal && html`<${SentWalkPicture} given=${given} />`;
   return html`
     <div class="cards"><${WholeResults} results=${whole} metrics=${metrics} /></div>
-    <${RetrievedItems} given=${given} chunks=${chunks} triples=${triples} metrics=${metrics} picture=${picture} />
+    <${JudgedItems} given=${given} items=${items} metrics=${metrics} picture=${picture} />
     <${GoldAndUsage} given=${given} />`;
 }
 
-const RetrievedItems = ({ given, chunks, triples, metrics, picture, calls }) => html`
-  <${ItemList} name="Chunks" items=${given.chunks} results=${chunks} metrics=${metrics} calls=${calls}
+const JudgedItems = ({ given, items, metrics, picture, calls }) => html`
+  <${ItemList} name="Claims" items=${given.claims} results=${items.claims} metrics=${metrics} calls=${calls}
+    render=${(claim) => html`<${Claim} claim=${claim} />`} />
+  <${ItemList} name="Claims of the expected answer" items=${given.expected_claims} results=${items.expected_claims} metrics=${metrics}
+    calls=${calls} render=${(claim) => html`<${Claim} claim=${claim} />`} />
+  <${ItemList} name="Chunks" items=${given.chunks} results=${items.chunks} metrics=${metrics} calls=${calls}
     render=${(chunk) => html`<${Chunk} chunk=${chunk} gold=${given.gold} />`} />
-  <${ItemList} name="Triples" items=${given.triples} results=${triples} metrics=${metrics} calls=${calls}
+  <${ItemList} name="Triples" items=${given.triples} results=${items.triples} metrics=${metrics} calls=${calls}
     render=${(triple) => html`<${Triple} triple=${triple} />`} />
   ${given.traversal && html`<section class="sheet"><h2>Walk</h2>${picture}<${WalkDetails} given=${given} /></section>`}`;
 
+/** Return the case with the claims that a metric listed of it, unless they are recorded. */
+function addClaims(given, results) {
+  const listed = results.flatMap((result) => [...(result.built_on ?? []), result]);
+  const found = Object.entries(CLAIM_LISTS).map(([field, [metric, letter]]) => {
+    const claims = listed.find((result) => result.metric === metric)?.outcome.judgements?.[0]?.notes?.claims;
+    return [field, given[field] ?? claims?.map(({ claim }, place) => ({ id: `${letter}${place + 1}`, text: claim }))];
+  });
+  return { ...given, ...Object.fromEntries(found.filter(([, claims]) => claims)) };
+}
+
 /** Return the results by what they are about; those about items of which the case has none are about the whole. */
 function groupByItems(given, results, metrics) {
-  const groups = { whole: [], chunks: [], triples: [] };
+  const groups = { whole: [], ...Object.fromEntries(ITEMS.map((name) => [name, []])) };
   for (const result of results) {
     const over = metrics.get(result.metric)?.over ?? findItems(given, result);
     groups[over && given[over]?.length ? over : "whole"].push(result);
@@ -61,7 +81,7 @@ function groupByItems(given, results, metrics) {
 function findItems(given, { outcome }) {
   const id = [...(outcome.judgements ?? []), ...failuresOf(outcome)].find(({ item }) => item)?.item;
   if (id === undefined) return null;
-  return given.chunks?.some((chunk) => chunk.id === id) ? "chunks" : "triples";
+  return ITEMS.find((name) => given[name]?.some((item) => item.id === id)) ?? null;
 }
 
 /** Results that need room first, failures before all; then a line for each that was computed or skipped. */
@@ -92,7 +112,7 @@ const CaseText = ({ name, content, missing = "–" }) => html`
     ${content ? html`<${FoldedText} content=${content} />` : html`<p class="soft">${missing}</p>`}
   </div>`;
 
-/** Chunks or triples, each with its verdicts beside it; nothing if there are none. */
+/** Claims, chunks or triples, each with its verdicts beside it; nothing if there are none. */
 function ItemList({ name, items, results, metrics, render, calls }) {
   if (!items?.length) return null;
   const isWhole = ({ outcome }) => !outcome.judgements && !failuresOf(outcome).some(({ item }) => item);
@@ -122,6 +142,8 @@ function ItemVerdict({ result: { metric, outcome }, id, scale, single }) {
       ${failures.map((failure) => html`<${FailureDetails} failure=${failure} />`)}
     </div>`;
 }
+
+const Claim = ({ claim: { id, text } }) => html`<p class="item-head small soft"><code>${id}</code></p><${FoldedText} content=${text} />`;
 
 /** A chunk; the gold says which documents should have been found. */
 const Chunk = ({ chunk: { id, doc_id: doc, repo, version, score, text }, gold }) => html`

@@ -8,6 +8,7 @@ import { RowsField, filledRows } from "./rows_field.js";
 
 const TEXTS = { question: "Question", answer: "Answer", expected_answer: "Expected answer" };
 const ROWS = { chunks: "Chunks", triples: "Triples" };
+const CLAIM_SOURCES = { claims: "answer", expected_claims: "expected_answer" };
 const OBJECTS = {
   traversal: ["Walk (JSON)", "start_nodes, traversed_edges as [source, label, target], final_nodes"],
   gold: [
@@ -24,6 +25,7 @@ const HINT = "Fields of other tools, such as user_input and retrieved_contexts, 
 /** Return the fields that some metrics need, in the order in which one fills them in; the question is always one. */
 export function fieldsFor(metrics) {
   const needed = new Set(["question", ...metrics.flatMap(({ needs, optional }) => [...needs, ...(optional ?? [])])]);
+  for (const [claims, source] of Object.entries(CLAIM_SOURCES)) if (needed.has(claims)) needed.add(source);
   if (needed.has("context")) for (const name of ["chunks", "triples"]) needed.add(name);
   const plain = [...Object.keys(TEXTS), ...Object.keys(ROWS), ...Object.keys(OBJECTS)].filter((name) => needed.has(name));
   return [...plain, ...[...needed].filter((name) => name.startsWith(TAG))];

@@ -7,7 +7,10 @@ import { Field, SegmentedControl, Select } from "./fields.js";
 import { Notice } from "./notices.js";
 
 const SCALES = [["categories", "Categories"], ["range", "Range of numbers"]];
-const OVER = [[null, "The whole case"], ["chunks", "Each chunk by itself"], ["triples", "Each triple by itself"]];
+const OVER = [
+  [null, "The whole case"], ["chunks", "Each chunk by itself"], ["triples", "Each triple by itself"],
+  ["claims", "Each claim of the answer by itself"], ["expected_claims", "Each claim of the expected answer by itself"],
+];
 const EXAMPLE_LABELS = { question: "Question", answer: "Answer", expected_answer: "Expected answer" };
 const BETTER = [["higher", "Higher is better"], ["lower", "Lower is better"], ["", "Not said"]];
 

@@ -99,10 +99,11 @@ const Row = ({ row }) => html`
 const Cell = ({ content }) => (content ? html`<${FoldedText} content=${content} />` : html`<span class="soft">–</span>`);
 
 /** Return what else a row holds, in words. */
-function listOthers({ chunks, triples, traversal, gold, usage, tags }) {
+function listOthers({ claims, chunks, triples, traversal, gold, usage, tags }) {
   const documents = (gold?.essential_docs?.length ?? 0) + (gold?.helpful_docs?.length ?? 0);
   return [
-    chunks?.length && counted(chunks.length, "chunk"), triples?.length && counted(triples.length, "triple"), traversal && "a walk",
+    claims?.length && counted(claims.length, "claim"), chunks?.length && counted(chunks.length, "chunk"),
+    triples?.length && counted(triples.length, "triple"), traversal && "a walk",
     documents > 0 && counted(documents, "gold document"), gold?.expected_edges?.length && counted(gold.expected_edges.length, "gold edge"),
     usage && "usage", Object.keys(tags ?? {}).length > 0 && counted(Object.keys(tags).length, "tag"),
   ].filter(Boolean);

@@ -14,7 +14,7 @@ import { at, go } from "../router.js";
 import { MetricView } from "./metric.js";
 
 const KINDS = [[null, "All"], ["judged", "Judged"], ["computed", "Computed"]];
-const ITEMS = [[null, "Any"], ["case", "Whole case"], ["chunks", "Chunks"], ["triples", "Triples"]];
+const ITEMS = [[null, "Any"], ["case", "Whole case"], ["chunks", "Chunks"], ["triples", "Triples"], ["claims", "Claims"]];
 const FILTERS = ["q", "kind", "over"];
 const NARROW = matchMedia("(max-width: 64rem)"); // as in views.css
 
