@@ -60,6 +60,7 @@ from .metrics.scale_text import build_scale_metric
 from .metrics.sources import load_metrics
 from .records.annotation import Annotation
 from .records.case import Case, Chunk, Effort, Gold, Node, Response, Sample, Traversal, Triple
+from .records.formula_metric import FormulaMetric
 from .records.inventory import Inventory
 from .records.metric import (
     CategoricalMetric,
@@ -143,6 +144,7 @@ __all__ = [
     "Failure",
     "Finding",
     "Forecast",
+    "FormulaMetric",
     "Gold",
     "GrevalError",
     "IndexSettings",

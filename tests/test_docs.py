@@ -129,6 +129,8 @@ def surroundings(openai, tmp_path, monkeypatch):
     (tmp_path / "my_rag.py").write_text(blocks("docs/methods.md", "python")[0], encoding="utf-8")
     (tmp_path / "first.csv").write_text(blocks("README.md", "csv")[0], encoding="utf-8")
     (tmp_path / "tone.yaml").write_text(blocks("README.md", "yaml")[0], encoding="utf-8")
+    release = next(block for block in blocks("docs/metrics.md", "yaml") if "formula" in block)
+    (tmp_path / "release_quality.yaml").write_text(release, encoding="utf-8")
     (tmp_path / "export.csv").write_text(blocks("docs/input.md", "csv")[0], encoding="utf-8")
     (tmp_path / "systems.yaml").write_text(blocks("docs/config.md", "yaml")[-1], encoding="utf-8")
     for name, block in zip(("verdicts.csv", "scores.csv"), blocks("docs/import.md", "csv"), strict=True):

@@ -22,6 +22,7 @@ from greval.metrics.files.json_schema import write_file_schema
 from greval.metrics.files.yaml_text import SCHEMA_FILE
 from greval.metrics.library import FILE_SUFFIX, get_expected_name, predefined
 from greval.records.case import Over
+from greval.records.formula_metric import FileMetric
 from greval.records.metric import JudgedMetric, Metric
 from greval.records.result import Usage
 from greval.records.scale import CategoricalScale, MeasureScale
@@ -62,7 +63,7 @@ def show(
 ) -> None:
     """Print the definition of a metric as a file."""
     metric, _ = load_named_metric(name, library)
-    if isinstance(metric, JudgedMetric):
+    if isinstance(metric, FileMetric):
         typer.echo(write_metric(metric), nl=False)
     else:
         typer.echo(f"name: {metric.name}\ndescription: {metric.description}\nneeds: [{_format_needs(metric)}]")

@@ -9,6 +9,8 @@ from typing import assert_never
 from greval._util.wording import did_you_mean
 from greval.errors import DefinitionError
 from greval.records.claims import CLAIM_LISTS, CLAIM_PART, CLAIMS_NOTE
+from greval.records.formula import NameUse
+from greval.records.formula_metric import FormulaMetric
 from greval.records.metric import JudgedMetric, Metric, Use
 from greval.records.note import ListNote
 from greval.records.scale import CategoricalScale, MeasureScale, Value, ValueScale
@@ -90,6 +92,26 @@ def _find_use_faults(metric: Metric, known: Mapping[str, Metric]) -> Iterator[st
             yield f"{place}.judged_by: {source.name} judges {judges}; name a metric that is over {field}"
         else:
             yield from (f"{place}.as: {fault}" for fault in _find_unknown_values(use, source))
+    if isinstance(metric, FormulaMetric):
+        for name, read in metric.list_metric_uses():
+            if name in known and (fault := _find_formula_fault(known[name], read)):
+                yield f"{metric.name}: formula: column {read.column}: {fault}"
+
+
+def _find_formula_fault(source: Metric, use: NameUse) -> str | None:
+    """Return why a metric cannot be read as a formula does at one place, None if it can."""
+    scale = source.scale
+    if use.label is None:
+        if not isinstance(scale, CategoricalScale) or any(one.score is not None for one in scale.categories):
+            return None
+        return f"{source.name} has no numbers; compare its category, as in {use.name} == {scale.names[0]!r}"
+    if source.over:
+        return f"{source.name} judges each of the {source.over}, so that it has no one category"
+    if not isinstance(scale, CategoricalScale):
+        return f"{source.name} gives numbers, not categories; compare it with one"
+    if use.label not in scale.names:
+        return f"{use.label!r} is no category of {source.name}{did_you_mean(use.label, scale.names)}"
+    return None
 
 
 def _find_claim_faults(metric: Metric, known: Mapping[str, Metric]) -> Iterator[str]:

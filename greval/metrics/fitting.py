@@ -12,7 +12,7 @@ from greval.metrics.computed.outcomes import compute_outcome
 from greval.metrics.library import find_dependencies, predefined
 from greval.records.case import TAG, Case
 from greval.records.claims import CLAIM_LISTS, CLAIM_SOURCES
-from greval.records.metric import ComputedMetric, DerivedMetric, Metric
+from greval.records.metric import ComputedMetric, Metric
 from greval.records.metric_input import explain_missing_needs
 from greval.records.record import Record
 from greval.records.recorded_fields import CHUNK_PARTS, PARTED, list_recorded_fields
@@ -100,7 +100,7 @@ def find_fitting_metrics(fields: Collection[str], metrics: Iterable[Metric] | No
 
 
 def _fits(metric: Metric, fields: frozenset[str], chosen: Iterable[Metric]) -> bool:
-    if isinstance(metric, DerivedMetric):
+    if metric.kind == "computed" and metric.dependency_places:
         return _fits_below(metric, fields, chosen)
     if metric.kind == "judged":  # a judge reads the texts of chunks, which parts alone do not have
         fields = frozenset(name for name in fields if not name.startswith("chunks."))
@@ -115,7 +115,7 @@ def _fits(metric: Metric, fields: frozenset[str], chosen: Iterable[Metric]) -> b
     return not isinstance(compute_outcome(metric, case), Skipped)
 
 
-def _fits_below(metric: DerivedMetric, fields: frozenset[str], chosen: Iterable[Metric]) -> bool:
+def _fits_below(metric: Metric, fields: frozenset[str], chosen: Iterable[Metric]) -> bool:
     """Return whether all metrics fit whose verdicts a metric reads; chosen ones go before predefined ones."""
     try:
         *below, _ = find_dependencies(metric, chosen)

@@ -14,7 +14,8 @@ from greval.metrics.computed import COMPUTED_METRICS, explain_bad_name, find_com
 from greval.metrics.dependencies import list_dependency_names, list_missing_dependencies, order_metrics
 from greval.metrics.files import read_metric
 from greval.metrics.python_metrics import is_python_spec, load_python_metric
-from greval.records.metric import JudgedMetric, Metric
+from greval.records.formula_metric import FileMetric
+from greval.records.metric import Metric
 
 FILE_SUFFIX = ".yaml"
 WRONG_SUFFIX = ".yml"
@@ -278,7 +279,7 @@ def _map_files_by_name(folder: str | Path) -> dict[str, Path]:
     return {get_expected_name(file): file for file in sorted(files, key=lambda file: file.suffix == FILE_SUFFIX)}
 
 
-def _read_named(file: Path) -> JudgedMetric:
+def _read_named(file: Path) -> FileMetric:
     """Read a metric file; raise an error if its metric, which is found by the file's name, has another name."""
     if file.suffix == WRONG_SUFFIX:
         raise DefinitionError(describe_wrong_suffix(file))

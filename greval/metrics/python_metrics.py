@@ -23,7 +23,7 @@ from greval._util.object_loading import (
 )
 from greval.errors import DefinitionError
 from greval.records.case import FIELDS, Case, read_need
-from greval.records.metric import ComputedMetric, FunctionMetric, Metric
+from greval.records.metric import ComputedMetric, DerivedMetric, Metric
 from greval.records.scale import CategoricalScale, MeasureScale
 
 HOW_TO_WRITE = "name a metric, or a function of a case such as def length(answer): return len(answer)"
@@ -91,7 +91,9 @@ def list_file_modules(metrics: Iterable[Metric]) -> list[ModuleType]:
         >>> list_file_modules([])
         []
     """
-    functions = (inspect.unwrap(metric.compute) for metric in metrics if isinstance(metric, FunctionMetric))
+    functions = (
+        inspect.unwrap(metric.compute) for metric in metrics if isinstance(metric, ComputedMetric | DerivedMetric)
+    )
     names = dict.fromkeys(getattr(function, "__module__", None) or "" for function in functions)
     return [sys.modules[name] for name in names if name.startswith(FILE_MODULE_PREFIX)]
 
@@ -195,7 +197,7 @@ def _list_defined_metrics(module: ModuleType) -> dict[str, Metric]:
 
 def _add_version(metric: Metric, module: ModuleType) -> Metric:
     """Return the metric with the hash of its module's file as its version, if it is computed and has none."""
-    if not isinstance(metric, FunctionMetric) or metric.version:
+    if not isinstance(metric, ComputedMetric | DerivedMetric) or metric.version:
         return metric
     function = inspect.unwrap(metric.compute)
     modules = dict.fromkeys([module, sys.modules.get(getattr(function, "__module__", None) or "", module)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, get_args
 
@@ -125,9 +126,9 @@ class Metric(Record):
 
 
 class FunctionMetric(Metric):
-    """A metric that is computed by a function; the base class of `ComputedMetric` and `DerivedMetric`.
+    """A metric that is computed by a function; the base class of `ComputedMetric`, `DerivedMetric` and `FormulaMetric`.
 
-    `compute` returns a number, a bool, a category, `(value, reason)`, judgements, or `Skipped` with a reason.
+    The function returns a number, a bool, a category, `(value, reason)`, judgements, or `Skipped` with a reason.
     Values must be on the scale; anything else is a failed outcome that names the function.
     `optional` lists further fields that the function reads; it handles them itself if they are missing or empty.
     `version` stands for the code of the function: results are computed again if it changes.
@@ -138,7 +139,6 @@ class FunctionMetric(Metric):
     needs: tuple[Need, ...] = ()
     optional: tuple[Need, ...] = ()
     scale: CategoricalScale | ValueScale | MeasureScale
-    compute: Annotated[Callable[..., ComputeReturn], Field(exclude=True, repr=False)]
     version: str = ""
 
     @model_serializer(mode="wrap")
@@ -152,9 +152,9 @@ class FunctionMetric(Metric):
         """The fields of a case that the function reads, needed or optional."""
         return (*self.needs, *self.optional)
 
-    def call_function(self, case: Case, verdicts: Verdicts) -> ComputeReturn:  # noqa: ARG002 - those of derived metrics
+    @abstractmethod
+    def call_function(self, case: Case, verdicts: Verdicts) -> ComputeReturn:
         """Call the function with what it reads."""
-        return self.compute(case)
 
 
 class ComputedMetric(FunctionMetric):
@@ -171,6 +171,10 @@ class ComputedMetric(FunctionMetric):
         if not self.needs and not self.optional:
             raise ValueError("needs: name at least one field of a case that the function reads, here or in optional")
         return self
+
+    def call_function(self, case: Case, verdicts: Verdicts) -> ComputeReturn:  # noqa: ARG002 - it reads none
+        """Call the function with the case."""
+        return self.compute(case)
 
 
 class DerivedMetric(FunctionMetric):

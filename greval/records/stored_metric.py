@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import JsonValue, TypeAdapter
 
 from greval.records.case import CLAIM_FIELDS, ClaimField
+from greval.records.formula_metric import FileMetric, FormulaMetric
 from greval.records.metric import JudgedMetric, Metric, build_metric
 from greval.records.scale import Scale
 
@@ -50,6 +51,18 @@ class StoredMetric:
         return not self.definition.keys().isdisjoint(_JUDGE_FIELDS)
 
     @cached_property
+    def built_on(self) -> tuple[str, ...]:
+        """The names of the metrics from whose verdicts the metric is computed; empty if it is judged."""
+        if "formula" in self.definition and self.file_metric:
+            return tuple(self.file_metric.dependency_places)
+        return tuple(self.definition.get("built_on") or ())
+
+    @property
+    def pass_if(self) -> str:
+        """The condition that the number of a case must meet to pass, empty if it has none."""
+        return str(self.definition.get("pass") or "")
+
+    @cached_property
     def scale(self) -> Scale:
         """The scale; a pydantic `ValidationError` is raised if it is invalid."""
         return _SCALE.validate_python(self.definition["scale"])
@@ -58,6 +71,11 @@ class StoredMetric:
     def judged(self) -> JudgedMetric | None:
         """The definition of a judged metric, None for a computed one; it is validated like `scale`."""
         return build_metric(self.definition) if self.is_judged else None
+
+    @cached_property
+    def file_metric(self) -> FileMetric | None:
+        """The definition if a metric file can hold it, judged or with a formula, None otherwise."""
+        return FormulaMetric.model_validate(self.definition) if "formula" in self.definition else self.judged
 
     def describe(self) -> Metric:
         """Return the validated fields that judged and computed metrics share."""

@@ -31,7 +31,8 @@ from greval.judging.model.prices import FREE, Prices
 from greval.judging.model.reply_cache import Reply, ReplyCache
 from greval.metrics.library import add_dependencies, find_metric
 from greval.records.case import Case
-from greval.records.metric import Metric, ReasonDepth, build_metric, set_reason_depth
+from greval.records.formula_metric import FileMetric, build_file_metric
+from greval.records.metric import Metric, ReasonDepth, set_reason_depth
 from greval.records.record import Record
 from greval.records.result import Failure, Usage
 from greval.runs.evaluation import JOURNAL, Run, evaluate_async
@@ -119,7 +120,7 @@ async def submit(  # noqa: PLR0913 - what a run is made of
         definitions=tuple(
             {key: part for key, part in metric.model_dump(mode="json").items() if key != "judge"}
             for metric in whole
-            if metric.kind == "judged"
+            if isinstance(metric, FileMetric)
         ),
         repeats=repeats,
     )
@@ -225,7 +226,7 @@ async def _evaluate(
     plan: BatchPlan, folder: Path, out: Path, reply_source: ReplySource, options: EvaluateOptions
 ) -> Run:
     """Run the normal evaluation, with a source of stored replies instead of the judge's model."""
-    own = {definition["name"]: build_metric(definition) for definition in plan.definitions}
+    own = {definition["name"]: build_file_metric(definition) for definition in plan.definitions}
     metrics: list[Metric] = [own.get(name) or find_metric(name) for name in plan.metrics]
     price = get_prices(options).of(plan.judge.label)
     table = {plan.judge.label: price.multiply_by(DISCOUNT)} if price else {}

@@ -358,11 +358,12 @@ class _ReplayPlan:
         return self.originals[name].fingerprint if name in self.originals else self._fingerprints.get(name, "")
 
     def _restore_computed(self, name: str) -> FunctionMetric | None:
-        """Return a computed metric of the run if it is one that greval has, by its name and as it is stored."""
-        metric = self._edited.get(name) or find_computed_metric(name)
+        """Return a computed metric of the run if greval has its function, or if it has a formula."""
+        stored = self._definitions[name]
+        metric = self._edited.get(name) or stored.file_metric or find_computed_metric(name)
         if not isinstance(metric, FunctionMetric):
             return None
-        same = metric.model_dump(mode="json") == self._definitions[name].definition
+        same = metric.model_dump(mode="json") == stored.definition
         return metric if same or name in self._edited else None
 
     def _add_related(self, accepted: Mapping[str, Metric]) -> dict[str, Metric]:
@@ -386,7 +387,7 @@ class _ReplayPlan:
         """Refuse the metrics that are derived from wanted ones by a function that is not stored."""
         for name, one in self._definitions.items():
             known = one.is_judged or name in self._computed
-            if not known and not set(wanted).isdisjoint(one.definition.get("built_on", ())):
+            if not known and not set(wanted).isdisjoint(one.built_on):
                 reason = "the function that computes it is not stored; greval evaluate computes it again"
                 self.refused.append(RefusedMetric(metric=name, reason=reason, named=False))
 

@@ -111,10 +111,20 @@ def find_directions(*runs: Mapping[str, StoredMetric]) -> dict[str, ScaleDirecti
     found: dict[str, ScaleDirection] = {}
     for metrics in runs:
         for name, metric in metrics.items():
-            found.setdefault(name, find_direction(metric.scale)._replace(computed=not metric.is_judged))
+            found.setdefault(name, find_direction(metric.scale)._replace(computed=_needs_no_judge(name, metrics)))
     for name, known in predefined().items():
         found.setdefault(name, find_direction(known.scale)._replace(computed=known.kind == "computed"))
     return found
+
+
+def _needs_no_judge(name: str, metrics: Mapping[str, StoredMetric]) -> bool:
+    """Return whether neither a metric nor one from whose verdicts it is computed is judged by a model."""
+    metric = metrics.get(name)
+    return (
+        metric is not None
+        and not metric.is_judged
+        and all(_needs_no_judge(below, metrics) for below in metric.built_on)
+    )
 
 
 def read_judged_cases(

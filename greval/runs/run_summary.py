@@ -144,7 +144,7 @@ def summarise_passes(store: Store, by: Sequence[str] = ()) -> tuple[PassSummary,
         store: The run, opened for reading.
         by: `method` or names of tags. If it is empty, there is one group.
     """
-    conditions = {name: metric.pass_if for name, metric in store.layout().metrics.items() if metric.pass_if}
+    conditions = {name: metric.pass_if for name, metric in read_metrics(store).items() if metric.pass_if}
     grouping = Grouping(by)
     found: dict[tuple[str, str], list[bool]] = {}
     for metric, method, tags, outline, *_ in store.outlines() if conditions else ():

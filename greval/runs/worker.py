@@ -39,7 +39,7 @@ from greval.judging.model.reply_cache import ReplyOrigin
 from greval.metrics.dependencies import list_dependency_names
 from greval.records.case import Case
 from greval.records.claims import map_values
-from greval.records.metric import DerivedMetric, Metric, Verdicts
+from greval.records.metric import FunctionMetric, Metric, Verdicts
 from greval.records.metric_input import compute_keys, explain_missing_needs, keep_items, narrow_case
 from greval.records.result import Failed, Failure, FailureKind, Result, Scored, Usage
 from greval.runs.progress import Progress
@@ -477,9 +477,9 @@ def select_verdicts(metric: Metric, results: Mapping[str, Result]) -> Verdicts:
         >>> select_verdicts(load("answer_completeness"), {})
         {}
     """
-    if not isinstance(metric, DerivedMetric):
+    if not isinstance(metric, FunctionMetric):
         return {}
-    found = {name: result.outcome for name, result in results.items() if name in metric.built_on}
+    found = {name: result.outcome for name, result in results.items() if name in metric.dependency_places}
     return {name: outcome for name, outcome in found.items() if not isinstance(outcome, Failed)}
 
 

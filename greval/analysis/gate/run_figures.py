@@ -30,7 +30,7 @@ class GateRunFigures:
         self._store = store
         self._scales = {name: metric.scale for name, metric in read_metrics(store).items()}
         self._methods: dict[GatePlace, dict[str, None]] = {GatePlace(metric): {} for metric in self._scales}
-        self._conditions = {name: metric.pass_if for name, metric in store.layout().metrics.items()}
+        self._conditions = {name: metric.pass_if for name, metric in read_metrics(store).items()}
         self._summaries: dict[tuple[GatePlace, str], Summary] = {}
         self._passes: dict[tuple[GatePlace, str], list[bool]] = {}
         judged: Counter[str] = Counter()

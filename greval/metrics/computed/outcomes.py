@@ -14,7 +14,9 @@ from reprlib import Repr
 from types import MappingProxyType
 
 from greval.records.case import Case
-from greval.records.metric import FunctionMetric, Verdicts
+from greval.records.formula import FormulaError
+from greval.records.formula_metric import FormulaMetric
+from greval.records.metric import ComputedMetric, DerivedMetric, FunctionMetric, Verdicts
 from greval.records.metric_input import list_judged_items
 from greval.records.result import Failed, Failure, Judgement, Outcome, Skipped, build_outcome
 from greval.records.scale import MeasureScale, OffScaleError, Value
@@ -43,21 +45,22 @@ def compute_outcome(metric: FunctionMetric, case: Case, verdicts: Verdicts = NO_
         DataError: If two different items of the case have the same id.
 
     Example:
-        >>> from greval.records.metric import ComputedMetric
         >>> metric = ComputedMetric(name="short", description="Is it short?", needs=("answer",),
         ...                         scale=MeasureScale(high=1.0), compute=lambda case: len(case.answer) < 10)
         >>> compute_outcome(metric, Case(question="Who?", answer="Ada.")).judgements[0].number
         1.0
     """
-    function = describe_function(metric.compute)
+    function = describe_source(metric)
     try:
         found = metric.call_function(case, verdicts)
         found = tuple(found) if isinstance(found, Iterator) else found
+    except FormulaError as error:
+        return _build_failure(f"{function} has no value: {error}")
     except Exception as error:  # noqa: BLE001 - one case's failure is a row
         return _build_failure(f"{function} raised {type(error).__name__}: {error}")
     if isinstance(found, Skipped):
         return found
-    given = _convert_to_judgements(found, metric.compute)
+    given = _convert_to_judgements(found, metric)
     if not given:
         return _build_failure(f"{function} returned {_format_returned(found)}; return {ALLOWED_RETURNS}")
     ids: set[str | None] = {item.id for item in list_judged_items(metric, case)} if metric.over else {None}
@@ -73,6 +76,13 @@ def compute_outcome(metric: FunctionMetric, case: Case, verdicts: Verdicts = NO_
         except _InvalidReturnError as error:
             failures.append(Failure(kind="error", message=f"{function} {error}", item=judgement.item))
     return build_outcome(judgements, [*dict.fromkeys(failures)])
+
+
+def describe_source(metric: FunctionMetric) -> str:
+    """Return what computes a metric, for a message: its function with file and line, or its formula."""
+    if isinstance(metric, ComputedMetric | DerivedMetric):
+        return describe_function(metric.compute)
+    return "the formula" if isinstance(metric, FormulaMetric) else type(metric).__name__
 
 
 def describe_function(function: Callable[..., object]) -> str:
@@ -99,13 +109,14 @@ def _get_function_name(function: Callable[..., object]) -> str:
     return str(getattr(inner, "__qualname__", type(inner).__qualname__))
 
 
-def _convert_to_judgements(found: object, function: Callable[..., object]) -> tuple[Judgement, ...]:
+def _convert_to_judgements(found: object, metric: FunctionMetric) -> tuple[Judgement, ...]:
     """Convert the return value of a function to judgements; empty if it has no valid form."""
     if isinstance(found, Judgement):
         return (found,)
     if isinstance(found, tuple | list) and found and all(isinstance(one, Judgement) for one in found):
         return tuple(found)
-    value, reason = found, f"computed by {_get_function_name(function)}"
+    source = _get_function_name(metric.compute) if isinstance(metric, ComputedMetric | DerivedMetric) else metric.name
+    value, reason = found, f"computed by {source}"
     if isinstance(found, tuple) and len(found) == 2 and isinstance(found[1], str):  # noqa: PLR2004 - value and reason
         value, reason = found
     plain = _convert_value(value)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from greval.errors import DefinitionError
 from greval.metrics.files.json_schema import build_file_schema
+from greval.records.formula_metric import FileMetric, FormulaMetric
 from greval.records.metric import JudgedMetric
 
 __all__ = ["MAX_BYTES", "build_file_schema", "parse_metric", "read_metric", "write_metric"]
@@ -15,14 +16,14 @@ MAX_VALUES = 5_000
 """The most keys and values of a metric file: far more than a metric has, and few enough to be read in an instant."""
 
 
-def read_metric(path: str | Path) -> JudgedMetric:
+def read_metric(path: str | Path) -> FileMetric:
     r"""Read a metric file.
 
     Args:
         path: A YAML file in UTF-8.
 
     Returns:
-        A metric of one of the four public classes.
+        A metric of one of the four public classes, or a `FormulaMetric` if the file has a formula.
 
     Raises:
         DefinitionError: If the file is invalid. The error holds every fault with its line.
@@ -50,7 +51,7 @@ def read_metric(path: str | Path) -> JudgedMetric:
     return parse_metric(text, str(path))
 
 
-def parse_metric(text: str, source: str = "metric") -> JudgedMetric:
+def parse_metric(text: str, source: str = "metric") -> FileMetric:
     r"""Parse the text of a metric file.
 
     Args:
@@ -58,7 +59,7 @@ def parse_metric(text: str, source: str = "metric") -> JudgedMetric:
         source: A name for the text in messages, such as the path of the file.
 
     Returns:
-        A metric of one of the four public classes.
+        A metric of one of the four public classes, or a `FormulaMetric` if the file has a formula.
 
     Raises:
         DefinitionError: If the text is invalid. The error holds every fault with its line.
@@ -77,13 +78,13 @@ def parse_metric(text: str, source: str = "metric") -> JudgedMetric:
 
     _refuse_large(len(text.encode(errors="replace")), source)
     found = validate_source(read_source(text, MAX_VALUES))
-    if isinstance(found, JudgedMetric):
+    if isinstance(found, JudgedMetric | FormulaMetric):
         return found
     in_order = sorted(found, key=lambda fault: fault.line)
     raise DefinitionError(*dict.fromkeys(f"{source}:{fault}" for fault in in_order))
 
 
-def write_metric(metric: JudgedMetric) -> str:
+def write_metric(metric: FileMetric) -> str:
     """Write a metric as the text of a metric file. Parsing the text gives an equal metric.
 
     Args:

@@ -10,7 +10,7 @@ from greval.errors import DefinitionError
 from greval.metrics.files.yaml_text import MetricFileFault, Path, YamlSource, find_line, read_source, write_fields
 
 FIELD_ORDER = (
-    *("name", "description", "over", "needs", "uses", "scale", "steps", "instructions"),
+    *("name", "description", "formula", "metrics", "over", "needs", "uses", "scale", "steps", "instructions"),
     *("reason_depth", "pass", "judge", "notes", "examples"),
 )
 """The order in which fields are written."""

@@ -6,6 +6,7 @@ import json
 from typing import Any, get_args
 
 from greval.records.case import CLAIM_FIELDS, PROMPT_FIELDS, TAG, Over
+from greval.records.formula_metric import FORMULA_FIELDS, FormulaMetric
 from greval.records.metric import JudgedMetric
 from greval.records.note import RESERVED
 
@@ -14,12 +15,12 @@ LEVEL = "0|-?[1-9][0-9]*|-?(0|[1-9][0-9]*)\\.[0-9]*[1-9]"
 """The only spelling of a level's number, so that no level is described twice."""
 
 _FIELD_DESCRIPTIONS = {
-    "": "A metric: what good means, how it is judged, and on which scale.",
+    "": "A metric: what good means, how it is judged or computed from other metrics, and on which scale.",
     "name": "Letters and digits of any script and - . @ _; also the name of the file, without .yaml.",
     "description": "What the metric judges and what it is for. The judge reads it.",
     "over": "Judge each of these by itself; without it the whole case gets one verdict.",
     "needs": "What the judge sees of a case; a case without it is skipped. context is the chunks and triples together.",
-    "scale": "Categories, or a range of integers with described levels.",
+    "scale": "Categories, or a range of integers with described levels; of a formula, the lowest and highest number.",
     "steps": "How a careful expert would judge, step by step.",
     "instructions": "Rules for the doubtful cases.",
     "reason_depth": "How much the judge writes for a verdict: one sentence, some, or a finding for each step first.",
@@ -28,6 +29,8 @@ _FIELD_DESCRIPTIONS = {
     "notes": "Further fields asked of the judge, by name: a text, a list, or a share counted over a list.",
     "counts": "A list note: the value is the number of its entries, and the judge is not asked for it.",
     "examples": "Judged cases that the judge is shown first.",
+    "formula": "Compute the metric from the verdicts of others, such as 0.7 * correctness + 0.3 * faithfulness.",
+    "metrics": "Names in the formula for metrics, such as {found: ndcg@10}; other names are those of metrics.",
     "uses": "Narrow the chunks or triples to those to which another metric gave certain values.",
 }
 _PART_DESCRIPTIONS = {
@@ -42,6 +45,11 @@ _PART_DESCRIPTIONS = {
     ("ValueScale", "step"): "How far apart the levels are; 1 without it.",
     ("ValueScale", "levels"): "What the levels mean, by number; both ends at least.",
     ("ValueScale", "better"): "Which end is the good one.",
+    ("MeasureScale", ""): "The numbers that a formula may give; 0 to 1 without it.",
+    ("MeasureScale", "low"): "The lowest number; 0 without it.",
+    ("MeasureScale", "high"): "The highest number; null if it has no end.",
+    ("MeasureScale", "unit"): "What the numbers count, such as s.",
+    ("MeasureScale", "better"): "Which end is the good one.",
     ("TextNote", "means"): "What the judge is to write.",
     ("TextNote", "when"): "Whether it is asked before or after the verdict.",
     ("ListNote", "means"): "What the judge is to list.",
@@ -73,12 +81,14 @@ def build_file_schema() -> Schema:
 
     Example:
         >>> build_file_schema()["required"]
-        ['name', 'description', 'needs', 'scale', 'steps']
+        ['name', 'description']
     """
     schema = _drop_prose(JudgedMetric.model_json_schema())
-    parts: dict[str, Schema] = schema.pop("$defs")
+    computed = _drop_prose(FormulaMetric.model_json_schema())
+    parts: dict[str, Schema] = schema.pop("$defs") | computed["$defs"]
     _adapt_parts(parts)
     _adapt_fields(schema["properties"])
+    _add_formula(schema, computed["properties"])
     for name, content in schema["properties"].items():
         content["description"] = _FIELD_DESCRIPTIONS[name]
     for (part, name), text in _PART_DESCRIPTIONS.items():
@@ -123,6 +133,20 @@ def _adapt_fields(fields: Schema) -> None:
     notes = [_TEXT_SCHEMA, _build_ref("TextNote"), _build_ref("ListNote"), _build_ref("ShareNote")]
     fields["notes"]["additionalProperties"] = {"anyOf": notes}
     fields["notes"]["propertyNames"]["not"] = {"enum": [*RESERVED]}
+
+
+def _add_formula(schema: Schema, fields: Schema) -> None:
+    """Add the fields of a metric that a formula computes, which has none of those that only a judge needs."""
+    properties = schema["properties"]
+    judged = [name for name in properties if name not in FORMULA_FIELDS]
+    required = {"required": [name for name in schema["required"] if name not in {"name", "description"}]}
+    scale = properties["scale"]
+    properties["scale"] = {}
+    properties.update({name: fields[name] for name in ("formula", "metrics")})
+    schema["required"] = ["name", "description"]
+    schema["if"] = {"required": ["formula"]}
+    schema["then"] = {"properties": {"scale": _build_ref("MeasureScale"), **dict.fromkeys(judged, False)}}
+    schema["else"] = {"properties": {"scale": scale, "metrics": False}, **required}
 
 
 def _adapt_parts(parts: dict[str, Schema]) -> None:

@@ -13,10 +13,11 @@ from greval._util.wording import did_you_mean
 from greval.metrics.files.json_schema import LEVEL
 from greval.metrics.files.yaml_text import MetricFileFault, Path, YamlSource, find_line
 from greval.records.case import CLAIM_FIELDS, PROMPT_FIELDS, TAG, Case
+from greval.records.formula_metric import FORMULA_FIELDS, FileMetric, build_file_metric
 from greval.records.judge_choice import JudgeChoice
-from greval.records.metric import Example, JudgedMetric, build_metric
+from greval.records.metric import Example, JudgedMetric
 from greval.records.note import ListNote, ShareNote, TextNote
-from greval.records.scale import CategoricalScale, ValueScale, has_field
+from greval.records.scale import CategoricalScale, MeasureScale, ValueScale, has_field
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -60,6 +61,7 @@ _PLACEHOLDERS: dict[str, Any] = {
     "steps": ["x"],
 }
 """Placeholders for faulty fields while the others are checked against each other."""
+_FORMULA_PLACEHOLDERS: dict[str, Any] = {"name": "x", "description": "x", "formula": "y"}
 
 
 def convert_errors(errors: Sequence[ErrorDetails], data: object, lines: Mapping[Path, int]) -> list[MetricFileFault]:
@@ -77,11 +79,17 @@ def convert_errors(errors: Sequence[ErrorDetails], data: object, lines: Mapping[
 def list_known_keys(path: Path, data: Mapping[str, object]) -> tuple[str, ...]:
     """Return the known keys at the level of the last part of a path."""
     if len(path) == 1:
-        return tuple(field.alias or name for name, field in JudgedMetric.model_fields.items())
+        return FORMULA_FIELDS if "formula" in data else _list_judged_keys()
     if path[0] == "scale" and len(path) == 2:  # noqa: PLR2004 - a key of the scale itself
         categorical = has_field(data.get("scale"), "categories")
+        if "formula" in data:
+            return tuple(MeasureScale.model_fields)
         return tuple((CategoricalScale if categorical else ValueScale).model_fields)
     return _KNOWN_KEYS.get((str(path[0]), len(path)), ())
+
+
+def _list_judged_keys() -> tuple[str, ...]:
+    return (*(field.alias or name for name, field in JudgedMetric.model_fields.items()), "formula")
 
 
 def _convert_path(loc: Path, data: object, *, missing: bool) -> Path:
@@ -182,7 +190,7 @@ def _is_inside(other: MetricFileFault, fault: MetricFileFault) -> bool:
     return len(other.path) > len(fault.path) and other.path[: len(fault.path)] == fault.path
 
 
-def validate_source(source: YamlSource) -> JudgedMetric | list[MetricFileFault]:
+def validate_source(source: YamlSource) -> FileMetric | list[MetricFileFault]:
     """Return the metric that a file defines, or its faults.
 
     Pydantic checks how fields fit together only if each field is valid. Therefore faulty fields are replaced
@@ -194,7 +202,7 @@ def validate_source(source: YamlSource) -> JudgedMetric | list[MetricFileFault]:
     while isinstance(source.data, Mapping):
         content = _replace_faulty_fields(source.data, faults)
         try:
-            metric = build_metric(content)
+            metric = build_file_metric(content)
         except ValidationError as error:
             converted = convert_errors(error.errors(), content, source.lines)
             new = [fault for fault in converted if not any(_is_nested(fault.path, known.path) for known in faults)]
@@ -219,8 +227,20 @@ def _find_form_faults(source: YamlSource) -> Iterator[MetricFileFault]:
         for key in _SCALE_KEYS:
             if key in data:
                 yield MetricFileFault(lines[key,], "belongs under scale; move it there", (key,), unknown=True)
+        if "formula" in data:
+            yield from _find_judge_keys(data, lines)
+            return
         yield from _find_scale_faults(data.get("scale"), lines)
         yield from _find_use_faults(data.get("uses"), lines)
+
+
+def _find_judge_keys(data: Mapping[str, object], lines: Mapping[Path, int]) -> Iterator[MetricFileFault]:
+    """Find the keys that only a judge needs, in a file with a formula."""
+    judged = {*_list_judged_keys()} - {*FORMULA_FIELDS}
+    for key in data:
+        if key in judged:
+            message = "is read by judges only, and a formula needs none; take it out, or the formula"
+            yield MetricFileFault(lines[key,], message, (key,), unknown=True)
 
 
 def _find_scale_faults(scale: object, lines: Mapping[Path, int]) -> Iterator[MetricFileFault]:
@@ -258,7 +278,10 @@ def _replace_faulty_fields(data: Mapping[str, object], faults: list[MetricFileFa
         elif fault.path:
             top = str(fault.path[0])
             content.pop(top, None)
-            content.update({top: _PLACEHOLDERS[top]} if top in _PLACEHOLDERS else {})
+            known = _FORMULA_PLACEHOLDERS if "formula" in data else _PLACEHOLDERS
+            content.update({top: known[top]} if top in known else {})
+            if top == "formula":
+                content.pop("metrics", None)  # they would not be in the placeholder
             content.pop("examples", None)  # they would not fit the placeholder
     return content
 

@@ -30,6 +30,7 @@ from ruamel.yaml.reader import ReaderError
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString, FoldedScalarString, LiteralScalarString
 
 from greval.errors import DataError, GrevalError
+from greval.records.formula_metric import FileMetric, FormulaMetric
 from greval.records.judge_choice import JudgeChoice
 from greval.records.metric import JudgedMetric
 from greval.records.note import ListNote, Note, ShareNote, TextNote
@@ -231,9 +232,30 @@ def _convert_scalar(event: ScalarEvent) -> object:
         return text
 
 
-def write_yaml(metric: JudgedMetric) -> str:
+def write_yaml(metric: FileMetric) -> str:
     """Return the YAML text of a metric."""
-    content: dict[str, Any] = {
+    content = _dump_formula_metric(metric) if isinstance(metric, FormulaMetric) else _dump_judged_metric(metric)
+    return SCHEMA_LINE + _dump_yaml({key: part for key, part in content.items() if part})
+
+
+def _dump_formula_metric(metric: FormulaMetric) -> dict[str, Any]:
+    """Return the content of the file of a metric with a formula."""
+    scale = metric.scale.model_dump(mode="json", exclude_defaults=True)
+    whole = {"low": metric.scale.low, **scale, "high": metric.scale.high}
+    stated = {key: int(part) if isinstance(part, float) and part.is_integer() else part for key, part in whole.items()}
+    return {
+        "name": metric.name,
+        "description": _style_text(metric.description),
+        "formula": _style_text(metric.formula),
+        "metrics": _build_flow_mapping(**_quote_words(metric.metrics)) if metric.metrics else None,
+        "scale": _build_flow_mapping(**{key: part for key, part in stated.items() if part is not None}),
+        "pass": metric.pass_if,
+    }
+
+
+def _dump_judged_metric(metric: JudgedMetric) -> dict[str, Any]:
+    """Return the content of the file of a judged metric."""
+    return {
         "name": metric.name,
         "description": _style_text(metric.description),
         "over": metric.over,
@@ -254,7 +276,6 @@ def write_yaml(metric: JudgedMetric) -> str:
             _style_texts(example.model_dump(mode="json", exclude_defaults=True)) for example in metric.examples
         ],
     }
-    return SCHEMA_LINE + _dump_yaml({key: part for key, part in content.items() if part})
 
 
 def write_fields(fields: Mapping[str, object]) -> str:

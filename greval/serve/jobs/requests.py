@@ -10,6 +10,7 @@ from pathlib import Path
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.judge import Judge
 from greval.judging.model.prices import Prices
+from greval.records.formula_metric import FileMetric
 from greval.records.metric import Metric, needs_judge
 from greval.runs.judges import JudgeModel
 from greval.serve.ids import create_id
@@ -58,7 +59,7 @@ def build_job_spec(service: Service, tenant: Tenant, request: JobRequest, metric
         created=datetime.now(UTC),
         judge=judge,
         metrics=tuple(metric.name for metric in metrics),
-        definitions=tuple(one.model_dump(mode="json") if one.kind == "judged" else one.name for one in metrics),
+        definitions=tuple(one.model_dump(mode="json") if isinstance(one, FileMetric) else one.name for one in metrics),
         asked=request,
     )
 

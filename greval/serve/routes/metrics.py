@@ -13,6 +13,7 @@ from greval.judging.drafting.brief import DraftScale
 from greval.judging.metric_draft import draft_async
 from greval.judging.model.client import JudgeClient
 from greval.metrics.files import write_metric
+from greval.records.formula_metric import FileMetric
 from greval.records.metric import JudgedMetric
 from greval.serve.conditional import Precondition, build_etag, build_headers
 from greval.serve.problems import (
@@ -110,7 +111,7 @@ class MetricSaver:
         self._response.headers.update(build_headers(build_etag(text)))
         return MetricInfo(**_build_info(found))
 
-    def _add(self, metric: JudgedMetric, text: str, *, replace: bool) -> LibraryMetric:
+    def _add(self, metric: FileMetric, text: str, *, replace: bool) -> LibraryMetric:
         tenant = self._metrics.tenant
         with get_tenant_quotas(self._service, tenant).reserve("disk"):
             return self._metrics.library.add(tenant.metrics, metric, text, replace=replace, only_if=self._only_if)
@@ -244,9 +245,9 @@ def _parse_precondition(if_match: str | None) -> Precondition | None:
     return None if if_match is None else Precondition(if_match)
 
 
-def _check_judge(service: Service, metric: JudgedMetric) -> None:
+def _check_judge(service: Service, metric: FileMetric) -> None:
     """Raise `DefinitionError` if a metric names a judge that the server does not offer."""
-    if metric.judge is None:
+    if not isinstance(metric, JudgedMetric) or metric.judge is None:
         return
     try:
         service.choose_judge(metric)

@@ -18,6 +18,7 @@ from greval.judging.model.judge import Judge
 from greval.metrics.computed.outcomes import compute_outcome
 from greval.metrics.fitting import NearlyFittingMetric
 from greval.records.case import Case
+from greval.records.formula_metric import FileMetric
 from greval.records.metric import ComputedMetric, Metric, ReasonDepth
 from greval.records.metric_input import explain_missing_needs
 from greval.records.record import Record
@@ -86,8 +87,8 @@ class RunForecast(Record):
 
 
 def dump_metrics(metrics: Iterable[Metric]) -> list[object]:
-    """Return metrics as definitions, computed ones as names, from which another process restores them."""
-    return [one.model_dump(mode="json") if one.kind == "judged" else one.name for one in metrics]
+    """Return metrics as definitions, those with functions as names, from which another process restores them."""
+    return [one.model_dump(mode="json") if isinstance(one, FileMetric) else one.name for one in metrics]
 
 
 def compute_forecast(settings: ServerSettings, source: DatasetFile | SentCases, order: ForecastOrder) -> RunForecast:

@@ -63,10 +63,10 @@ def write_results(path: Path, folder: Path, form: ResultsForm, wanted: ResultFil
 
 
 def write_metric_files(path: Path, folder: Path) -> None:
-    """Write the judged metrics of a run, as they judged, to a ZIP archive with a metric file for each."""
+    """Write the metrics of a run that files can define, as they were used, to a ZIP archive with a file for each."""
     with _report_errors(folder), Store.open(folder) as store, ZipFile(path, "w", ZIP_DEFLATED) as archive:
         for stored in read_metrics(store).values():
-            if metric := stored.judged:
+            if metric := stored.file_metric:
                 archive.writestr(f"{metric.name}{FILE_SUFFIX}", write_metric(metric))
 
 

@@ -31,7 +31,8 @@ from greval.metrics.library import (
     predefined,
 )
 from greval.metrics.sources import load_metrics
-from greval.records.metric import JudgedMetric, Metric, build_metric
+from greval.records.formula_metric import FileMetric, build_file_metric
+from greval.records.metric import Metric
 from greval.serve.conditional import Precondition
 from greval.serve.logs import ERRORS
 from greval.serve.problems import ServeError, parse_faults
@@ -114,7 +115,7 @@ class MetricLibrary:
         Raise `DefinitionError` if the server has no computed metric of this name any more.
         """
         if isinstance(definition, dict):
-            return build_metric(definition)
+            return build_file_metric(definition)
         name = str(definition)
         return self._named[name].metric if name in self._named else find_metric(name)
 
@@ -140,12 +141,14 @@ class MetricLibrary:
             found = {name: given.get(name) or self._find_metric(own, name) for name in names}
             if lost := [name for name, there in found.items() if there is None]:
                 known = self._list_names(own)
-                raise DefinitionError(*(f"uses: {name!r} is not a metric{did_you_mean(name, known)}" for name in lost))
+                places = {name: _find_place(metrics, name) for name in lost}
+                faults = (f"{places[name]}: {name!r} is not a metric{did_you_mean(name, known)}" for name in lost)
+                raise DefinitionError(*faults)
             metrics.extend(filter(None, found.values()))
         return order_metrics(metrics)
 
     def add(
-        self, own: Path, metric: JudgedMetric, text: str, *, replace: bool = False, only_if: Precondition | None = None
+        self, own: Path, metric: FileMetric, text: str, *, replace: bool = False, only_if: Precondition | None = None
     ) -> LibraryMetric:
         """Store a metric of the client with the text of its file; `replace` allows to replace one of the same name.
 
@@ -257,6 +260,12 @@ class MetricLibrary:
         return found
 
 
+def _find_place(metrics: Iterable[Metric], name: str) -> str:
+    """Return the field of a definition that names another metric."""
+    places = (metric.dependency_places.get(name) for metric in metrics if metric.kind == "computed")
+    return next(filter(None, places), "uses")
+
+
 def _index_folder(folder: Path) -> dict[str, Path]:
     """Return the metric files of a folder by the names that they should define; empty if there is no folder."""
     return {get_expected_name(file): file for file in _iterate_files(folder)}
@@ -297,7 +306,7 @@ def _load_file(file: Path, origin: Origin, _: _FileStamp) -> LibraryMetric:
 
 def _wrap_named_metric(metric: Metric) -> LibraryMetric:
     """Return a metric that the operator named, with the text of its file if it is judged."""
-    return LibraryMetric(metric, "library", write_metric(metric) if isinstance(metric, JudgedMetric) else None)
+    return LibraryMetric(metric, "library", write_metric(metric) if isinstance(metric, FileMetric) else None)
 
 
 @cache

@@ -16,7 +16,7 @@ from greval.metrics.files import MAX_VALUES, parse_metric
 from greval.metrics.files.editing import add_line, read_content, replace_fields
 from greval.metrics.files.yaml_text import YamlSource, read_source
 from greval.metrics.lint import lint_metric
-from greval.records.metric import JudgedMetric
+from greval.records.formula_metric import FileMetric
 from greval.records.record import Record
 
 SOURCE = "yaml"
@@ -27,7 +27,7 @@ class ReadText(NamedTuple):
     """A text with the metric that it defines, or its faults; remarks and faults have the lines of their places."""
 
     source: YamlSource
-    metric: JudgedMetric | None
+    metric: FileMetric | None
     faults: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
 
@@ -53,7 +53,7 @@ class DiffLine(Record):
     text: str
 
 
-def check_metric_text(text: str) -> JudgedMetric:
+def check_metric_text(text: str) -> FileMetric:
     """Return the metric that a text defines, or raise `DefinitionError` with every fault of the text."""
     return parse_metric(text, SOURCE)
 

@@ -60,10 +60,17 @@ From examples/checking_outputs.json of github.com/amazon-science/RAGChecker at 0
 `support` and `found` is a claim, a column a chunk.
 """
 PUBLISHED = {
-    "claim_precision": 76.4, "claim_recall": 62.5, "claim_f1": 68.3,
-    "context_claim_recall": 61.4, "context_claim_precision": 87.5, "context_utilisation": 87.5,
-    "relevant_noise_sensitivity": 19.1, "irrelevant_noise_sensitivity": 0.0, "hallucination": 4.5,
-    "self_knowledge": 27.3, "claim_faithfulness": 68.2,
+    "claim_precision": 76.4,
+    "claim_recall": 62.5,
+    "claim_f1": 68.3,
+    "context_claim_recall": 61.4,
+    "context_claim_precision": 87.5,
+    "context_utilisation": 87.5,
+    "relevant_noise_sensitivity": 19.1,
+    "irrelevant_noise_sensitivity": 0.0,
+    "hallucination": 4.5,
+    "self_knowledge": 27.3,
+    "claim_faithfulness": 68.2,
 }
 """The means of these figures that the same file gives, in percent."""
 LOWER = {"hallucination", "self_knowledge", "relevant_noise_sensitivity", "irrelevant_noise_sensitivity"}
@@ -239,9 +246,17 @@ def test_a_run_computes_them_all_from_six_calls(tmp_path):
     found = {summary.metric: summary.mean for summary in run.summary() if summary.metric in CLAIM_FAMILIES}
     assert len(judge.calls) == 6
     assert found == {
-        "claim_precision": 0.5, "claim_recall": 0.5, "claim_f1": 0.5, "context_claim_recall": 0.5,
-        "context_claim_precision": 0.5, "claim_faithfulness": 0.5, "hallucination": 0.5, "self_knowledge": 0,
-        "relevant_noise_sensitivity": 0, "irrelevant_noise_sensitivity": 0, "context_utilisation": 1,
+        "claim_precision": 0.5,
+        "claim_recall": 0.5,
+        "claim_f1": 0.5,
+        "context_claim_recall": 0.5,
+        "context_claim_precision": 0.5,
+        "claim_faithfulness": 0.5,
+        "hallucination": 0.5,
+        "self_knowledge": 0,
+        "relevant_noise_sensitivity": 0,
+        "irrelevant_noise_sensitivity": 0,
+        "context_utilisation": 1,
     }
 
 

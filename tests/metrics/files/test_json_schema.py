@@ -12,7 +12,16 @@ from metric_file_texts import EXAMPLE, FILES, GOOD, accepts, as_editors_see, fau
 
 from greval.metrics.files import build_file_schema, parse_metric
 from greval.metrics.library import find_predefined_folder
+from greval.records.formula_metric import FORMULA_FIELDS
 from greval.records.metric import JudgedMetric
+
+FORMULA = """\
+name: both
+description: Both.
+formula: a + b
+metrics: {a: correctness}
+scale: {low: 0, high: 2}
+"""
 
 
 class TestSchema:
@@ -38,7 +47,8 @@ class TestSchema:
     def test_described(self):
         """Every field has a description for the editor."""
         fields = build_file_schema()["properties"]
-        assert {*fields} == {field.alias or name for name, field in JudgedMetric.model_fields.items()}
+        judged = {field.alias or name for name, field in JudgedMetric.model_fields.items()}
+        assert {*fields} == judged | {*FORMULA_FIELDS}
         assert all(content["description"] for content in fields.values())
 
     @pytest.mark.parametrize(
@@ -93,3 +103,23 @@ class TestSchema:
         text = GOOD.replace(old, new, 1)
         assert parse_metric(text)
         assert accepts(text)
+
+    @pytest.mark.parametrize(
+        ("old", "new"),
+        [
+            ("formula: a + b", "formula: 3"),
+            ("formula: a + b", "formula:"),
+            ("metrics: {a: correctness}", "metrics: [a]"),
+            ("scale: {low: 0, high: 2}", "scale: {range: [0, 2], levels: {0: x, 2: y}}"),
+            ("scale: {low: 0, high: 2}", "scale: {low: zero}"),
+            ("scale: {low: 0, high: 2}", "steps: [Read.]"),
+            ("scale: {low: 0, high: 2}", "needs: [answer]"),
+            ("formula: a + b", "steps: [Read.]"),
+        ],
+    )
+    def test_a_formula_has_fields_of_its_own(self, old, new):
+        """A file with a formula is good without what a judge needs, and faulty with it, in the editor as in reading."""
+        assert accepts(FORMULA)
+        assert parse_metric(FORMULA)
+        assert not accepts(FORMULA.replace(old, new))
+        assert faults_of(FORMULA.replace(old, new))

@@ -5,6 +5,7 @@ import { get } from "./api.js";
 export const FIELDS = ["name", "description", "over", "needs", "scale", "steps", "instructions", "notes", "pass", "examples", "judge"];
 export const INPUTS = ["question", "answer", "expected_answer", "chunks", "triples", "context", "traversal"];
 const ITEM_FIELDS = ["chunks", "triples", "claims", "expected_claims"];
+const OF_JUDGES = ["needs", "scale", "steps", "instructions", "notes", "examples", "judge"];
 const TEXTS = ["name", "description", "instructions", "pass"];
 export const EXAMPLE_TEXTS = ["question", "answer", "expected_answer"];
 const EMPTY_CATEGORIES = [{ name: "", means: "", score: "1" }, { name: "", means: "", score: "0" }];
@@ -14,7 +15,10 @@ const MOST_LEVELS = 30;
 const isText = (value) => typeof value === "string";
 const isMapping = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Return the fields of a form that shows the content; `hidden` are the parts that only the file has. */
+/**
+ * Return the fields of a form that shows the content; `hidden` are the parts that only the file has. A metric with a
+ * formula has no field that only judges read.
+ */
 export function readContent(content) {
   const hidden = Object.keys(content).filter((key) => !FIELDS.includes(key));
   const fields = { ...readTexts(content, hidden), hidden };
@@ -25,7 +29,7 @@ export function readContent(content) {
   fields.examples = readPart(content, "examples", [], readExamples, hidden);
   fields.notes = readPart(content, "notes", [], readNotes, hidden);
   fields.scale = readPart(content, "scale", newScale("categories"), readScale, hidden);
-  return fields;
+  return "formula" in content ? { ...fields, ...Object.fromEntries(OF_JUDGES.map((key) => [key, null])) } : fields;
 }
 
 function readTexts(content, hidden) {

@@ -26,7 +26,8 @@ export function MetricForm({ fields, judges, onChange }) {
     <div class="stack">
       ${text("name", "Name", "One word, such as tone; results are listed under it.")}
       ${text("description", "What it judges", "One sentence, such as: Whether the answer is polite.", 2)}
-      <${Field} label="Judges"><${Select} options=${OVER} value=${fields.over} onChange=${(over) => onChange("over", over)} /><//>
+      ${!fields.hidden.includes("formula") && html`
+        <${Field} label="Judges"><${Select} options=${OVER} value=${fields.over} onChange=${(over) => onChange("over", over)} /><//>`}
       ${shown("needs", () => html`<${NeedsField} needs=${fields.needs} over=${fields.over} onChange=${(needs) => onChange("needs", needs)} />`)}
       ${shown("scale", () => html`<${ScaleField} scale=${fields.scale} onChange=${(scale) => onChange("scale", scale)} />`)}
       ${shown("steps", () => html`<${StepsField} steps=${fields.steps} onChange=${(steps) => onChange("steps", steps)} />`)}

@@ -1,0 +1,354 @@
+"""Formulas over the verdicts of metrics: the grammar, its faults with their places, and the value for given verdicts.
+
+A formula is an expression in Python's syntax with a closed set of parts: numbers, names, + - * /, comparisons, and, or,
+not, `A if CONDITION else B`, and the functions of `FUNCTIONS`. It is read as data and never run as Python code.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from itertools import pairwise
+from math import fsum, isfinite
+from typing import NamedTuple
+
+from greval._util.wording import did_you_mean, shorten_text
+from greval.records.limit import SIGNS, TOLERANCE
+
+MAX_CHARACTERS = 2_000
+MAX_DEPTH = 60
+"""How deep the parts of a formula may be nested; a sum of n terms is n deep."""
+
+
+class FormulaInput(NamedTuple):
+    """What a metric found on a case: a number, the mean of the numbers of its items if it has several, and a category.
+
+    `reason` says why there is no number; `skipped` is true if the metric was skipped for this reason.
+    """
+
+    number: float | None = None
+    label: str | None = None
+    reason: str = ""
+    skipped: bool = False
+
+
+class FormulaFault(NamedTuple):
+    """A fault of a formula, with its column in the text, counted from 1."""
+
+    column: int
+    text: str
+
+    def __str__(self) -> str:
+        """Return the fault as `column 5: what is wrong`."""
+        return f"column {self.column}: {self.text}"
+
+
+class NameUse(NamedTuple):
+    """A name in a formula: its column, and the category that it is compared with, None if it is read as a number."""
+
+    column: int
+    name: str
+    label: str | None = None
+
+
+class FormulaError(Exception):
+    """The formula has no value for the verdicts on a case; the message says why."""
+
+
+class SkippedInputError(FormulaError):
+    """The formula reads the verdict of a metric that was skipped."""
+
+
+FormulaInputs = Mapping[str, FormulaInput]
+_Compute = Callable[[FormulaInputs], float]
+
+
+class FormulaFunction(NamedTuple):
+    """A function of formulas: what it computes, the least and the most number of arguments, and how it is written."""
+
+    compute: Callable[..., float]
+    usage: str
+    least: int = 1
+    most: int = MAX_CHARACTERS
+
+
+def _scale_number(number: float, zero: float, one: float) -> float:
+    """Map a number so that `zero` becomes 0 and `one` becomes 1; nothing is cut off."""
+    return (number - zero) / (one - zero)
+
+
+FUNCTIONS: dict[str, FormulaFunction] = {
+    "mean": FormulaFunction(lambda *numbers: fsum(numbers) / len(numbers), "mean(a, b)"),
+    "min": FormulaFunction(lambda *numbers: min(numbers), "min(a, b)"),
+    "max": FormulaFunction(lambda *numbers: max(numbers), "max(a, b)"),
+    "all": FormulaFunction(lambda *numbers: float(all(numbers)), "all(a >= 0.5, b >= 0.5)"),
+    "any": FormulaFunction(lambda *numbers: float(any(numbers)), "any(a >= 0.5, b >= 0.5)"),
+    "scaled": FormulaFunction(_scale_number, "scaled(a, 1, 5), with the numbers that count as 0 and as 1", 3, 3),
+}
+"""The functions that a formula may call."""
+GRAMMAR = f"a formula has numbers, names, + - * /, comparisons, and, or, not, if else, {', '.join(FUNCTIONS)}"
+
+_OPERATORS: dict[type[ast.operator], Callable[[float, float], float]] = {
+    ast.Add: lambda left, right: left + right,
+    ast.Sub: lambda left, right: left - right,
+    ast.Mult: lambda left, right: left * right,
+    ast.Div: lambda left, right: left / right,
+}
+_COMPARISONS: dict[type[ast.cmpop], Callable[[float, float], bool]] = {
+    ast.Lt: SIGNS["<"],
+    ast.LtE: SIGNS["<="],
+    ast.Gt: SIGNS[">"],
+    ast.GtE: SIGNS[">="],
+    ast.Eq: lambda left, right: abs(left - right) <= TOLERANCE,
+    ast.NotEq: lambda left, right: abs(left - right) > TOLERANCE,
+}
+
+
+class Formula(NamedTuple):
+    """A formula that was read: its text, the names in it, its faults, and its function if it has none.
+
+    Example:
+        >>> formula = read_formula("0.7 * right + 0.3 * found if grounded >= 0.5 else 0")
+        >>> formula.names
+        ('right', 'found', 'grounded')
+        >>> formula.compute({"right": FormulaInput(1.0), "found": FormulaInput(0.5), "grounded": FormulaInput(1.0)})
+        0.85
+        >>> [str(fault) for fault in read_formula("right ** 2").faults]
+        ["column 1: 'right ** 2': expected + - * or /"]
+    """
+
+    text: str
+    uses: tuple[NameUse, ...]
+    faults: tuple[FormulaFault, ...]
+    function: _Compute
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of metrics in order, each once."""
+        return tuple(dict.fromkeys(use.name for use in self.uses))
+
+    def compute(self, inputs: FormulaInputs) -> float:
+        """Return the value for the verdicts on a case. Of `A if CONDITION else B`, only the part that counts is read.
+
+        Raises:
+            SkippedInputError: If the formula reads a metric that was skipped.
+            FormulaError: If it divides by 0, or reads a number or a category that a metric did not give.
+        """
+        return self.function(inputs)
+
+    def fill(self, inputs: FormulaInputs) -> str:
+        """Return the text with numbers and categories in the place of the names, which stay if nothing was found."""
+        parts, end = [], 0
+        for use in self.uses:
+            start = use.column - 1
+            parts += [self.text[end:start], _format_input(inputs[use.name], use)]
+            end = start + len(use.name)
+        return "".join((*parts, self.text[end:])).strip()
+
+
+@lru_cache(maxsize=256)
+def read_formula(text: str) -> Formula:
+    """Read a formula; all its faults are found. Equal texts give the same object."""
+    reader = _FormulaReader(text.replace("\n", " "))
+    function = reader.read()
+    return Formula(reader.text, tuple(sorted(reader.uses)), tuple(dict.fromkeys(sorted(reader.faults))), function)
+
+
+def _format_input(found: FormulaInput, use: NameUse) -> str:
+    """Format what the formula reads of a metric, its name if there is nothing."""
+    if use.label is not None:
+        return use.name if found.label is None else f'"{found.label}"'
+    return use.name if found.number is None else f"{found.number:.4g}"
+
+
+def _read_nothing(_: FormulaInputs) -> float:
+    """Stand for a faulty part, which is never computed."""
+    return 0.0
+
+
+class _FormulaReader:
+    """Reads an expression part by part into functions of the verdicts, and keeps its names and faults."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._source = text.lstrip().encode()
+        self.uses: list[NameUse] = []
+        self.faults: list[FormulaFault] = []
+
+    def read(self) -> _Compute:
+        """Return the function of the formula."""
+        if not self.text.strip():
+            return self._add_fault(1, "is empty; write one such as mean(correctness, faithfulness)")
+        if len(self.text) > MAX_CHARACTERS:
+            return self._add_fault(1, f"is longer than {MAX_CHARACTERS:,} characters; make a metric of a part of it")
+        try:
+            tree = ast.parse(self._source.decode(), mode="eval").body
+        except SyntaxError as error:
+            column = max(error.offset or 1, 1) + len(self.text) - len(self.text.lstrip())
+            return self._add_fault(min(column, len(self.text)), f"is no expression ({error.msg}); {GRAMMAR}")
+        except (ValueError, RecursionError, MemoryError):
+            return self._add_fault(1, f"cannot be read; {GRAMMAR}")
+        return self._read_part(tree, 0)
+
+    def _add_fault(self, place: ast.expr | int, text: str) -> _Compute:
+        column = place if isinstance(place, int) else self._find_column(place)
+        self.faults.append(FormulaFault(column, text))
+        return _read_nothing
+
+    def _find_column(self, node: ast.expr) -> int:
+        """Return the column of a part in characters from 1; the parser counts bytes from 0."""
+        before = self._source[: node.col_offset].decode()
+        return len(self.text) - len(self.text.lstrip()) + len(before) + 1
+
+    def _show(self, node: ast.expr) -> str:
+        """Return a part as it is written, for a message."""
+        text = shorten_text(self._source[node.col_offset : node.end_col_offset].decode())
+        return text if _is_text(node) else repr(text)
+
+    def _read_part(self, node: ast.expr, depth: int) -> _Compute:  # noqa: C901, PLR0911 - a part each
+        """Return the function of a part."""
+        if depth > MAX_DEPTH:
+            return self._add_fault(node, f"is nested more than {MAX_DEPTH} deep; make a metric of a part of it")
+        match node:
+            case ast.Constant():
+                return self._read_number(node)
+            case ast.Name():
+                return self._read_name(node)
+            case ast.BinOp(left=left, op=op, right=right):
+                return self._read_operation(node, op, self._read_parts([left, right], depth))
+            case ast.UnaryOp(op=op, operand=operand):
+                return self._read_sign(node, op, self._read_part(operand, depth + 1))
+            case ast.BoolOp(op=op, values=values):
+                parts = self._read_parts(values, depth)
+                whole = all if isinstance(op, ast.And) else any
+                return lambda inputs: float(whole(part(inputs) for part in parts))
+            case ast.IfExp(test=test, body=body, orelse=orelse):
+                condition, chosen, other = self._read_parts([test, body, orelse], depth)
+                return lambda inputs: chosen(inputs) if condition(inputs) else other(inputs)
+            case ast.Compare(left=left, comparators=comparators):
+                if any(_is_text(side) for side in (left, *comparators)):
+                    return self._read_label_comparison(node)
+                return self._read_comparison(node, self._read_parts([left, *comparators], depth))
+            case ast.Call(args=args):
+                return self._read_call(node, self._read_parts(args, depth))
+            case _:
+                return self._add_fault(node, f"{self._show(node)} is not allowed; {GRAMMAR}")
+
+    def _read_parts(self, nodes: Sequence[ast.expr], depth: int) -> list[_Compute]:
+        return [self._read_part(node, depth + 1) for node in nodes]
+
+    def _read_number(self, node: ast.Constant) -> _Compute:
+        if isinstance(node.value, str):
+            shown = self._show(node)
+            return self._add_fault(node, f"{shown}: a category is compared with one metric, as in tone == {shown}")
+        number = _get_number(node)
+        if number is None:
+            return self._add_fault(node, f"{self._show(node)}: expected a number such as 0.5")
+        return lambda _: number
+
+    def _read_name(self, node: ast.Name) -> _Compute:
+        name = node.id
+        if name in FUNCTIONS:
+            return self._add_fault(node, f"{name!r} is a function; write {FUNCTIONS[name].usage}")
+        self.uses.append(NameUse(self._find_column(node), name))
+        return lambda inputs: _get_input_number(name, inputs[name])
+
+    def _read_operation(self, node: ast.BinOp, op: ast.operator, parts: list[_Compute]) -> _Compute:
+        operate = _OPERATORS.get(type(op))
+        if operate is None:
+            return self._add_fault(node, f"{self._show(node)}: expected + - * or /")
+        left, right = parts
+        place = f"{self._show(node.right)}, at column {self._find_column(node.right)}"
+
+        def compute(inputs: FormulaInputs) -> float:
+            try:
+                return operate(left(inputs), right(inputs))
+            except ZeroDivisionError as error:
+                raise FormulaError(f"it divides by {place}, which is 0") from error
+
+        return compute
+
+    def _read_sign(self, node: ast.UnaryOp, op: ast.unaryop, part: _Compute) -> _Compute:
+        match op:
+            case ast.USub():
+                return lambda inputs: -part(inputs)
+            case ast.UAdd():
+                return part
+            case ast.Not():
+                return lambda inputs: float(not part(inputs))
+            case _:
+                return self._add_fault(node, f"{self._show(node)} is not allowed; {GRAMMAR}")
+
+    def _read_comparison(self, node: ast.Compare, parts: list[_Compute]) -> _Compute:
+        signs = [_COMPARISONS.get(type(op)) for op in node.ops]
+        known = [sign for sign in signs if sign]
+        if len(known) < len(signs):
+            return self._add_fault(node, f"{self._show(node)}: expected < <= > >= == or !=")
+
+        def compute(inputs: FormulaInputs) -> float:
+            pairs = pairwise([part(inputs) for part in parts])
+            return float(all(sign(*pair) for sign, pair in zip(known, pairs, strict=True)))
+
+        return compute
+
+    def _read_label_comparison(self, node: ast.Compare) -> _Compute:
+        """Read a comparison of a metric with a category."""
+        sides = [node.left, *node.comparators]
+        names = [side for side in sides if isinstance(side, ast.Name) and side.id not in FUNCTIONS]
+        labels = [side.value for side in sides if isinstance(side, ast.Constant) and isinstance(side.value, str)]
+        op = node.ops[0]
+        if len(sides) != 2 or len(names) != 1 or not isinstance(op, ast.Eq | ast.NotEq):  # noqa: PLR2004 - both sides
+            message = f"{self._show(node)}: a category is compared with one metric, by == or !="
+            return self._add_fault(node, message)
+        name, label, equal = names[0].id, labels[0], isinstance(op, ast.Eq)
+        self.uses.append(NameUse(self._find_column(names[0]), name, label))
+        return lambda inputs: float((_get_input_label(name, inputs[name]) == label) is equal)
+
+    def _read_call(self, node: ast.Call, parts: list[_Compute]) -> _Compute:
+        name = node.func.id if isinstance(node.func, ast.Name) else ""
+        function = FUNCTIONS.get(name)
+        if function is None:
+            known = did_you_mean(name, FUNCTIONS)
+            return self._add_fault(node, f"{self._show(node.func)} is no function of formulas{known}")
+        if node.keywords or not function.least <= len(node.args) <= function.most:
+            return self._add_fault(node, f"{self._show(node)}: write {function.usage}")
+        if name == "scaled":
+            ends = [_get_number(part) for part in node.args[1:]]
+            if None in ends or ends[0] == ends[1]:
+                return self._add_fault(node, f"{self._show(node)}: write {function.usage}; these must differ")
+        return lambda inputs: function.compute(*(part(inputs) for part in parts))
+
+
+def _is_text(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+def _get_number(node: ast.expr) -> float | None:
+    """Return a written number, None if the part is anything else or too large."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        number = _get_number(node.operand)
+        return None if number is None else -number
+    if not isinstance(node, ast.Constant) or type(node.value) not in {int, float}:
+        return None
+    try:
+        number = float(node.value)  # type: ignore[arg-type]  # checked above
+    except OverflowError:
+        return None
+    return number if isfinite(number) else None
+
+
+def _get_input_number(name: str, found: FormulaInput) -> float:
+    if found.skipped:
+        raise SkippedInputError(f"{name} is skipped: {found.reason}")
+    if found.number is None:
+        raise FormulaError(f"{name} has no number: {found.reason}")
+    return found.number
+
+
+def _get_input_label(name: str, found: FormulaInput) -> str:
+    if found.skipped:
+        raise SkippedInputError(f"{name} is skipped: {found.reason}")
+    if found.label is None:
+        raise FormulaError(f"{name} has no category: it gave several verdicts, or numbers")
+    return found.label

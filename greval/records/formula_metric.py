@@ -1,0 +1,167 @@
+"""Metrics that a formula computes from the verdicts of others, in Python and in metric files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from math import fsum
+from typing import TYPE_CHECKING, Annotated, Any, Self
+
+from pydantic import ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer, model_validator
+
+from greval.records.case import Case
+from greval.records.formula import Formula, FormulaError, FormulaInput, NameUse, SkippedInputError, read_formula
+from greval.records.limit import parse_limit
+from greval.records.metric import ComputeReturn, FunctionMetric, JudgedMetric, Verdicts, build_metric
+from greval.records.record import Name, Text
+from greval.records.result import Scored, Skipped
+from greval.records.scale import MeasureScale
+
+FORMULA_FIELDS = ("name", "description", "formula", "metrics", "scale", "pass")
+
+
+class FormulaMetric(FunctionMetric):
+    """A metric that is computed by a formula from the verdicts of other metrics on the same case.
+
+    `formula` has numbers, names, + - * /, comparisons, `and`, `or`, `not`, `A if CONDITION else B`, and the functions
+    mean, min, max, all, any and scaled. A name is that of a metric, or a key of `metrics`, whose value is the name of
+    one. A metric over items counts as the mean of their numbers. A condition counts as 1 if it is met, else as 0.
+    `tone == "Rude"` compares the category of a metric. The value must be on `scale`, 0 to 1 by default. `pass_if`,
+    `pass` in files, is what it must meet for the case to pass.
+
+    Raises:
+        pydantic.ValidationError: If the definition is invalid. The error holds all faults.
+
+    Example:
+        >>> metric = FormulaMetric(name="release_quality", description="Right and grounded.",
+        ...                        formula="right if faithfulness >= 0.5 else 0", metrics={"right": "correctness"})
+        >>> [*metric.dependency_places]
+        ['correctness', 'faithfulness']
+    """
+
+    model_config = ConfigDict(validate_by_name=True, validate_by_alias=True, serialize_by_alias=True)
+
+    over: None = None
+    needs: tuple[()] = ()
+    optional: tuple[()] = ()
+    scale: MeasureScale = MeasureScale(high=1.0)
+    formula: Text
+    metrics: dict[str, Name] = Field(default_factory=dict)
+    pass_if: Annotated[str, Field(alias="pass")] = ""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        """Reject a formula with faults, and names or conditions that do not fit it, with all faults at once."""
+        if faults := [*self._find_faults()]:
+            raise ValueError("\n".join(faults))
+        return self
+
+    @model_serializer(mode="wrap")
+    def _dump_without_default(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Dump the form of a metric file."""
+        content = dump(self)
+        return {key: content[key] for key in FORMULA_FIELDS if content.get(key)}
+
+    @property
+    def parsed(self) -> Formula:
+        """The formula in parts."""
+        return read_formula(self.formula)
+
+    @property
+    def dependency_places(self) -> Mapping[str, str]:
+        """The names of the metrics in the formula, each with its place: `metrics.NAME`, or `formula`."""
+        names = self.parsed.names
+        return {self.get_metric_name(name): f"metrics.{name}" if name in self.metrics else "formula" for name in names}
+
+    def get_metric_name(self, name: str) -> str:
+        """Return the name of the metric for which a name of the formula stands."""
+        return self.metrics.get(name, name)
+
+    def list_metric_uses(self) -> Iterator[tuple[str, NameUse]]:
+        """List the metrics that the formula reads, at each place with how it is read."""
+        yield from ((self.get_metric_name(use.name), use) for use in self.parsed.uses)
+
+    def call_function(self, case: Case, verdicts: Verdicts) -> ComputeReturn:  # noqa: ARG002 - a formula reads verdicts
+        """Compute the formula; the reason has the numbers in the place of the names.
+
+        Raises:
+            FormulaError: If the formula has no value for these verdicts.
+        """
+        formula = self.parsed
+        inputs = {name: _build_input(verdicts[self.get_metric_name(name)]) for name in formula.names}
+        try:
+            value = formula.compute(inputs)
+        except SkippedInputError as error:
+            return Skipped(reason=str(error))
+        except FormulaError as error:
+            raise FormulaError(f"{formula.fill(inputs)}: {error}") from error
+        named = ", ".join(f"{name} = {_format_found(found)}" for name, found in inputs.items())
+        return value, f"{formula.fill(inputs)} = {value:.4g}, with {named}"
+
+    def _find_faults(self) -> Iterator[str]:
+        """Find all faults as `place: fault`."""
+        formula = self.parsed
+        yield from (f"formula: {fault}" for fault in formula.faults)
+        if not formula.faults and not formula.names:
+            yield "formula: names no metric; write one such as mean(correctness, faithfulness)"
+        for name in self.metrics:
+            if name not in formula.names and not formula.faults:
+                yield f"metrics.{name}: is not in the formula; use it there, or take it out"
+        if self.name in map(self.get_metric_name, formula.names):
+            yield "formula: reads the metric itself; name others"
+        if self.pass_if:
+            try:
+                parse_limit(self.pass_if)
+            except ValueError as error:
+                yield f"pass: {error}, got {self.pass_if!r}"
+
+    if TYPE_CHECKING:  # the accepted arguments, for type checkers and editors
+
+        def __init__(
+            self,
+            *,
+            name: str,
+            description: str,
+            formula: str,
+            metrics: Mapping[str, str] = ...,
+            scale: MeasureScale | Mapping[str, object] = ...,
+            pass_if: str = ...,
+        ) -> None: ...
+
+
+FileMetric = JudgedMetric | FormulaMetric
+"""A metric that a metric file can define."""
+
+
+def build_file_metric(given: Mapping[str, object]) -> FileMetric:
+    """Build a metric from the content of a metric file: by `formula`, or one of the four classes of judged metrics.
+
+    Raises:
+        pydantic.ValidationError: If the definition is invalid. The error holds all faults.
+    """
+    return FormulaMetric.model_validate(given) if "formula" in given else build_metric(given)
+
+
+def _build_input(outcome: Scored | Skipped) -> FormulaInput:
+    """Return what a formula reads of an outcome."""
+    if isinstance(outcome, Skipped):
+        return FormulaInput(reason=outcome.reason, skipped=True)
+    values = [judgement.value for judgement in outcome.judgements]
+    label = values[0] if len(values) == 1 and isinstance(values[0], str) else None
+    numbers = [judgement.number for judgement in outcome.judgements if judgement.number is not None]
+    if len(numbers) < len(values):
+        return FormulaInput(label=label, reason=f"a category without a score was given: {_find_unscored(outcome)}")
+    reason = f"mean of {len(numbers)} items" if len(numbers) > 1 else ""
+    return FormulaInput(fsum(numbers) / len(numbers), label, reason)
+
+
+def _find_unscored(outcome: Scored) -> str:
+    return next(str(judgement.value) for judgement in outcome.judgements if judgement.number is None)
+
+
+def _format_found(found: FormulaInput) -> str:
+    """Format what a metric found for a reason."""
+    if found.skipped:
+        return "skipped"
+    number = "no number" if found.number is None else f"{found.number:.4g}"
+    shown = f"{number} ({found.label})" if found.label else number
+    return f"{shown} ({found.reason})" if found.number is not None and found.reason else shown
