@@ -44,6 +44,8 @@ from .methods.fair_context.counts import counts_by
 from .methods.inventories import read_inventory
 from .methods.langchain import LangChainMethod
 from .methods.loading import load_method
+from .methods.questions.api import generate_questions
+from .methods.questions.records import QuestionReport
 from .methods.reference.building import BuildReport, build_index
 from .methods.reference.index import ReferenceIndex
 from .methods.reference.records import Document
@@ -171,6 +173,7 @@ __all__ = [
     "Prices",
     "Probe",
     "Qrels",
+    "QuestionReport",
     "Rankings",
     "ReferenceIndex",
     "Replay",
@@ -232,6 +235,7 @@ __all__ = [
     "format_batch_request",
     "formulas",
     "generate_answers",
+    "generate_questions",
     "generated",
     "import_verdicts",
     "keep_annotations",

@@ -47,6 +47,7 @@ COMMAND_GROUPS = {
         "collect": "Run methods on samples.",
         "index": "Index documents: chunks, vectors, words and a graph.",
         "ask": "Ask an index a question.",
+        "questions": "Draw questions with gold from an index.",
         "tune": "Tune the search settings of an index on labelled questions.",
         "diagnose": "Find the cause of each wrong answer.",
         "audit": "Compare what the methods were given.",

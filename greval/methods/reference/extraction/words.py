@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 
-def _read_words(text: str) -> frozenset[str]:
+def read_words(text: str) -> frozenset[str]:
     """Return the words of a text."""
     return frozenset(text.split())
 
 
-MONTHS = _read_words(
+MONTHS = read_words(
     """
     january february march april may june july august september october november december jan feb mar apr jun jul
     aug sep sept oct nov dec
     """
 )
 
-WEEKDAYS = _read_words(
+WEEKDAYS = read_words(
     """
     monday tuesday wednesday thursday friday saturday sunday
     mondays tuesdays wednesdays thursdays fridays saturdays sundays
     """
 )
 
-NATIONALITIES = _read_words(
+NATIONALITIES = read_words(
     """
     afghan african albanian algerian american anglo arab arabian argentine argentinian armenian asian australian
     austrian azerbaijani bangladeshi basque belgian bengali bolivian bosnian brazilian british bulgarian burmese
@@ -41,7 +41,7 @@ NATIONALITIES = _read_words(
 )
 """Adjectives of countries, peoples and religions. On their own they are no entities: thousands of texts share them."""
 
-NEVER_NAMES = _read_words(
+NEVER_NAMES = read_words(
     """
     a an the this that these those such same other another any some all both each every either neither many much
     most more less few several various certain no not nor none i you he she it we they me him her us them my your
@@ -61,7 +61,7 @@ NEVER_NAMES = _read_words(
 )
 """Words that are no names, however they are capitalised."""
 
-STARTERS = _read_words(
+STARTERS = read_words(
     """
     additional additionally advanced alternative alternatively ancient anyone anything apparently approximately
     approved articles ask asked attempts author authors awards back bad because become becomes behind believed
@@ -106,7 +106,7 @@ STARTERS = _read_words(
 )
 """Common words that begin sentences and headings. On its own there, one is a name only if the text says so."""
 
-GENERIC_NAMES = _read_words(
+GENERIC_NAMES = read_words(
     """
     academy act air airport army association avenue band bank bay board bridge building bureau camp canal captain
     castle cathedral center centre champions championship championships chapter church city club coast college
@@ -124,7 +124,7 @@ GENERIC_NAMES = _read_words(
 )
 """Words that are capitalised as parts of names and are no names on their own."""
 
-INSTITUTIONS = _read_words(
+INSTITUTIONS = read_words(
     """
     academy association board bureau centre center college commission committee council department faculty
     federation institute journal ministry minister museum office school secretary society union
@@ -132,7 +132,7 @@ INSTITUTIONS = _read_words(
 )
 """Words whose name may go on behind an "and": the Department of Health and Human Services."""
 
-OWNED_PLACES = _read_words(
+OWNED_PLACES = read_words(
     """
     academy army association bay cathedral cay championship championships chapel church club college cottage court
     cove creek cross cup day gate guild hall hospital house island league national open park party peak point
@@ -142,13 +142,13 @@ OWNED_PLACES = _read_words(
 )
 """Words that stay together with a possessive in front of them: King's College, the People's Republic."""
 
-HONORIFICS = _read_words(
+HONORIFICS = read_words(
     """
     mr mrs ms miss dr prof professor sir dame mr. mrs. ms. dr. prof. rev. hon.
     """
 )
 
-ROLES = _read_words(
+ROLES = read_words(
     """
     king queen emperor empress pope president senator governor congressman congresswoman colonel sergeant
     lieutenant premier chancellor sultan minister representative secretary archbishop bishop admiral mayor
@@ -157,7 +157,7 @@ ROLES = _read_words(
 )
 """Words in front of the name of a person that are no part of it."""
 
-CONNECTORS = _read_words(
+CONNECTORS = read_words(
     """
     of the for de del della der den di da do dos das du des la las le les los van von zu zum zur ten ter te bin
     ibn ben al el upon y af av & vom und et
@@ -165,18 +165,18 @@ CONNECTORS = _read_words(
 )
 """Words in lower case that may be inside of a name."""
 
-PRONOUNS = _read_words(
+PRONOUNS = read_words(
     """
     he she it they his her its their hers him
     """
 )
-PERSON_PRONOUNS = _read_words(
+PERSON_PRONOUNS = read_words(
     """
     he she his her him hers
     """
 )
 
-AUXILIARIES = _read_words(
+AUXILIARIES = read_words(
     """
     is are was were be been being am has have had having do does did can could will would shall should may might
     must cannot isn't wasn't aren't weren't doesn't don't didn't hasn't haven't hadn't won't can't couldn't
@@ -184,7 +184,7 @@ AUXILIARIES = _read_words(
     """
 )
 
-VERBS = _read_words(
+VERBS = read_words(
     """
     adapt adapts aired allow allows appear appears ask asks beat beats became become becomes began begin begins
     belong belongs borders bought bring brings broke brought build builds built buys call calls came chose come
@@ -207,20 +207,20 @@ VERBS = _read_words(
 ) | {"tells", "told", "lasts", "lasted"}
 """Verb forms that no ending shows."""
 
-NO_VERBS = _read_words(
+NO_VERBS = read_words(
     """
     red bed seed speed need shed sacred hundred indeed breed feed naked wicked rugged aged
     """
 )
 """Words that end like a verb in the past and are none."""
 
-DETERMINERS = _read_words(
+DETERMINERS = read_words(
     """
     a an the this that these those its his her their
     """
 )
 
-COMPOUND_TAILS = _read_words(
+COMPOUND_TAILS = read_words(
     """
     known based like born time year old winning selling term level wide free related speaking language led style
     size scale class range hand run made owned day week month long short high low end up off out in down back on
@@ -229,7 +229,7 @@ COMPOUND_TAILS = _read_words(
     game season story mile foot meter metre kilometre hour minute second dimensional
     """
 )
-COMPOUND_HEADS = _read_words(
+COMPOUND_HEADS = read_words(
     """
     well non co self semi ex re pre post anti multi inter mid half full high low long short best first second
     third one two three four five six seven eight nine ten double single cross open close so all then now vice
@@ -240,7 +240,7 @@ COMPOUND_HEADS = _read_words(
 )
 """First and last parts of compounds with hyphens that are ordinary adjectives and no identifiers."""
 
-LINKING_VERBS = _read_words(
+LINKING_VERBS = read_words(
     """
     calls asks reads uses owns imports extends queries requires wraps replaces feeds notifies triggers call ask
     read use import extend query require wrap replace calling asking reading using
@@ -248,7 +248,7 @@ LINKING_VERBS = _read_words(
 )
 """Verbs that have a component of a system as their object."""
 
-PLACE_HEADS = _read_words(
+PLACE_HEADS = read_words(
     """
     new north south east west northern southern eastern western great greater upper lower old central san santa
     saint st. fort mount lake los las port el la le the cape little big inner outer grand royal united world
@@ -256,7 +256,7 @@ PLACE_HEADS = _read_words(
 )
 """First words of names of places whose last word is another place: New York is not York."""
 
-NO_PLURALS = _read_words(
+NO_PLURALS = read_words(
     """
     series species news lens mars venus james charles jones williams adams rogers peters phillips hughes davies
     andrews stones edwards roberts richards stevens stephens matthews wales thames athens brussels naples angeles

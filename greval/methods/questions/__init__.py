@@ -1,0 +1,1 @@
+"""Questions with gold, drawn from the graph and the sentences of an index."""

@@ -1,0 +1,149 @@
+"""Generation of questions with gold from an index: draw, check, word, and write them as samples."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from random import Random
+
+from greval._util.concurrency import run_sync
+from greval._util.files import write_atomically
+from greval._util.wording import format_names
+from greval.errors import DataError
+from greval.methods.questions.drawing import QuestionDraw
+from greval.methods.questions.facts import IndexText, list_facts
+from greval.methods.questions.patterns import FactTable
+from greval.methods.questions.records import QUESTION_TYPES, DraftQuestion, QuestionReport, QuestionType
+from greval.methods.reference.index import ReferenceIndex
+
+DRAFTS_SUFFIX = ".drafts.jsonl"
+"""The end of the name of the file with all drawn questions, in place of that of the questions."""
+
+
+def generate_questions(
+    index: str | Path | ReferenceIndex,
+    out: str | Path,
+    count: int = 50,
+    *,
+    types: Sequence[QuestionType] = QUESTION_TYPES,
+    seed: int = 0,
+    write: bool = True,
+) -> QuestionReport:
+    """Draw questions with gold from an index, and write them as samples that `read_cases` reads.
+
+    A question is made of sentences that are clear by themselves. Its gold documents, edges, nodes and answer are those
+    of the sentences. A question that fails a check is left out and counted; the file of drafts has it with the reason.
+
+    Args:
+        index: The folder of an index, or an open one.
+        out: The file of questions, `.jsonl`. The drafts are written beside it.
+        count: The number of questions; fewer are written if the texts do not hold as many.
+        types: The types of questions, which get equally many as long as there are any.
+        seed: The random seed. The same index and seed give the same questions.
+        write: Whether to write the files. If not, only the report is returned.
+
+    Raises:
+        DataError: If the folder holds no index, a type is unknown, or the output is no `.jsonl` file.
+        MissingExtraError: If a package of the extra `reference` is missing.
+
+    Example:
+        >>> import tempfile
+        >>> from greval.methods.reference.building import build_index
+        >>> from greval.methods.reference.records import Document
+        >>> from greval.methods.reference.settings import IndexSettings
+        >>> ferry = Document(id="ferry", text="Old Tansy is owned by Team Petrel. At night Old Tansy stays in port.")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = build_index([ferry], f"{folder}/index", IndexSettings(embedding="tfidf"))
+        ...     report = generate_questions(f"{folder}/index", f"{folder}/q.jsonl", types=["single_fact"])
+        >>> report.accepted
+        {'single_fact': 1}
+    """
+    began = time.monotonic()
+    path = Path(out)
+    check_arguments(path, count, types)
+    if isinstance(index, ReferenceIndex):
+        draw = build_draw(index, types, count, seed)
+    else:
+        with ReferenceIndex.open(index) as opened:
+            draw = build_draw(opened, types, count, seed)
+    run_sync(draw.draw(_accept_all, batch=1))
+    if write:
+        write_questions(path, draw)
+    return build_report(path, draw, seconds=time.monotonic() - began)
+
+
+async def _accept_all(drafts: Sequence[DraftQuestion]) -> Sequence[DraftQuestion]:
+    return drafts
+
+
+def check_arguments(path: Path, count: int, types: Sequence[str]) -> None:
+    """Check the arguments of a generation of questions.
+
+    Raises:
+        DataError: If a type is unknown, none is given, the count is below 1, or the output is no `.jsonl` file.
+    """
+    if unknown := [kind for kind in types if kind not in QUESTION_TYPES]:
+        raise DataError(f"types: {format_names(unknown)} unknown; the types are {', '.join(QUESTION_TYPES)}")
+    if not types or count < 1:
+        raise DataError(f"count, types: expected at least one of each, got {count} and {len(types)}")
+    if path.suffix != ".jsonl" or path.is_dir():
+        raise DataError(f"{path}: expected a file that ends in .jsonl for the questions; name another with -o")
+
+
+def build_draw(index: ReferenceIndex, types: Sequence[QuestionType], count: int, seed: int) -> QuestionDraw:
+    """Read the facts of an index, and prepare to draw questions of these types from them."""
+    text = IndexText.build(index.read_chunks(index.chunk_ids), index.read_entities(), index.read_relations())
+    random = Random(seed)  # noqa: S311 - a sample, not a secret
+    facts = list_facts(text)
+    random.shuffle(facts)
+    return QuestionDraw(FactTable(text, facts, random), [*dict.fromkeys(types)], count)
+
+
+def name_drafts_file(path: Path) -> Path:
+    """Return the file of all drawn questions beside that of the questions.
+
+    Example:
+        >>> name_drafts_file(Path("questions.jsonl")).name
+        'questions.drafts.jsonl'
+    """
+    return path.with_name(f"{path.stem}{DRAFTS_SUFFIX}")
+
+
+def write_questions(path: Path, draw: QuestionDraw) -> None:
+    """Write the accepted questions as samples, and all drawn questions with their evidence and rejection.
+
+    Raises:
+        DataError: If a file cannot be written.
+    """
+    samples = (one.to_sample().model_dump_json(exclude_none=True) for one in draw.accepted)
+    drafts = (one.model_dump_json() for one in (*draw.accepted, *draw.rejected))
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(name_drafts_file(path), _join_lines(drafts))
+        write_atomically(path, _join_lines(samples))
+    except OSError as error:
+        raise DataError(f"{path}: cannot be written: {error.strerror or error}; name another file with -o") from error
+
+
+def _join_lines(rows: Iterable[str]) -> str:
+    return "".join(f"{row}\n" for row in rows)
+
+
+def build_report(path: Path, draw: QuestionDraw, *, seconds: float) -> QuestionReport:
+    """Build the report of what was drawn."""
+    documents, entities, relations = draw.count_coverage()
+    return QuestionReport(
+        path=str(path),
+        drafts=str(name_drafts_file(path)),
+        asked=draw.count,
+        drawn=draw.drawn,
+        accepted={kind: sum(one.type == kind for one in draw.accepted) for kind in draw.types},
+        rejected=dict(Counter(one.rejected for one in draw.rejected if one.rejected).most_common()),
+        model_worded=sum(one.wording == "model" for one in draw.accepted),
+        documents=documents,
+        entities=entities,
+        relations=relations,
+        seconds=seconds,
+    )

@@ -1,0 +1,92 @@
+"""Drawing questions in turn from all types until there are enough, and the coverage of the index by them."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from greval.methods.questions.checks import find_rejection
+from greval.methods.questions.patterns import FactTable, draw_questions
+from greval.methods.questions.records import CoverageCount, DraftQuestion, QuestionType
+
+CheckQuestions = Callable[[Sequence[DraftQuestion]], Awaitable[Sequence[DraftQuestion]]]
+"""Words and checks several drawn questions; returns them in the same order, with the rejection of those that fail."""
+
+
+@dataclass
+class QuestionDraw:
+    """The questions that were drawn so far, accepted and rejected ones.
+
+    Args:
+        table: The facts that questions are drawn from.
+        types: The types to draw.
+        count: The number of questions that are wanted.
+    """
+
+    table: FactTable
+    types: Sequence[QuestionType]
+    count: int
+    accepted: list[DraftQuestion] = field(default_factory=list)
+    rejected: list[DraftQuestion] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        """Draw the candidates of each type."""
+        self._left: Mapping[QuestionType, Iterator[DraftQuestion]] = {
+            kind: iter(draw_questions(self.table, kind)) for kind in self.types
+        }
+
+    @property
+    def drawn(self) -> dict[str, int]:
+        """The number of drawn questions by type."""
+        return _count_types(self.types, [*self.accepted, *self.rejected])
+
+    async def draw(self, check: CheckQuestions, batch: int) -> None:
+        """Draw questions until there are enough or none are left, `batch` of them at a time.
+
+        The type with the fewest accepted questions is drawn from next, so that all types have equally many as long as
+        there are any.
+        """
+        open_types = [*self.types]
+        while open_types and len(self.accepted) < self.count:
+            taken = self._take_candidates(open_types, min(batch, self.count - len(self.accepted)))
+            for draft in await check(taken):
+                self._sort_in(draft)
+
+    def _take_candidates(self, open_types: list[QuestionType], most: int) -> list[DraftQuestion]:
+        """Take candidates that pass the checks without a model; a type without any more is removed from the list."""
+        taken: list[DraftQuestion] = []
+        while open_types and len(taken) < most:
+            counts = _count_types(open_types, [*self.accepted, *taken])
+            kind = min(open_types, key=counts.__getitem__)
+            draft = next(self._left[kind], None)
+            if draft is None:
+                open_types.remove(kind)
+                continue
+            why = find_rejection(draft, self.table, [*self.accepted, *taken])
+            if why:
+                self.rejected.append(draft.model_copy(update={"rejected": why}))
+            else:
+                taken.append(draft)
+        return taken
+
+    def _sort_in(self, draft: DraftQuestion) -> None:
+        if draft.rejected:
+            self.rejected.append(draft)
+        else:
+            self.accepted.append(draft.model_copy(update={"id": f"q{len(self.accepted) + 1:03}"}))
+
+    def count_coverage(self) -> tuple[CoverageCount, CoverageCount, CoverageCount]:
+        """Return how many documents, entities and relations of the index the accepted questions touch."""
+        text = self.table.text
+        documents = {one.document for draft in self.accepted for one in draft.evidence}
+        entities = {name for draft in self.accepted for one in draft.evidence for name in (one.subject, *one.names)}
+        edges = {edge for draft in self.accepted for edge in draft.gold.expected_edges or ()}
+        return (
+            CoverageCount(touched=len(documents), total=len({one.doc_id for one in text.chunks.values()})),
+            CoverageCount(touched=len(entities), total=len(text.entities)),
+            CoverageCount(touched=len(edges), total=len(text.relations)),
+        )
+
+
+def _count_types(types: Sequence[str], drafts: Sequence[DraftQuestion]) -> dict[str, int]:
+    return {kind: sum(draft.type == kind for draft in drafts) for kind in types}

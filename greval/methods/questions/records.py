@@ -1,0 +1,132 @@
+"""Records of question generation: what a text states, a drawn question with its evidence, and the report."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+from pydantic import Field
+
+from greval.records.case import Edge, Gold, Sample
+from greval.records.record import Record
+from greval.records.result import Usage
+
+QuestionType = Literal["single_fact", "multi_hop", "comparison", "aggregation", "temporal", "unanswerable"]
+QUESTION_TYPES: tuple[QuestionType, ...] = get_args(QuestionType)
+QuestionPattern = Literal["edge", "chain", "description", "intersection", "star", "mentions", "pair", "date", "absent"]
+"""The pattern of the graph that a question was drawn from.
+
+`edge` is one statement; `chain` two of which one ends where the other begins; `description` one in which another one
+stands in place of a name; `intersection` two about the entity that is asked for; `star` all with one predicate and one
+object; `mentions` all documents with one name; `pair` two with one predicate; `date` one with a date; `absent` one that
+no text makes.
+"""
+Rejection = Literal[
+    "answer_not_in_documents",
+    "several_answers",
+    "quotes_answer",
+    "near_duplicate",
+    "not_answered_from_gold",
+    "answered_without_documents",
+    "no_reply",
+]
+"""The check that a drawn question failed; `no_reply` if the model gave no answer that could be read."""
+NOT_STATED = "The documents do not say."
+"""The expected answer of a question that the documents do not answer."""
+
+
+class StatedFact(Record):
+    """What a sentence states of an entity.
+
+    Args:
+        subject: The name of the entity.
+        clause: What follows it in the sentence: the verb and the rest, without the full stop.
+        names: The names of other entities in the clause.
+        predicate: The verb phrase between subject and object, if the fact is a relation of the graph.
+        object: The entity at the end of the clause, if the fact is a relation of the graph.
+        edges: The relations of the graph that the sentence states.
+        chunk: The id of the chunk with the sentence.
+        document: The id of its document.
+        sentence: The whole sentence.
+    """
+
+    subject: str
+    clause: str
+    names: tuple[str, ...] = ()
+    predicate: str = ""
+    object: str = ""
+    edges: tuple[Edge, ...] = ()
+    chunk: str
+    document: str
+    sentence: str
+
+
+class DraftQuestion(Record):
+    """A question as it was drawn: its words, answer, gold and evidence, and why it was rejected, if it was.
+
+    `wording` is `model` if a model worded the question, else `template`. `fixed_answer` is true if the answer is not a
+    name of the graph, such as a number, so that it need not stand in the documents.
+    """
+
+    type: QuestionType
+    pattern: QuestionPattern
+    question: str
+    answer: str
+    answers: tuple[str, ...] = ()
+    gold: Gold
+    evidence: tuple[StatedFact, ...] = ()
+    fixed_answer: bool = False
+    wording: Literal["template", "model"] = "template"
+    rejected: Rejection | None = None
+    id: str = ""
+
+    @property
+    def documents(self) -> tuple[str, ...]:
+        """The ids of the documents of the evidence, each once."""
+        return tuple(dict.fromkeys(one.document for one in self.evidence))
+
+    def to_sample(self) -> Sample:
+        """Return the question as a sample, with tags for its type, its pattern and the number of its documents."""
+        tags = {"query_type": self.type, "pattern": self.pattern, "documents": str(len(self.documents))}
+        gold = self.gold.model_copy(update={"answers": self.answers or None})
+        return Sample(id=self.id, question=self.question, expected_answer=self.answer, gold=gold, tags=tags)
+
+
+class CoverageCount(Record):
+    """How many of the documents, entities or relations of an index the questions touch."""
+
+    touched: int = 0
+    total: int = 0
+
+
+class QuestionReport(Record):
+    """What question generation did.
+
+    Args:
+        path: The file of the questions.
+        drafts: The file of all drawn questions with evidence and rejections.
+        asked: The number of questions that were wanted.
+        drawn: The number of drawn questions, by type.
+        accepted: The number of questions in the file, by type.
+        rejected: The number of drawn questions that failed a check, by check.
+        model_worded: The number of questions in the file that a model worded.
+        documents: The coverage of documents.
+        entities: The coverage of entities.
+        relations: The coverage of relations of the graph.
+        usage: The calls and tokens of the model in this command.
+        stopped: Why it was stopped early, if it was.
+        seconds: The duration.
+    """
+
+    path: str
+    drafts: str
+    asked: int
+    drawn: dict[str, int] = Field(default_factory=dict)
+    accepted: dict[str, int] = Field(default_factory=dict)
+    rejected: dict[str, int] = Field(default_factory=dict)
+    model_worded: int = 0
+    documents: CoverageCount = CoverageCount()
+    entities: CoverageCount = CoverageCount()
+    relations: CoverageCount = CoverageCount()
+    usage: Usage = Usage()
+    stopped: str | None = None
+    seconds: float = 0.0
