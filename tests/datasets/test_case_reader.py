@@ -188,7 +188,15 @@ def test_parquet_without_pyarrow_says_what_to_install(tmp_path):
     assert "MissingExtraError: pyarrow is not installed: pip install 'greval[stats]'" in done.stderr
 
 
-VALUES = {"id": "row-1", "question": "Q?", "answer": "A.", "expected_answer": "E.", "chunks": ["one", "two"]}
+VALUES = {
+    "id": "row-1",
+    "question": "Q?",
+    "answer": "A.",
+    "expected_answer": "E.",
+    "chunks": ["one", "two"],
+    "claims": ["three"],
+    "expected_claims": ["four"],
+}
 
 
 @pytest.mark.parametrize("tool", FIELD_ALIASES)
