@@ -23,6 +23,7 @@ from greval.records.metric import ComputedMetric, JudgedMetric, build_metric
 JUDGED = (
     *("answer_alignment", "answer_completeness", "answer_quality", "chunk_evaluation", "completeness"),
     *("correctness", "faithfulness", "relevance", "triple_evaluation"),
+    *("comprehensiveness", "directness", "diversity", "empowerment", "overall_preference"),
 )
 
 

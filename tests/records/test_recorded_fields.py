@@ -31,5 +31,10 @@ def test_all_fields_have_a_place():
     """No field of a case is left out of the list."""
     given = {"id": "q", "method": "m", "question": "Who?", "expected_answer": "a", "answer": "a", "chunks": ["a"]}
     given |= {"triples": [["a", "b", "c"]], "aggregates": ["a"], "error": "e", "usage": {"cost": 1}}
-    given |= {"traversal": {"start_nodes": ["a"]}, "gold": {"answers": ["a"]}, "tags": {"t": "a"}}
+    given |= {
+        "traversal": {"start_nodes": ["a"]},
+        "gold": {"answers": ["a"]},
+        "tags": {"t": "a"},
+        "other_response": {"answer": "b"},
+    }
     assert {name.partition(".")[0] for name in list_recorded_fields(Case(**given))} == {*Case.model_fields}

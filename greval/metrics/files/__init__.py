@@ -22,7 +22,7 @@ def read_metric(path: str | Path) -> JudgedMetric:
         path: A YAML file in UTF-8.
 
     Returns:
-        A metric of one of the four public classes.
+        A metric of one of the five public classes.
 
     Raises:
         DefinitionError: If the file is invalid. The error holds every fault with its line.
@@ -58,7 +58,7 @@ def parse_metric(text: str, source: str = "metric") -> JudgedMetric:
         source: A name for the text in messages, such as the path of the file.
 
     Returns:
-        A metric of one of the four public classes.
+        A metric of one of the five public classes.
 
     Raises:
         DefinitionError: If the text is invalid. The error holds every fault with its line.

@@ -26,6 +26,7 @@ _FIELD_DESCRIPTIONS = {
     "pass": "What the number of a case, or the mean of its items, must meet to pass, such as '>= 0.7'.",
     "judge": "The model that judges by this metric, as after --judge; without it, the judge of the run.",
     "notes": "Further fields asked of the judge, by name: a text, a list, or a share counted over a list.",
+    "preference": "Whether two responses to one question are compared; the scale is then A, Tie and B, or -2 to 2.",
     "examples": "Judged cases that the judge is shown first.",
     "uses": "Narrow the chunks or triples to those to which another metric gave certain values.",
 }
@@ -149,10 +150,11 @@ def _adapt_case(parts: dict[str, Schema]) -> None:
     for name in ("Chunk", "Triple"):
         parts[name]["required"].remove("id")
     three = {"type": "array", "items": {"type": "string"}, "minItems": 3, "maxItems": 3}
-    fields = parts["Case"]["properties"]
-    fields["chunks"] = {"type": ["array", "null"], "items": {"anyOf": [{"type": "string"}, _build_ref("Chunk")]}}
-    fields["triples"] = {"type": ["array", "null"], "items": {"anyOf": [three, _build_ref("Triple")]}}
-    fields["tags"]["additionalProperties"] = {"type": ["string", "number", "boolean"]}
+    for name in ("Case", "Response"):
+        fields = parts[name]["properties"]
+        fields["chunks"] = {"type": ["array", "null"], "items": {"anyOf": [{"type": "string"}, _build_ref("Chunk")]}}
+        fields["triples"] = {"type": ["array", "null"], "items": {"anyOf": [three, _build_ref("Triple")]}}
+    parts["Case"]["properties"]["tags"]["additionalProperties"] = {"type": ["string", "number", "boolean"]}
 
 
 def _build_ref(name: str) -> Schema:
