@@ -48,8 +48,8 @@ def estimate_strengths(given: PairedComparisons, *, level: float) -> tuple[Measu
 
     Returns:
         The strength of each method by its number. All are undefined if the likelihood has no maximum: there is no
-        comparison, every outcome is a tie, or the methods fall into two groups of which one never lost to the other. With
-        ties this also holds if a group only tied.
+        comparison, every outcome is a tie, or the methods fall into two groups of which one never lost to the other.
+        With ties this also holds if a group only tied.
 
     Source:
         Bradley and Terry, "Rank analysis of incomplete block designs", Biometrika 1952; Davidson, "On extending the
