@@ -5,6 +5,8 @@ from .analysis.comparison.records import Comparison, Contrast
 from .analysis.data_summary import DataSummary, summarise_data
 from .analysis.diagnosis.api import diagnose, diagnose_run
 from .analysis.diagnosis.records import Diagnosis
+from .analysis.duel.api import summarise_duel
+from .analysis.duel.records import Duel
 from .analysis.gate.api import check_gate
 from .analysis.gold.api import check_gold
 from .analysis.gold.rules import Finding
@@ -71,11 +73,13 @@ from .records.metric import (
     ManyCategoricalMetric,
     ManyValueMetric,
     Metric,
+    PreferenceMetric,
     ValueMetric,
     set_reason_depth,
 )
 from .records.result import Failed, Failure, Judgement, Result, Scored, Skipped, Usage
 from .records.scale import CategoricalScale, Category, MeasureScale, ValueScale
+from .runs.duels import duel, duel_async
 from .runs.evaluation import Run, evaluate, evaluate_async
 from .runs.forecast import Forecast, forecast
 from .runs.from_config.api import Evaluation, evaluate_config, evaluate_config_async, forecast_config
@@ -139,6 +143,7 @@ __all__ = [
     "DerivedMetric",
     "Diagnosis",
     "Document",
+    "Duel",
     "Effort",
     "Estimate",
     "Evaluation",
@@ -170,6 +175,7 @@ __all__ = [
     "OpenTelemetryEvents",
     "OutcomeError",
     "Panel",
+    "PreferenceMetric",
     "Prices",
     "Probe",
     "Qrels",
@@ -220,6 +226,8 @@ __all__ = [
     "diagnose",
     "diagnose_run",
     "draft",
+    "duel",
+    "duel_async",
     "estimate",
     "evaluate",
     "evaluate_async",
@@ -270,6 +278,7 @@ __all__ = [
     "set_reason_depth",
     "summarise",
     "summarise_data",
+    "summarise_duel",
     "trec_eval",
     "with_gold",
     "write_annotations",

@@ -21,6 +21,7 @@ from greval.cli.app import app
 from greval.cli.console import ReportConsole
 from greval.judging.answer_schema import build_answer_schema
 from greval.judging.prompt import format_case_text, format_system_text
+from greval.records.case import Response
 from greval.records.metric import JudgedMetric
 from greval.records.metric_input import list_judged_items
 from greval.report.console import render
@@ -45,6 +46,9 @@ CASE = Case(
     chunks=["The booking service belongs to the harbour team.", "Tea is a drink."],
     triples=[("booking", "owned by", "harbour team"), ("harbour team", "led by", "Ada")],
 )
+
+
+PAIR = CASE.model_copy(update={"other_response": Response(method="walk", answer="Nobody knows.")})
 
 
 def forms(metric: JudgedMetric) -> list[bool]:
@@ -80,9 +84,10 @@ def test_messages_of_a_predefined_metric(name):
     parts: dict[str, str] = {}
     for many in forms(metric):
         form = "many" if many else "single"
-        found = list_judged_items(metric, CASE) if metric.over else ()
+        case = PAIR if metric.preference else CASE
+        found = list_judged_items(metric, case) if metric.over else ()
         parts[f"system, {form}"] = format_system_text(metric, many=many)
-        parts[f"case, {form}"] = format_case_text(metric, CASE, found if many else found[:1])
+        parts[f"case, {form}"] = format_case_text(metric, case, found if many else found[:1])
     same(GOLDEN / f"messages-{name}.txt", titled(parts))
 
 

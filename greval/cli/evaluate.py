@@ -205,7 +205,7 @@ def evaluate(  # noqa: PLR0913 - the options of a command
             found = forecast_asking(given, asked, folder, retry_failed=retry_failed)
             typer.echo(describe_missing(found.missing))
             given = CaseInput(given.reading, found.open_rows(doc_id_pattern))
-        _print_forecast(given.rows, metrics, model, folder, options)
+        print_forecast(given.rows, metrics, model, folder, options)
         if notice := given.reading.notice():
             typer.echo(notice, err=True)
         return
@@ -299,7 +299,7 @@ async def judge_cases(
     return run
 
 
-def _print_forecast(
+def print_forecast(
     rows: Rows, metrics: Sequence[Metric], judge: Judge | None, folder: Path, options: EvaluateOptions
 ) -> None:
     """Print the forecast of the calls and the cost of a run."""

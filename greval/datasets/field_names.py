@@ -8,7 +8,18 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from greval._util.wording import find_typo
-from greval.records.case import CLAIM_FIELDS, Case, Chunk, Claim, Effort, Gold, Traversal, Triple
+from greval.records.case import (
+    CLAIM_FIELDS,
+    OTHER_RESPONSE,
+    Case,
+    Chunk,
+    Claim,
+    Effort,
+    Gold,
+    Response,
+    Traversal,
+    Triple,
+)
 
 FIELD_ALIASES: Mapping[str, Mapping[str, str]] = {
     "ragas": {
@@ -79,6 +90,7 @@ SUBFIELDS: Mapping[str, tuple[str, ...]] = {
     "traversal": tuple(Traversal.model_fields),
     "gold": tuple(Gold.model_fields),
     "usage": tuple(Effort.model_fields),
+    OTHER_RESPONSE: tuple(Response.model_fields),
 }
 """The fields of the records inside a case."""
 

@@ -15,7 +15,7 @@ from greval.errors import DataError
 from greval.judging.model.client import read_clock
 from greval.records.case import Case
 from greval.records.metric import Metric, Verdicts
-from greval.records.metric_input import explain_missing_needs
+from greval.records.metric_input import explain_missing_needs, find_method_error
 from greval.records.result import Failed, Failure, Outcome, Result, Skipped, Tier, Usage
 
 JudgeFunction = Callable[[Case, RunnableConfig], Awaitable[tuple[Outcome, Usage]]]
@@ -115,8 +115,8 @@ class MetricRunnable(CaseRunnable):
         start = read_clock()
         case = given if isinstance(given, Case) else as_case(given)
         usage = Usage()
-        if case.error is not None:
-            why = f"the method gave no response: {case.error}"
+        if (error := find_method_error(self.metric, case)) is not None:
+            why = f"the method gave no response: {error}"
             outcome: Outcome = Failed(error=Failure(kind="method", message=why))
         elif lacks := explain_missing_needs(self.metric, case):
             outcome = Skipped(reason=lacks)

@@ -14,11 +14,12 @@ from functools import lru_cache
 from typing import Any
 
 from greval.judging.answer_schema import ReasonPosition, list_step_names, list_verdict_parts
-from greval.records.case import TAG, Case, Traversal, Triple
+from greval.records.case import RESPONSE_FIELDS, TAG, Case, Traversal, Triple, swap_responses
 from greval.records.metric import FINDINGS, JudgedMetric, ReasonDepth
 from greval.records.metric_input import Item, list_items
 from greval.records.note import ListNote, Note, ShareNote, TextNote
 from greval.records.result import ShownIds
+from greval.records.scale import ValueScale
 
 PROMPT_VERSION = "1"
 """The version of the prompt, which is part of every fingerprint. Increase it whenever a message changes."""
@@ -49,6 +50,10 @@ COUNT_REASON_RULE = "one short sentence that says what was listed, and what of t
 AGGREGATES_RULE = (
     "What stands in a context of the kind aggregate was computed from documents. It is part of the context: "
     "what it states counts as what a chunk states."
+)
+PAIR_RULE = (
+    "Two responses to the same question are compared. What stands in tags that end in _a belongs to response A, in "
+    "tags that end in _b to response B. The order in which they stand and their names mean nothing."
 )
 FENCE_OPENER = re.compile("[<\uff1c\ufe64\u226e\u02c2\u1438]")
 """`<` and its lookalikes."""
@@ -107,10 +112,11 @@ def format_system_text(
     """
     parts = [
         f"You are a careful, impartial judge.\n\nMetric: {metric.name}. {metric.description}",
+        PAIR_RULE if metric.preference else "",
         "Steps:\n" + "\n".join(f"{n}. {step}" for n, step in enumerate(metric.steps, 1)),
         ""
         if metric.counts
-        else f"Scale ({'the value of each item' if many else 'the value'}):\n{metric.scale.explain()}",
+        else f"Scale ({'the value of each item' if many else 'the value'}):\n{_explain_scale(metric)}",
         metric.instructions,
         _format_material_rule(),
         _format_answer_rule(metric, many=many, example=example, reason=reason),
@@ -118,19 +124,38 @@ def format_system_text(
     return "\n\n".join(part.strip() for part in parts if part.strip())
 
 
+def _explain_scale(metric: JudgedMetric) -> str:
+    """Explain the scale. No value of a graded preference is better than others, so that nothing says which is."""
+    if metric.preference and isinstance(metric.scale, ValueScale):
+        return "\n".join(f"- {level}: {metric.scale.levels[level]}" for level in sorted(metric.scale.levels))
+    return metric.scale.explain()
+
+
 def format_case_text(metric: JudgedMetric, case: Case, numbered: Sequence[Item] = ()) -> str:
     """Format the message of a case: its fenced fields, then the request to judge the items, numbered from 1."""
-    parts = [format_need(need, case) for need in metric.needs if need != metric.over]
+    parts = [text for need in metric.needs if need != metric.over for text in _format_sides(metric, need, case)]
     if numbered:
         parts.append(wrap_in_fence("items", _format_numbered_items("item", numbered)))
     return "\n".join(part for part in (*parts, _format_request(metric, len(numbered))) if part)
 
 
+def _format_sides(metric: JudgedMetric, need: str, case: Case) -> Iterator[str]:
+    """Yield the content of a case for one need; of a pair, what belongs to the responses is marked with their names."""
+    if not metric.preference or need not in RESPONSE_FIELDS:
+        yield format_need(need, case)
+        return
+    yield format_need(need, case, "_a")
+    yield format_need(need, swap_responses(case), "_b")
+
+
 def list_numbered_ids(metric: JudgedMetric, case: Case, numbered: Sequence[Item] = ()) -> ShownIds:
     """Return the ids of the items that `format_case_text` numbers, by kind, in the order of their numbers.
 
-    An item that is judged alone is not included, because a single number needs no resolution.
+    An item that is judged alone is not included, because a single number needs no resolution. A pair has none, because
+    the items of both responses have the same numbers.
     """
+    if metric.preference:
+        return {}
     needs = [need for need in metric.needs if need != metric.over]
     wanted = {field for need in needs for field in (LISTINGS if need == "context" else (need,))}
     ids: ShownIds = {}
@@ -235,39 +260,42 @@ def wrap_in_fence(word: str, content: str, attribute: str = "") -> str:
     return f"<{word}{attribute}>\n{content}\n</{word}>"
 
 
-def format_need(need: str, case: Case) -> str:
-    """Format the content of a case for one need, between fences, as a model sees it."""
+def format_need(need: str, case: Case, name: str = "") -> str:
+    """Format the content of a case for one need, between fences, as a model sees it.
+
+    `name` is appended to the words of the fences, to distinguish the responses of a pair.
+    """
     if need.startswith(TAG):
-        name = need.removeprefix(TAG)
+        tag = need.removeprefix(TAG)
         return wrap_in_fence(
             "tag",
-            neutralise_fences(case.tags[name]),
-            f" name={json.dumps(neutralise_fences(name), ensure_ascii=False)}",
+            neutralise_fences(case.tags[tag]),
+            f" name={json.dumps(neutralise_fences(tag), ensure_ascii=False)}",
         )
     if need == "context":
-        listings = (_format_listing(field, case) for field in LISTINGS if getattr(case, field) is not None)
-        return "\n".join((*listings, *_format_aggregates(case.aggregates or ())))
+        listings = (_format_listing(field, case, name) for field in LISTINGS if getattr(case, field) is not None)
+        return "\n".join((*listings, *_format_aggregates(case.aggregates or (), name)))
     if need in LISTINGS:
-        return _format_listing(need, case)
+        return _format_listing(need, case, name)
     if need == "traversal":
-        return wrap_in_fence(need, _format_traversal(case.traversal or Traversal()))
-    return wrap_in_fence(need, neutralise_fences(getattr(case, need)))
+        return wrap_in_fence(need + name, _format_traversal(case.traversal or Traversal()))
+    return wrap_in_fence(need + name, neutralise_fences(getattr(case, need)))
 
 
-def _format_listing(field: str, case: Case) -> str:
+def _format_listing(field: str, case: Case, name: str) -> str:
     """Format the chunks or triples of a case, each in its own fence."""
     found = list_items(field, case)
-    return wrap_in_fence(field, _format_numbered_items(LISTINGS[field], found) if found else "(none)")
+    return wrap_in_fence(field + name, _format_numbered_items(LISTINGS[field], found) if found else "(none)")
 
 
-def _format_aggregates(aggregates: Sequence[str]) -> Iterator[str]:
+def _format_aggregates(aggregates: Sequence[str], name: str) -> Iterator[str]:
     """Yield the aggregates that were computed for the answering model, then the rule on how they count.
 
     Yields nothing if there are no aggregates. The fence word is `context`, because a new fence word would change how
     the texts of all other cases are neutralised, and with it their prompts.
     """
     for n, text in enumerate(aggregates, 1):
-        yield wrap_in_fence("context", neutralise_fences(text), f' kind="aggregate" n="{n}"')
+        yield wrap_in_fence(f"context{name}", neutralise_fences(text), f' kind="aggregate" n="{n}"')
     if aggregates:
         yield AGGREGATES_RULE
 

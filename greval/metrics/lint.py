@@ -118,7 +118,12 @@ def _find_missing_descriptions(metric: JudgedMetric) -> Iterator[str]:
 
 
 def _find_similar_descriptions(metric: JudgedMetric) -> Iterator[str]:
-    """Find the categories or levels with nearly equal descriptions that no distinguishing word separates."""
+    """Find the categories or levels with nearly equal descriptions that no distinguishing word separates.
+
+    Those of a preference differ by which response is meant.
+    """
+    if metric.preference:
+        return
     from rapidfuzz import fuzz
 
     advice = "make one category of both" if isinstance(metric.scale, CategoricalScale) else "describe only one of them"

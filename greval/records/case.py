@@ -253,17 +253,25 @@ class Response(Record):
     error: str | None = None
 
 
+def _is_none(given: object) -> bool:
+    return given is None
+
+
 class Case(Sample, Response):
     """A sample and a response in one flat record: the only input of a metric.
 
     Every field except `question` may be missing. A metric lists the fields that it `needs` and is
     skipped, with a reason, if one is missing. None means not recorded, empty means recorded and empty.
+    A case with an `other_response` to the same sample is a pair, which preference metrics judge; JSON omits the field
+    if it is None.
 
     Example:
         >>> case = Case(question="Who wrote it?", answer="Ada.", chunks=["Ada wrote it in 1843."])
         >>> case.chunks[0].id
         'c1'
     """
+
+    other_response: Annotated[Response | None, Field(exclude_if=_is_none)] = None
 
     @model_validator(mode="wrap")
     @classmethod
@@ -286,11 +294,14 @@ def _name_known_fields(detail: ErrorDetails) -> InitErrorDetails:
     """Return an error as it is, or with the known fields if it is one of an unknown field."""
     message = detail["msg"]
     if _is_unknown_field(detail):
-        fields = ", ".join([*Sample.model_fields, *Response.model_fields])
+        fields = ", ".join([*Sample.model_fields, *Response.model_fields, OTHER_RESPONSE])
         message = f"is no field of a case; the fields are {fields}"
     kind = PydanticCustomError(detail["type"], message)
     return InitErrorDetails(type=kind, loc=detail["loc"], input=detail["input"])
 
+
+OTHER_RESPONSE = "other_response"
+"""The field of a case that makes it a pair."""
 
 PROMPT_FIELDS = ("question", "expected_answer", "answer", "chunks", "triples", "context", "traversal")
 """The fields that a judged metric can include in the prompt.
@@ -305,6 +316,10 @@ FIELDS = (*PROMPT_FIELDS, *CLAIM_FIELDS, "gold", "usage")
 """The fields of a case that a metric can need, in addition to tags, `tags.NAME`."""
 
 TAG = "tags."
+
+
+RESPONSE_FIELDS = ("answer", "chunks", "triples", "context", "traversal", "usage")
+"""The fields that a metric can need which belong to the response, and not to the sample."""
 
 
 def _check_need(need: str) -> str:
@@ -326,3 +341,19 @@ def read_need(case: Case, need: str) -> object:
         return case.tags.get(need.removeprefix(TAG))
     found: object = getattr(case, need)
     return found.strip() if isinstance(found, str) else found
+
+
+def swap_responses(case: Case) -> Case:
+    """Return a pair with its two responses exchanged.
+
+    The names of the methods stay at their places, because no judge sees them.
+
+    Example:
+        >>> pair = Case(question="Who?", answer="Ada.", other_response=Response(answer="Bob."))
+        >>> swap_responses(pair).answer, swap_responses(pair).other_response.answer
+        ('Bob.', 'Ada.')
+    """
+    other = case.other_response or Response()
+    fields = Response.model_fields.keys() - {"method"}
+    own = Response.model_construct(method=other.method, **{name: getattr(case, name) for name in fields})
+    return case.model_copy(update={**{name: getattr(other, name) for name in fields}, OTHER_RESPONSE: own})

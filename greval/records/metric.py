@@ -1,4 +1,4 @@
-"""Metric definitions: four public classes of judged metrics with one common definition, and computed metrics."""
+"""Metric definitions: five public classes of judged metrics with one common definition, and computed metrics."""
 
 from __future__ import annotations
 
@@ -22,7 +22,19 @@ from pydantic import (
 )
 
 from greval.errors import DefinitionError
-from greval.records.case import CLAIM_FIELDS, PROMPT_FIELDS, TAG, Case, ClaimField, Need, Over, read_need
+from greval.records.case import (
+    CLAIM_FIELDS,
+    OTHER_RESPONSE,
+    PROMPT_FIELDS,
+    RESPONSE_FIELDS,
+    TAG,
+    Case,
+    ClaimField,
+    Need,
+    Over,
+    read_need,
+    swap_responses,
+)
 from greval.records.claims import CLAIM_LISTS
 from greval.records.judge_choice import JudgeChoice
 from greval.records.limit import parse_limit
@@ -69,6 +81,15 @@ Verdicts = Mapping[str, Scored | Skipped]
 
 ReasonDepth = Literal["brief", "detailed", "steps"]
 """The length of the reason for a verdict: one sentence, several, or a finding for each step and one sentence."""
+PREFERENCE_SCORES = {"A": 1.0, "Tie": 0.5, "B": 0.0}
+"""The categories of a preference and their numbers, whose mean is the win rate of the first response."""
+GRADED_RANGE = (-2, 2)
+"""The range of a graded preference; positive values favour the first response."""
+_PREFERENCES = {
+    "A": "Response A is better by this metric.",
+    "Tie": "Neither response is better by this metric.",
+    "B": "Response B is better by this metric.",
+}
 FINDINGS = "findings"
 """The field of the judge's answer that holds the finding of each step."""
 
@@ -85,7 +106,7 @@ class Use(Record):
 class Metric(Record):
     """The common fields of all metrics: name, description, needed fields of a case, and scale.
 
-    `over` names the items that are judged individually. Use one of the four classes below for a metric
+    `over` names the items that are judged individually. Use one of the five classes below for a metric
     that a model judges, `ComputedMetric` for a metric that is computed from the case, and `DerivedMetric` for one that
     is computed from the verdicts of other metrics.
     """
@@ -211,13 +232,14 @@ class DerivedMetric(FunctionMetric):
 
 
 class JudgedMetric(Metric):
-    """A metric that a model judges by steps; the base class of the four public classes.
+    """A metric that a model judges by steps; the base class of the five public classes.
 
     `reason_depth` sets the length of the reason for a verdict: `brief`, one sentence; `detailed`, several sentences;
     `steps`, a finding for each step, then one sentence. `pass_if`, `pass` in files, is what the number of a case, or
     the mean of its items, must meet for the case to pass, such as `>= 0.7`; it changes no verdict. `judge` names the
     model that judges by this metric instead of the judge of the run. `counts` names a list note: the value is the
-    number of its entries, and the judge is not asked for it.
+    number of its entries, and the judge is not asked for it. `preference` is true if the metric compares two responses;
+    use `PreferenceMetric` for these.
     """
 
     kind = "judged"
@@ -235,6 +257,7 @@ class JudgedMetric(Metric):
     counts: str = ""
     uses: dict[Over, Use] = Field(default_factory=dict)
     examples: tuple[Example, ...] = ()
+    preference: bool = False
 
     @field_validator("notes", mode="before")
     @classmethod
@@ -397,17 +420,90 @@ class ManyValueMetric(_ValueBase):
     over: Over
 
 
+class PreferenceMetric(JudgedMetric):
+    """A metric that says which of two responses to the same sample is better; its cases are pairs.
+
+    The judge is always asked in both orders (docs/duel.md). The scale has the categories A, Tie and B, which count as
+    1, 0.5 and 0, so that a mean is the win rate of the first response; or it has the range -2 to 2, in which positive
+    values favour the first response. Without a scale it is A, Tie and B.
+
+    Raises:
+        pydantic.ValidationError: If the definition is invalid. The error holds all faults.
+
+    Example:
+        >>> metric = PreferenceMetric(
+        ...     name="clarity", description="Which answer is easier to understand.", needs=["question", "answer"],
+        ...     steps=["Read both answers.", "Say which one needs fewer second readings."])
+        >>> [(category.name, category.score) for category in metric.scale.categories]
+        [('A', 1.0), ('Tie', 0.5), ('B', 0.0)]
+    """
+
+    over: None = None
+    preference: Literal[True] = True
+
+    @model_validator(mode="before")
+    @classmethod
+    def _complete_scale(cls, given: object) -> object:
+        """Read the parts of a scale, and set the numbers of the categories."""
+        folded = _fold_scale_fields(given, ("categories", "range", "levels"))
+        if not isinstance(folded, Mapping):
+            return folded
+        scale = folded.get("scale", {"categories": _PREFERENCES})
+        if isinstance(scale, Mapping) and "levels" in scale:
+            scale = {"range": [*GRADED_RANGE], **scale}
+        if isinstance(scale, Mapping) and isinstance(scale.get("categories"), Mapping):
+            scale = {**scale, "categories": {name: _add_score(name, one) for name, one in scale["categories"].items()}}
+        return {**folded, "scale": scale}
+
+    if TYPE_CHECKING:  # the accepted arguments, for type checkers and editors
+
+        def __init__(  # noqa: PLR0913 - the fields of a definition
+            self,
+            *,
+            name: str,
+            description: str,
+            needs: Sequence[str],
+            steps: Sequence[str],
+            categories: Mapping[str, str | Mapping[str, object] | Category] = ...,
+            levels: Mapping[float, str] = ...,
+            scale: CategoricalScale | ValueScale = ...,
+            instructions: str = ...,
+            reason_depth: ReasonDepth = ...,
+            pass_if: str = ...,
+            judge: str | Mapping[str, object] | JudgeChoice | None = ...,
+            notes: Mapping[str, object] = ...,
+            examples: Sequence[Example | Mapping[str, object]] = ...,
+        ) -> None: ...
+
+
+def is_preference(metric: Metric) -> bool:
+    """Return whether a metric judges pairs of responses."""
+    return isinstance(metric, JudgedMetric) and metric.preference
+
+
+def _add_score(name: object, content: object) -> object:
+    """Return the content of a category of a preference with its number, unless it has one or is no known category."""
+    score = PREFERENCE_SCORES.get(str(name))
+    if score is None or isinstance(content, Category):
+        return content
+    if content is None or isinstance(content, str):
+        return {"means": content or "", "score": score}
+    return {"score": score, **content} if isinstance(content, Mapping) else content
+
+
 def needs_judge(metrics: Iterable[Metric]) -> bool:
     """Return whether one of the metrics is judged by a model."""
     return any(metric.kind == "judged" for metric in metrics)
 
 
 def build_metric(given: Mapping[str, object]) -> JudgedMetric:
-    """Build a metric of one of the four public classes from the content of a metric file.
+    """Build a metric of one of the five public classes from the content of a metric file.
 
     Raises:
         pydantic.ValidationError: If the definition is invalid. The error holds all faults.
     """
+    if given.get("preference") is True:
+        return PreferenceMetric.model_validate(given)
     many = given.get("over") is not None
     scale = given.get("scale")
     valued = (isinstance(scale, Mapping) and "categories" not in scale) or "range" in given or "levels" in given
@@ -476,11 +572,31 @@ def _find_misfits(metric: JudgedMetric) -> Iterator[str]:
     for field in metric.uses:
         if field not in metric.needs and "context" not in metric.needs:
             yield f"uses.{field}: the metric does not need {field!r}; add it (or context) to needs"
+    yield from _find_preference_misfits(metric)
     yield from _find_note_misfits(metric)
     yield from _find_count_misfits(metric)
     yield from _find_pass_misfits(metric)
     for number, example in enumerate(metric.examples):
         yield from (f"examples.{number}: {fault}" for fault in _find_example_misfits(metric, example))
+
+
+def _find_preference_misfits(metric: JudgedMetric) -> Iterator[str]:
+    """Find what does not fit a preference between two responses."""
+    if not metric.preference:
+        return
+    if not isinstance(metric, PreferenceMetric):
+        yield "preference: is true, so build a PreferenceMetric, or leave it out"
+    if metric.uses:
+        yield "uses: a preference judges whole responses; leave it out"
+    if not set(metric.needs) & {*RESPONSE_FIELDS}:
+        yield "needs: add what is compared of the two responses, such as answer"
+    match metric.scale:
+        case CategoricalScale(categories=categories, ordered=ordered):
+            if not ordered or {one.name: one.score for one in categories} != PREFERENCE_SCORES:
+                yield "scale: a preference has the categories A (1), Tie (0.5) and B (0), in this order"
+        case ValueScale(range=ends, step=step, better=better):
+            if (ends, step, better) != (GRADED_RANGE, None, "higher"):
+                yield "scale: a graded preference has the range -2 to 2, whose positive levels favour A"
 
 
 def _find_pass_misfits(metric: JudgedMetric) -> Iterator[str]:
@@ -528,6 +644,8 @@ def _find_example_misfits(metric: JudgedMetric, example: Example) -> Iterator[st
         is_shown = need in PROMPT_FIELDS or need.startswith(TAG)
         if is_shown and read_need(example.case, need) is None:
             yield f"case: {need} is missing"
+        elif metric.preference and need in RESPONSE_FIELDS and read_need(swap_responses(example.case), need) is None:
+            yield f"case: {OTHER_RESPONSE}: {need} is missing"
     if metric.over and len(getattr(example.case, metric.over) or ()) != 1:
         yield f"case: give one of the {metric.over}, the one that is judged"
     written = {name for name, note in metric.notes.items() if not isinstance(note, ShareNote)}

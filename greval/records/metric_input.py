@@ -10,9 +10,20 @@ from typing import Any
 from pydantic import JsonValue
 
 from greval.errors import DataError
-from greval.records.case import TAG, Case, Chunk, Claim, ClaimField, Triple, read_need
+from greval.records.case import (
+    OTHER_RESPONSE,
+    RESPONSE_FIELDS,
+    TAG,
+    Case,
+    Chunk,
+    Claim,
+    ClaimField,
+    Triple,
+    read_need,
+    swap_responses,
+)
 from greval.records.claims import CLAIM_LISTS, CLAIM_SOURCES, find_listed_field
-from greval.records.metric import Metric, Verdicts
+from greval.records.metric import Metric, Verdicts, is_preference
 
 Item = Chunk | Triple | Claim
 HASH_DIGITS = 16
@@ -33,10 +44,21 @@ def explain_missing_needs(metric: Metric, case: Case, besides: Collection[str] =
     """
     if (field := find_listed_field(metric.name)) and getattr(case, field) is not None:
         return f"{field} are recorded, so that none are listed"
+    if is_preference(metric) and case.other_response is None:
+        return f"{OTHER_RESPONSE} is not recorded, and a preference needs two responses; see greval duel"
     needed = [need for need in metric.needs if need not in besides]
-    needs = ((need, _explain_absence(need, read_need(case, need), metric)) for need in needed)
+    needs = [(need, _explain_absence(need, read_need(case, need), metric)) for need in needed]
+    if is_preference(metric):
+        other, shared = swap_responses(case), [need for need in needed if need in RESPONSE_FIELDS]
+        needs += [(f"{OTHER_RESPONSE}.{one}", _explain_absence(one, read_need(other, one), metric)) for one in shared]
     reasons = [f"{need} {why}{_explain_source(need, case)}" for need, why in needs if why]
     return "; ".join(reasons) or None
+
+
+def find_method_error(metric: Metric, case: Case) -> str | None:
+    """Return why a response that the metric judges was not given, None if all were."""
+    others = (case.other_response,) if is_preference(metric) and case.other_response else ()
+    return next((response.error for response in (case, *others) if response.error is not None), None)
 
 
 def list_judged_items(metric: Metric, case: Case) -> tuple[Item, ...]:
@@ -91,6 +113,9 @@ def select_metric_input(metric: Metric, case: Case) -> dict[str, JsonValue]:
     fields |= {*filter(None, [find_listed_field(metric.name)])}
     tags = {need for need in fields if need.startswith(TAG)}
     part: dict[str, JsonValue] = case.model_dump(mode="json", include=fields - tags, exclude_none=True)
+    if is_preference(metric) and case.other_response:
+        own = fields & type(case.other_response).model_fields.keys() | {"error"}
+        part[OTHER_RESPONSE] = case.other_response.model_dump(mode="json", include=own, exclude_none=True)
     broken = {} if case.error is None else {"error": case.error}
     return {**part, **broken, **{tag: case.tags.get(tag.removeprefix(TAG)) for tag in tags}}
 

@@ -84,6 +84,22 @@ class Usage(Record):
         )
 
 
+def _is_empty(given: tuple[object, ...] | str) -> bool:
+    return not given
+
+
+class OrderVerdict(Record):
+    """The verdict on a pair of responses that were shown to the judge in one order.
+
+    `shown_first` is the response that stood first in the prompt. `value` is the verdict on the pair as it is
+    recorded, whatever the order was, so that equal values mean that the order made no difference.
+    """
+
+    shown_first: Literal["A", "B"]
+    value: Value
+    reason: str
+
+
 class Judgement(Record):
     """One verdict: a value of the scale with its reason.
 
@@ -91,7 +107,8 @@ class Judgement(Record):
     score. `confidence` is the probability that the judge assigned to this value. `votes` counts the values of the
     repeats, and `flip_rate` is the share of repeats that differ from the majority. `findings` holds the finding of
     each step in order, if the reason goes step by step. `shown_ids` holds the items that were numbered in the prompt:
-    for each kind (`chunk`, `triple`, `item`) the ids in the order of their numbers.
+    for each kind (`chunk`, `triple`, `item`) the ids in the order of their numbers. `orders` holds the verdicts of a
+    preference in both orders of the two responses; JSON omits it for other metrics.
     """
 
     value: Value
@@ -104,6 +121,7 @@ class Judgement(Record):
     flip_rate: Annotated[float, Field(ge=0, le=1)] | None = None
     findings: tuple[str, ...] = ()
     shown_ids: ShownIds = Field(default_factory=dict)
+    orders: Annotated[tuple[OrderVerdict, ...], Field(exclude_if=_is_empty)] = ()
 
 
 class Failure(Record):
@@ -150,10 +168,6 @@ def build_outcome(judgements: Sequence[Judgement], failures: Sequence[Failure]) 
     if judgements:
         return Scored(judgements=tuple(judgements), failures=tuple(failures))
     return Failed(error=failures[0], failures=tuple(failures) if failures[0].item else ())
-
-
-def _is_empty(given: tuple[object, ...] | str) -> bool:
-    return not given
 
 
 class Result(Record):

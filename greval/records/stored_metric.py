@@ -50,6 +50,11 @@ class StoredMetric:
         """Return whether a model judges by the metric; otherwise it is computed, and its function is not stored."""
         return not self.definition.keys().isdisjoint(_JUDGE_FIELDS)
 
+    @property
+    def is_preference(self) -> bool:
+        """Return whether the metric judges pairs of responses."""
+        return self.definition.get("preference") is True
+
     @cached_property
     def built_on(self) -> tuple[str, ...]:
         """The names of the metrics from whose verdicts the metric is computed; empty if it is judged."""

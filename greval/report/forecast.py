@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from rich.console import Console
 
 from greval._util.wording import format_count
-from greval.report.tables import build_table, format_cost, print_lines
+from greval.report.tables import format_cost, print_lines, split_table
 from greval.runs.forecast import Forecast, MetricForecast
 
 COLUMNS = ("metric", "judged", "kept", "skipped", "calls", "input tokens", "output tokens", "cost")
@@ -22,7 +22,9 @@ def render(forecast: Forecast, console: Console) -> None:
     columns = (COLUMNS[0], "judge", *COLUMNS[1:]) if several else COLUMNS
     rows = ((part.metric, *([part.judge or ""] if several else []), *_format_cells(part)) for part in parts)
     title = "would be asked of several judges" if several else f"would be asked of {forecast.judge or 'no judge'}"
-    console.print(build_table(columns, rows, title=title))
+    print_lines(console, [title])
+    for table in split_table(console, columns, [*rows], keys=len(columns) - len(COLUMNS) + 1):
+        console.print(table)
     print_lines(console, _format_notes(forecast))
 
 

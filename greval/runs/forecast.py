@@ -25,8 +25,8 @@ from greval.metrics.dependencies import list_dependency_names
 from greval.metrics.library import add_dependencies
 from greval.records.case import CLAIM_PREFIXES, Case, Chunk, ClaimField, Sample
 from greval.records.claims import CLAIM_SOURCES
-from greval.records.metric import JudgedMetric, Metric, set_reason_depth
-from greval.records.metric_input import compute_keys, explain_missing_needs, fill_claims
+from greval.records.metric import JudgedMetric, Metric, is_preference, set_reason_depth
+from greval.records.metric_input import compute_keys, explain_missing_needs, fill_claims, find_method_error
 from greval.records.record import Record
 from greval.records.result import Failure, Result, Usage
 from greval.runs.judges import choose_judges
@@ -260,7 +260,7 @@ class _MetricCounter:
         self._fingerprint = fingerprint
         self._asking = MetricJudge(metric, client) if client and isinstance(metric, JudgedMetric) else None
         self._count = count
-        self._repeats = options.get("repeats", 1)
+        self._times = options.get("repeats", 1) * (2 if is_preference(metric) else 1)
         self._retry_failed = options.get("retry_failed", True)
         self._start = sum(count(message.text) for message in self._asking.start) if self._asking else 0
         self._seen: set[str] = set()
@@ -274,7 +274,7 @@ class _MetricCounter:
         if old and (old.finished or not self._retry_failed):
             self._increase(kept=1)
             return old
-        if seen.error is not None or explain_missing_needs(self._metric, seen):
+        if find_method_error(self._metric, seen) is not None or explain_missing_needs(self._metric, seen):
             self._increase(skipped=1)
         elif broken or self._asking is None or content in self._seen or (known and known.same(content)):
             self._increase(judged=1)
@@ -303,9 +303,9 @@ class _MetricCounter:
         verdicts = sum(max(1, len(batch)) for batch in batches)
         listed = tokens - self._start * len(batches) if asking.metric.counts else 0  # a list repeats what it is made of
         return {
-            "calls": len(batches) * self._repeats,
-            "input_tokens": tokens * self._repeats,
-            "output_tokens": (verdicts * estimate_output_tokens(asking.metric) + listed) * self._repeats,
+            "calls": len(batches) * self._times,
+            "input_tokens": tokens * self._times,
+            "output_tokens": (verdicts * estimate_output_tokens(asking.metric) + listed) * self._times,
         }
 
     def _increase(self, **counts: int) -> None:

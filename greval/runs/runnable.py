@@ -15,12 +15,13 @@ from greval.judging.metric_runnable import JudgeFunction, MetricRunnable
 from greval.judging.model.budget import RunGuard
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.judge import Judge
+from greval.judging.orders import merge_orders
 from greval.judging.prompt import PROMPT_VERSION
 from greval.judging.repeats import merge_repeats
 from greval.metrics.computed.outcomes import compute_outcome
 from greval.metrics.dependencies import list_dependency_names as built_on_by
 from greval.metrics.library import find_dependencies
-from greval.records.case import Case
+from greval.records.case import Case, swap_responses
 from greval.records.metric import FunctionMetric, JudgedMetric, Metric, Verdicts
 from greval.records.metric_input import compute_fingerprint
 from greval.records.result import Outcome, Result, Usage
@@ -211,7 +212,7 @@ def _compile_one(
     asking = MetricJudge(metric, client)
     settings = {**asking.settings, "prompt": PROMPT_VERSION, "tier": client.tier}
     mark = compute_fingerprint(metric, {**settings, "repeats": repeats}, fingerprints)
-    judging = asking if repeats == 1 else RepeatedJudge(asking, repeats)
+    judging = asking if repeats == 1 and not metric.preference else RepeatedJudge(asking, repeats)
     return MetricRunnable(metric, judging, judge=client.label, tier=client.tier, mark=mark, prepare=client.ready)
 
 
@@ -225,7 +226,7 @@ def _create_compute_function(metric: FunctionMetric, verdicts: Verdicts) -> Judg
 
 
 class RepeatedJudge:
-    """A judge that judges each case several times and merges the outcomes."""
+    """A judge that judges each case several times, a pair in both orders each time, and merges the outcomes."""
 
     def __init__(self, asking: MetricJudge, repeats: int) -> None:
         """Store the judge of one time, and how often it is asked."""
@@ -238,8 +239,15 @@ class RepeatedJudge:
 
     async def __call__(self, case: Case, config: RunnableConfig) -> tuple[Outcome, Usage]:
         """Judge a case, and return the merged outcome with the usage of all times."""
+        metric = self._asking.metric
+        views = (case, swap_responses(case)) if metric.preference else (case,)
         rounds = await gather_all(
-            self._asking(case, config, repeat=n, repeats=self._repeats) for n in range(self._repeats)
+            self._asking(view, config, repeat=n, repeats=self._repeats * len(views))
+            for view in views
+            for n in range(self._repeats)
         )
-        merged = merge_repeats(self._asking.metric, [outcome for outcome, _ in rounds])
-        return merged, sum((usage for _, usage in rounds), Usage())
+        outcomes = [outcome for outcome, _ in rounds]
+        usage = sum((usage for _, usage in rounds), Usage())
+        if metric.preference:
+            return merge_orders(metric, outcomes[: self._repeats], outcomes[self._repeats :]), usage
+        return merge_repeats(metric, outcomes), usage

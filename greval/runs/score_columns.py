@@ -124,8 +124,14 @@ class ScoreColumns:
         self._cluster_of = array("q")
 
     def add_run(self, store: Store, *, before: bool = False) -> None:
-        """Read a run into the columns; only one row at a time is in memory in addition."""
+        """Read a run into the columns; only one row at a time is in memory in addition.
+
+        Preferences are left out, because their figures are of pairs of methods.
+        """
+        preferences = {name for name, metric in read_metrics(store).items() if metric.is_preference}
         for sample_id, method, metric, tags, outline, mark in store.scores():
+            if metric in preferences:
+                continue
             question = self._questions.setdefault(sample_id, len(self._questions))
             if question == len(self._group_of):
                 group, cluster = self._tags.number(tags)

@@ -24,6 +24,7 @@ JUDGED = (
     *("answer_alignment", "answer_claims", "answer_completeness", "answer_quality", "chunk_evaluation"),
     *("claim_correctness", "claim_support", "completeness", "correctness", "expected_answer_claims"),
     *("expected_claim_coverage", "expected_claim_support", "faithfulness", "relevance", "triple_evaluation"),
+    *("comprehensiveness", "directness", "diversity", "empowerment", "overall_preference"),
 )
 
 

@@ -33,4 +33,5 @@ def test_all_fields_have_a_place():
     given |= {"triples": [["a", "b", "c"]], "aggregates": ["a"], "error": "e", "usage": {"cost": 1}}
     given |= {"traversal": {"start_nodes": ["a"]}, "gold": {"answers": ["a"]}, "tags": {"t": "a"}}
     given |= {"claims": ["a"], "expected_claims": ["a"]}
+    given["other_response"] = {"answer": "b"}
     assert {name.partition(".")[0] for name in list_recorded_fields(Case(**given))} == {*Case.model_fields}

@@ -23,7 +23,7 @@ def read_metric(path: str | Path) -> FileMetric:
         path: A YAML file in UTF-8.
 
     Returns:
-        A metric of one of the four public classes, or a `FormulaMetric` if the file has a formula.
+        A metric of one of the five public classes, or a `FormulaMetric` if the file has a formula.
 
     Raises:
         DefinitionError: If the file is invalid. The error holds every fault with its line.
@@ -59,7 +59,7 @@ def parse_metric(text: str, source: str = "metric") -> FileMetric:
         source: A name for the text in messages, such as the path of the file.
 
     Returns:
-        A metric of one of the four public classes, or a `FormulaMetric` if the file has a formula.
+        A metric of one of the five public classes, or a `FormulaMetric` if the file has a formula.
 
     Raises:
         DefinitionError: If the text is invalid. The error holds every fault with its line.

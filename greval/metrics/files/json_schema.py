@@ -28,6 +28,7 @@ _FIELD_DESCRIPTIONS = {
     "judge": "The model that judges by this metric, as after --judge; without it, the judge of the run.",
     "notes": "Further fields asked of the judge, by name: a text, a list, or a share counted over a list.",
     "counts": "A list note: the value is the number of its entries, and the judge is not asked for it.",
+    "preference": "Whether two responses to one question are compared; the scale is then A, Tie and B, or -2 to 2.",
     "examples": "Judged cases that the judge is shown first.",
     "formula": "Compute the metric from the verdicts of others, such as 0.7 * correctness + 0.3 * faithfulness.",
     "metrics": "Names in the formula for metrics, such as {found: ndcg@10}; other names are those of metrics.",
@@ -177,12 +178,13 @@ def _adapt_case(parts: dict[str, Schema]) -> None:
     for name in ("Chunk", "Triple", "Claim"):
         parts[name]["required"].remove("id")
     three = {"type": "array", "items": {"type": "string"}, "minItems": 3, "maxItems": 3}
-    fields = parts["Case"]["properties"]
-    fields["chunks"] = {"type": ["array", "null"], "items": {"anyOf": [{"type": "string"}, _build_ref("Chunk")]}}
-    fields["triples"] = {"type": ["array", "null"], "items": {"anyOf": [three, _build_ref("Triple")]}}
-    for claims in CLAIM_FIELDS:
-        fields[claims] = {"type": ["array", "null"], "items": {"anyOf": [{"type": "string"}, _build_ref("Claim")]}}
-    fields["tags"]["additionalProperties"] = {"type": ["string", "number", "boolean"]}
+    for name in ("Case", "Response"):
+        fields = parts[name]["properties"]
+        fields["chunks"] = {"type": ["array", "null"], "items": {"anyOf": [{"type": "string"}, _build_ref("Chunk")]}}
+        fields["triples"] = {"type": ["array", "null"], "items": {"anyOf": [three, _build_ref("Triple")]}}
+        for claims in fields.keys() & {*CLAIM_FIELDS}:
+            fields[claims] = {"type": ["array", "null"], "items": {"anyOf": [{"type": "string"}, _build_ref("Claim")]}}
+    parts["Case"]["properties"]["tags"]["additionalProperties"] = {"type": ["string", "number", "boolean"]}
 
 
 def _build_ref(name: str) -> Schema:

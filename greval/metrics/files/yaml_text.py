@@ -259,6 +259,7 @@ def _dump_judged_metric(metric: JudgedMetric) -> dict[str, Any]:
         "name": metric.name,
         "description": _style_text(metric.description),
         "over": metric.over,
+        "preference": metric.preference or None,
         "needs": _build_flow_list(metric.needs),
         "uses": {
             field: _build_flow_mapping(judged_by=_quote_word(use.judged_by), **{"as": _build_flow_list(use.as_)})

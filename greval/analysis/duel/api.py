@@ -1,0 +1,133 @@
+"""Summary of the duels of a run: each pair of methods, the ranking of all, and the habits of the judge."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from greval._util.arguments import resolve_run_folder
+from greval.analysis.duel.figures import adjust_for_length, build_pair_result, measure_habits, rank_methods
+from greval.analysis.duel.records import Duel, DuelVerdict, PairResult, PreferenceFindings
+from greval.analysis.duel.verdicts import PairVerdict, read_verdicts
+from greval.analysis.duel.warnings import find_warnings
+from greval.errors import DataError
+from greval.runs.run_reader import check_metric_names, read_metrics
+from greval.runs.store import Store
+from greval.stats.correction import Correction, correct_discrete
+from greval.stats.interval import LEVEL, check_level
+
+if TYPE_CHECKING:
+    from greval.runs.evaluation import Run
+
+ONE_RUN_EXAMPLE = "summarise_duel('runs/first')"
+
+
+def summarise_duel(
+    run: str | Path | Run,
+    metrics: Sequence[str] = (),
+    *,
+    cluster_by: str | None = None,
+    correction: Correction = "bonferroni",
+    level: float = LEVEL,
+) -> Duel:
+    r"""Summarise the preferences of a run: which method wins against which, how sure that is, and the judge's habits.
+
+    Args:
+        run: The run, or its folder.
+        metrics: The names of preference metrics; all of the run by default.
+        cluster_by: A tag, such as the document, whose questions are not independent.
+        correction: The correction of the p values of all pairs and metrics, "bonferroni" or "holm".
+        level: The confidence level of the intervals, and of all tests together.
+
+    Returns:
+        The figures as data; `greval duel` prints them.
+
+    Raises:
+        DataError: If the run has no preference metric or not the named one, or several runs are given.
+        StoreError: If the folder is not a run.
+
+    Example:
+        >>> import tempfile
+        >>> from greval import PreferenceMetric
+        >>> from greval.runs.duels import duel
+        >>> from greval.runs.evaluation import evaluate
+        >>> from greval.testing import ScriptedJudge
+        >>> metric = PreferenceMetric(name="clarity", description="Which answer is clearer.",
+        ...                           needs=["question", "answer"], steps=["Compare them."])
+        >>> cases = [{"id": f"q{n}", "question": "?", "answer": name, "other_response": {"answer": "x", "method": "b"},
+        ...           "method": "a vs b"} for n in range(8) for name in ("clear",)]
+        >>> def judge(messages):
+        ...     return {"reason": "Clear.", "value": "A" if "<answer_a>\nclear" in messages[-1].text else "B"}
+        >>> found = summarise_duel(evaluate(cases, [metric], ScriptedJudge(judge), out=tempfile.mkdtemp()))
+        >>> pair = found.metrics[0].pairs[0]
+        >>> pair.won, pair.win_rate.value, pair.verdict
+        (8, 1.0, 'first preferred')
+    """
+    level = check_level(level)
+    folder = resolve_run_folder(run, ONE_RUN_EXAMPLE)
+    with Store.open(folder) as store, store.snapshot():
+        names = _select_metrics(store, metrics)
+        found = [(name, [*read_verdicts(store, name, cluster_by)]) for name in names]
+    findings = [_build_findings(name, verdicts, level=level) for name, verdicts in found if verdicts]
+    findings = _correct_family(findings, correction, level)
+    return Duel(
+        folder=str(folder),
+        level=level,
+        correction=correction,
+        cluster_by=cluster_by,
+        tests=sum(pair.test is not None for one in findings for pair in one.pairs),
+        metrics=tuple(findings),
+        warnings=tuple(warning for one in findings for warning in find_warnings(one)),
+    )
+
+
+def _select_metrics(store: Store, wanted: Sequence[str]) -> list[str]:
+    """Return the names of the preference metrics of a run, all or those that are wanted."""
+    check_metric_names(store, wanted)
+    known = [name for name, one in read_metrics(store).items() if one.is_preference]
+    if not known:
+        raise DataError(f"{store.folder}: has no preference; judge pairs first, such as with -m comprehensiveness")
+    for name in wanted:
+        if name not in known:
+            raise DataError(f"{store.folder}: {name} is no preference; its preferences are {', '.join(known)}")
+    return [*wanted] or known
+
+
+def _build_findings(metric: str, verdicts: Sequence[PairVerdict], *, level: float) -> PreferenceFindings:
+    groups: dict[tuple[str, str], list[PairVerdict]] = {}
+    for one in verdicts:
+        groups.setdefault((one.first, one.second), []).append(one)
+    adjusted, effect = adjust_for_length([*groups.values()], level=level)
+    return PreferenceFindings(
+        metric=metric,
+        judges=tuple(dict.fromkeys(one.judge for one in verdicts)),
+        pairs=tuple(
+            build_pair_result(metric, group, rate, level=level)
+            for group, rate in zip(groups.values(), adjusted, strict=True)
+        ),
+        ranking=rank_methods(verdicts, level=level),
+        habits=measure_habits(verdicts, effect, level=level),
+    )
+
+
+def _correct_family(findings: Sequence[PreferenceFindings], how: Correction, level: float) -> list[PreferenceFindings]:
+    """Correct the p values of all pairs of all metrics as one family, and decide the verdicts."""
+    alpha = round(1 - level, 12)
+    tests = [pair.test for one in findings for pair in one.pairs if pair.test]
+    corrected = iter(correct_discrete([test.p for test in tests], [test.least for test in tests], how, alpha=alpha))
+
+    def correct(pair: PairResult) -> PairResult:
+        if pair.test is None:
+            return pair
+        test = pair.test.model_copy(update={"corrected": next(corrected).p})
+        return pair.model_copy(update={"test": test, "verdict": _decide_verdict(pair, test.corrected, alpha)})
+
+    return [one.model_copy(update={"pairs": tuple(map(correct, one.pairs))}) for one in findings]
+
+
+def _decide_verdict(pair: PairResult, corrected: float, alpha: float) -> DuelVerdict:
+    if corrected <= alpha and pair.won != pair.lost:
+        return "first preferred" if pair.won > pair.lost else "second preferred"
+    few = pair.test is None or pair.test.least > alpha
+    return "too few questions to tell" if few else "no preference seen"

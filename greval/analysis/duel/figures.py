@@ -1,0 +1,168 @@
+"""The figures of duels: win rates, tests, habits of the judge, lengths, and the ranking of methods."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import exp
+
+import numpy as np
+
+from greval.analysis.duel.records import JudgeHabits, MethodStrength, PairResult, PreferenceTest
+from greval.analysis.duel.verdicts import PairVerdict, encode_clusters
+from greval.records.number_range import NumberRange
+from greval.stats.logistic import LogisticData, fit_logistic
+from greval.stats.mean_interval import mean_interval, sum_by_cluster
+from greval.stats.measured import Measured, MeasuredValue, Undefined
+from greval.stats.paired import mcnemar, min_sign_flip_p, sign_flip_test
+from greval.stats.paired_comparisons import LOSS, TIE, WIN, PairedComparisons, estimate_strengths
+
+SHARE = NumberRange(0.0, 1.0)
+
+
+def build_pair_result(metric: str, verdicts: Sequence[PairVerdict], adjusted: Measured, *, level: float) -> PairResult:
+    """Build the result of one pair of methods, without the correction of p and the verdict."""
+    judged = [one for one in verdicts if one.outcome is not None]
+    outcomes = [one.outcome for one in judged]
+    return PairResult(
+        metric=metric,
+        first=verdicts[0].first,
+        second=verdicts[0].second,
+        won=outcomes.count(WIN),
+        tied=outcomes.count(TIE),
+        lost=outcomes.count(LOSS),
+        failed=len(verdicts) - len(judged),
+        win_rate=measure_mean(judged, _get_outcome, "no pair was judged", level=level),
+        adjusted_win_rate=adjusted,
+        flip_rate=_measure_flips(judged, level=level),
+        test=compute_sign_test(judged),
+        verdict="too few questions to tell",
+    )
+
+
+def compute_sign_test(judged: Sequence[PairVerdict]) -> PreferenceTest | None:
+    """Test whether wins and losses are equally likely: exact, two-sided, without ties; None if nothing was judged.
+
+    It is the sign test. If several questions form a cluster, the signs of whole clusters are flipped instead.
+
+    Source:
+        Dixon and Mood, "The statistical sign test", JASA 1946.
+    """
+    if not judged:
+        return None
+    codes = encode_clusters(judged)
+    signs = np.asarray([one.outcome for one in judged], dtype=float) - TIE
+    sums = sum_by_cluster(2 * signs, codes)
+    if len(sums.sums) == len(judged):
+        won, lost = int((signs > 0).sum()), int((signs < 0).sum())
+        p, least = mcnemar(won, lost).exact_p, mcnemar(won + lost, 0).exact_p
+    else:
+        p, least = sign_flip_test(sums.sums), min_sign_flip_p(sums.sums)
+    return PreferenceTest(p=p, corrected=p, least=least)
+
+
+def measure_mean(
+    verdicts: Sequence[PairVerdict], read: Callable[[PairVerdict], float], reason: str, *, level: float
+) -> Measured:
+    """Return the mean of a number from 0 to 1 of each verdict, with its interval over clusters of questions."""
+    if not verdicts:
+        return Undefined(n=0, reason=reason)
+    found = sum_by_cluster(np.asarray([read(one) for one in verdicts], dtype=float), encode_clusters(verdicts))
+    interval = mean_interval(found.sums, found.sizes, SHARE, level=level)
+    return MeasuredValue(value=found.mean, n=len(verdicts), interval=interval)
+
+
+def measure_habits(verdicts: Sequence[PairVerdict], length_effect: Measured, *, level: float) -> JudgeHabits:
+    """Measure the habits of a judge over all pairs that it judged in both orders."""
+    judged = [one for one in verdicts if one.orders]
+    reason = "no pair was judged in both orders"
+    return JudgeHabits(
+        flip_rate=_measure_flips(judged, level=level),
+        first_shown=measure_mean(judged, lambda one: sum(one.shown) / len(one.shown), reason, level=level),
+        tie_share=measure_mean(judged, lambda one: one.orders.count(TIE) / len(one.orders), reason, level=level),
+        length_effect=length_effect,
+    )
+
+
+def adjust_for_length(
+    groups: Sequence[Sequence[PairVerdict]], *, level: float
+) -> tuple[tuple[Measured, ...], Measured]:
+    """Compute the win rate of each pair of methods at equal length of the answers, and the effect of length.
+
+    The log odds of a win of the first method are a + b log(length of its answer / length of the other one). Each pair
+    of methods has its own a, and 1 / (1 + exp(-a)) is its win rate at equal length. All pairs share b. Ties count half.
+    Without a judged pair whose lengths are known, or if the regression is undefined, so are the figures.
+
+    Args:
+        groups: The verdicts of each pair of methods.
+        level: The confidence level.
+
+    Source:
+        Dubois, Galambosi, Liang and Hashimoto, "Length-controlled AlpacaEval", 2024, arXiv 2404.04475, with the
+        logarithm of the ratio in place of the squashed difference.
+    """
+    rows = [
+        (number, one)
+        for number, group in enumerate(groups)
+        for one in group
+        if one.outcome is not None and one.length_ratio is not None
+    ]
+    present = sorted({number for number, _ in rows})
+    if not rows:
+        nothing = Undefined(n=0, reason="no judged pair has two answers that are not empty")
+        return (nothing,) * len(groups), nothing
+    design = np.zeros((len(rows), len(present) + 1))
+    design[np.arange(len(rows)), [present.index(number) for number, _ in rows]] = 1.0
+    design[:, -1] = [one.length_ratio for _, one in rows]
+    outcomes = np.asarray([one.outcome for _, one in rows], dtype=float)
+    *intercepts, effect = fit_logistic(
+        LogisticData(design, outcomes, encode_clusters([one for _, one in rows])), level=level
+    )
+    rates = dict(zip(present, map(_convert_to_rate, intercepts), strict=True))
+    missing = Undefined(n=0, reason="no judged pair has two answers that are not empty")
+    return tuple(rates.get(number, missing) for number in range(len(groups))), effect
+
+
+def rank_methods(verdicts: Sequence[PairVerdict], *, level: float) -> tuple[MethodStrength, ...]:
+    """Rank the methods by their strengths, the strongest first; without ranks if they are undefined."""
+    methods = [*dict.fromkeys(name for one in verdicts for name in (one.first, one.second))]
+    judged = [one for one in verdicts if one.outcome is not None]
+    given = PairedComparisons(
+        first=np.asarray([methods.index(one.first) for one in judged], dtype=np.int64),
+        second=np.asarray([methods.index(one.second) for one in judged], dtype=np.int64),
+        outcomes=np.asarray([one.outcome for one in judged], dtype=float),
+        clusters=encode_clusters(judged),
+        size=len(methods),
+    )
+    found = [*zip(methods, estimate_strengths(given, level=level), strict=True)]
+    order = sorted(found, key=lambda one: -one[1].value if isinstance(one[1], MeasuredValue) else 0.0)
+    return tuple(
+        MethodStrength(method=name, rank=place if isinstance(strength, MeasuredValue) else None, strength=strength)
+        for place, (name, strength) in enumerate(order, 1)
+    )
+
+
+def _convert_to_rate(intercept: Measured) -> Measured:
+    """Convert log odds with their interval to a share."""
+    if isinstance(intercept, Undefined):
+        return intercept
+    interval = intercept.interval and intercept.interval.model_copy(
+        update={"low": _expit(intercept.interval.low), "high": _expit(intercept.interval.high)}
+    )
+    return intercept.model_copy(update={"value": _expit(intercept.value), "interval": interval})
+
+
+def _expit(log_odds: float) -> float:
+    return 1 / (1 + exp(-log_odds))
+
+
+def _measure_flips(judged: Sequence[PairVerdict], *, level: float) -> Measured:
+    both = [one for one in judged if one.orders]
+    return measure_mean(both, _get_flip, "no pair was judged in both orders", level=level)
+
+
+def _get_outcome(verdict: PairVerdict) -> float:
+    return TIE if verdict.outcome is None else verdict.outcome
+
+
+def _get_flip(verdict: PairVerdict) -> float:
+    return float(verdict.is_flipped)

@@ -1,0 +1,113 @@
+"""The verdicts of a run on pairs of responses: who won, in which order, and how long the answers are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import log
+from typing import NamedTuple
+
+import numpy as np
+
+from greval.records.case import Case
+from greval.records.result import Judgement, Result
+from greval.records.scale import Value
+from greval.runs.duels import split_pair_label
+from greval.runs.run_reader import CaseFinder
+from greval.runs.store import Store
+from greval.stats.bootstrap import Integers
+from greval.stats.paired_comparisons import LOSS, TIE, WIN
+
+_WINS = {"A": WIN, "Tie": TIE, "B": LOSS}
+
+
+class PairVerdict(NamedTuple):
+    """The verdict on one pair.
+
+    `outcome` is 1 if the first method won, 0.5 for a tie, 0 if the second won; None if the judgement failed. `orders`
+    has the outcome for the first method in each order, and `shown` that for the response that stood first.
+    `length_ratio` is the logarithm of the ratio of both lengths, None if an answer is empty or not recorded.
+    """
+
+    sample_id: str
+    cluster: str
+    first: str
+    second: str
+    judge: str
+    outcome: float | None
+    orders: tuple[float, ...] = ()
+    shown: tuple[float, ...] = ()
+    length_ratio: float | None = None
+
+    @property
+    def is_flipped(self) -> bool:
+        """True if the verdict is another one if the responses are exchanged."""
+        return len(set(self.orders)) > 1
+
+
+def read_verdicts(store: Store, metric: str, cluster_by: str | None = None) -> Iterator[PairVerdict]:
+    """Yield the verdict of a metric on each pair of a run; pairs that were skipped are left out.
+
+    Args:
+        store: The run.
+        metric: A preference metric of the run.
+        cluster_by: The tag whose value names the cluster of a question; None if each question is its own.
+    """
+    finder = CaseFinder(store)
+    for line in store.lines(metric):
+        result = Result.model_validate_json(line)
+        if result.outcome.status != "skipped":
+            yield _build_verdict(result, finder.find_case(result), cluster_by)
+
+
+def _build_verdict(result: Result, case: Case | None, cluster_by: str | None) -> PairVerdict:
+    first, second = split_pair_label(case, result.method)
+    cluster = result.tags.get(cluster_by, "") if cluster_by else ""
+    found = PairVerdict(result.sample_id, cluster or result.sample_id, first, second, result.judge, None)
+    if not result.judgements:
+        return found
+    judgement = result.judgements[0]
+    orders = tuple(read_outcome(order.value) for order in judgement.orders)
+    shown = tuple(
+        outcome if order.shown_first == "A" else WIN - outcome
+        for order, outcome in zip(judgement.orders, orders, strict=True)
+    )
+    return found._replace(
+        outcome=_decide_outcome(judgement, orders),
+        orders=orders,
+        shown=shown,
+        length_ratio=None if case is None else compute_length_ratio(case),
+    )
+
+
+def read_outcome(value: Value) -> float:
+    """Return the outcome for response A: 1, 0.5 or 0.
+
+    Example:
+        >>> read_outcome("A"), read_outcome("Tie"), read_outcome(-2)
+        (1.0, 0.5, 0.0)
+    """
+    if isinstance(value, str):
+        return _WINS[value]
+    return WIN if value > 0 else LOSS if value < 0 else TIE
+
+
+def _decide_outcome(judgement: Judgement, orders: Sequence[float]) -> float:
+    """Return the outcome: that of both orders if they agree, else a tie; without orders that of the value."""
+    if not orders:
+        return read_outcome(judgement.value)
+    return orders[0] if len(set(orders)) == 1 else TIE
+
+
+def compute_length_ratio(case: Case) -> float | None:
+    """Return the logarithm of the ratio of the lengths of both answers in characters.
+
+    None if one of them is empty or not recorded.
+    """
+    own = len((case.answer or "").strip())
+    other = len(((case.other_response and case.other_response.answer) or "").strip())
+    return log(own / other) if own and other else None
+
+
+def encode_clusters(verdicts: Sequence[PairVerdict]) -> Integers:
+    """Return the number of the cluster of each verdict, from 0."""
+    return np.unique([one.cluster for one in verdicts], return_inverse=True)[1].astype(np.int64)

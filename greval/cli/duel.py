@@ -1,0 +1,136 @@
+"""`greval duel`: judge the answers of several methods head to head, and print which is preferred."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from greval.analysis.duel.api import summarise_duel
+from greval.cli.evaluate import judge_cases, print_forecast, report_and_exit
+from greval.cli.help_layout import input_option, limit_option, output_option, resuming_option
+from greval.cli.input import CaseInput
+from greval.cli.metric_specs import load_named_metrics
+from greval.cli.options import (
+    CapOptions,
+    Concurrency,
+    Folders,
+    JudgeNames,
+    JudgeOptions,
+    Level,
+    OptionalMetricNames,
+    Quiet,
+    Repeats,
+    ReportFormat,
+    StoreCalls,
+    create_judges,
+    expand_groups,
+    print_report,
+)
+from greval.cli.progress_bar import ProgressBar
+from greval.datasets.case_records import read_records
+from greval.records.case import Case
+from greval.records.metric import Metric
+from greval.report.duel import render
+from greval.stats.correction import Correction
+
+if TYPE_CHECKING:
+    from greval.runs.options import EvaluateOptions
+
+
+@expand_groups
+def duel(  # noqa: PLR0913 - the options of a command
+    context: typer.Context,
+    run: Annotated[
+        Path, typer.Argument(help="a run folder, or a file of cases of several methods; without -m it is only reported")
+    ],
+    *,
+    metric: OptionalMetricNames = None,
+    methods: Annotated[
+        str | None, input_option(metavar="A,B,...", help="the methods to compare; all pairs of methods by default")
+    ] = None,
+    judge: JudgeNames = None,
+    out: Annotated[
+        Path | None,
+        output_option("--out", "-o", metavar="RUN", help="the folder of the results; RUN itself by default"),
+    ] = None,
+    concurrency: Concurrency = None,
+    limit: Annotated[int | None, input_option(min=1, metavar="N", help="only the first N questions")] = None,
+    repeats: Repeats = 1,
+    library: Folders = None,
+    settings: JudgeOptions,
+    retry_failed: Annotated[bool, resuming_option(help="retry what failed")] = True,
+    cache: Annotated[
+        bool,
+        resuming_option(
+            "--cache/--no-cache", show_default=False, help="cache replies, and use those cached by other runs"
+        ),
+    ] = False,
+    store_calls: StoreCalls = True,
+    caps: CapOptions,
+    deadline: Annotated[float | None, limit_option(min=0, metavar="SECONDS", help="stop after this time")] = None,
+    dry_run: Annotated[
+        bool, limit_option("--dry-run", help="forecast the calls and their cost without any call")
+    ] = False,
+    cluster_by: Annotated[
+        str | None,
+        output_option(
+            metavar="TAG", help="questions with the same value are not independent, such as those on one document"
+        ),
+    ] = None,
+    correction: Annotated[
+        Correction, output_option(help="how p values are corrected for the number of tests")
+    ] = "bonferroni",
+    level: Level = 0.95,
+    form: ReportFormat = "table",
+    quiet: Quiet = False,
+) -> None:
+    """Judge the answers of methods head to head, and rank the methods. Again, it judges only what is missing."""
+    from greval.runs.duels import check_preferences, find_duel_folder, list_pairs, read_responses
+
+    metrics = load_named_metrics(metric, library) if metric else ()
+    folder = find_duel_folder(run, out)
+    finished = None
+    if metrics:
+        check_preferences(metrics)
+        model, judges = create_judges(settings, judge, metrics)
+        names = [name.strip() for name in (methods or "").split(",") if name.strip()]
+        pairs = list_pairs(read_responses(run), metrics, names, limit=limit, place=run)
+        options: EvaluateOptions = {
+            "judges": judges,
+            "concurrency": concurrency,
+            "repeats": repeats,
+            "reason_depth": settings.reason_depth,
+            "retry_failed": retry_failed,
+            "deadline": deadline,
+            "cache": cache,
+            "store_calls": store_calls,
+            "debug": bool(context.obj),
+            "max_calls": caps.max_calls,
+            "max_cost": caps.max_cost,
+            "prices": caps.read_prices(),
+            "total": len(pairs),
+        }
+        given = _open_pairs(pairs)
+        if dry_run:
+            print_forecast(given.rows, metrics, model, folder, options)
+            return
+        bar = ProgressBar(quiet=quiet, json=False)
+        finished = asyncio.run(judge_cases(given, metrics, model, folder, bar, options))
+    if not quiet:
+        found = summarise_duel(folder, _list_names(metrics), cluster_by=cluster_by, correction=correction, level=level)
+        print_report(found, form, render)
+    if finished:
+        report_and_exit(finished, by=(), show=0, quiet=True)
+
+
+def _open_pairs(pairs: Sequence[Case]) -> CaseInput:
+    reading = read_records(pairs)
+    return CaseInput(reading, iter(reading))
+
+
+def _list_names(metrics: Sequence[Metric]) -> list[str]:
+    return [metric.name for metric in metrics]

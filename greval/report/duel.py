@@ -1,0 +1,112 @@
+"""Duels for the terminal: the pairs of methods, their ranking, the habits of the judge, and the explanation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import Console
+from rich.table import Table
+
+from greval._util.wording import format_count, format_names
+from greval.analysis.duel.records import Duel, PairResult, PreferenceFindings
+from greval.report.tables import Column, build_table, format_measured, format_number, print_report, split_table
+from greval.stats.measured import Measured, Undefined
+
+PROMINENT = ("NOT COMPARABLE", "POSITION BIAS", "LENGTH BIAS", "TIE HABIT")
+PAIR_COLUMNS = (
+    Column("metric", left=True),
+    Column("first", left=True),
+    Column("second", left=True),
+    "won",
+    "tied",
+    "lost",
+    "win rate",
+    "at equal length",
+    "flips",
+    "p",
+    Column("verdict", left=True),
+)
+RANK_COLUMNS = (Column("metric", left=True), "rank", Column("method", left=True), "strength")
+HABIT_COLUMNS = (Column("metric", left=True), "flips", "first shown wins", "ties", "length effect")
+STYLES = {"first preferred": "green", "second preferred": "red"}
+
+
+def render(duel: Duel, console: Console) -> None:
+    """Print the duels of a run: habits of the judge, tables, their explanation, and other warnings."""
+    title = f"{duel.folder}: preferences by {format_names(one.metric for one in duel.metrics)}"
+    print_report(
+        console, title, build_tables(duel, console), format_legend(duel), warnings=duel.warnings, loud=PROMINENT
+    )
+
+
+def build_tables(duel: Duel, console: Console) -> Iterator[Table]:
+    """Build the tables: a row for each pair, each method, and each metric."""
+    pairs = [pair for one in duel.metrics for pair in one.pairs]
+    yield from split_table(console, PAIR_COLUMNS, map(_format_pair, pairs), keys=3)
+    if any(len(one.ranking) > 2 for one in duel.metrics):  # noqa: PLR2004 - a pair is its own ranking
+        yield build_table(RANK_COLUMNS, [row for one in duel.metrics for row in _format_ranking(one)])
+    yield build_table(HABIT_COLUMNS, map(_format_habits, duel.metrics))
+
+
+def format_legend(duel: Duel) -> Iterator[str]:
+    """Yield sentences that explain the figures."""
+    yield (
+        "Each pair was judged in both orders. Verdicts that differ are a tie and count as a flip. Win rate: the share "
+        "of questions that the first method won, ties as half; at equal length: by a logistic regression on the ratio "
+        "of the lengths."
+    )
+    test = (
+        "exact sign test without ties"
+        if duel.cluster_by is None
+        else f"sign flips of whole clusters of {duel.cluster_by}"
+    )
+    yield (
+        f"p: {test}, corrected ({duel.correction.capitalize()}) over {format_count(duel.tests, 'test')}. Intervals are "
+        f"{duel.level:.0%}, over questions."
+    )
+    if any(len(one.ranking) > 2 for one in duel.metrics):  # noqa: PLR2004 - as above
+        yield "Strength: log odds by Davidson's model (Bradley and Terry's with ties); those of all methods sum to 0."
+    yield (
+        "First shown wins: 0.50 without position bias. Length effect: the change of the log odds of a win if an answer "
+        "is e times as long as the other; 0 without length bias."
+    )
+    for place, figure in _list_figures(duel):
+        if isinstance(figure, Undefined):
+            yield f"{place} is undefined: {figure.reason}."
+
+
+def _list_figures(duel: Duel) -> Iterator[tuple[str, Measured]]:
+    """Yield the figures that may be undefined, each once a metric, with their places."""
+    for one in duel.metrics:
+        yield f"{one.metric}: the length effect", one.habits.length_effect
+        yield f"{one.metric}: the position bias", one.habits.first_shown
+        if len(one.ranking) > 2:  # noqa: PLR2004 - as above
+            yield f"{one.metric}: the strength of methods", one.ranking[0].strength
+
+
+def _format_pair(pair: PairResult) -> tuple[str | tuple[str, str], ...]:
+    figures = (pair.win_rate, pair.adjusted_win_rate, pair.flip_rate)
+    return (
+        *(pair.metric, pair.first, pair.second),
+        *(f"{count:,}" for count in (pair.won, pair.tied, pair.lost)),
+        *map(format_measured, figures),
+        format_number(pair.test.corrected if pair.test else None, digits=4),
+        (_name_winner(pair), STYLES.get(pair.verdict, "")),
+    )
+
+
+def _name_winner(pair: PairResult) -> str:
+    """Format the verdict with the name of the method that is preferred."""
+    winner = {"first preferred": pair.first, "second preferred": pair.second}.get(pair.verdict)
+    return pair.verdict if winner is None else f"{winner} preferred"
+
+
+def _format_ranking(found: PreferenceFindings) -> Iterator[tuple[str, ...]]:
+    for one in found.ranking:
+        yield found.metric, "-" if one.rank is None else str(one.rank), one.method, format_measured(one.strength)
+
+
+def _format_habits(found: PreferenceFindings) -> tuple[str, ...]:
+    habits = found.habits
+    figures = (habits.flip_rate, habits.first_shown, habits.tie_share, habits.length_effect)
+    return (found.metric, *map(format_measured, figures))

@@ -1,0 +1,106 @@
+"""`greval duel`: forecast, judging into the run, the report, and messages for wrong use."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from fault_server import FaultServer, ok
+
+from greval.analysis.duel.records import Duel
+
+METHODS = ("walk", "local", "flat")
+
+
+@pytest.fixture
+def cases(tmp_path, monkeypatch):
+    """Write cases of three methods, and give the folder as the working directory."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    rows = [
+        {"id": f"q{n}", "question": "Who?", "method": name, "answer": f"{name} {n}", "expected_answer": "walk 1"}
+        for n in range(6)
+        for name in METHODS
+    ]
+    file = tmp_path / "cases.jsonl"
+    file.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    return file
+
+
+@pytest.fixture
+def run(cases, greval_says):
+    """Judge the cases by a computed metric, and give the run."""
+    assert greval_says("evaluate", cases, "-m", "token_f1", "-o", "run", "--quiet")[0] == 0
+    return "run"
+
+
+@pytest.fixture
+def judged():
+    """Serve a judge that answers with the first value."""
+    with FaultServer(ok()) as server:
+        yield server
+
+
+def test_a_forecast_asks_nothing(run, judged, greval_says):
+    """--dry-run prints how many calls there will be, two for each pair, and makes none."""
+    words = ("-m", "comprehensiveness", "--judge", "openai:m", "--base-url", judged.url, "--dry-run")
+    code, out, _ = greval_says("duel", run, *words, "--limit", 2)
+    assert code == 0
+    assert [line.split()[1:5:3] for line in out.splitlines() if line.startswith("comprehensiveness")] == [["6", "12"]]
+    assert judged.calls == 0
+
+
+def test_a_duel_is_judged_and_printed(run, judged, greval_says):
+    """Pairs are judged in both orders, the table names them, and the same command again asks nothing."""
+    words = ("-m", "comprehensiveness", "--judge", "openai:m", "--base-url", judged.url, "--methods", "walk,local")
+    code, out, _ = greval_says("duel", run, *words)
+    assert (code, judged.calls) == (0, 12)
+    assert "walk" in out
+    assert "POSITION BIAS" in out
+    code, out, _ = greval_says("duel", run, *words, "--format", "json")
+    assert (code, judged.calls) == (0, 12)
+    found = Duel.model_validate_json(out)
+    (pair,) = found.metrics[0].pairs
+    assert (pair.first, pair.second, pair.tied, pair.flip_rate.value) == ("walk", "local", 6, 1.0)
+
+
+def test_without_a_metric_it_is_a_report(run, judged, greval_says):
+    """Without -m nothing is judged: what is in the run is printed, or the message says that there is none."""
+    code, _, err = greval_says("duel", run)
+    assert code == 2
+    assert "has no preference" in err
+    greval_says("duel", run, "-m", "directness", "--judge", "openai:m", "--base-url", judged.url, "--quiet")
+    code, out, _ = greval_says("duel", run)
+    assert code == 0
+    assert "directness" in out
+    assert "Davidson" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("-m", "correctness"), "judges one response"),
+        (("-m", "directness", "--methods", "walk,nobody"), "nobody"),
+        (("-m", "directness"), "judge"),
+    ],
+)
+def test_wrong_use(run, greval_says, words, message, monkeypatch):
+    """A metric over one response, an unknown method and a missing judge end with 2 and say what to do."""
+    monkeypatch.delenv("GREVAL_JUDGE", raising=False)
+    judge = () if message == "judge" else ("--judge", "openai:m")
+    code, _, err = greval_says("duel", run, *words, *judge)
+    assert code == 2
+    assert message in err
+
+
+def test_pairs_do_not_disturb_other_reports(run, judged, greval_says):
+    """`compare` is of the methods, not of their pairs, and `report` shows the win rate of each pair."""
+    greval_says("duel", run, "-m", "directness", "--judge", "openai:m", "--base-url", judged.url, "--quiet")
+    code, out, _ = greval_says("compare", run, "--format", "json")
+    assert code == 0
+    found = json.loads(out)
+    assert {one["metric"] for one in found["contrasts"]} == {"token_f1"}
+    assert not any(" vs " in method for method in found["methods"])
+    code, out, _ = greval_says("report", run)
+    assert code == 0
+    assert "walk vs local" in out

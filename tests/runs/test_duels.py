@@ -1,0 +1,170 @@
+"""Duels: which pairs there are, that they live in the run, are resumed, and lose nothing if the process is killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from greval.errors import DataError, DefinitionError
+from greval.metrics.computed import COMPUTED_METRICS
+from greval.metrics.library import load
+from greval.records.case import Case
+from greval.records.metric import PreferenceMetric
+from greval.runs.duels import duel, list_pairs, split_pair_label
+from greval.runs.evaluation import evaluate
+from greval.runs.run_reader import read_metrics
+from greval.runs.store import Store
+from greval.testing import ScriptedJudge
+
+CLEAR = PreferenceMetric(name="clarity", description="d", needs=["question", "answer"], steps=["s"])
+METHODS = ("walk", "local", "flat")
+TIE = [{"reason": "Equal.", "value": "Tie"}]
+ROOT = Path(__file__).parents[2]
+
+
+def cases(questions=3, methods=METHODS):
+    """Give cases of each method on each question."""
+    return [
+        Case(id=f"q{n}", question="Who?", method=name, answer=f"{name} {n}", chunks=["c"], usage={"latency": 1})
+        for n in range(questions)
+        for name in methods
+    ]
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Give a run of three methods on three questions."""
+    return evaluate(cases(), [COMPUTED_METRICS["latency"]], out=tmp_path / "run")
+
+
+def test_each_two_methods_of_a_question_are_a_pair():
+    """Pairs are of one question, hold what the metrics read, and are named by both methods."""
+    pairs = list_pairs([*cases(2), Case(id="q9", question="?", method="walk", answer="alone")], [CLEAR])
+    assert [(pair.id, pair.method) for pair in pairs[:3]] == [
+        ("q0", "walk vs local"),
+        ("q0", "walk vs flat"),
+        ("q0", "local vs flat"),
+    ]
+    assert len(pairs) == 6
+    assert (pairs[0].answer, pairs[0].other_response.answer) == ("walk 0", "local 0")
+    assert pairs[0].chunks is None
+    assert pairs[0].usage is None
+
+
+def test_methods_and_questions_can_be_selected():
+    """Only the named methods are paired, on the first questions only; a name that is not there is refused."""
+    assert {pair.method for pair in list_pairs(cases(), [CLEAR], ["walk", "flat"])} == {"walk vs flat"}
+    assert {pair.id for pair in list_pairs(cases(), [CLEAR], limit=2)} == {"q0", "q1"}
+    with pytest.raises(DataError, match="walc"):
+        list_pairs(cases(), [CLEAR], ["walc"])
+
+
+def test_one_method_is_no_duel():
+    """With the answers of one method, the message says what is needed and what was found."""
+    with pytest.raises(DataError, match="at least two methods, found walk"):
+        list_pairs(cases(methods=["walk"]), [CLEAR])
+
+
+def test_names_of_methods_are_split_by_the_pair():
+    """A method whose name holds the separator is told apart by the response of the pair."""
+    (pair,) = list_pairs(cases(1, ["a vs b", "c"]), [CLEAR])
+    assert split_pair_label(pair, pair.method) == ("a vs b", "c")
+
+
+def test_a_duel_leaves_the_run_as_it_was(run):
+    """The results of the run count as before, and a second duel is of the methods, not of their pairs."""
+    before = {(one.sample_id, one.method) for one in run.results()}
+    duel(run, [CLEAR], ScriptedJudge(TIE), methods=["walk", "local"])
+    duel(run, [CLEAR], ScriptedJudge(TIE))
+    after = [*run.results()]
+    assert {(one.sample_id, one.method) for one in after if one.metric == "latency"} == before
+    assert len([one for one in after if one.metric == "clarity"]) == 9
+    with Store.open(run.folder) as store:
+        assert read_metrics(store)["clarity"].is_preference
+
+
+def test_the_mean_is_the_win_rate(run):
+    """Every report of means shows the win rate of the first method."""
+
+    def prefer_walk(messages):
+        return {"reason": "r", "value": "A" if "<answer_a>\nwalk" in messages[-1].text else "B"}
+
+    duel(run, [CLEAR], ScriptedJudge(prefer_walk), methods=["walk", "local"])
+    (summary,) = [one for one in run.summary(by="method") if one.metric == "clarity"]
+    assert (summary.group, summary.mean, summary.counted) == ("walk vs local", 1.0, 3)
+
+
+def test_the_same_duel_again_costs_nothing(run):
+    """What is judged is not asked again; of an edited answer only its pairs are."""
+    duel(run, [CLEAR], ScriptedJudge(TIE))
+    again = ScriptedJudge(TIE)
+    assert duel(run, [CLEAR], again).progress.kept == 9
+    assert again.calls == []
+
+
+def test_a_cap_stops_a_duel_and_the_next_command_goes_on(run):
+    """A duel that was stopped by a cap goes on without asking again for what it has."""
+    first, second = ScriptedJudge(TIE), ScriptedJudge(TIE)
+    stopped = duel(run, [CLEAR], first, max_calls=7)
+    assert stopped.stopped
+    assert not duel(run, [CLEAR], second).stopped
+    assert len(first.calls) + len(second.calls) == 18
+
+
+def test_a_file_needs_a_folder(tmp_path):
+    """Cases of a file are judged into a folder of their own, which must be named."""
+    file = tmp_path / "cases.jsonl"
+    file.write_text("\n".join(case.model_dump_json(exclude_none=True) for case in cases()), encoding="utf-8")
+    with pytest.raises(DataError, match="-o RUN"):
+        duel(file, [CLEAR], ScriptedJudge(TIE))
+    assert len([*duel(file, [CLEAR], ScriptedJudge(TIE), out=tmp_path / "run").results()]) == 9
+
+
+def test_only_preferences_judge_a_duel(run):
+    """A metric over one response is refused before anything is asked, and so is no metric."""
+    with pytest.raises(DefinitionError, match="correctness: judges one response"):
+        duel(run, [load("correctness")], ScriptedJudge(TIE))
+    with pytest.raises(DefinitionError, match="no metric is given"):
+        duel(run, [], ScriptedJudge(TIE))
+
+
+KILLED = """
+import os, signal, sys
+from test_duels import CLEAR
+from greval.runs.duels import duel
+from greval.testing import ScriptedJudge
+
+count = 0
+def judge(messages):
+    global count
+    count += 1
+    if count > int(sys.argv[2]):
+        os.kill(os.getpid(), signal.SIGKILL)
+    with open(sys.argv[3], "a") as log:
+        log.write("x")
+    return {"reason": "Equal.", "value": "Tie"}
+
+duel(sys.argv[1], [CLEAR], ScriptedJudge(judge), concurrency=1)
+"""
+
+
+@pytest.mark.parametrize("calls", [1, 4, 7])
+def test_a_killed_duel_has_lost_no_call(run, tmp_path, calls):
+    """If the process is killed within a pair, the half that was paid for is not asked for again."""
+    log = tmp_path / "calls"
+    path = os.pathsep.join([str(ROOT), str(Path(__file__).parent)])
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED, str(run.folder), str(calls), str(log)],
+        env={**os.environ, "PYTHONPATH": path},
+        check=False,
+    )
+    assert done.returncode == -signal.SIGKILL
+    assert len(log.read_text()) == calls
+    rest = ScriptedJudge(TIE)
+    duel(run, [CLEAR], rest)
+    assert len(rest.calls) == 18 - calls
