@@ -180,6 +180,19 @@ def test_form_and_text_are_one_document(editor, server):
     assert editor.at.get_by_label("Step 1", exact=True).input_value() == "Read it twice."
 
 
+def test_a_formula_stays_in_the_file(editor, server):
+    """The form of a metric with a formula has no field of judges, says so, and keeps the rest of the file."""
+    text = "name: {name}\ndescription: Half of it.\nformula: 0.5 * correctness  # half\n"
+    create(server, "half", text)
+    editor.visit.open("metrics/half/edit")
+    editor.visit.sees("Only in the file")
+    editor.visit.sees("formula")
+    assert editor.at.get_by_label("Step 1", exact=True).count() == 0
+    editor.fill("What it judges", "Half of correctness.")
+    editor.visit.until(lambda: "Valid" in editor.visit.text(".check-panel"))
+    assert editor.yaml() == text.format(name="half").replace("Half of it.", "Half of correctness.")
+
+
 def test_faults_are_marked_at_their_lines(editor, server):
     """A fault in the text has its line marked, and a button that goes there; a broken text does not lose anything."""
     create(server, "tone")
