@@ -84,7 +84,7 @@ def find_fitting_metrics(fields: Collection[str], metrics: Iterable[Metric] | No
     Example:
         >>> found = find_fitting_metrics(["question", "answer", "usage.latency"])
         >>> found.judged, found.computed
-        (('answer_quality', 'completeness'), ('latency',))
+        (('answer_claims', 'answer_quality', 'completeness'), ('latency',))
         >>> next(one for one in found.nearly if one.metric == "faithfulness").missing
         ('chunks', 'triples', 'aggregates')
     """
