@@ -39,6 +39,7 @@ FULL = {
     "method": "tog",
     "usage": {"latency": 1.5, "llm_calls": 2, "prompt_tokens": 10, "output_tokens": 3, "cost": 0.01},
     "tags": {"query_type": "multi_hop", "type": "person", "root": "x", "year": 1843},
+    "other_response": {"method": "local", "answer": "It was Bob."},
 }
 
 

@@ -11,8 +11,8 @@ from greval.datasets import RowFault
 from greval.datasets.case_records import read_records
 from greval.datasets.field_names import OWN_FIELDS, find_known_name, map_fields
 from greval.datasets.row_faults import build_unreadable_error
-from greval.records.case import CLAIM_FIELDS, TAG, Case, Gold
-from greval.records.metric import Metric
+from greval.records.case import CLAIM_FIELDS, OTHER_RESPONSE, RESPONSE_FIELDS, TAG, Case, Gold
+from greval.records.metric import Metric, is_preference
 from greval.records.metric_input import may_be_empty
 from greval.serve.case_limits import find_excess
 from greval.serve.problems import Fault, ServeError, build_fault, convert_faults
@@ -145,14 +145,17 @@ def build_case_schema() -> Schema:
     """
     schema = Case.model_json_schema()
     parts: dict[str, Schema] = schema.pop("$defs")
+    for part in parts.values():
+        del part["title"]  # generated clients name classes by titles, and a part stands in several fields
     for name in ("Chunk", "Triple", "Claim"):
         parts[name]["required"].remove("id")
     texts: Schema = {"type": "array", "items": {"type": "string"}, "minItems": 3, "maxItems": 3}
     fields = schema["properties"]
-    fields["chunks"] = _build_array_schema({"type": "string"}, parts["Chunk"])
-    fields["triples"] = _build_array_schema(texts, parts["Triple"])
-    for claims in CLAIM_FIELDS:
-        fields[claims] = _build_array_schema({"type": "string"}, parts["Claim"])
+    for one in (fields, parts["Response"]["properties"]):
+        one["chunks"] = _build_array_schema({"type": "string"}, parts["Chunk"])
+        one["triples"] = _build_array_schema(texts, parts["Triple"])
+        for claims in one.keys() & {*CLAIM_FIELDS}:
+            one[claims] = _build_array_schema({"type": "string"}, parts["Claim"])
     fields["gold"]["anyOf"].insert(1, _build_grades_schema(parts["Gold"]))
     fields["tags"]["additionalProperties"] = {"type": ["string", "number", "boolean"]}
     whole: Schema = _inline_references(schema, parts)
@@ -174,23 +177,31 @@ def build_input_schema(metric: Metric) -> Schema:
         f"A case that {metric.name} can judge. A case without a required field is skipped, with the reason. The names "
         "of other tools for these fields are accepted too."
     )
-    required = schema["required"]
     for need in metric.needs:
-        if need == "context":
-            schema["anyOf"] = [_build_context_schema(metric, name) for name in ("chunks", "triples", "aggregates")]
-        elif need.startswith(TAG):
-            required.append("tags")
-            name = need.removeprefix(TAG)
-            fields["tags"].setdefault("required", []).append(name)
-            fields["tags"].setdefault("properties", {})[name] = {
-                "type": ["string", "number", "boolean"],
-                "minLength": 1,
-            }
-        else:
-            required.append(need)
-            fields[need] = _build_needed_schema(fields[need], empty=may_be_empty(metric, need))
-    schema["required"] = [*dict.fromkeys(required)]
+        _require_need(schema, metric, need)
+    if is_preference(metric):
+        schema["required"].append(OTHER_RESPONSE)
+        fields[OTHER_RESPONSE] = _build_needed_schema(fields[OTHER_RESPONSE], empty=True)
+        for need in metric.needs:
+            if need in RESPONSE_FIELDS:
+                _require_need(fields[OTHER_RESPONSE], metric, need)
+    schema["required"] = [*dict.fromkeys(schema["required"])]
     return schema
+
+
+def _require_need(schema: Schema, metric: Metric, need: str) -> None:
+    """Require a need in the schema of a case, or of the other response of a pair."""
+    fields, required = schema["properties"], schema.setdefault("required", [])
+    if need == "context":
+        schema["anyOf"] = [_build_context_schema(metric, name) for name in ("chunks", "triples", "aggregates")]
+    elif need.startswith(TAG):
+        required.append("tags")
+        name = need.removeprefix(TAG)
+        fields["tags"].setdefault("required", []).append(name)
+        fields["tags"].setdefault("properties", {})[name] = {"type": ["string", "number", "boolean"], "minLength": 1}
+    else:
+        required.append(need)
+        fields[need] = _build_needed_schema(fields[need], empty=may_be_empty(metric, need))
 
 
 def _build_context_schema(metric: Metric, name: str) -> Schema:

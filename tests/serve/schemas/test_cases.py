@@ -148,6 +148,7 @@ FULL = {
     "gold": {"essential_docs": ["d1"], "expected_edges": EDGES, "grades": {"d1": 2}, "aliases": {"Ada": ["A."]}},
     "usage": {"latency": 1.5, "llm_calls": 2, "cost": 0.01},
     "tags": {"kind": "person", "year": 1843},
+    "other_response": {"method": "local", "answer": "Bob.", "chunks": ["Bob rests."]},
 }
 METRICS = {
     **predefined(),
@@ -207,6 +208,8 @@ def changed_cases(draw):
 @example(case={**FULL, "answer": ""})
 @example(case={**FULL, "expected_answer": " "})
 @example(case={**FULL, "gold": {"d1": 3, "d2": 0}})
+@example(case={**FULL, "other_response": {"answer": " "}})
+@example(case={**FULL, "other_response": None})
 @example(case={**FULL, "tags": {"kind": ""}})
 @example(case={**FULL, "tags": {"kind": 7}})
 def test_the_schema_of_a_metric_accepts_what_is_judged_and_nothing_else(case):
