@@ -79,7 +79,7 @@ def _format_place(place: _Place) -> str:
 
 
 def _iterate_values(case: object) -> Iterator[tuple[str, object]]:
-    """Yield the values of a case by name, and those inside objects such as `inputs`."""
+    """Yield the values of a case by name, and those inside objects such as `inputs` and `other_response`."""
     for name, value in case.items() if isinstance(case, dict) else ():
         yield name, value
-        yield from value.items() if isinstance(value, dict) else ()
+        yield from dict(value).items() if isinstance(value, dict | Record) else ()

@@ -98,6 +98,8 @@ def _find_text_numbers(case: object) -> Iterator[str]:
         for name in ("score",) if place.startswith("chunks") else part:
             if isinstance(part, dict) and isinstance(part.get(name), str | bool):
                 yield f"{place}.{str(name)[:60]}"
+    if isinstance(other := content.get(OTHER_RESPONSE), dict):
+        yield from (f"{OTHER_RESPONSE}.{place}" for place in _find_text_numbers(other))
 
 
 def _list_grades(gold: object) -> list[dict[str, object]]:

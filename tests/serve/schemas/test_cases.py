@@ -9,9 +9,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from greval import predefined
+from greval import Case, predefined
 from greval.records.metric import ValueMetric
 from greval.records.metric_input import explain_missing_needs
+from greval.serve.case_limits import find_excess
 from greval.serve.problems import MAX_FAULTS, ServeError, build_problem
 from greval.serve.schemas.cases import build_case_schema, build_input_schema, check_limits, parse_cases, read_rows
 from greval.serve.settings import ServerLimits
@@ -235,3 +236,19 @@ def test_cases_without_an_id_are_numbered():
     cases = [{"question": "a"}, {"question": "b", "id": "q"}, {"question": "c", "id": ""}]
     assert [case.id for case in parse_cases(cases, "inputs")] == ["row-1", "q", "row-3"]
     assert parse_cases(cases[:1], "input")[0].id == ""
+
+
+@pytest.mark.parametrize("make", [dict, Case.model_validate], ids=["sent", "read"])
+def test_limits_hold_for_the_other_response(make):
+    """Items and texts of the second response of a pair are limited, in a request and in a file."""
+    pair = {"question": "?", "other_response": {"answer": "long", "chunks": ["a", "b", "c"]}}
+    found = dict(find_excess(make(pair), ServerLimits(items=2, text=3)))
+    assert found["chunks"] == "holds 3, at most 2 are allowed (items)"
+    assert found["other_response.answer"] == "holds 4 characters, at most 3 are allowed (text)"
+
+
+def test_numbers_of_the_other_response_are_no_texts():
+    """A number that was sent as text is a fault in the second response too, as its schema says."""
+    case = {"question": "?", "other_response": {"usage": {"latency": "1.5"}, "chunks": [{"text": "a", "score": "2"}]}}
+    places = {fault.place for fault in fault_of(parse_cases, [case], "input").faults}
+    assert places == {"body.input.other_response.usage.latency", "body.input.other_response.chunks.0.score"}
