@@ -26,7 +26,7 @@ def test_asks_for_just_what_is_needed(visit):
     assert visit.at.get_by_label("Question", exact=True).count() == 1
     assert visit.at.get_by_label("Answer", exact=True).count() == 0
     visit.at.get_by_label("Question", exact=True).fill("Who?")
-    visit.at.get_by_role("checkbox", name="correctness").check()
+    visit.at.get_by_role("checkbox", name="correctness judged", exact=True).check()
     visit.at.get_by_label("Expected answer").fill("Ada.")
     visit.at.get_by_role("checkbox", name="triple_evaluation").check()
     assert visit.at.get_by_label("Subject 1").count() == 1

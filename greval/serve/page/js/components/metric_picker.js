@@ -11,10 +11,17 @@ export function matchesMetric(metric, words) {
   return words.toLowerCase().split(/\s+/).every((word) => content.includes(word));
 }
 
+/** Returns the metrics that match, those first whose name begins with the words. */
+function findMetrics(metrics, words) {
+  const isFirst = ({ name }) => name.startsWith(words.toLowerCase());
+  const found = metrics.filter((metric) => matchesMetric(metric, words));
+  return [...found.filter(isFirst), ...found.filter((metric) => !isFirst(metric))];
+}
+
 /** The metrics of the library with checkboxes; `chosen` and `onChange` have their names in the order of choice. */
 export function MetricPicker({ metrics, chosen, onChange }) {
   const [words, setWords] = useState("");
-  const found = [...metrics.values()].filter((metric) => matchesMetric(metric, words));
+  const found = findMetrics([...metrics.values()], words);
   const toggle = (name) => onChange(chosen.includes(name) ? chosen.filter((one) => one !== name) : [...chosen, name]);
   return html`
     <fieldset class="picker">
