@@ -27,9 +27,8 @@ REJECTION_TEXTS = {
 def render(report: QuestionReport, console: Console) -> None:
     """Print how many questions were accepted, why others were not, and what they cover."""
     accepted, drawn = sum(report.accepted.values()), sum(report.drawn.values())
-    console.print(
-        escape(f"{report.path}: {format_count(accepted, 'question')} of {report.asked:,} wanted, {drawn:,} drawn")
-    )
+    head = f"{report.path}: {format_count(accepted, 'question')} of {report.asked:,} wanted, {drawn:,} drawn"
+    console.print(escape(head), soft_wrap=True)  # a path stays whole, to be copied
     for kind, count in report.accepted.items():
         console.print(f"  {kind:<13}{count:>5,} of {report.drawn.get(kind, 0):,} drawn")
     if report.rejected:
@@ -38,7 +37,7 @@ def render(report: QuestionReport, console: Console) -> None:
         console.print(f"  {count:>5,}  {REJECTION_TEXTS[check]}")
     parts = ("documents", report.documents), ("entities", report.entities), ("relations", report.relations)
     console.print(f"coverage: {', '.join(_format_coverage(what, count) for what, count in parts)}")
-    console.print(escape(f"each with its evidence, and those left out: {report.drafts}"))
+    console.print(escape(f"each with its evidence, and those left out: {report.drafts}"), soft_wrap=True)
 
 
 def _format_coverage(what: str, count: CoverageCount) -> str:

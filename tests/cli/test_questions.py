@@ -22,7 +22,8 @@ def test_questions_are_drawn_from_documents(documents, tmp_path, greval_says):
     """Documents are indexed first; the report counts types, rejections and coverage."""
     code, out, err = greval_says("questions", documents, "-n", 9, "-o", tmp_path / "q.jsonl")
     assert (code, err) == (0, "")
-    assert "q.jsonl: 9 questions of 9 wanted" in " ".join(out.split())  # a long path wraps the line
+    assert f"{tmp_path / 'q.jsonl'}: 9 questions of 9 wanted" in out
+    assert f"{tmp_path / 'q.drafts.jsonl'}\n" in out
     assert "coverage: " in out
     assert len((tmp_path / "q.jsonl").read_text(encoding="utf-8").splitlines()) == 9
 
