@@ -50,7 +50,11 @@ def duel(  # noqa: PLR0913 - the options of a command
     *,
     metric: OptionalMetricNames = None,
     methods: Annotated[
-        str | None, input_option(metavar="A,B,...", help="the methods to compare; all pairs of methods by default")
+        list[str] | None,
+        input_option(
+            metavar="A,B,...",
+            help="the methods to compare, all by default; once for each method if names contain commas",
+        ),
     ] = None,
     judge: JudgeNames = None,
     out: Annotated[
@@ -58,7 +62,9 @@ def duel(  # noqa: PLR0913 - the options of a command
         output_option("--out", "-o", metavar="RUN", help="the folder of the results; RUN itself by default"),
     ] = None,
     concurrency: Concurrency = None,
-    limit: Annotated[int | None, input_option(min=1, metavar="N", help="only the first N questions")] = None,
+    limit: Annotated[
+        int | None, input_option(min=1, metavar="N", help="only the first N questions with two answers")
+    ] = None,
     repeats: Repeats = 1,
     library: Folders = None,
     settings: JudgeOptions,
@@ -89,7 +95,7 @@ def duel(  # noqa: PLR0913 - the options of a command
     quiet: Quiet = False,
 ) -> None:
     """Judge the answers of methods head to head, and rank the methods. Again, it judges only what is missing."""
-    from greval.runs.duels import check_preferences, find_duel_folder, list_pairs, read_responses
+    from greval.runs.duels import check_preferences, find_duel_folder, list_pairs, read_responses, split_method_names
 
     metrics = load_named_metrics(metric, library) if metric else ()
     folder = find_duel_folder(run, out)
@@ -97,8 +103,8 @@ def duel(  # noqa: PLR0913 - the options of a command
     if metrics:
         check_preferences(metrics)
         model, judges = create_judges(settings, judge, metrics)
-        names = [name.strip() for name in (methods or "").split(",") if name.strip()]
-        pairs = list_pairs(read_responses(run), metrics, names, limit=limit, place=run)
+        cases = read_responses(run)
+        pairs = list_pairs(cases, metrics, split_method_names(methods or (), cases), limit=limit, place=run)
         options: EvaluateOptions = {
             "judges": judges,
             "concurrency": concurrency,

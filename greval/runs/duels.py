@@ -6,7 +6,7 @@ A pair is a case whose method is `A vs B`. Everything that holds for cases holds
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import Unpack
@@ -40,14 +40,15 @@ def list_pairs(
 ) -> list[Case]:
     """List the pairs of each two methods that answered the same sample, sample by sample.
 
-    A pair holds what the metrics read, and the answers. Pairs among the cases are left out. If a sample has several
-    cases of a method, the last counts.
+    A pair holds what the metrics read, and the answers. Its methods are in the order of their names, so that neither
+    the order of the cases nor that of `methods` makes another pair. Pairs among the cases are left out. If a sample has
+    several cases of a method, the last counts.
 
     Args:
         cases: The cases of several methods.
         metrics: The preference metrics that will judge the pairs.
         methods: The methods to compare; empty for all.
-        limit: The number of samples, the first ones; None for all.
+        limit: The number of samples that at least two of the methods answered, the first ones; None for all.
         place: The name of the cases in messages.
 
     Raises:
@@ -57,7 +58,7 @@ def list_pairs(
         >>> answers = {"walk": "Ada.", "local": "Bob.", "flat": "Eve."}
         >>> cases = [Case(id="q1", question="Who?", method=name, answer=text) for name, text in answers.items()]
         >>> [pair.method for pair in list_pairs(cases, [])]
-        ['walk vs local', 'walk vs flat', 'local vs flat']
+        ['flat vs local', 'flat vs walk', 'local vs walk']
     """
     samples: dict[str, dict[str, Case]] = {}
     for case in cases:
@@ -67,20 +68,34 @@ def list_pairs(
     for name in methods:
         if name not in known:
             raise build_unknown_name_error("method", name, known, Path(str(place)))
-    chosen = [name for name in known if not methods or name in methods]
+    chosen = frozenset(methods or known)
     fields = _list_fields(metrics)
-    pairs = [
-        build_pair(found[first], found[second], fields)
-        for found in [*samples.values()][:limit]
-        for first, second in combinations(chosen, 2)
-        if first in found and second in found
-    ]
+    shared = [kept for found in samples.values() if len(kept := _select_cases(found, chosen)) > 1]
+    pairs = [build_pair(first, second, fields) for found in shared[:limit] for first, second in combinations(found, 2)]
     if not pairs:
         raise DataError(
             f"{place}: no two methods answered the same question; expected the answers of at least two methods, "
             f"found {', '.join(name or '(none)' for name in known) or 'no case'}"
         )
     return pairs
+
+
+def _select_cases(found: Mapping[str, Case], methods: Collection[str]) -> list[Case]:
+    """Select the cases of these methods, in the order of the names of the methods."""
+    return [found[name] for name in sorted(found) if name in methods]
+
+
+def split_method_names(given: Iterable[str], cases: Iterable[Case]) -> list[str]:
+    """Split lists of methods at their commas, except those that are the name of a method as a whole.
+
+    Example:
+        >>> cases = [Case(question="?", method="walk, deep"), Case(question="?", method="flat")]
+        >>> split_method_names(["walk, deep", "flat,local"], cases)
+        ['walk, deep', 'flat', 'local']
+    """
+    known = {case.method for case in cases}
+    parts = [[text] if text in known else text.split(",") for text in given]
+    return [name.strip() for part in parts for name in part if name.strip()]
 
 
 def build_pair(first: Case, second: Case, fields: Collection[str]) -> Case:
@@ -139,7 +154,7 @@ def duel(
         metrics: Preference metrics.
         judge: The judge, as in `evaluate`.
         methods: The methods to compare; all pairs by default.
-        limit: Only the first questions, this number of them.
+        limit: Only the first questions that at least two of the methods answered, this number of them.
         out: The folder of the results, by default that of the run.
         **options: The options of `evaluate`.
 
@@ -160,7 +175,7 @@ def duel(
         ...                           needs=["question", "answer"], steps=["Compare them."])
         >>> first = duel(run, [metric], ScriptedJudge([{"reason": "Clear.", "value": "A"}]))
         >>> [(one.method, one.value) for one in first.results() if one.metric == "clarity"]
-        [('walk vs local', 'Tie')]
+        [('local vs walk', 'Tie')]
     """
     return run_sync(duel_async(run, metrics, judge, methods=methods, limit=limit, out=out, **options))
 
@@ -188,8 +203,10 @@ def find_duel_folder(source: Path, out: Path | None) -> Path:
     """Return the folder of the results of a duel.
 
     Raises:
-        DataError: If the responses are in a file, and no folder is given.
+        DataError: If there is nothing at the source, or the responses are in a file and no folder is given.
     """
+    if not source.exists():
+        raise DataError(f"{source}: there is nothing; expected a run folder, or a file of cases of several methods")
     if out is None and not source.is_dir():
         raise DataError(f"{source}: is no run folder; name the folder of the results with -o RUN (out in Python)")
     return out or source

@@ -61,7 +61,7 @@ def test_a_duel_is_judged_and_printed(run, judged, greval_says):
     assert (code, judged.calls) == (0, 12)
     found = Duel.model_validate_json(out)
     (pair,) = found.metrics[0].pairs
-    assert (pair.first, pair.second, pair.tied, pair.flip_rate.value) == ("walk", "local", 6, 1.0)
+    assert (pair.first, pair.second, pair.tied, pair.flip_rate.value) == ("local", "walk", 6, 1.0)
 
 
 def test_without_a_metric_it_is_a_report(run, judged, greval_says):
@@ -93,6 +93,21 @@ def test_wrong_use(run, greval_says, words, message, monkeypatch):
     assert message in err
 
 
+def test_a_missing_path_is_named(cases, greval_says):
+    """The message for a path at which there is nothing does not speak of folders that are no run."""
+    code, _, err = greval_says("duel", "nosuch", "-m", "directness", "--judge", "openai:m")
+    assert code == 2
+    assert "nosuch: there is nothing" in err
+
+
+def test_methods_may_be_named_one_by_one(run, judged, greval_says):
+    """--methods may be repeated, and the order of the names makes no other pairs."""
+    words = ("-m", "directness", "--judge", "openai:m", "--base-url", judged.url, "--quiet")
+    assert greval_says("duel", run, *words, "--methods", "walk", "--methods", "flat")[0] == 0
+    assert greval_says("duel", run, *words, "--methods", "flat,walk")[0] == 0
+    assert judged.calls == 12
+
+
 def test_pairs_do_not_disturb_other_reports(run, judged, greval_says):
     """`compare` is of the methods, not of their pairs, and `report` shows the win rate of each pair."""
     greval_says("duel", run, "-m", "directness", "--judge", "openai:m", "--base-url", judged.url, "--quiet")
@@ -103,4 +118,4 @@ def test_pairs_do_not_disturb_other_reports(run, judged, greval_says):
     assert not any(" vs " in method for method in found["methods"])
     code, out, _ = greval_says("report", run)
     assert code == 0
-    assert "walk vs local" in out
+    assert "local vs walk" in out

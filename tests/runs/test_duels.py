@@ -15,7 +15,7 @@ from greval.metrics.computed import COMPUTED_METRICS
 from greval.metrics.library import load
 from greval.records.case import Case
 from greval.records.metric import PreferenceMetric
-from greval.runs.duels import duel, list_pairs, split_pair_label
+from greval.runs.duels import duel, list_pairs, split_method_names, split_pair_label
 from greval.runs.evaluation import evaluate
 from greval.runs.run_reader import read_metrics
 from greval.runs.store import Store
@@ -46,22 +46,48 @@ def test_each_two_methods_of_a_question_are_a_pair():
     """Pairs are of one question, hold what the metrics read, and are named by both methods."""
     pairs = list_pairs([*cases(2), Case(id="q9", question="?", method="walk", answer="alone")], [CLEAR])
     assert [(pair.id, pair.method) for pair in pairs[:3]] == [
-        ("q0", "walk vs local"),
-        ("q0", "walk vs flat"),
-        ("q0", "local vs flat"),
+        ("q0", "flat vs local"),
+        ("q0", "flat vs walk"),
+        ("q0", "local vs walk"),
     ]
     assert len(pairs) == 6
-    assert (pairs[0].answer, pairs[0].other_response.answer) == ("walk 0", "local 0")
+    assert (pairs[0].answer, pairs[0].other_response.answer) == ("flat 0", "local 0")
     assert pairs[0].chunks is None
     assert pairs[0].usage is None
 
 
 def test_methods_and_questions_can_be_selected():
     """Only the named methods are paired, on the first questions only; a name that is not there is refused."""
-    assert {pair.method for pair in list_pairs(cases(), [CLEAR], ["walk", "flat"])} == {"walk vs flat"}
+    assert {pair.method for pair in list_pairs(cases(), [CLEAR], ["walk", "flat"])} == {"flat vs walk"}
     assert {pair.id for pair in list_pairs(cases(), [CLEAR], limit=2)} == {"q0", "q1"}
     with pytest.raises(DataError, match="walc"):
         list_pairs(cases(), [CLEAR], ["walc"])
+
+
+def test_the_limit_counts_questions_of_two_methods():
+    """Questions that fewer than two of the selected methods answered do not count towards the limit."""
+    alone = [Case(id=f"a{n}", question="?", method="walk", answer="alone") for n in range(3)]
+    pairs = list_pairs([*alone, *cases(3)], [CLEAR], limit=2)
+    assert [pair.id for pair in pairs] == ["q0"] * 3 + ["q1"] * 3
+    other = Case(id="b", question="?", method="flat", answer="x")
+    pairs = list_pairs([*alone, other, *cases(3)], [CLEAR], ["walk", "local"], limit=1)
+    assert [pair.id for pair in pairs] == ["q0"]
+
+
+def test_the_order_of_methods_makes_no_other_pair(run, tmp_path):
+    """If cases or methods come in another order, the pairs are the same, and nothing is judged again."""
+    assert list_pairs(cases(), [CLEAR], METHODS) == list_pairs(cases(methods=METHODS[::-1]), [CLEAR], METHODS[::-1])
+    duel(run, [CLEAR], ScriptedJudge(TIE), methods=["walk", "local"])
+    again = ScriptedJudge(TIE)
+    assert duel(run, [CLEAR], again, methods=["local", "walk"]).progress.kept == 3
+    assert again.calls == []
+
+
+def test_names_of_methods_may_contain_commas():
+    """A text that is the name of a method is taken whole, any other one is a list."""
+    given = cases(1, ["walk, deep", "walk", "flat"])
+    assert split_method_names(["walk, deep", "flat"], given) == ["walk, deep", "flat"]
+    assert split_method_names(["walk, flat,"], given) == ["walk", "flat"]
 
 
 def test_one_method_is_no_duel():
@@ -91,12 +117,12 @@ def test_a_duel_leaves_the_run_as_it_was(run):
 def test_the_mean_is_the_win_rate(run):
     """Every report of means shows the win rate of the first method."""
 
-    def prefer_walk(messages):
-        return {"reason": "r", "value": "A" if "<answer_a>\nwalk" in messages[-1].text else "B"}
+    def prefer_local(messages):
+        return {"reason": "r", "value": "A" if "<answer_a>\nlocal" in messages[-1].text else "B"}
 
-    duel(run, [CLEAR], ScriptedJudge(prefer_walk), methods=["walk", "local"])
+    duel(run, [CLEAR], ScriptedJudge(prefer_local), methods=["walk", "local"])
     (summary,) = [one for one in run.summary(by="method") if one.metric == "clarity"]
-    assert (summary.group, summary.mean, summary.counted) == ("walk vs local", 1.0, 3)
+    assert (summary.group, summary.mean, summary.counted) == ("local vs walk", 1.0, 3)
 
 
 def test_the_same_duel_again_costs_nothing(run):
@@ -120,6 +146,8 @@ def test_a_file_needs_a_folder(tmp_path):
     """Cases of a file are judged into a folder of their own, which must be named."""
     file = tmp_path / "cases.jsonl"
     file.write_text("\n".join(case.model_dump_json(exclude_none=True) for case in cases()), encoding="utf-8")
+    with pytest.raises(DataError, match="there is nothing"):
+        duel(tmp_path / "nosuch", [CLEAR], ScriptedJudge(TIE))
     with pytest.raises(DataError, match="-o RUN"):
         duel(file, [CLEAR], ScriptedJudge(TIE))
     assert len([*duel(file, [CLEAR], ScriptedJudge(TIE), out=tmp_path / "run").results()]) == 9

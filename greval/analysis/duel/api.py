@@ -68,7 +68,7 @@ def summarise_duel(
     folder = resolve_run_folder(run, ONE_RUN_EXAMPLE)
     with Store.open(folder) as store, store.snapshot():
         names = _select_metrics(store, metrics)
-        found = [(name, [*read_verdicts(store, name, cluster_by)]) for name in names]
+        found = [(name, read_verdicts(store, name, cluster_by)) for name in names]
     findings = [_build_findings(name, verdicts, level=level) for name, verdicts in found if verdicts]
     findings = _correct_family(findings, correction, level)
     return Duel(

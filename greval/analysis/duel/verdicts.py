@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from math import log
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,8 @@ from greval.runs.store import Store
 from greval.stats.bootstrap import Integers
 from greval.stats.paired_comparisons import LOSS, TIE, WIN
 
+Cluster = tuple[Literal["tag", "id"], str]
+"""What names a cluster of questions, a tag or the id of a question, with its text."""
 _WINS = {"A": WIN, "Tie": TIE, "B": LOSS}
 
 
@@ -25,11 +27,12 @@ class PairVerdict(NamedTuple):
 
     `outcome` is 1 if the first method won, 0.5 for a tie, 0 if the second won; None if the judgement failed. `orders`
     has the outcome for the first method in each order, and `shown` that for the response that stood first.
-    `length_ratio` is the logarithm of the ratio of both lengths, None if an answer is empty or not recorded.
+    `length_ratio` is the logarithm of the ratio of both lengths, None if an answer is empty or not recorded. `cluster`
+    is the value of the tag of the question, or else its id; which of both it is tells apart equal texts.
     """
 
     sample_id: str
-    cluster: str
+    cluster: Cluster
     first: str
     second: str
     judge: str
@@ -39,13 +42,21 @@ class PairVerdict(NamedTuple):
     length_ratio: float | None = None
 
     @property
+    def pair(self) -> tuple[str, str, str]:
+        """The question and both methods."""
+        return self.sample_id, self.first, self.second
+
+    @property
     def is_flipped(self) -> bool:
         """True if the verdict is another one if the responses are exchanged."""
         return len(set(self.orders)) > 1
 
 
-def read_verdicts(store: Store, metric: str, cluster_by: str | None = None) -> Iterator[PairVerdict]:
-    """Yield the verdict of a metric on each pair of a run; pairs that were skipped are left out.
+def read_verdicts(store: Store, metric: str, cluster_by: str | None = None) -> list[PairVerdict]:
+    """Read the verdict of a metric on each pair of a run; pairs that were skipped are left out.
+
+    The methods of each pair are in the order of their names. If a run holds the verdicts of `a vs b` and of `b vs a`
+    on one question, the question counts once, by the one that is in this order unless it failed.
 
     Args:
         store: The run.
@@ -53,16 +64,46 @@ def read_verdicts(store: Store, metric: str, cluster_by: str | None = None) -> I
         cluster_by: The tag whose value names the cluster of a question; None if each question is its own.
     """
     finder = CaseFinder(store)
+    found: dict[tuple[str, str, str], PairVerdict] = {}
+    mirrored: list[PairVerdict] = []
     for line in store.lines(metric):
         result = Result.model_validate_json(line)
-        if result.outcome.status != "skipped":
-            yield _build_verdict(result, finder.find_case(result), cluster_by)
+        if result.outcome.status == "skipped":
+            continue
+        verdict = _build_verdict(result, finder.find_case(result), cluster_by)
+        if verdict.first > verdict.second:
+            mirrored.append(mirror_verdict(verdict))
+        else:
+            found[verdict.pair] = verdict
+    for verdict in mirrored:
+        if verdict.pair not in found or found[verdict.pair].outcome is None:
+            found[verdict.pair] = verdict
+    return [*found.values()]
+
+
+def mirror_verdict(verdict: PairVerdict) -> PairVerdict:
+    """Exchange the methods of a verdict; what stood first was shown first all the same.
+
+    Example:
+        >>> verdict = PairVerdict("q1", ("id", "q1"), "b", "a", "judge", 1.0, (1.0, 1.0), (1.0, 0.0), 0.5)
+        >>> mirror_verdict(verdict)[2:]
+        ('a', 'b', 'judge', 0.0, (0.0, 0.0), (1.0, 0.0), -0.5)
+    """
+    return verdict._replace(
+        first=verdict.second,
+        second=verdict.first,
+        outcome=None if verdict.outcome is None else WIN - verdict.outcome,
+        orders=tuple(WIN - outcome for outcome in verdict.orders),
+        length_ratio=None if verdict.length_ratio is None else -verdict.length_ratio,
+    )
 
 
 def _build_verdict(result: Result, case: Case | None, cluster_by: str | None) -> PairVerdict:
     first, second = split_pair_label(case, result.method)
-    cluster = result.tags.get(cluster_by, "") if cluster_by else ""
-    found = PairVerdict(result.sample_id, cluster or result.sample_id, first, second, result.judge, None)
+    tag = result.tags.get(cluster_by, "") if cluster_by else ""
+    found = PairVerdict(
+        result.sample_id, ("tag", tag) if tag else ("id", result.sample_id), first, second, result.judge, None
+    )
     if not result.judgements:
         return found
     judgement = result.judgements[0]
@@ -110,4 +151,5 @@ def compute_length_ratio(case: Case) -> float | None:
 
 def encode_clusters(verdicts: Sequence[PairVerdict]) -> Integers:
     """Return the number of the cluster of each verdict, from 0."""
-    return np.unique([one.cluster for one in verdicts], return_inverse=True)[1].astype(np.int64)
+    codes = {cluster: code for code, cluster in enumerate(dict.fromkeys(one.cluster for one in verdicts))}
+    return np.asarray([codes[one.cluster] for one in verdicts], dtype=np.int64)

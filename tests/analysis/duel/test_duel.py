@@ -9,13 +9,14 @@ import pytest
 from scipy.stats import binomtest
 
 from greval.analysis.duel.api import summarise_duel
-from greval.analysis.duel.verdicts import compute_length_ratio, read_outcome
+from greval.analysis.duel.verdicts import compute_length_ratio, encode_clusters, read_outcome, read_verdicts
 from greval.errors import DataError
 from greval.metrics.computed import COMPUTED_METRICS
-from greval.records.case import Case
+from greval.records.case import Case, Response
 from greval.records.metric import PreferenceMetric
-from greval.runs.duels import duel
+from greval.runs.duels import duel, list_pairs
 from greval.runs.evaluation import evaluate
+from greval.runs.store import Store
 from greval.stats.measured import MeasuredValue, Undefined
 from greval.testing import ScriptedJudge
 
@@ -99,7 +100,11 @@ def test_a_fair_judge_shows_the_better_method(tmp_path):
     """Win rates, verdicts and the ranking follow the quality of the methods; no verdict flips."""
     found = duelled(tmp_path / "run", fair).metrics[0]
     verdicts = {(pair.first, pair.second): pair.verdict for pair in found.pairs}
-    assert verdicts == dict.fromkeys([("strong", "middle"), ("strong", "weak"), ("middle", "weak")], "first preferred")
+    assert verdicts == {
+        ("middle", "strong"): "second preferred",
+        ("strong", "weak"): "first preferred",
+        ("middle", "weak"): "first preferred",
+    }
     assert [(one.rank, one.method) for one in found.ranking] == [(1, "strong"), (2, "middle"), (3, "weak")]
     assert found.habits.flip_rate.value == 0.0
     assert found.habits.first_shown.value == 0.5
@@ -122,7 +127,7 @@ def test_position_bias_makes_flips_and_ties(tmp_path):
     found = duelled(tmp_path / "run", first_shown).metrics[0]
     assert found.habits.flip_rate.value > 0.3
     assert all(pair.tied >= QUESTIONS * 0.2 for pair in found.pairs)
-    assert {pair.verdict for pair in found.pairs} == {"first preferred"}
+    assert [pair.verdict for pair in found.pairs] == ["second preferred", "first preferred", "first preferred"]
 
 
 def test_the_adjusted_rate_undoes_a_preference_for_length(tmp_path):
@@ -135,15 +140,16 @@ def test_the_adjusted_rate_undoes_a_preference_for_length(tmp_path):
     ]
     run = evaluate(given, [COMPUTED_METRICS["latency"]], out=tmp_path / "run")
     (pair,) = summarise_duel(duel(run, [CLEAR], judge_by(longer))).metrics[0].pairs
-    assert pair.adjusted_win_rate.value > pair.win_rate.value + 0.05
-    assert pair.adjusted_win_rate.interval.high > pair.adjusted_win_rate.value
+    assert (pair.first, pair.second) == ("long", "short")
+    assert pair.adjusted_win_rate.value < pair.win_rate.value - 0.05
+    assert pair.adjusted_win_rate.interval.low < pair.adjusted_win_rate.value
 
 
 def test_a_graded_scale_counts_winners(tmp_path):
     """On the graded scale a question is won if both orders name the same winner."""
     found = duelled(tmp_path / "run", lambda one, other: 2 if one[0] > other[0] else -1, GRADED).metrics[0]
     assert all(pair.tied == 0 for pair in found.pairs)
-    assert found.pairs[0].win_rate.value > 0.6
+    assert found.pairs[1].win_rate.value > 0.6
     assert (read_outcome(1.5), read_outcome(0), read_outcome(-0.5)) == (1.0, 0.5, 0.0)
 
 
@@ -151,6 +157,48 @@ def test_clusters_are_less_certain_than_questions(tmp_path):
     """If whole documents count as one, the test is of whole clusters and its p is not smaller than 2 to the -11."""
     found = duelled(tmp_path / "run", fair, cluster_by="doc")
     assert all(pair.test.least >= 2.0**-11 for pair in found.metrics[0].pairs)
+
+
+def test_an_id_is_no_value_of_a_tag(tmp_path):
+    """A question without the tag is a cluster of its own, even if its id is the value of the tag of others."""
+    given = [
+        case.model_copy(update={"tags": {} if case.id == "q0" else {"doc": "q0" if case.id < "q3" else case.id}})
+        for case in cases(questions=10)
+    ]
+    run = evaluate(given, [COMPUTED_METRICS["latency"]], out=tmp_path / "run")
+    duel(run, [CLEAR], judge_by(fair))
+    with Store.open(run.folder) as store:
+        verdicts = read_verdicts(store, "clarity", "doc")
+    alone = {one.cluster for one in verdicts if one.sample_id == "q0"}
+    assert len(alone) == 1
+    assert alone.isdisjoint(one.cluster for one in verdicts if one.sample_id != "q0")
+    assert len(set(encode_clusters(verdicts))) == 9
+
+
+def test_mirrored_pairs_count_once(tmp_path):
+    """Verdicts on `b vs a` are those on `a vs b`, and a question that has both counts once."""
+    pairs = list_pairs(cases(questions=20), [CLEAR], ["strong", "weak"])
+    mirrored = [
+        pair.model_copy(
+            update={
+                "method": "weak vs strong",
+                "answer": pair.other_response.answer,
+                "other_response": Response(method="strong", answer=pair.answer),
+            }
+        )
+        for pair in pairs
+    ]
+    found = [
+        summarise_duel(evaluate(given, [CLEAR], judge_by(first_shown), out=tmp_path / str(number))).metrics[0]
+        for number, given in enumerate([pairs, mirrored, [*mirrored, *pairs], [*pairs[:9], *mirrored[5:]]])
+    ]
+    assert all(len(one.pairs) == 1 for one in found)
+    plain = found[0].pairs[0]
+    for one in found[1:]:
+        (pair,) = one.pairs
+        assert (pair.first, pair.won, pair.tied, pair.lost) == ("strong", plain.won, plain.tied, plain.lost)
+        assert pair.adjusted_win_rate.value == pytest.approx(plain.adjusted_win_rate.value)
+        assert one.habits.first_shown.value == pytest.approx(found[0].habits.first_shown.value)
 
 
 def test_what_failed_is_in_no_figure(tmp_path):
