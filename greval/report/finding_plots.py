@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from greval.analysis.comparison.records import Comparison, Contrast
+from greval.analysis.duel.records import Duel, DuelVerdict
 from greval.records.scale_direction import ScaleDirection
 from greval.report.agreement import GROUP_FIGURES
 from greval.report.estimates import BEST
@@ -25,6 +26,9 @@ ALL = "all"
 """The label of a point that is of all cases."""
 TONES: dict[str, PointTone] = {"better": "better", "worse": "worse"}
 """The tones of verdicts of a comparison; other verdicts are neutral."""
+
+DUEL_TONES: dict[DuelVerdict, PointTone] = {"first preferred": "better", "second preferred": "worse"}
+"""The tones of verdicts of a duel, as those of a comparison of the first method with the second."""
 
 
 def plot_summaries(summaries: Sequence[Summary], directions: Mapping[str, ScaleDirection]) -> Iterator[PlotAxis]:
@@ -64,6 +68,18 @@ def _name_contrast(one: Contrast, *, several: bool) -> str:
 
 def _name_pair(one: Contrast) -> str:
     return f"{one.method} less {one.baseline}"
+
+
+def plot_duel(duel: Duel) -> Iterator[PlotAxis]:
+    """Yield an axis for each metric: the win rate of each pair of methods, with a line at one half."""
+    for one in duel.metrics:
+        points = [
+            _build_measured_point(
+                f"{pair.first} against {pair.second}", pair.win_rate, DUEL_TONES.get(pair.verdict, "neutral")
+            )
+            for pair in one.pairs
+        ]
+        yield PlotAxis(f"{one.metric}: win rate", points, limits=(0.0, 1.0), reference=0.5)
 
 
 def plot_agreement(agreement: Agreement) -> Iterator[PlotAxis]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from greval.analysis.comparison.records import Comparison, Contrast
+from greval.analysis.duel.records import Duel, PairResult, PreferenceFindings
 from greval.report.estimates import NAMES as ESTIMATES
 from greval.stats.interval import Interval
 from greval.stats.measured import Measured, MeasuredValue, Undefined
@@ -16,6 +17,8 @@ Row = dict[str, object]
 JUDGE_AND_PEOPLE = "judge and people"
 CONTRAST_FIELDS = ("metric", "group", "method", "baseline", "better", "questions", "n", "clusters")
 CONTRAST_FIGURES = ("method_mean", "baseline_mean", "difference")
+PAIR_FIGURES = ("win_rate", "adjusted_win_rate", "flip_rate")
+HABITS = ("flip_rate", "first_shown", "tie_share", "length_effect")
 CHECK_COUNTS = ("killed", "mutants", "questions", "better", "worse", "failed", "missing")
 
 
@@ -34,6 +37,34 @@ def _build_contrast_row(one: Contrast) -> Row:
         "corrected_p": one.test and one.test.corrected,
         **{name: getattr(one, name) for name in ("detectable", "judged_alike", "verdict")},
     }
+
+
+def list_duel_rows(duel: Duel) -> Iterator[Row]:
+    """Yield a row for each figure of a pair, each strength of a method, and each habit of the judge."""
+    for one in duel.metrics:
+        yield from (row for pair in one.pairs for row in _list_pair_rows(pair))
+        yield from _list_preference_rows(one)
+
+
+def _list_pair_rows(pair: PairResult) -> Iterator[Row]:
+    named = {name: getattr(pair, name) for name in ("metric", "first", "second")}
+    counts = {name: getattr(pair, name) for name in ("won", "tied", "lost", "failed")}
+    test = {"p": pair.test and pair.test.p, "corrected_p": pair.test and pair.test.corrected, "verdict": pair.verdict}
+    for name in PAIR_FIGURES:
+        yield {**named, "figure": name, **_list_measured(getattr(pair, name)), **counts, **test}
+
+
+def _list_preference_rows(findings: PreferenceFindings) -> Iterator[Row]:
+    for one in findings.ranking:
+        yield {
+            "metric": findings.metric,
+            "first": one.method,
+            "figure": "strength",
+            **_list_measured(one.strength),
+            "rank": one.rank,
+        }
+    for name in HABITS:
+        yield {"metric": findings.metric, "figure": f"judge: {name}", **_list_measured(getattr(findings.habits, name))}
 
 
 def list_agreement_rows(agreement: Agreement) -> Iterator[Row]:

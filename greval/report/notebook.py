@@ -1,4 +1,4 @@
-"""What a notebook shows of a run, a comparison, an agreement, an estimate or a probe.
+"""What a notebook shows of a run, a comparison, a duel, an agreement, an estimate or a probe.
 
 These are the functions behind the methods of `NotebookDisplay`, which the findings inherit.
 """
@@ -11,14 +11,23 @@ from typing import TYPE_CHECKING, assert_never
 from rich.console import Console
 
 from greval.analysis.comparison.records import Comparison
+from greval.analysis.duel.records import Duel
 from greval.analysis.summary import build_report
 from greval.errors import MissingExtraError
-from greval.report import agreement, comparison, console, estimates, probe
-from greval.report.finding_plots import plot_agreement, plot_comparison, plot_estimate, plot_probe, plot_summaries
+from greval.report import agreement, comparison, console, duel, estimates, probe
+from greval.report.finding_plots import (
+    plot_agreement,
+    plot_comparison,
+    plot_duel,
+    plot_estimate,
+    plot_probe,
+    plot_summaries,
+)
 from greval.report.finding_rows import (
     Row,
     list_agreement_rows,
     list_comparison_rows,
+    list_duel_rows,
     list_estimate_rows,
     list_probe_rows,
 )
@@ -35,7 +44,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-TabledFinding = Comparison | Agreement | Estimate | Probe
+TabledFinding = Comparison | Duel | Agreement | Estimate | Probe
 """A finding whose figures are in the record itself; those of a run are in its folder."""
 
 
@@ -53,6 +62,8 @@ def _render(finding: Run | TabledFinding, page: Console) -> None:
                 console.render(build_report(store), page)
         case Comparison():
             comparison.render(finding, page)
+        case Duel():
+            duel.render(finding, page)
         case Agreement():
             agreement.render(finding, page)
         case Estimate():
@@ -80,6 +91,8 @@ def _list_rows(finding: TabledFinding) -> Iterator[Row]:
     match finding:
         case Comparison():
             return list_comparison_rows(finding)
+        case Duel():
+            return list_duel_rows(finding)
         case Agreement():
             return list_agreement_rows(finding)
         case Estimate():
@@ -111,6 +124,8 @@ def _list_plots(finding: Run | TabledFinding, by: str | Sequence[str]) -> Iterat
             return plot_summaries(finding.summary(by), directions)
         case Comparison():
             return plot_comparison(finding)
+        case Duel():
+            return plot_duel(finding)
         case Agreement():
             return plot_agreement(finding)
         case Estimate():

@@ -15,18 +15,21 @@ from labelled_world import World
 from probed_judges import RIGHT, likes_length, probe_world
 from report_page import print_page
 
-from greval import Run, agreement, compare, estimate
+from greval import PreferenceMetric, Run, ScriptedJudge, agreement, compare, estimate, evaluate, summarise_duel
 from greval.analysis.comparison.records import Comparison
 from greval.analysis.summary import build_report
 from greval.errors import DataError, MissingExtraError
+from greval.records.case import Case
 from greval.report import agreement as agreement_report
 from greval.report import comparison, console, estimates, probe
+from greval.report import duel as duel_report
 from greval.report.notebook import format_html
 from greval.report.plots import format_svg
+from greval.runs.duels import list_pairs
 from greval.runs.progress import Progress
 from greval.runs.store import Store
 
-KINDS = ("run", "comparison", "agreement", "estimate", "probe")
+KINDS = ("run", "comparison", "duel", "agreement", "estimate", "probe")
 HOSTILE = (
     "<script>alert(1)</script>",
     '"><img src=x onerror=alert(1)>',
@@ -35,6 +38,20 @@ HOSTILE = (
     "c\x1b[31m\x00d",
     "&lt;",
 )
+
+
+def judge_duel(folder):
+    """Judge pairs of three methods by a judge that prefers what stands first, and summarise them."""
+    metric = PreferenceMetric(name="clarity", description="d", needs=["question", "answer"], steps=["s"])
+    pairs = list_pairs(
+        (
+            Case(id=f"q{n}", question="Who?", method=name, answer=f"{name} {n}")
+            for n in range(8)
+            for name in ("walk", "local", "flat")
+        ),
+        [metric],
+    )
+    return summarise_duel(evaluate(pairs, [metric], ScriptedJudge([{"reason": "r", "value": "A"}]), out=folder))
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +63,7 @@ def findings(tmp_path_factory):
     return {
         "run": Run(world.run, Progress()),
         "comparison": compare(world.run, baseline="local", by="area"),
+        "duel": judge_duel(folder / "duel"),
         "agreement": agreement(world.run, "right", annotations=labels),
         "estimate": estimate(world.run, "right", annotations=labels, baseline="local"),
         "probe": probe_world(RIGHT, likes_length, folder / "probe"),
@@ -57,7 +75,13 @@ def print_finding(finding, kind):
     if kind == "run":
         with Store.open(finding.folder) as store:
             return print_page(console.render, build_report(store))
-    modules = {"comparison": comparison, "agreement": agreement_report, "estimate": estimates, "probe": probe}
+    modules = {
+        "comparison": comparison,
+        "duel": duel_report,
+        "agreement": agreement_report,
+        "estimate": estimates,
+        "probe": probe,
+    }
     return print_page(modules[kind].render, finding)
 
 
@@ -134,6 +158,14 @@ def test_a_frame_has_the_figures_of_the_records(findings):
     assert frame["difference"].tolist() == [one.difference for one in found.contrasts]
     assert frame["low"].tolist() == [one.interval.low for one in found.contrasts]
     assert frame["verdict"].tolist() == [one.verdict for one in found.contrasts]
+    found = findings["duel"]
+    frame = found.frame()
+    rates = frame[frame["figure"] == "win_rate"]
+    assert rates["value"].tolist() == [pair.win_rate.value for pair in found.metrics[0].pairs]
+    assert rates["verdict"].tolist() == [pair.verdict for pair in found.metrics[0].pairs]
+    habit = frame[frame["figure"] == "judge: first_shown"]
+    assert habit["value"].tolist() == [1.0]
+    assert frame["figure"].tolist().count("strength") == 3
     found = findings["agreement"]
     rows = found.frame().set_index(["group", "compared", "figure"])
     error = found.groups[0].judge.figures["mae"]
@@ -149,7 +181,7 @@ def test_a_frame_has_the_figures_of_the_records(findings):
     assert found.frame().set_index("check")["killed"].to_dict() == {one.name: one.killed for one in found.checks}
 
 
-@pytest.mark.parametrize("kind", ["comparison", "agreement", "estimate", "probe"])
+@pytest.mark.parametrize("kind", ["comparison", "duel", "agreement", "estimate", "probe"])
 def test_the_page_has_the_columns_of_each_frame(findings, kind):
     """docs/notebook.md names every column of a frame, in its order."""
     page = PAGES["docs/notebook.md"].read_text(encoding="utf-8")
@@ -174,6 +206,7 @@ def test_a_plot_is_shown_as_svg_with_every_label(findings, kind):
     expected = {
         "run": ["right: mean"],
         "comparison": ["right: difference, walk less local (higher is better)"],
+        "duel": ["clarity: win rate"],
         "agreement": [
             f"right: {name}" for name in ("mean absolute error", "bias", "Pearson", "Spearman", "Krippendorff's alpha")
         ],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from greval._util.notebook_display import NotebookDisplay
 from greval.records.record import Record
 from greval.stats.correction import Correction
 from greval.stats.measured import Measured
@@ -81,7 +82,7 @@ class PreferenceFindings(Record):
     habits: JudgeHabits
 
 
-class Duel(Record):
+class Duel(NotebookDisplay, Record):
     """The preferences of a run. `tests` is the number of tests in the family."""
 
     folder: str

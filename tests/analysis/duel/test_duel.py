@@ -177,26 +177,26 @@ def test_an_id_is_no_value_of_a_tag(tmp_path):
 
 def test_mirrored_pairs_count_once(tmp_path):
     """Verdicts on `b vs a` are those on `a vs b`, and a question that has both counts once."""
-    pairs = list_pairs(cases(questions=20), [CLEAR], ["strong", "weak"])
+    pairs = list_pairs(cases(questions=40), [CLEAR], ["middle", "strong"])
     mirrored = [
         pair.model_copy(
             update={
-                "method": "weak vs strong",
+                "method": "strong vs middle",
                 "answer": pair.other_response.answer,
-                "other_response": Response(method="strong", answer=pair.answer),
+                "other_response": Response(method="middle", answer=pair.answer),
             }
         )
         for pair in pairs
     ]
     found = [
         summarise_duel(evaluate(given, [CLEAR], judge_by(first_shown), out=tmp_path / str(number))).metrics[0]
-        for number, given in enumerate([pairs, mirrored, [*mirrored, *pairs], [*pairs[:9], *mirrored[5:]]])
+        for number, given in enumerate([pairs, mirrored, [*mirrored, *pairs], [*pairs[:19], *mirrored[9:]]])
     ]
     assert all(len(one.pairs) == 1 for one in found)
     plain = found[0].pairs[0]
     for one in found[1:]:
         (pair,) = one.pairs
-        assert (pair.first, pair.won, pair.tied, pair.lost) == ("strong", plain.won, plain.tied, plain.lost)
+        assert (pair.first, pair.won, pair.tied, pair.lost) == ("middle", plain.won, plain.tied, plain.lost)
         assert pair.adjusted_win_rate.value == pytest.approx(plain.adjusted_win_rate.value)
         assert one.habits.first_shown.value == pytest.approx(found[0].habits.first_shown.value)
 
