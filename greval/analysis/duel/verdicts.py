@@ -28,7 +28,7 @@ class PairVerdict(NamedTuple):
     `outcome` is 1 if the first method won, 0.5 for a tie, 0 if the second won; None if the judgement failed. `orders`
     has the outcome for the first method in each order, and `shown` that for the response that stood first.
     `length_ratio` is the logarithm of the ratio of both lengths, None if an answer is empty or not recorded. `cluster`
-    is the value of the tag of the question, or else its id; which of both it is tells apart equal texts.
+    is the value of the tag of the question, or else its id, each with its kind, so that equal texts differ.
     """
 
     sample_id: str
