@@ -7,10 +7,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from greval._util.arguments import resolve_run_folder
-from greval.analysis.duel.figures import adjust_for_length, build_pair_result, measure_habits, rank_methods
+from greval.analysis.duel.figures import (
+    adjust_for_length,
+    build_pair_result,
+    group_by_pair,
+    measure_all_habits,
+    measure_habits,
+    rank_methods,
+)
 from greval.analysis.duel.records import Duel, DuelVerdict, PairResult, PreferenceFindings
 from greval.analysis.duel.verdicts import PairVerdict, read_verdicts
-from greval.analysis.duel.warnings import find_warnings
+from greval.analysis.duel.warnings import correct_level, find_warnings
 from greval.errors import DataError
 from greval.runs.run_reader import check_metric_names, read_metrics
 from greval.runs.store import Store
@@ -69,7 +76,7 @@ def summarise_duel(
     with Store.open(folder) as store, store.snapshot():
         names = _select_metrics(store, metrics)
         found = [(name, read_verdicts(store, name, cluster_by)) for name in names]
-    findings = [_build_findings(name, verdicts, level=level) for name, verdicts in found if verdicts]
+    findings = [build_findings(name, verdicts, level=level) for name, verdicts in found if verdicts]
     findings = _correct_family(findings, correction, level)
     return Duel(
         folder=str(folder),
@@ -78,7 +85,7 @@ def summarise_duel(
         cluster_by=cluster_by,
         tests=sum(pair.test is not None for one in findings for pair in one.pairs),
         metrics=tuple(findings),
-        warnings=tuple(warning for one in findings for warning in find_warnings(one)),
+        warnings=_find_all_warnings(findings, [verdicts for _, verdicts in found if verdicts], level),
     )
 
 
@@ -94,10 +101,9 @@ def _select_metrics(store: Store, wanted: Sequence[str]) -> list[str]:
     return [*wanted] or known
 
 
-def _build_findings(metric: str, verdicts: Sequence[PairVerdict], *, level: float) -> PreferenceFindings:
-    groups: dict[tuple[str, str], list[PairVerdict]] = {}
-    for one in verdicts:
-        groups.setdefault((one.first, one.second), []).append(one)
+def build_findings(metric: str, verdicts: Sequence[PairVerdict], *, level: float) -> PreferenceFindings:
+    """Build what one metric says of all methods, without the correction of p values and the verdicts."""
+    groups = group_by_pair(verdicts)
     adjusted, effect = adjust_for_length([*groups.values()], level=level)
     return PreferenceFindings(
         metric=metric,
@@ -108,6 +114,18 @@ def _build_findings(metric: str, verdicts: Sequence[PairVerdict], *, level: floa
         ),
         ranking=rank_methods(verdicts, level=level),
         habits=measure_habits(verdicts, effect, level=level),
+    )
+
+
+def _find_all_warnings(
+    findings: Sequence[PreferenceFindings], verdicts: Sequence[Sequence[PairVerdict]], level: float
+) -> tuple[str, ...]:
+    """Find the warnings of all metrics; those about habits are one family, whose level is corrected by Bonferroni."""
+    strict = correct_level(level, len(findings))
+    return tuple(
+        warning
+        for one, given in zip(findings, verdicts, strict=True)
+        for warning in find_warnings(one, measure_all_habits(given, level=strict))
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import exp
 
 import numpy as np
@@ -81,6 +81,20 @@ def measure_habits(verdicts: Sequence[PairVerdict], length_effect: Measured, *, 
         tie_share=measure_mean(judged, lambda one: one.orders.count(TIE) / len(one.orders), reason, level=level),
         length_effect=length_effect,
     )
+
+
+def measure_all_habits(verdicts: Sequence[PairVerdict], *, level: float) -> JudgeHabits:
+    """Measure the habits of a judge with the effect of length."""
+    _, effect = adjust_for_length([*group_by_pair(verdicts).values()], level=level)
+    return measure_habits(verdicts, effect, level=level)
+
+
+def group_by_pair(verdicts: Iterable[PairVerdict]) -> dict[tuple[str, str], list[PairVerdict]]:
+    """Group verdicts by their pair of methods."""
+    groups: dict[tuple[str, str], list[PairVerdict]] = {}
+    for one in verdicts:
+        groups.setdefault((one.first, one.second), []).append(one)
+    return groups
 
 
 def adjust_for_length(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from greval.analysis.duel.records import PreferenceFindings
+from greval.analysis.duel.records import JudgeHabits, PreferenceFindings
 from greval.stats.measured import Measured, MeasuredValue
 
 EVEN = 0.5
@@ -13,9 +13,28 @@ HABITUAL_TIES = 0.5
 """The share of verdicts from which ties are a habit."""
 
 
-def find_warnings(findings: PreferenceFindings) -> Iterator[str]:
-    """Yield the warnings about the judge of one metric; a habit is named only if its interval excludes chance."""
-    metric, habits = findings.metric, findings.habits
+HABITS = 3
+"""The number of habits that are looked for."""
+
+
+def correct_level(level: float, metrics: int) -> float:
+    """Return the level at which each habit is tested, so that a judge without any is rarely accused (Bonferroni).
+
+    Example:
+        >>> round(correct_level(0.95, 2), 4)
+        0.9917
+    """
+    return 1 - (1 - level) / (HABITS * metrics)
+
+
+def find_warnings(findings: PreferenceFindings, habits: JudgeHabits) -> Iterator[str]:
+    """Yield the warnings about the judge of one metric; a habit is named only if its interval excludes chance.
+
+    Args:
+        findings: What the metric says of all methods.
+        habits: The habits, with intervals at the level of all warnings together.
+    """
+    metric = findings.metric
     if place := _find_side(habits.first_shown, EVEN):
         yield (
             f"POSITION BIAS: {metric}: the judge prefers the response that stands {'first' if place > 0 else 'second'} "
