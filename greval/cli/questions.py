@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
+import asyncio
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, cast
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from greval.cli import FAILED
-from greval.cli.options import ReportFormat, print_report
-from greval.methods.questions.records import QUESTION_TYPES, QuestionType
+from greval.cli import FAILED, STOPPED
+from greval.cli.completion import complete_judge
+from greval.cli.help_layout import judge_option, limit_option
+from greval.cli.options import CapOptions, Concurrency, JudgeOptions, Only, ReportFormat, expand_groups, print_report
+from greval.cli.progress_bar import describe_stop, stop_on_signals
+from greval.methods.questions.records import QUESTION_TYPES, QuestionReport, QuestionType
+from greval.runs.evaluation import STOP_REQUESTED
+
+if TYPE_CHECKING:
+    from greval.runs.question_generation import QuestionOptions
+
+SETTINGS = Only(
+    field
+    for field in JudgeOptions._fields
+    if field not in {"seed", "reason", "reason_depth", "confidence", "max_items"}
+)
 
 
+@expand_groups
 def questions(  # noqa: PLR0913 - the options of a command
     source: Annotated[
         Path,
@@ -34,19 +49,70 @@ def questions(  # noqa: PLR0913 - the options of a command
         Path | None,
         typer.Option(metavar="FOLDER", help="keep the index of the documents here; by default it is not kept"),
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="draw and check, and write nothing")] = False,
+    model: Annotated[
+        str | None,
+        judge_option(
+            autocompletion=complete_judge,
+            metavar="MODEL",
+            help="a model that words the questions, named as a judge is; by default templates word them",
+        ),
+    ] = None,
+    judge: Annotated[
+        str | None,
+        judge_option(
+            autocompletion=complete_judge, metavar="MODEL", help="a model that checks them; by default that of --model"
+        ),
+    ] = None,
+    settings: Annotated[JudgeOptions, SETTINGS],
+    concurrency: Concurrency = None,
+    deadline: Annotated[float | None, limit_option(min=0, metavar="SECONDS", help="stop after this time")] = None,
+    caps: CapOptions,
+    dry_run: Annotated[
+        bool, limit_option("--dry-run", help="draw and check without any call, forecast the calls, and write nothing")
+    ] = False,
     form: ReportFormat = "table",
 ) -> None:
-    """Draw questions with gold from an index. Documents are indexed first, by rules and without a model."""
-    from greval.methods.questions.api import generate_questions
+    """Draw questions with gold from an index. Documents are indexed first, by rules and without a model.
+
+    With a model, the same command again makes only the calls that are missing or failed.
+    """
     from greval.report.questions import render
 
     wanted = cast("Sequence[QuestionType]", [kind.strip() for kind in types.split(",") if kind.strip()])
+    options: QuestionOptions = {
+        "model": settings.create_judge(model) if model else None,
+        "judge": settings.create_judge(judge) if judge else None,
+        "concurrency": concurrency,
+        "max_calls": caps.max_calls,
+        "max_cost": caps.max_cost,
+        "deadline": deadline,
+        "prices": caps.read_prices(),
+    }
     with _open_index_folder(source, index) as folder:
-        report = generate_questions(folder, out, count, types=wanted, seed=seed, write=not dry_run)
+        report = asyncio.run(_generate(folder, out, count, wanted, seed, write=not dry_run, options=options))
     print_report(report, form, render)
-    if not sum(report.accepted.values()):
+    if report.stopped is not None:
+        typer.echo(describe_stop(report.stopped), err=True)
+        raise typer.Exit(STOPPED if report.stopped == STOP_REQUESTED else FAILED)
+    if report.failed or not sum(report.accepted.values()):
         raise typer.Exit(FAILED)
+
+
+async def _generate(  # noqa: PLR0913 - the options of the command
+    folder: Path,
+    out: Path,
+    count: int,
+    types: Sequence[QuestionType],
+    seed: int,
+    *,
+    write: bool,
+    options: QuestionOptions,
+) -> QuestionReport:
+    """Generate the questions. The first Ctrl-C finishes calls in flight."""
+    from greval.runs.question_generation import generate_questions_async
+
+    stop = stop_on_signals() if options["model"] or options["judge"] else None
+    return await generate_questions_async(folder, out, count, types=types, seed=seed, write=write, stop=stop, **options)
 
 
 @contextmanager
