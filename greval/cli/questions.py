@@ -17,7 +17,6 @@ from greval.cli.help_layout import judge_option, limit_option
 from greval.cli.options import CapOptions, Concurrency, JudgeOptions, Only, ReportFormat, expand_groups, print_report
 from greval.cli.progress_bar import describe_stop, stop_on_signals
 from greval.methods.questions.records import QUESTION_TYPES, QuestionReport, QuestionType
-from greval.runs.evaluation import STOP_REQUESTED
 
 if TYPE_CHECKING:
     from greval.runs.question_generation import QuestionOptions
@@ -77,6 +76,7 @@ def questions(  # noqa: PLR0913 - the options of a command
     With a model, the same command again makes only the calls that are missing or failed.
     """
     from greval.report.questions import render
+    from greval.runs.evaluation import STOP_REQUESTED as ASKED
 
     wanted = cast("Sequence[QuestionType]", [kind.strip() for kind in types.split(",") if kind.strip()])
     options: QuestionOptions = {
@@ -93,7 +93,7 @@ def questions(  # noqa: PLR0913 - the options of a command
     print_report(report, form, render)
     if report.stopped is not None:
         typer.echo(describe_stop(report.stopped), err=True)
-        raise typer.Exit(STOPPED if report.stopped == STOP_REQUESTED else FAILED)
+        raise typer.Exit(STOPPED if report.stopped == ASKED else FAILED)
     if report.failed or not sum(report.accepted.values()):
         raise typer.Exit(FAILED)
 

@@ -50,9 +50,9 @@ You answer a question from the given chunks, and from nothing else. Each begins 
 
 {material}
 
-- answers: each different answer that the chunks support, in a few words: one if there is one right answer, several only \
-if each would be right by itself. A count or a list is one answer. An empty list if the chunks do not say: do not guess, \
-and do not use what you know from elsewhere.
+- answers: each different answer that the chunks support, in a few words: one if there is one right answer, several \
+only if each would be right by itself. A count or a list is one answer. An empty list if the chunks do not say: do not \
+guess, and do not use what you know from elsewhere.
 Answer with JSON only, in this form: {form}"""
 RECALL_PROMPT = """\
 You answer a question from what you know, without any document.

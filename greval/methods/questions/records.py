@@ -68,9 +68,9 @@ class DraftQuestion(Record):
     """A question as it was drawn: its words, answer, gold and evidence, and why it was rejected, if it was.
 
     `wording` is `model` if a model worded the question, else `template`. `fixed_answer` is true if the answer is not a
-    name of the graph, such as a number, so that it need not stand in the documents. `template_question` has the words of
-    the template if a model worded the question. `judge_answers` are those that the judge gave from the gold documents.
-    `failure` is the error of a call that failed: such a question is neither accepted nor rejected.
+    name of the graph, such as a number, so that it need not stand in the documents. `template_question` has the words
+    of the template if a model worded the question. `judge_answers` are those that the judge gave from the gold
+    documents. `failure` is the error of a call that failed: such a question is neither accepted nor rejected.
     """
 
     type: QuestionType
