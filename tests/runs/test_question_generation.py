@@ -69,7 +69,10 @@ def test_a_question_needs_four_calls_at_most_without_objections(fleet, tmp_path)
 @pytest.mark.parametrize(
     ("changes", "why"),
     [
-        ({"wording": lambda _: {"question": "Who has it?", "answer": "Team Petrel, Lumm, Team Eider"}}, "changed_names"),
+        (
+            {"wording": lambda _: {"question": "Who has it?", "answer": "Team Petrel, Lumm, Team Eider"}},
+            "changed_names",
+        ),
         ({"wording": lambda m: {"question": read_fence(m, "question"), "answer": "Nobody."}}, "changed_answer"),
         ({"wording": lambda _: "no object"}, "no_reply"),
         ({"wording": lambda _: {"question": 3, "answer": ""}}, "no_reply"),
@@ -243,7 +246,7 @@ def test_a_killed_command_goes_on_and_repeats_no_call(fleet, tmp_path, number):
     assert len(read_log(log)) == (len(calls) if number == "samples" else number)
     assert not out.exists()
     generate_with_log(fleet, out, log)
-    assert read_log(log) == calls
+    assert sorted(read_log(log)) == sorted(calls)
     assert len({*calls}) == len(calls)
     assert out.read_bytes() == (tmp_path / "whole" / "q.jsonl").read_bytes()
 

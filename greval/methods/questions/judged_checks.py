@@ -9,9 +9,6 @@ from typing import Any
 from greval.judging.prompt import join_lines
 from greval.methods.questions.facts import IndexText
 from greval.methods.questions.prompts import (
-    AGREEMENT_SCHEMA,
-    ANSWERS_SCHEMA,
-    RECALL_SCHEMA,
     build_agreement_messages,
     build_answers_messages,
     build_recall_messages,
@@ -41,7 +38,7 @@ async def check_with_judge(
     is_unanswerable = draft.type == "unanswerable"
     nearest = find_chunks(draft.question) if is_unanswerable else ()
     chunks = [*dict.fromkeys((*(fact.chunk for fact in draft.evidence), *nearest))]
-    reply = await judge.ask("answers", ANSWERS_SCHEMA, build_answers_messages(draft.question, text, chunks))
+    reply = await judge.ask("answers", build_answers_messages(draft.question, text, chunks))
     answers = _read_answers(reply.fields)
     if answers is None:
         return draft.model_copy(update={"rejected": "no_reply"})
@@ -61,7 +58,7 @@ async def _find_fault(draft: DraftQuestion, answers: Sequence[str], judge: Quest
         return "several_answers"
     if not given or not await _agrees(draft, given[0], judge):
         return "not_answered_from_gold"
-    reply = await judge.ask("recall", RECALL_SCHEMA, build_recall_messages(draft.question))
+    reply = await judge.ask("recall", build_recall_messages(draft.question))
     known = reply.fields.get("answer") if reply.fields else None
     if not isinstance(known, str):
         return "no_reply"
@@ -81,7 +78,7 @@ async def _agrees(draft: DraftQuestion, answer: str, judge: QuestionModel) -> bo
     """Return whether an answer is the expected one: by its words, or else by the judge."""
     if has_same_words(draft, answer):
         return True
-    reply = await judge.ask("agreement", AGREEMENT_SCHEMA, build_agreement_messages(draft, answer))
+    reply = await judge.ask("agreement", build_agreement_messages(draft, answer))
     return reply.fields is not None and reply.fields.get("same") is True
 
 

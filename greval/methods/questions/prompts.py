@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
@@ -17,11 +17,10 @@ from greval.methods.questions.records import DraftQuestion, QuestionType
 from greval.methods.reference.model_call import MATERIAL_RULE
 from greval.records.case import Case
 
-_TEXT: Mapping[str, Any] = {"type": "string"}
-WORDING_SCHEMA = build_object_schema({"question": _TEXT, "answer": _TEXT})
-ANSWERS_SCHEMA = build_object_schema({"answers": {"type": "array", "items": _TEXT}})
-RECALL_SCHEMA = build_object_schema({"answer": _TEXT})
-AGREEMENT_SCHEMA = build_object_schema({"same": {"type": "boolean"}})
+RequestName = Literal["wording", "answers", "recall", "agreement"]
+"""What a model is asked: to word a question, to answer it from chunks or without any, or to compare two answers."""
+MAX_QUESTION_CHARS, MAX_ANSWER_CHARS, MAX_ANSWERS = 240, 160, 4
+"""Limits for the embedded model, which follows the schema by a grammar and might never stop without them."""
 
 TYPE_RULES: Mapping[QuestionType, str] = {
     "single_fact": "It asks for one fact that one sentence states.",
@@ -69,6 +68,23 @@ You compare two answers to a question.
 - same: true if the answer says the same as the expected answer, also in other words or with more detail; false if it \
 says something else, or leaves out what was asked for.
 Answer with JSON only, in this form: {form}"""
+
+
+def build_schema(request: RequestName, *, bounded: bool) -> dict[str, Any]:
+    """Build the JSON schema of the answer to a request; `bounded` limits the lengths of texts and lists."""
+
+    def build_text(most: int) -> dict[str, Any]:
+        return {"type": "string", "maxLength": most} if bounded else {"type": "string"}
+
+    question, answer = build_text(MAX_QUESTION_CHARS), build_text(MAX_ANSWER_CHARS)
+    answers = {"type": "array", "items": answer, **({"maxItems": MAX_ANSWERS} if bounded else {})}
+    fields: Mapping[RequestName, dict[str, Any]] = {
+        "wording": {"question": question, "answer": answer},
+        "answers": {"answers": answers},
+        "recall": {"answer": answer},
+        "agreement": {"same": {"type": "boolean"}},
+    }
+    return build_object_schema(fields[request])
 
 
 def build_wording_messages(draft: DraftQuestion) -> list[BaseMessage]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 from langchain_core.messages import BaseMessage
 
 from greval.judging.model.answer_format import AnswerFormat
 from greval.judging.model.client import JudgeClient
+from greval.methods.questions.prompts import RequestName, build_schema
 from greval.methods.reference.model_call import ObjectReply, ask_for_object
 from greval.records.result import Failure
 
@@ -26,18 +26,19 @@ class QuestionModel:
         self.reused = 0
         self._on_reply = on_reply
 
-    async def ask(self, name: str, schema: Mapping[str, Any], messages: Sequence[BaseMessage]) -> ObjectReply:
+    async def ask(self, request: RequestName, messages: Sequence[BaseMessage]) -> ObjectReply:
         """Ask once, and return the reply. Its `fields` are None if it cannot be read.
 
         Raises:
             MethodError: If the call fails.
             StoppedError: If no further call may be made.
         """
+        schema = build_schema(request, bounded=self.client.judge.local)
         try:
-            reply = await ask_for_object(self.client, AnswerFormat(name, schema, self.client.tier), messages)
+            reply = await ask_for_object(self.client, AnswerFormat(request, schema, self.client.tier), messages)
         finally:
             self._on_reply()
         self.reused += reply.usage.hits
         failure = None if reply.fields is not None else Failure(kind="malformed", message=reply.fault, raw=reply.text)
-        self.client.guard.record_answer(name, failure)
+        self.client.guard.record_answer(request, failure)
         return reply

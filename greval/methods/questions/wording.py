@@ -11,7 +11,7 @@ from greval.judging.prompt import join_lines, neutralise_fences
 from greval.methods.questions.checks import quotes_answer
 from greval.methods.questions.facts import has_phrase
 from greval.methods.questions.patterns import FactTable
-from greval.methods.questions.prompts import WORDING_SCHEMA, build_wording_messages
+from greval.methods.questions.prompts import build_wording_messages
 from greval.methods.questions.question_model import QuestionModel
 from greval.methods.questions.records import DraftQuestion, Rejection
 
@@ -36,7 +36,7 @@ async def word_question(draft: DraftQuestion, table: FactTable, model: QuestionM
     messages = first = build_wording_messages(draft)
     worded = draft
     for _ in range(MAX_TRIES):
-        reply = await model.ask("question", WORDING_SCHEMA, messages)
+        reply = await model.ask("wording", messages)
         worded = _read_wording(draft, reply.fields or {})
         fault = _find_fault(draft, worded, table)
         if fault is None:
