@@ -1,5 +1,6 @@
-"""Generation of questions with gold from an index: draw them, let a model word them and a judge check them, if any do,
-and write them as samples. All replies are kept beside the file, so that the same command goes on where it was.
+"""Generation of questions with gold from an index: draw them, word and check them with models, and write samples.
+
+Models are optional. Their replies are kept beside the file, so that the same command goes on where it was.
 """
 
 from __future__ import annotations

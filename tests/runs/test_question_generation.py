@@ -151,7 +151,7 @@ def test_models_cost_no_end(fleet, tmp_path):
 
 
 def test_a_failed_call_is_asked_again_by_the_same_command(fleet, tmp_path):
-    """A question with a failed call is neither accepted nor rejected; the same command asks for what is missing only."""
+    """A question with a failed call is neither accepted nor rejected; the same command asks what is missing."""
     failing, calls = script()
     calls.changes["recall"] = lambda messages: (
         RuntimeError("broken pipe") if len(calls.requests) % 2 else QuestionModelScript.recall(calls, messages)

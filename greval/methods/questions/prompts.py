@@ -1,5 +1,6 @@
-"""The messages to the models that word and check questions, and the forms of the answers. All text of the documents and
-of other models is fenced as data.
+"""The messages to the models that word and check questions, and the forms of the answers.
+
+All text of the documents and of other models is fenced as data.
 """
 
 from __future__ import annotations
