@@ -4,7 +4,7 @@
     python benchmarks/questions_novel.py --model local -n 40   # the embedded model words and checks them
 
 A narrative text is the hardest kind for the templates: most sentences of a novel say "he". The folder keeps the index
-and the replies of the model, so that the same command goes on where it was.
+and the replies of the model, so that the same command repeats no call.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ SHOWN = 10
 def main() -> int:
     """Index the novel, draw the questions, and print the figures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--novel", default="Novel-25646")
+    parser.add_argument("--novel", default="Novel-47558")
     parser.add_argument("--model", help="openai:MODEL, local or PROVIDER:MODEL; templates word the questions without")
     parser.add_argument("-n", "--count", type=int, help="the number of questions; 40 with a model, else 200")
     parser.add_argument("--seed", type=int, default=0)

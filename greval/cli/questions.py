@@ -13,7 +13,7 @@ import typer
 
 from greval.cli import FAILED, STOPPED
 from greval.cli.completion import complete_judge
-from greval.cli.help_layout import judge_option, limit_option
+from greval.cli.help_layout import input_option, judge_option, limit_option, output_option
 from greval.cli.options import CapOptions, Concurrency, JudgeOptions, Only, ReportFormat, expand_groups, print_report
 from greval.cli.progress_bar import describe_stop, stop_on_signals
 from greval.methods.questions.records import QUESTION_TYPES, QuestionReport, QuestionType
@@ -37,16 +37,16 @@ def questions(  # noqa: PLR0913 - the options of a command
         ),
     ],
     *,
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="the file of questions, .jsonl")],
-    count: Annotated[int, typer.Option("--count", "-n", min=1, metavar="N", help="the number of questions")] = 50,
+    out: Annotated[Path, output_option("--out", "-o", metavar="FILE", help="the file of questions, .jsonl")],
+    count: Annotated[int, input_option("--count", "-n", min=1, metavar="N", help="the number of questions")] = 50,
     types: Annotated[
         str,
-        typer.Option(metavar="TYPE,TYPE", help=f"the types of questions: {', '.join(QUESTION_TYPES)}; all by default"),
+        input_option(metavar="TYPE,TYPE", help=f"the types of questions: {', '.join(QUESTION_TYPES)}; all by default"),
     ] = ",".join(QUESTION_TYPES),
-    seed: Annotated[int, typer.Option(metavar="N", help="the random seed; the same seed draws the same questions")] = 0,
+    seed: Annotated[int, input_option(metavar="N", help="the random seed; the same seed draws the same questions")] = 0,
     index: Annotated[
         Path | None,
-        typer.Option(metavar="FOLDER", help="keep the index of the documents here; by default it is not kept"),
+        output_option(metavar="FOLDER", help="keep the index of the documents here; by default it is not kept"),
     ] = None,
     model: Annotated[
         str | None,

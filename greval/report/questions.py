@@ -55,16 +55,16 @@ def _format_calls(report: QuestionReport) -> Iterator[str]:
     """Yield the models, what they were asked, what it cost, and the share of questions that passed their checks."""
     if report.judge is None:
         return
-    worded = f"worded by {report.model}, " if report.model else ""
-    yield f"{worded}checked by {report.judge}"
+    yield f"model: {report.model or 'none, templates word the questions'}; judge: {report.judge}"
     if (forecast := report.forecast) is not None:
         tokens = f"{forecast.input_tokens:,} input and {forecast.output_tokens:,} output tokens"
         cost = format_cost(forecast.cost)
         yield f"forecast: {format_count(forecast.calls, 'call')}, about {tokens}, cost {cost}; more for each left out"
         return
-    drawn, accepted = sum(report.drawn.values()), sum(report.accepted.values())
-    if drawn:
-        yield f"accepted: {accepted / drawn:.0%} of those drawn"
+    if report.checked:
+        accepted = sum(report.accepted.values())
+        share = f"{accepted / report.checked:.0%}"
+        yield f"accepted: {accepted:,} of {report.checked:,} that models worded or checked ({share})"
     usage, spent = report.usage, report.spent
     tokens = f"{usage.input_tokens or 0:,} input and {usage.output_tokens or 0:,} output tokens"
     reused = f", {usage.hits:,} from before" if usage.hits else ""

@@ -1,6 +1,6 @@
 """Generation of questions with gold from an index: draw them, word and check them with models, and write samples.
 
-Models are optional. Their replies are kept beside the file, so that the same command goes on where it was.
+Models are optional. Their replies are kept beside the file, so that the same command repeats no call.
 """
 
 from __future__ import annotations

@@ -128,7 +128,7 @@ def test_a_judge_without_a_model_checks_the_words_of_the_templates(fleet, tmp_pa
     """Templates word the questions, and nobody is asked to."""
     judge, calls = script(answers=lambda _: {"answers": ["x"]})
     report = generate_questions(fleet, tmp_path / "q.jsonl", 2, judge=judge, types=["single_fact"])
-    assert (report.model, report.model_worded) == (None, 0)
+    assert (report.model, report.model_worded, report.checked) == (None, 0, 2)
     assert sum(report.accepted.values()) == 2
     assert "wording" not in calls.requests
 

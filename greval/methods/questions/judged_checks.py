@@ -27,8 +27,8 @@ async def check_with_judge(
 ) -> DraftQuestion:
     """Return a question with the judge's answers, and rejected if it fails a check.
 
-    The judge answers it from the chunks of its evidence, where its only answer must be the expected one. Then it is
-    asked without any document, where it must not know the answer. Of a question that the documents do not answer, it is
+    The judge answers it from the chunks of its evidence, and its only answer must be the expected one. Then it is asked
+    without any document, and must not know the answer. Of a question that the documents do not answer, it is
     shown the nearest chunks, and must find no answer in them.
 
     Raises:

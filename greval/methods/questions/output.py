@@ -85,6 +85,9 @@ def build_report(path: Path, draw: QuestionDraw, **figures: Any) -> QuestionRepo
         accepted={kind: sum(one.type == kind for one in draw.accepted) for kind in draw.types},
         rejected=dict(Counter(one.rejected for one in draw.rejected if one.rejected).most_common()),
         model_worded=sum(one.wording == "model" for one in draw.accepted),
+        checked=sum(
+            one.wording == "model" or one.judge_answers is not None for one in (*draw.accepted, *draw.rejected)
+        ),
         failed=len(draw.failed),
         failures=dict(Counter(one.failure for one in draw.failed if one.failure).most_common()),
         documents=documents,

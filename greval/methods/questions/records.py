@@ -132,6 +132,7 @@ class QuestionReport(Record):
         relations: The coverage of relations of the graph.
         model: The model that worded the questions, if one did.
         judge: The model that checked them, if one did.
+        checked: The number of questions that a model worded or checked, without failed ones.
         failed: The number of questions with a failed call. The same command asks them again.
         failures: The number of failed questions by error.
         usage: The calls and tokens of the models in this command, and the replies of earlier ones that were reused.
@@ -154,6 +155,7 @@ class QuestionReport(Record):
     relations: CoverageCount = CoverageCount()
     model: str | None = None
     judge: str | None = None
+    checked: int = 0
     failed: int = 0
     failures: dict[str, int] = Field(default_factory=dict)
     usage: Usage = Usage()

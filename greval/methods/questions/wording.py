@@ -27,7 +27,7 @@ OBJECTIONS: dict[Rejection, str] = {
 async def word_question(draft: DraftQuestion, table: FactTable, model: QuestionModel) -> DraftQuestion:
     """Return a drawn question in the words of a model; rejected if these change what the pattern made sure of.
 
-    The model is told once what is wrong with its words. An answer that is no name, such as a count, is kept.
+    What is wrong with its words is sent back to the model once. An answer that is no name, such as a count, is kept.
 
     Raises:
         MethodError: If a call fails.
