@@ -121,10 +121,17 @@ def test_a_dry_run_with_a_model_forecasts_its_calls(ask, fault_server, tmp_path)
 def test_a_failed_call_ends_with_3_and_is_asked_again(ask, fault_server):
     """The report counts what failed, by its error; the same command makes it good."""
     plan = fault_server.plan
-    fault_server.plan = lambda body: error(500) if "Compare" in str(body) or "recall" in str(body) else plan(body)
+    seen = []
+
+    def fail_once(body):
+        seen.append(body["response_format"]["json_schema"]["name"])
+        return error(500) if seen[-1] == "recall" and seen.count("recall") == 1 else plan(body)
+
+    fault_server.plan = fail_once
     code, out, _ = ask("-n", 2, "--types", "single_fact")
     assert code == 3
-    assert "failed: 2 questions; the same command asks them again\n      2  openai:fake: server: " in out
+    assert "accepted: 1 of 1 " in out
+    assert "failed: 1 question; the same command asks them again\n      1  openai:fake: server: " in out
     fault_server.plan = plan
     code, out, _ = ask("-n", 2, "--types", "single_fact")
     assert (code, "failed: " in out) == (0, False)

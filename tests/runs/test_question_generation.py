@@ -12,7 +12,9 @@ from question_worlds import build_fleet
 from greval import generate_questions, generate_questions_async, read_cases
 from greval.errors import JudgeError
 from greval.judging.model.prices import Price, Prices
+from greval.methods.questions.output import build_draw
 from greval.methods.questions.records import NOT_STATED, DraftQuestion
+from greval.methods.reference.index import ReferenceIndex
 from greval.testing import ScriptedJudge
 
 PRICES = Prices(models={"scripted": Price(input=1, output=2)}, as_of="2026", source="a test")
@@ -110,6 +112,30 @@ def test_a_question_that_quotes_its_answer_is_objected_to_once(fleet, tmp_path):
     report, _ = generate(fleet, tmp_path, model, 2, types=["single_fact"])
     assert sum(report.accepted.values()) == 2
     assert Counter(calls.requests)["wording"] == 4
+
+
+def test_a_date_that_stands_in_the_question_is_given_away(fleet, tmp_path):
+    """An answer that is no name may not stand in the question either."""
+    model, calls = script()
+    calls.changes["wording"] = lambda messages: {
+        "question": f"{read_fence(messages, 'question')} Was it {read_fence(messages, 'expected_answer')}?",
+        "answer": read_fence(messages, "expected_answer"),
+    }
+    report, _ = generate(fleet, tmp_path, model, 1, types=["temporal"])
+    assert report.rejected == {"quotes_answer": 1}
+
+
+async def test_words_of_a_model_may_not_be_those_of_another_question(fleet):
+    """Near duplicates are looked for among the worded questions too, because words change after the draw."""
+    with ReferenceIndex.open(fleet) as index:
+        draw = build_draw(index, ["single_fact"], 2, 0)
+
+    async def word(drafts):
+        return [one.model_copy(update={"question": "Who is it?", "wording": "model"}) for one in drafts]
+
+    await draw.draw(word, batch=2)
+    assert len(draw.accepted) == 1
+    assert {one.rejected for one in draw.rejected if one.question == "Who is it?"} == {"near_duplicate"}
 
 
 def test_an_unanswerable_question_is_shown_the_nearest_documents(fleet, tmp_path):
