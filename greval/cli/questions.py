@@ -120,8 +120,11 @@ def _open_index_folder(source: Path, kept: Path | None) -> Iterator[Path]:
     """Yield the folder of an index: the given one, or one that is made of documents.
 
     Raises:
-        typer.BadParameter: If an index is to be kept of something that is an index already.
+        typer.BadParameter: If an index is to be kept of something that is an index already, or if the folder holds an
+            index of another system.
     """
+    from greval.methods.graphrag.index import find_tables
+    from greval.methods.lightrag.index import has_lightrag_files
     from greval.methods.reference.building import build_index
     from greval.methods.reference.inventory import has_reference_index
     from greval.methods.reference.settings import IndexSettings
@@ -131,6 +134,11 @@ def _open_index_folder(source: Path, kept: Path | None) -> Iterator[Path]:
             raise typer.BadParameter(f"--index {kept}: {source} is an index already; leave --index out")
         yield source
         return
+    if find_tables(source) or has_lightrag_files(source):
+        raise typer.BadParameter(
+            f"{source}: expected an index of greval or documents, found an index of Microsoft GraphRAG or LightRAG, "
+            "which questions cannot be drawn from yet; give the folder of its documents"
+        )
     with tempfile.TemporaryDirectory() as made:
         folder = kept or Path(made)
         build_index(source, folder, IndexSettings(embedding="tfidf"))

@@ -62,6 +62,16 @@ def test_wrong_use_says_what_to_do(tmp_path, greval_says, words, message):
     assert message in err
 
 
+@pytest.mark.parametrize("name", ["text_units.parquet", "kv_store_text_chunks.json"])
+def test_an_index_of_another_system_is_refused(tmp_path, greval_says, name):
+    """The folder of GraphRAG or LightRAG is not read as documents; the message says what to give."""
+    (tmp_path / name).write_text("{}", encoding="utf-8")
+    code, _, err = greval_says("questions", tmp_path, "-o", tmp_path / "q.jsonl")
+    assert code == 2
+    assert "found an index of Microsoft GraphRAG or LightRAG" in " ".join(err.split())
+    assert "give the folder of its documents" in " ".join(err.split())
+
+
 def test_texts_without_a_question_end_with_3(tmp_path, greval_says):
     """If nothing could be drawn, the exit code says so."""
     (tmp_path / "a.txt").write_text("Nothing to see. It rains.", encoding="utf-8")
