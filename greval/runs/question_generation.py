@@ -14,6 +14,8 @@ from functools import partial
 from pathlib import Path
 from typing import TypedDict, Unpack
 
+from pydantic import ValidationError
+
 from greval._util.arguments import check_options
 from greval._util.concurrency import run_sync
 from greval._util.files import write_atomically
@@ -179,10 +181,14 @@ class SpendingMeter:
     """
 
     def __init__(self, path: Path, prices: Prices, labels: Sequence[str]) -> None:
-        """Read what earlier commands spent."""
+        """Read what earlier commands spent.
+
+        Raises:
+            StoreError: If the file cannot be read.
+        """
         self.usage = Usage()
         self.cost: float | None = 0.0
-        self.before = RunSpending.model_validate_json(path.read_bytes()) if path.is_file() else RunSpending()
+        self.before = _read_spending(path)
         self._path = path
         self._prices = prices
         self._is_priced = all(prices.of(label) is not None for label in labels)
@@ -222,6 +228,22 @@ class SpendingMeter:
                 f"{self._path}: what was spent cannot be written: {error.strerror or error}; free some space, then run "
                 "the same command again"
             ) from error
+
+
+def _read_spending(path: Path) -> RunSpending:
+    """Return what earlier commands spent; nothing if there is no file.
+
+    Raises:
+        StoreError: If the file holds something else, or its folder cannot be made.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return RunSpending.model_validate_json(path.read_bytes()) if path.exists() else RunSpending()
+    except (OSError, ValidationError) as error:
+        raise StoreError(
+            f"{path}: expected what earlier commands spent, found what cannot be read; take the file away, or name "
+            "another file of questions"
+        ) from error
 
 
 @dataclass
@@ -264,7 +286,6 @@ async def _open_models(
         max_cost=options.get("max_cost"),
         clock=asyncio.get_running_loop().time,
     )
-    path.parent.mkdir(parents=True, exist_ok=True)
     meter = SpendingMeter(path.with_name(f"{path.stem}{SPENT_SUFFIX}"), prices, judges.labels)
     guard.before = meter.before
     with ReplyCache(path.with_name(f"{path.stem}{REPLIES_SUFFIX}")) as replies:

@@ -10,7 +10,7 @@ from question_judge import QuestionModelScript, generate_with_log, read_fence, s
 from question_worlds import build_fleet
 
 from greval import generate_questions, generate_questions_async, read_cases
-from greval.errors import JudgeError
+from greval.errors import JudgeError, StoreError
 from greval.judging.model.prices import Price, Prices
 from greval.methods.questions.output import build_draw
 from greval.methods.questions.records import NOT_STATED, DraftQuestion
@@ -232,6 +232,15 @@ def test_a_cap_on_cost_needs_a_price(fleet, tmp_path):
     assert "--max-cost" in capped.stopped
     with pytest.raises(JudgeError, match="no price is known to cap a cost by"):
         generate(fleet, tmp_path, script()[0], 4, max_cost=1.0)
+
+
+def test_what_was_spent_must_be_readable(fleet, tmp_path):
+    """A damaged file ends the command before any call, because a cap could not be kept."""
+    (tmp_path / "q.spent.json").write_text("{", encoding="utf-8")
+    model, _ = script()
+    with pytest.raises(StoreError, match="expected what earlier commands spent, found what cannot be read; take"):
+        generate(fleet, tmp_path, model)
+    assert not model.calls
 
 
 def test_a_deadline_stops(fleet, tmp_path):
