@@ -46,7 +46,6 @@ from .methods.fair_context.counts import counts_by
 from .methods.inventories import read_inventory
 from .methods.langchain import LangChainMethod
 from .methods.loading import load_method
-from .methods.questions.api import generate_questions
 from .methods.questions.records import QuestionReport
 from .methods.reference.building import BuildReport, build_index
 from .methods.reference.index import ReferenceIndex
@@ -87,6 +86,7 @@ from .runs.from_config.plan import ConfigSelection
 from .runs.importing.api import import_verdicts
 from .runs.merging import merge
 from .runs.otel import OpenTelemetryEvents
+from .runs.question_generation import generate_questions, generate_questions_async
 from .runs.ray_cluster import evaluate_on_ray
 from .runs.replay import Replay, replay, replay_async
 from .runs.runnable import compile_metric
@@ -244,6 +244,7 @@ __all__ = [
     "formulas",
     "generate_answers",
     "generate_questions",
+    "generate_questions_async",
     "generated",
     "import_verdicts",
     "keep_annotations",

@@ -18,6 +18,8 @@ from zlib import crc32
 import pytest
 from doc_pages import BLOCK, FOR_CONTRIBUTORS, ON_A_CLUSTER, PAGES, ROOT, blocks
 from fault_server import FaultServer, gives, sample
+from langchain_core.messages import convert_to_messages
+from question_judge import REQUESTS, QuestionModelScript
 from typer.main import get_command
 
 import greval
@@ -49,6 +51,9 @@ DRAFT = {
     ],
 }
 
+QUESTION_MODEL = QuestionModelScript()
+"""Words and checks questions, and knows none without documents."""
+
 
 def pages_with(kind):
     """Give the pages that hold such blocks."""
@@ -60,6 +65,8 @@ def answers(body):
     schema = body.get("response_format", {}).get("json_schema", {})
     if schema.get("name") == "metric":
         return gives(DRAFT)
+    if schema.get("name") in REQUESTS.values():
+        return gives(QUESTION_MODEL(convert_to_messages(body["messages"])))
     return gives(vary(sample(schema["schema"], body), schema["schema"], str(body["messages"][-1]["content"])))
 
 

@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
+import asyncio
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, cast
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from greval.cli import FAILED
-from greval.cli.options import ReportFormat, print_report
-from greval.methods.questions.records import QUESTION_TYPES, QuestionType
+from greval.cli import FAILED, STOPPED
+from greval.cli.completion import complete_judge
+from greval.cli.help_layout import input_option, judge_option, limit_option, output_option
+from greval.cli.options import CapOptions, Concurrency, JudgeOptions, Only, ReportFormat, expand_groups, print_report
+from greval.cli.progress_bar import describe_stop, stop_on_signals
+from greval.methods.questions.records import QUESTION_TYPES, QuestionReport, QuestionType
+
+if TYPE_CHECKING:
+    from greval.runs.question_generation import QuestionOptions
+
+SETTINGS = Only(
+    field
+    for field in JudgeOptions._fields
+    if field not in {"seed", "reason", "reason_depth", "confidence", "max_items"}
+)
 
 
+@expand_groups
 def questions(  # noqa: PLR0913 - the options of a command
     source: Annotated[
         Path,
@@ -23,30 +37,82 @@ def questions(  # noqa: PLR0913 - the options of a command
         ),
     ],
     *,
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="the file of questions, .jsonl")],
-    count: Annotated[int, typer.Option("--count", "-n", min=1, metavar="N", help="the number of questions")] = 50,
+    out: Annotated[Path, output_option("--out", "-o", metavar="FILE", help="the file of questions, .jsonl")],
+    count: Annotated[int, input_option("--count", "-n", min=1, metavar="N", help="the number of questions")] = 50,
     types: Annotated[
         str,
-        typer.Option(metavar="TYPE,TYPE", help=f"the types of questions: {', '.join(QUESTION_TYPES)}; all by default"),
+        input_option(metavar="TYPE,TYPE", help=f"the types of questions: {', '.join(QUESTION_TYPES)}; all by default"),
     ] = ",".join(QUESTION_TYPES),
-    seed: Annotated[int, typer.Option(metavar="N", help="the random seed; the same seed draws the same questions")] = 0,
+    seed: Annotated[int, input_option(metavar="N", help="the random seed; the same seed draws the same questions")] = 0,
     index: Annotated[
         Path | None,
-        typer.Option(metavar="FOLDER", help="keep the index of the documents here; by default it is not kept"),
+        output_option(metavar="FOLDER", help="keep the index of the documents here; by default it is not kept"),
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="draw and check, and write nothing")] = False,
+    model: Annotated[
+        str | None,
+        judge_option(
+            autocompletion=complete_judge,
+            metavar="MODEL",
+            help="a model that words the questions, named as a judge is; by default templates word them",
+        ),
+    ] = None,
+    judge: Annotated[
+        str | None,
+        judge_option(
+            autocompletion=complete_judge, metavar="MODEL", help="a model that checks them; by default that of --model"
+        ),
+    ] = None,
+    settings: Annotated[JudgeOptions, SETTINGS],
+    concurrency: Concurrency = None,
+    deadline: Annotated[float | None, limit_option(min=0, metavar="SECONDS", help="stop after this time")] = None,
+    caps: CapOptions,
+    dry_run: Annotated[
+        bool, limit_option("--dry-run", help="draw and check without any call, forecast the calls, and write nothing")
+    ] = False,
     form: ReportFormat = "table",
 ) -> None:
-    """Draw questions with gold from an index. Documents are indexed first, by rules and without a model."""
-    from greval.methods.questions.api import generate_questions
+    """Draw questions with gold from an index. Documents are indexed first, by rules and without a model.
+
+    With a model, the same command again makes only the calls that are missing or failed.
+    """
     from greval.report.questions import render
+    from greval.runs.evaluation import STOP_REQUESTED as ASKED
 
     wanted = cast("Sequence[QuestionType]", [kind.strip() for kind in types.split(",") if kind.strip()])
+    options: QuestionOptions = {
+        "model": settings.create_judge(model) if model else None,
+        "judge": settings.create_judge(judge) if judge else None,
+        "concurrency": concurrency,
+        "max_calls": caps.max_calls,
+        "max_cost": caps.max_cost,
+        "deadline": deadline,
+        "prices": caps.read_prices(),
+    }
     with _open_index_folder(source, index) as folder:
-        report = generate_questions(folder, out, count, types=wanted, seed=seed, write=not dry_run)
+        report = asyncio.run(_generate(folder, out, count, wanted, seed, write=not dry_run, options=options))
     print_report(report, form, render)
-    if not sum(report.accepted.values()):
+    if report.stopped is not None:
+        typer.echo(describe_stop(report.stopped), err=True)
+        raise typer.Exit(STOPPED if report.stopped == ASKED else FAILED)
+    if report.failed or not sum(report.accepted.values()):
         raise typer.Exit(FAILED)
+
+
+async def _generate(  # noqa: PLR0913 - the options of the command
+    folder: Path,
+    out: Path,
+    count: int,
+    types: Sequence[QuestionType],
+    seed: int,
+    *,
+    write: bool,
+    options: QuestionOptions,
+) -> QuestionReport:
+    """Generate the questions. The first Ctrl-C finishes calls in flight."""
+    from greval.runs.question_generation import generate_questions_async
+
+    stop = stop_on_signals() if options["model"] or options["judge"] else None
+    return await generate_questions_async(folder, out, count, types=types, seed=seed, write=write, stop=stop, **options)
 
 
 @contextmanager
@@ -54,8 +120,11 @@ def _open_index_folder(source: Path, kept: Path | None) -> Iterator[Path]:
     """Yield the folder of an index: the given one, or one that is made of documents.
 
     Raises:
-        typer.BadParameter: If an index is to be kept of something that is an index already.
+        typer.BadParameter: If an index is to be kept of something that is an index already, or if the folder holds an
+            index of another system.
     """
+    from greval.methods.graphrag.index import find_tables
+    from greval.methods.lightrag.index import has_lightrag_files
     from greval.methods.reference.building import build_index
     from greval.methods.reference.inventory import has_reference_index
     from greval.methods.reference.settings import IndexSettings
@@ -65,6 +134,11 @@ def _open_index_folder(source: Path, kept: Path | None) -> Iterator[Path]:
             raise typer.BadParameter(f"--index {kept}: {source} is an index already; leave --index out")
         yield source
         return
+    if find_tables(source) or has_lightrag_files(source):
+        raise typer.BadParameter(
+            f"{source}: expected an index of greval or documents, found an index of Microsoft GraphRAG or LightRAG, "
+            "which questions cannot be drawn from yet; give the folder of its documents"
+        )
     with tempfile.TemporaryDirectory() as made:
         folder = kept or Path(made)
         build_index(source, folder, IndexSettings(embedding="tfidf"))

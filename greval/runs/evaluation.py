@@ -320,7 +320,7 @@ async def evaluate_async(
         else:
             store.plans.expect_methods()
             async with (
-                _stop_on_request(guard, stop, options.get("deadline")),
+                stop_on_request(guard, stop, options.get("deadline")),
                 _flush_periodically(store),
                 _record_spending(work, store, judges, options),
             ):
@@ -419,7 +419,7 @@ def _price_batch(work: JudgingLoop, judge: str, options: EvaluateOptions) -> Run
 
 
 @asynccontextmanager
-async def _stop_on_request(guard: RunGuard, stop: asyncio.Event | None, deadline: float | None) -> AsyncIterator[None]:
+async def stop_on_request(guard: RunGuard, stop: asyncio.Event | None, deadline: float | None) -> AsyncIterator[None]:
     """Stop the run when the stop event is set or the deadline has passed."""
     timer = None
     if deadline is not None:

@@ -20,7 +20,7 @@ def find_rejection(draft: DraftQuestion, table: FactTable, accepted: Sequence[Dr
         return "quotes_answer"
     if has_several_answers(draft, table):
         return "several_answers"
-    return "near_duplicate" if any(_is_duplicate(draft, one) for one in accepted) else None
+    return "near_duplicate" if any(is_duplicate(draft, one) for one in accepted) else None
 
 
 def has_answer_in_documents(draft: DraftQuestion, text: IndexText) -> bool:
@@ -77,7 +77,7 @@ def _has_rival(fact: StatedFact, draft: DraftQuestion, table: FactTable) -> bool
     return table.has_rival(fact.predicate, name, [*known, *told], name_first=asks_for_object)
 
 
-def _is_duplicate(draft: DraftQuestion, other: DraftQuestion) -> bool:
+def is_duplicate(draft: DraftQuestion, other: DraftQuestion) -> bool:
     """Return whether two questions are alike, or ask for the same by the same evidence."""
     from rapidfuzz import fuzz
 

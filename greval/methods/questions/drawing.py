@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from greval.methods.questions.checks import find_rejection
+from greval.methods.questions.checks import find_rejection, is_duplicate
 from greval.methods.questions.patterns import FactTable, draw_questions
 from greval.methods.questions.records import CoverageCount, DraftQuestion, QuestionType
 
-CheckQuestions = Callable[[Sequence[DraftQuestion]], Awaitable[Sequence[DraftQuestion]]]
-"""Words and checks several drawn questions; returns them in the same order, with the rejection of those that fail."""
+CheckQuestions = Callable[[Sequence[DraftQuestion]], Awaitable[Sequence[DraftQuestion | None]]]
+"""Words and checks several drawn questions; returns them in the same order, with the rejection of those that fail, or
+None for those that were not checked because the command is to stop."""
+MAX_CHECKED_PER_QUESTION = 4
+"""How many questions are worded and checked for each that is wanted, so that rejections do not cost without end."""
 
 
 @dataclass
 class QuestionDraw:
-    """The questions that were drawn so far, accepted and rejected ones.
+    """The questions that were drawn so far: accepted, rejected, and failed ones.
 
     Args:
         table: The facts that questions are drawn from.
@@ -28,6 +31,7 @@ class QuestionDraw:
     count: int
     accepted: list[DraftQuestion] = field(default_factory=list)
     rejected: list[DraftQuestion] = field(default_factory=list)
+    failed: list[DraftQuestion] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         """Draw the candidates of each type."""
@@ -38,25 +42,31 @@ class QuestionDraw:
     @property
     def drawn(self) -> dict[str, int]:
         """The number of drawn questions by type."""
-        return _count_types(self.types, [*self.accepted, *self.rejected])
+        return _count_types(self.types, [*self.accepted, *self.rejected, *self.failed])
 
     async def draw(self, check: CheckQuestions, batch: int) -> None:
         """Draw questions until there are enough or none are left, `batch` of them at a time.
 
         The type with the fewest accepted questions is drawn from next, so that all types have equally many as long as
-        there are any.
+        there are any. A failed question keeps its place, because the same command asks it again.
         """
         open_types = [*self.types]
-        while open_types and len(self.accepted) < self.count:
-            taken = self._take_candidates(open_types, min(batch, self.count - len(self.accepted)))
-            for draft in await check(taken):
-                self._sort_in(draft)
+        left = self.count * MAX_CHECKED_PER_QUESTION
+        while open_types and left and (wanted := self.count - len(self.accepted) - len(self.failed)) > 0:
+            taken = self._take_candidates(open_types, min(batch, wanted, left))
+            left -= len(taken)
+            checked = await check(taken)
+            for draft in checked:
+                if draft is not None:
+                    self._sort_in(draft)
+            if None in checked:
+                return
 
     def _take_candidates(self, open_types: list[QuestionType], most: int) -> list[DraftQuestion]:
         """Take candidates that pass the checks without a model; a type without any more is removed from the list."""
         taken: list[DraftQuestion] = []
         while open_types and len(taken) < most:
-            counts = _count_types(open_types, [*self.accepted, *taken])
+            counts = _count_types(open_types, [*self.accepted, *self.failed, *taken])
             kind = min(open_types, key=counts.__getitem__)
             draft = next(self._left[kind], None)
             if draft is None:
@@ -70,8 +80,12 @@ class QuestionDraw:
         return taken
 
     def _sort_in(self, draft: DraftQuestion) -> None:
-        if draft.rejected:
+        if draft.failure is not None:
+            self.failed.append(draft)
+        elif draft.rejected:
             self.rejected.append(draft)
+        elif draft.wording == "model" and any(is_duplicate(draft, one) for one in self.accepted):
+            self.rejected.append(draft.model_copy(update={"rejected": "near_duplicate"}))
         else:
             self.accepted.append(draft.model_copy(update={"id": f"q{len(self.accepted) + 1:03}"}))
 

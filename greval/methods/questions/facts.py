@@ -88,6 +88,13 @@ class IndexText:
         """Return the names of an entity, its main name first."""
         return (entity, *self.entities[entity].aliases)
 
+    def find_entities(self, question: str) -> frozenset[str]:
+        """Return the entities that a question names, by names that only one entity has."""
+        folded = question.casefold()
+        return frozenset(
+            entity for name, entity in self.owners.items() if name in folded and has_phrase(question, name)
+        )
+
     @cached_property
     def sentences(self) -> Mapping[str, Sequence[str]]:
         """The sentences of each chunk, each on one line."""

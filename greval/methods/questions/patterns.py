@@ -69,6 +69,11 @@ class FactTable:
         return [fact for fact in self.facts if fact.predicate]
 
     @cached_property
+    def names(self) -> frozenset[str]:
+        """The names of all entities that facts are about."""
+        return frozenset(name for fact in self.facts for name in (fact.subject, *fact.names))
+
+    @cached_property
     def ends(self) -> tuple[Mapping[tuple[str, str], set[str]], Mapping[tuple[str, str], set[str]]]:
         """The objects of each subject and label of the graph, and the subjects of each label and object."""
         objects: dict[tuple[str, str], set[str]] = {}

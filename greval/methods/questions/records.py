@@ -6,6 +6,7 @@ from typing import Literal, get_args
 
 from pydantic import Field
 
+from greval.judging.model.budget import RunSpending
 from greval.records.case import Edge, Gold, Sample
 from greval.records.record import Record
 from greval.records.result import Usage
@@ -25,8 +26,11 @@ Rejection = Literal[
     "several_answers",
     "quotes_answer",
     "near_duplicate",
+    "changed_names",
+    "changed_answer",
     "not_answered_from_gold",
     "answered_without_documents",
+    "answered_by_documents",
     "no_reply",
 ]
 """The check that a drawn question failed; `no_reply` if the model gave no answer that could be read."""
@@ -64,7 +68,9 @@ class DraftQuestion(Record):
     """A question as it was drawn: its words, answer, gold and evidence, and why it was rejected, if it was.
 
     `wording` is `model` if a model worded the question, else `template`. `fixed_answer` is true if the answer is not a
-    name of the graph, such as a number, so that it need not stand in the documents.
+    name of the graph, such as a number, so that it need not stand in the documents. `template_question` has the words
+    of the template if a model worded the question. `judge_answers` are those that the judge gave from the gold
+    documents. `failure` is the error of a call that failed: such a question is neither accepted nor rejected.
     """
 
     type: QuestionType
@@ -76,7 +82,10 @@ class DraftQuestion(Record):
     evidence: tuple[StatedFact, ...] = ()
     fixed_answer: bool = False
     wording: Literal["template", "model"] = "template"
+    template_question: str | None = None
+    judge_answers: tuple[str, ...] | None = None
     rejected: Rejection | None = None
+    failure: str | None = None
     id: str = ""
 
     @property
@@ -98,6 +107,15 @@ class CoverageCount(Record):
     total: int = 0
 
 
+class CallForecast(Record):
+    """The calls and tokens that the wanted questions need if none is rejected; `cost` is None if no price is known."""
+
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: float | None = None
+
+
 class QuestionReport(Record):
     """What question generation did.
 
@@ -112,7 +130,15 @@ class QuestionReport(Record):
         documents: The coverage of documents.
         entities: The coverage of entities.
         relations: The coverage of relations of the graph.
-        usage: The calls and tokens of the model in this command.
+        model: The model that worded the questions, if one did.
+        judge: The model that checked them, if one did.
+        checked: The number of questions that a model worded or checked, without failed ones.
+        failed: The number of questions with a failed call. The same command asks them again.
+        failures: The number of failed questions by error.
+        usage: The calls and tokens of the models in this command, and the replies of earlier ones that were reused.
+        cost: The cost of this command in US dollars; None if no price is known.
+        spent: The calls and the cost of all commands for this file.
+        forecast: What the command would need, if it was a dry run with a model.
         stopped: Why it was stopped early, if it was.
         seconds: The duration.
     """
@@ -127,6 +153,14 @@ class QuestionReport(Record):
     documents: CoverageCount = CoverageCount()
     entities: CoverageCount = CoverageCount()
     relations: CoverageCount = CoverageCount()
+    model: str | None = None
+    judge: str | None = None
+    checked: int = 0
+    failed: int = 0
+    failures: dict[str, int] = Field(default_factory=dict)
     usage: Usage = Usage()
+    cost: float | None = None
+    spent: RunSpending = RunSpending()
+    forecast: CallForecast | None = None
     stopped: str | None = None
     seconds: float = 0.0

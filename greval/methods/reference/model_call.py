@@ -37,6 +37,8 @@ class ObjectReply:
 async def ask_for_object(client: JudgeClient, form: AnswerFormat, messages: Sequence[BaseMessage]) -> ObjectReply:
     """Ask a model for a JSON object. What its fields hold is not checked.
 
+    A reply is stored in the client's cache, if it has one, also if it cannot be used, because it was paid for.
+
     Raises:
         MethodError: If the call fails, so that there is no answer.
 
@@ -51,6 +53,7 @@ async def ask_for_object(client: JudgeClient, form: AnswerFormat, messages: Sequ
     if reply.failure and reply.failure.kind not in UNUSABLE:
         kind, message = reply.failure.kind, reply.failure.message
         raise MethodError(f"{client.label}: {kind}: {message}; {format_failure_hint(kind, client.label)}")
+    client.remember(reply)
     if reply.failure:
         return ObjectReply(None, f"{reply.failure.kind}: {reply.failure.message}", reply.text, reply.usage)
     try:

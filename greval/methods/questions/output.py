@@ -1,81 +1,24 @@
-"""Generation of questions with gold from an index: draw, check, word, and write them as samples."""
+"""The draw of questions from an index, the files of the drawn questions, and the report."""
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from random import Random
+from typing import Any
 
-from greval._util.concurrency import run_sync
 from greval._util.files import write_atomically
 from greval._util.wording import format_names
 from greval.errors import DataError
 from greval.methods.questions.drawing import QuestionDraw
 from greval.methods.questions.facts import IndexText, list_facts
 from greval.methods.questions.patterns import FactTable
-from greval.methods.questions.records import QUESTION_TYPES, DraftQuestion, QuestionReport, QuestionType
+from greval.methods.questions.records import QUESTION_TYPES, QuestionReport, QuestionType
 from greval.methods.reference.index import ReferenceIndex
 
 DRAFTS_SUFFIX = ".drafts.jsonl"
 """The end of the name of the file with all drawn questions, in place of that of the questions."""
-
-
-def generate_questions(
-    index: str | Path | ReferenceIndex,
-    out: str | Path,
-    count: int = 50,
-    *,
-    types: Sequence[QuestionType] = QUESTION_TYPES,
-    seed: int = 0,
-    write: bool = True,
-) -> QuestionReport:
-    """Draw questions with gold from an index, and write them as samples that `read_cases` reads.
-
-    A question is made of sentences that are clear by themselves. Its gold documents, edges, nodes and answer are those
-    of the sentences. A question that fails a check is left out and counted; the file of drafts has it with the reason.
-
-    Args:
-        index: The folder of an index, or an open one.
-        out: The file of questions, `.jsonl`. The drafts are written beside it.
-        count: The number of questions; fewer are written if the texts do not hold as many.
-        types: The types of questions, which get equally many as long as there are any.
-        seed: The random seed. The same index and seed give the same questions.
-        write: Whether to write the files. If not, only the report is returned.
-
-    Raises:
-        DataError: If the folder holds no index, a type is unknown, or the output is no `.jsonl` file.
-        MissingExtraError: If a package of the extra `reference` is missing.
-
-    Example:
-        >>> import tempfile
-        >>> from greval.methods.reference.building import build_index
-        >>> from greval.methods.reference.records import Document
-        >>> from greval.methods.reference.settings import IndexSettings
-        >>> ferry = Document(id="ferry", text="Old Tansy is owned by Team Petrel. At night Old Tansy stays in port.")
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     _ = build_index([ferry], f"{folder}/index", IndexSettings(embedding="tfidf"))
-        ...     report = generate_questions(f"{folder}/index", f"{folder}/q.jsonl", types=["single_fact"])
-        >>> report.accepted
-        {'single_fact': 1}
-    """
-    began = time.monotonic()
-    path = Path(out)
-    check_arguments(path, count, types)
-    if isinstance(index, ReferenceIndex):
-        draw = build_draw(index, types, count, seed)
-    else:
-        with ReferenceIndex.open(index) as opened:
-            draw = build_draw(opened, types, count, seed)
-    run_sync(draw.draw(_accept_all, batch=1))
-    if write:
-        write_questions(path, draw)
-    return build_report(path, draw, seconds=time.monotonic() - began)
-
-
-async def _accept_all(drafts: Sequence[DraftQuestion]) -> Sequence[DraftQuestion]:
-    return drafts
 
 
 def check_arguments(path: Path, count: int, types: Sequence[str]) -> None:
@@ -118,7 +61,7 @@ def write_questions(path: Path, draw: QuestionDraw) -> None:
         DataError: If a file cannot be written.
     """
     samples = (one.to_sample().model_dump_json(exclude_none=True) for one in draw.accepted)
-    drafts = (one.model_dump_json() for one in (*draw.accepted, *draw.rejected))
+    drafts = (one.model_dump_json() for one in (*draw.accepted, *draw.rejected, *draw.failed))
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(name_drafts_file(path), _join_lines(drafts))
@@ -131,8 +74,8 @@ def _join_lines(rows: Iterable[str]) -> str:
     return "".join(f"{row}\n" for row in rows)
 
 
-def build_report(path: Path, draw: QuestionDraw, *, seconds: float) -> QuestionReport:
-    """Build the report of what was drawn."""
+def build_report(path: Path, draw: QuestionDraw, **figures: Any) -> QuestionReport:  # noqa: ANN401 - fields of the report
+    """Build the report of what was drawn; `figures` are the other fields of the report, such as the duration."""
     documents, entities, relations = draw.count_coverage()
     return QuestionReport(
         path=str(path),
@@ -142,8 +85,13 @@ def build_report(path: Path, draw: QuestionDraw, *, seconds: float) -> QuestionR
         accepted={kind: sum(one.type == kind for one in draw.accepted) for kind in draw.types},
         rejected=dict(Counter(one.rejected for one in draw.rejected if one.rejected).most_common()),
         model_worded=sum(one.wording == "model" for one in draw.accepted),
+        checked=sum(
+            one.wording == "model" or one.judge_answers is not None for one in (*draw.accepted, *draw.rejected)
+        ),
+        failed=len(draw.failed),
+        failures=dict(Counter(one.failure for one in draw.failed if one.failure).most_common()),
         documents=documents,
         entities=entities,
         relations=relations,
-        seconds=seconds,
+        **figures,
     )
