@@ -45,7 +45,7 @@ def push(run, stand_in, **more):
 
 
 def test_a_record_has_both_answers(pairs, stand_in):
-    """Both answers are fields next to each other, the labels are A, Tie and B, and no method is named in what is seen."""
+    """Both answers are fields next to each other, the labels are A, Tie and B, and no field names a method."""
     done = push(pairs, stand_in)
     assert (done.judged, done.added) == (6, 6)
     record = next(one for one in stand_in.records["d0"].values() if one["metadata"]["sample_id"] == "q1")
@@ -63,7 +63,7 @@ def test_a_graded_preference_has_its_levels_as_labels():
 
 
 def test_answers_become_preferences_and_are_compared(pairs, stand_in):
-    """Each answer is an annotation of the pair by its label, and agreement compares it with the verdict of the judge."""
+    """Each answer is an annotation of the pair, and agreement compares it with the verdict of the judge."""
     push(pairs, stand_in)
     said = ("A", "B", "A", "B", "A", "Tie")
     for number, value in enumerate(said):
@@ -75,7 +75,7 @@ def test_answers_become_preferences_and_are_compared(pairs, stand_in):
         (f"q{number}", "local vs walk", value) for number, value in enumerate(said)
     }
     found = agreement(pairs, METRIC.name)
-    assert found.groups[0].judge.figures["accuracy"].number == pytest.approx(5 / 6)
+    assert found.groups[0].judge.figures["accuracy"].value == pytest.approx(5 / 6)
 
 
 def test_suggestions_show_the_verdict_on_the_pair(pairs, stand_in):
