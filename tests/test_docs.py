@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shlex
+import subprocess
 import sys
 import tomllib
 from contextlib import redirect_stderr, redirect_stdout
@@ -16,8 +17,9 @@ from typing import get_args
 from zlib import crc32
 
 import pytest
+from answering_model import choose_items, decide_stop, find_answer
 from doc_pages import BLOCK, FOR_CONTRIBUTORS, ON_A_CLUSTER, PAGES, ROOT, blocks
-from fault_server import FaultServer, gives, sample
+from fault_server import FaultServer, gives, sample, says
 from langchain_core.messages import convert_to_messages
 from question_judge import REQUESTS, QuestionModelScript
 from typer.main import get_command
@@ -32,6 +34,8 @@ CODE = re.compile(r"`([^`\n]+)`")
 TIME = re.compile(r"\b\d+(?:\.\d+)? (?:ms|s|seconds|min)\b")
 WRITES_GOLDEN = bool(os.environ.get("GREVAL_WRITE_GOLDEN"))
 CASES = 40
+CHAIN = ROOT / "docs" / "chain.sh"
+DEFAULT_JUDGE = "openai:gpt-5.4-mini"
 REASONS = ("It says what is asked for.", "A part of it is missing.", "It says something else.")
 """The reasons that the stand-in for a judge gives, for the first values of a scale."""
 PLACES = (0, 0, 0, 1, 2)
@@ -61,12 +65,19 @@ def pages_with(kind):
 
 
 def answers(body):
-    """Answer a request for a draft with a definition, all others with verdicts as their schema wants them."""
-    schema = body.get("response_format", {}).get("json_schema", {})
-    if schema.get("name") == "metric":
+    """Answer a question, steer a search, draft a definition, word questions, or give verdicts as the schema wants."""
+    if "response_format" not in body:
+        return says(find_answer(body) or "The documents do not say.")
+    schema = body["response_format"]["json_schema"]
+    name = schema["name"]
+    if name == "metric":
         return gives(DRAFT)
-    if schema.get("name") in REQUESTS.values():
+    if name in REQUESTS.values():
         return gives(QUESTION_MODEL(convert_to_messages(body["messages"])))
+    if name in {"relations", "entities"}:
+        return gives(choose_items(body))
+    if name == "stop":
+        return gives(decide_stop(body))
     return gives(vary(sample(schema["schema"], body), schema["schema"], str(body["messages"][-1]["content"])))
 
 
@@ -192,6 +203,37 @@ def test_the_jobs_of_the_ci_page_run(surroundings):
         assert lines
         for line in lines:
             run(shlex.split(line), surroundings, codes={0, 1} if "--fail-if" in line else {0})
+
+
+def test_the_script_of_the_chain_is_that_of_its_page():
+    """docs/chain.sh has the command lines of docs/chain.md, with the judge as a variable."""
+    script = CHAIN.read_text(encoding="utf-8").replace("\\\n", "")
+    lines = [
+        shlex.split(line.replace("$judge", DEFAULT_JUDGE)) for line in script.splitlines() if line[:7] == "greval "
+    ]
+    shown = [line for block in blocks("docs/chain.md", "console") for line, _ in read_command_lines(block)]
+    assert lines == [shlex.split(line) for line in shown]
+
+
+@pytest.mark.parametrize("judge", [None, "openai:other-model"])
+@pytest.mark.long
+def test_the_script_of_the_chain_runs(judge, openai, surroundings):
+    """From documents alone, bash writes the index, the questions, the answers, the run with its duel, and the page."""
+    command = surroundings / "bin" / "greval"
+    command.parent.mkdir()
+    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m greval "$@"\n', encoding="utf-8")
+    command.chmod(0o755)
+    chosen = {"JUDGE": judge} if judge else {}
+    environment = {**os.environ, "PATH": f"{command.parent}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT), **chosen}
+    folder = surroundings / "chain"
+    folder.mkdir()
+    before = openai.calls
+    done = subprocess.run(["bash", CHAIN], cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "comprehensiveness  basic   tog" in done.stdout
+    assert "tog against basic" in done.stdout
+    assert {body["model"] for body in openai.bodies[before:]} == {(judge or DEFAULT_JUDGE).removeprefix("openai:")}
+    assert "basic vs tog" in (folder / "report.html").read_text(encoding="utf-8")
 
 
 def check_pictures(page, folder):

@@ -9,7 +9,7 @@ from pathlib import Path
 from page_judge import FAULTY, page_judge
 
 import greval
-from greval import Store, evaluate, load_metric
+from greval import ScriptedJudge, Store, evaluate, load_metric
 from greval.analysis.summary import build_report
 from greval.report.html.page import PageContent, build_report_page
 from greval.trust.annotations.files import keep_annotations, read_annotations
@@ -39,3 +39,9 @@ def make_page(folder, content=MADE, **options):
     """Return the page of a run."""
     with Store.open(folder) as store:
         return build_report_page(store, build_report(store, **options), content)
+
+
+def judge_pair(folder, pair, reasons=("The first.", "The second.")):
+    """Judge one pair with a judge that prefers whatever stands first, and gives these reasons in turn."""
+    judge = ScriptedJudge([{"reason": reason, "value": "A"} for reason in reasons])
+    return evaluate([pair], [load_metric("comprehensiveness")], judge, out=folder).folder

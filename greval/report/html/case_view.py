@@ -8,15 +8,18 @@ from typing import NamedTuple, get_args
 from markupsafe import Markup
 
 from greval.analysis.case_results import CaseResults
+from greval.analysis.duel.verdicts import read_outcome
 from greval.analysis.verdicts import ReportVerdict, list_verdicts
-from greval.records.case import ESSENTIAL, Case, Chunk, ClaimField, Over
+from greval.records.case import ESSENTIAL, Case, Chunk, ClaimField, Over, Response, Triple
 from greval.records.judgement_text import format_details
 from greval.records.metric_input import Item, format_item, list_items
-from greval.records.result import Result
-from greval.records.scale import Scale
+from greval.records.result import OrderVerdict, Result
+from greval.records.scale import Scale, Value
 from greval.records.stored_metric import StoredMetric
 from greval.report.html.tones import find_tone, format_value
 from greval.report.walk import draw_walk_svg, format_walk_tree
+from greval.runs.duels import split_pair_label
+from greval.stats.paired_comparisons import LOSS, WIN
 
 CLAIM_TITLES: Mapping[ClaimField, str] = {"claims": "Claims", "expected_claims": "Claims of the expected answer"}
 QUESTION, ANSWER, EXPECTED = "Question", "Answer", "Expected answer"
@@ -34,8 +37,26 @@ class TextPart(NamedTuple):
     number: int | None = None
 
 
+class OrderView(NamedTuple):
+    """The verdict on a pair in one order.
+
+    `shown_first` and `shown_second` are the methods in the order in which the judge saw their responses, as A and B.
+    `preferred` is the method that won, empty for a tie.
+    """
+
+    shown_first: str
+    shown_second: str
+    value: str
+    tone: int | None
+    preferred: str
+    reason: str
+
+
 class VerdictView(NamedTuple):
-    """A verdict with the tone of its value, None if it has none, and the details of its reason as lines."""
+    """A verdict with the tone of its value, None if it has none, and the details of its reason as lines.
+
+    `orders` are the verdicts on a pair in both orders. `is_flipped` is true if they name different winners.
+    """
 
     metric: str
     value: str
@@ -45,6 +66,8 @@ class VerdictView(NamedTuple):
     details: tuple[str, ...]
     contradictions: tuple[str, ...]
     item: str | None
+    orders: tuple[OrderView, ...] = ()
+    is_flipped: bool = False
 
 
 class ItemView(NamedTuple):
@@ -61,10 +84,24 @@ class ItemView(NamedTuple):
     verdicts: tuple[VerdictView, ...]
 
 
+class ResponseView(NamedTuple):
+    """One of the two responses of a pair; `letter` is its name in verdicts on the pair as it is recorded."""
+
+    letter: str
+    method: str
+    answer: str
+    error: str | None
+    chunks: tuple[ItemView, ...]
+    triples: tuple[ItemView, ...]
+    aggregates: tuple[str, ...]
+    walk_tree: str
+
+
 class CaseView(NamedTuple):
     """A case as a page shows it. `verdicts` are those of the case, and of items that it does not have.
 
-    `claims` are the lists of claims with their titles.
+    `claims` are the lists of claims with their titles. `responses` are both responses of a pair, with all that each
+    has; they are empty for other cases.
     """
 
     sample_id: str
@@ -79,6 +116,7 @@ class CaseView(NamedTuple):
     aggregates: tuple[str, ...]
     walk: Markup | None
     walk_tree: str
+    responses: tuple[ResponseView, ...] = ()
 
 
 class CaseViewBuilder:
@@ -112,10 +150,10 @@ class CaseViewBuilder:
         known = _list_item_ids(case)
         for result in sorted(found.results, key=lambda one: self._order.get(one.metric, len(self._order))):
             over = self._find_over(result)
-            for verdict in self._list_views(result):
+            for verdict in self._list_views(result, case):
                 place = (over or "", verdict.item or "")
                 by_item.setdefault(place, []).append(verdict) if place in known else own.append(verdict)
-        return CaseView(
+        view = CaseView(
             sample_id=found.sample_id,
             method=found.method,
             tags=tuple((case.tags if case else found.results[0].tags).items()),
@@ -123,28 +161,66 @@ class CaseViewBuilder:
             error=case.error if case else None,
             verdicts=tuple(own),
             claims=tuple(_build_claims(case, by_item)) if case else (),
-            chunks=tuple(self._build_chunks(case, by_item)) if case else (),
-            triples=tuple(_build_triples(case, by_item)) if case else (),
+            chunks=tuple(self._build_chunks(case, case.chunks, by_item)) if case else (),
+            triples=tuple(_build_triples(case.triples, by_item)) if case else (),
             aggregates=tuple(map(cut_text, case.aggregates or ())) if case else (),
             walk=self._draw_walk(case) if case and case.traversal else None,
             walk_tree=format_walk_tree(case.traversal, case.gold) if case and case.traversal else "",
+        )
+        return self._divide_pair(view, case, case.other_response) if case and case.other_response else view
+
+    def _divide_pair(self, view: CaseView, case: Case, other: Response) -> CaseView:
+        """Return the view of a pair, in which what belongs to one of the two responses is in the view of this one."""
+        first, second = _name_responses(case, case.method)
+        own = ResponseView(
+            "A",
+            first,
+            dict(view.texts).get(ANSWER, ""),
+            *(view.error, view.chunks, view.triples, view.aggregates, view.walk_tree),
+        )
+        exchanged = ResponseView(
+            letter="B",
+            method=second,
+            answer=cut_text(other.answer or ""),
+            error=other.error,
+            chunks=tuple(self._build_chunks(case, other.chunks, {})),
+            triples=tuple(_build_triples(other.triples, {})),
+            aggregates=tuple(map(cut_text, other.aggregates or ())),
+            walk_tree=format_walk_tree(other.traversal, case.gold) if other.traversal else "",
+        )
+        return view._replace(
+            texts=tuple(text for text in view.texts if text[0] != ANSWER),
+            error=None,
+            chunks=(),
+            triples=(),
+            aggregates=(),
+            walk_tree="",
+            responses=(own, exchanged),
         )
 
     def _find_over(self, result: Result) -> str | None:
         metric = self._metrics.get(result.metric)
         return metric.over if metric else None
 
-    def _list_views(self, result: Result) -> Iterable[VerdictView]:
+    def _list_views(self, result: Result, case: Case | None) -> Iterable[VerdictView]:
         metric = self._metrics.get(result.metric)
         scale = metric.scale if metric else None
         for place, verdict in enumerate(list_verdicts(result, metric.judged if metric else None)):
             scored = place < len(result.judgements)
             failed = result.outcome.status != "skipped"
-            yield _build_verdict(verdict, scale, "scored" if scored else "failed" if failed else "skipped")
+            view = _build_verdict(verdict, scale, "scored" if scored else "failed" if failed else "skipped")
+            orders = result.judgements[place].orders if scored else ()
+            methods = _name_responses(case, result.method)
+            yield view._replace(
+                orders=tuple(_build_order(order, scale, methods) for order in orders),
+                is_flipped=len({read_outcome(order.value) for order in orders}) > 1,
+            )
 
-    def _build_chunks(self, case: Case, verdicts: Mapping[tuple[str, str], list[VerdictView]]) -> Iterable[ItemView]:
+    def _build_chunks(
+        self, case: Case, chunks: Iterable[Chunk] | None, verdicts: Mapping[tuple[str, str], list[VerdictView]]
+    ) -> Iterable[ItemView]:
         gains = (case.gold.gains if case.gold else None) or {}
-        for chunk in case.chunks or ():
+        for chunk in chunks or ():
             gain = gains.get(chunk.doc_id or "", 0)
             yield ItemView(
                 id=chunk.id,
@@ -198,6 +274,29 @@ def _build_verdict(verdict: ReportVerdict, scale: Scale | None, status: str) -> 
     )
 
 
+def _name_responses(case: Case | None, label: str) -> tuple[str, str]:
+    """Return the methods of both responses of a pair; those without a name are called A and B."""
+    first, second = split_pair_label(case, label)
+    return first or "A", second or "B"
+
+
+def _build_order(order: OrderVerdict, scale: Scale | None, methods: tuple[str, str]) -> OrderView:
+    shown = methods if order.shown_first == "A" else methods[::-1]
+    return OrderView(
+        *shown,
+        value=format_value(scale, str(order.value)),
+        tone=find_tone(scale, str(order.value)),
+        preferred=_find_preferred(order.value, methods),
+        reason=cut_text(order.reason),
+    )
+
+
+def _find_preferred(value: Value, methods: tuple[str, str]) -> str:
+    """Return the method that a verdict prefers, empty for a tie."""
+    outcome = read_outcome(value)
+    return methods[0] if outcome == WIN else methods[1] if outcome == LOSS else ""
+
+
 def _list_texts(case: Case) -> Iterable[tuple[str, str]]:
     """Yield the names and texts of a case that are recorded."""
     texts = {QUESTION: case.question, ANSWER: case.answer, EXPECTED: case.expected_answer}
@@ -227,8 +326,10 @@ def _build_claim(claim: Item, verdicts: Iterable[VerdictView]) -> ItemView:
     return ItemView(id=claim.id, labels=(), gold="", text=text, triple=None, verdicts=tuple(verdicts))
 
 
-def _build_triples(case: Case, verdicts: Mapping[tuple[str, str], list[VerdictView]]) -> Iterable[ItemView]:
-    for triple in case.triples or ():
+def _build_triples(
+    triples: Iterable[Triple] | None, verdicts: Mapping[tuple[str, str], list[VerdictView]]
+) -> Iterable[ItemView]:
+    for triple in triples or ():
         yield ItemView(
             id=triple.id,
             labels=(),

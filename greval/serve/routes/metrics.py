@@ -14,7 +14,7 @@ from greval.judging.metric_draft import draft_async
 from greval.judging.model.client import JudgeClient
 from greval.metrics.files import write_metric
 from greval.records.formula_metric import FileMetric
-from greval.records.metric import JudgedMetric
+from greval.records.metric import JudgedMetric, is_preference
 from greval.serve.conditional import Precondition, build_etag, build_headers
 from greval.serve.problems import (
     MAX_FAULTS,
@@ -283,6 +283,7 @@ def _build_info(found: LibraryMetric) -> dict[str, Any]:
         "over": metric.over,
         "needs": metric.needs,
         "optional": metric.inputs[len(metric.needs) :],
+        "preference": is_preference(metric),
         "scale": metric.scale.model_dump(mode="json"),
     }
 

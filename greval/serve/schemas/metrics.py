@@ -46,6 +46,7 @@ class MetricInfo(Record):
     """A metric in short: what it judges, what it needs of a case, and its scale.
 
     `over` is set if each chunk or triple is judged separately; `optional` lists further inputs of a computed metric.
+    `preference` is true if the metric compares the two responses of a pair, of both of which it needs these fields.
     """
 
     name: str
@@ -55,6 +56,7 @@ class MetricInfo(Record):
     over: Over | None
     needs: Sequence[str]
     optional: Sequence[str] = ()
+    preference: bool = False
     scale: dict[str, JsonValue]
 
 

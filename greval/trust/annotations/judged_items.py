@@ -119,4 +119,4 @@ def _build_items(metric: JudgedMetric, case: Case, result: Result) -> Iterator[J
 
 def _drop_texts(judgement: Judgement) -> Judgement:
     """Return a judgement without the texts that the judge wrote."""
-    return judgement.model_copy(update={"reason": "", "notes": {}, "findings": (), "shown_ids": {}})
+    return judgement.model_copy(update={"reason": "", "notes": {}, "findings": (), "shown_ids": {}, "orders": ()})

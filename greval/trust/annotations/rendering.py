@@ -9,8 +9,8 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from greval.records.case import TAG, Case, Traversal, Triple
-from greval.records.metric import JudgedMetric
+from greval.records.case import RESPONSE_FIELDS, TAG, Case, Traversal, Triple, swap_responses
+from greval.records.metric import JudgedMetric, is_preference
 from greval.records.metric_input import Item, list_items
 
 NOTHING = "(none)"
@@ -29,17 +29,25 @@ TITLES = {
 }
 
 
+SIDES = ("a", "b")
+"""The letters of both responses of a pair, at the end of the names of their fields."""
+
+
 def list_titles(metric: JudgedMetric) -> dict[str, str]:
     """Return the fields of a metric's records in order, each with its title; the judged item comes last.
+
+    A preference has a field for each of the two responses, one after the other.
 
     Example:
         >>> from greval.metrics.library import predefined
         >>> list_titles(predefined()["chunk_evaluation"])
         {'question': 'Question', 'chunk': 'Chunk to judge'}
+        >>> list_titles(predefined()["comprehensiveness"])
+        {'question': 'Question', 'answer_a': 'Answer A', 'answer_b': 'Answer B'}
     """
     found = {
-        name: need.removeprefix(TAG) if need.startswith(TAG) else TITLES[need]
-        for name, need in _iterate_field_names(metric)
+        name: need.removeprefix(TAG) if need.startswith(TAG) else f"{TITLES[need]} {side.upper()}".rstrip()
+        for name, need, side in _iterate_field_names(metric)
     }
     if metric.over:
         one = metric.over.removesuffix("s")
@@ -49,7 +57,11 @@ def list_titles(metric: JudgedMetric) -> dict[str, str]:
 
 def format_fields(metric: JudgedMetric, case: Case, item: Item | None) -> dict[str, str]:
     """Return the content of each field: the inputs that the metric needs, and the judged item."""
-    fields = {name: _format_need(need, case) for name, need in _iterate_field_names(metric)}
+    other = swap_responses(case) if is_preference(metric) else case
+    fields = {
+        name: _format_need(need, other if side == SIDES[1] else case)
+        for name, need, side in _iterate_field_names(metric)
+    }
     if metric.over and item is not None:
         fields[metric.over.removesuffix("s")] = _format_item(item)
     return {name: escape_text(text) for name, text in fields.items()}
@@ -83,15 +95,17 @@ def _keep_indent(line: str) -> str:
     return line[: len(line) - len(rest)].replace("\t", "&emsp;").replace(" ", "&nbsp;") + rest
 
 
-def _iterate_field_names(metric: JudgedMetric) -> Iterator[tuple[str, str]]:
-    """Yield the field name of each need.
+def _iterate_field_names(metric: JudgedMetric) -> Iterator[tuple[str, str, str]]:
+    """Yield the name, the need and the side of each field; the side is empty for what both responses share.
 
     Tags are numbered, because their names may have characters that field names may not.
     """
     tags = [need for need in metric.needs if need.startswith(TAG)]
     for need in metric.needs:
-        if need != metric.over:
-            yield (f"tag_{tags.index(need) + 1}" if need in tags else need), need
+        if is_preference(metric) and need in RESPONSE_FIELDS:
+            yield from ((f"{need}_{side}", need, side) for side in SIDES)
+        elif need != metric.over:
+            yield (f"tag_{tags.index(need) + 1}" if need in tags else need), need, ""
 
 
 def _format_need(need: str, case: Case) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, assert_never
 
 from greval.errors import ArgillaArgumentError
-from greval.records.metric import JudgedMetric
+from greval.records.metric import JudgedMetric, is_preference
 from greval.records.metric_input import hash_json
 from greval.records.scale import CategoricalScale, JudgedScale, Value, ValueScale
 from greval.trust.annotations.rendering import list_titles
@@ -132,14 +132,19 @@ def merge_titles(metrics: Sequence[JudgedMetric]) -> dict[str, str]:
     first, *others = metrics
     titles = list_titles(first)
     for metric in others:
-        if metric.over != first.over:
-            reason = f"{first.name} judges {first.over or 'answers'} and {metric.name} {metric.over or 'answers'}"
+        if (one := _name_judged(first)) != (other := _name_judged(metric)):
+            reason = f"{first.name} judges {one} and {metric.name} {other}"
             raise ArgillaArgumentError("metrics", f"{reason}, which are not in one record; {OWN_DATASETS_HINT}")
         for name, title in list_titles(metric).items():
             if titles.setdefault(name, title) != title:
                 reason = f"{metric.name} needs {title!r} in the field {name}, where another has {titles[name]!r}"
                 raise ArgillaArgumentError("metrics", f"{reason}; {OWN_DATASETS_HINT}")
     return titles
+
+
+def _name_judged(metric: JudgedMetric) -> str:
+    """Return what a metric judges, in the plural."""
+    return "pairs of answers" if is_preference(metric) else metric.over or "answers"
 
 
 def hash_form(metric: JudgedMetric, *, suggested: bool = False) -> str:

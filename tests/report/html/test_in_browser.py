@@ -9,7 +9,7 @@ import pytest
 from accessibility import find_violations
 from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
-from report_pages import MADE, make_page
+from report_pages import MADE, judge_pair, make_page
 
 from greval import Case, evaluate, load_metric
 from greval.analysis.comparison.api import compare
@@ -278,6 +278,26 @@ def test_a_comparison_is_accessible_at_every_width(chromium, judged_run, tmp_pat
         assert find_violations(page) == []
 
 
+def build_pair(one="Ada owns it. ", other="Bob owns it. "):
+    """Return a pair in which every text of the first response is `one`, and of the second `other`."""
+    response = {"answer": other, "method": other, "chunks": [{"id": other, "text": other, "doc_id": other}]}
+    return {"id": "q1", "question": one, "answer": one, "method": f"{one} vs {other}", "other_response": response}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_pair_is_accessible_and_side_by_side_where_there_is_room(chromium, tmp_path, scheme):
+    """The answers are in two columns from about 700 px on, below each other on a telephone, and axe finds nothing."""
+    text = make_page(judge_pair(tmp_path / "run", build_pair("Ada owns it. " * 9, "Bob owns it. " * 9)))
+    tops = "nodes => new Set(nodes.map((node) => node.getBoundingClientRect().top)).size"
+    with opened(chromium, tmp_path / "page.html", text, color_scheme=scheme) as page:
+        page.locator(f"{OPEN} > summary").click()
+        page.locator(f"{OPEN} .plain > summary").click()
+        for width, rows in ((390, 2), (760, 1), (1440, 1)):
+            page.set_viewport_size({"width": width, "height": 900})
+            assert page.locator(f"{OPEN} .response").evaluate_all(tops) == rows
+        assert find_violations(page) == []
+
+
 def test_the_theme_can_be_turned(chromium, path):
     """The page follows the system until someone turns it."""
     ground = "getComputedStyle(document.documentElement).backgroundColor"
@@ -426,3 +446,28 @@ def test_hostile_texts_of_a_comparison_stay_text(chromium, tmp_path_factory, one
         page.get_by_label("Search").fill(f"{other} yes")
         page.locator("#count").get_by_text("3 of 3 questions", exact=True).wait_for()
         assert page.evaluate("[window.hit ?? null, ...window.refused]") == [None]
+
+
+@given(hostile_texts, hostile_texts)
+@example(" ".join(HOSTILE), " ".join(reversed(HOSTILE)))
+@settings(
+    max_examples=4,
+    phases=(Phase.explicit, Phase.generate),
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+def test_hostile_texts_of_a_pair_stay_text(chromium, tmp_path_factory, one, other):
+    """Both answers, the names of their methods and the reasons of both orders are shown as they are."""
+    folder = tmp_path_factory.mktemp("evil")
+    text = make_page(judge_pair(folder / "run", build_pair(one, other), (one, other)))
+    with opened(chromium, folder / "page.html", text) as page:
+        page.locator(f"{OPEN} > summary").click()
+        page.locator(f"{OPEN} .response").first.wait_for()
+        assert page.evaluate("[window.hit ?? null, ...window.refused]") == [None]
+        assert page.locator("main img, main script, main iframe, main base, main style").count() == 0
+        assert page.locator("main a:not([href^='#'])").count() == 0
+        for place in ("#worst", "#list"):
+            assert page.evaluate(READ_TEXTS, f"{place} .response > .text") == [one, other]
+            assert page.evaluate(READ_TEXTS, f"{place} .response h4 .mono") == [one, other]
+            assert page.evaluate(READ_TEXTS, f"{place} .order .text") == [one, other]
+        page.get_by_label("Search").fill(other)
+        page.locator("#count").get_by_text("1 of 1 case", exact=True).wait_for()

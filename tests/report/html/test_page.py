@@ -12,10 +12,10 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from report_pages import MADE, make_page
+from report_pages import MADE, judge_pair, make_page
 
 import greval
-from greval import Store, evaluate, load_metric
+from greval import PreferenceMetric, ScriptedJudge, Store, evaluate, load_metric
 from greval.analysis.summary import build_report
 from greval.report.console import describe_troubles, format_mean
 from greval.report.html.archive import ArchiveLimits
@@ -99,6 +99,47 @@ def test_a_tag_has_a_table_and_an_id_has_none(page_text):
     words = read_words(page_text)
     assert "method · query_type" in words
     assert "walk · aggregation" in words
+
+
+PAIR = {
+    "id": "q1",
+    "question": "Who owns the boat?",
+    "method": "local vs walk",
+    "answer": "Ada owns it.",
+    "other_response": {
+        "method": "walk",
+        "answer": "Bob owns it.",
+        "chunks": [{"id": "c1", "text": "Bob paid for it."}],
+    },
+}
+
+
+def test_a_pair_has_both_answers_and_the_verdict_of_each_order(tmp_path):
+    """Both methods are named, with what each answered, and each order has its winner and its reason."""
+    page = make_page(judge_pair(tmp_path / "run", PAIR, ("It is longer.", "It names Bob.")))
+    words = read_words(page[page.index('class="case" id="worst-1"') : page.index('<section id="cases">')])
+    for text in (
+        "A local Ada owns it.",
+        "B walk Bob owns it.",
+        "What B was built from Chunks 1 c1 Bob paid for it.",
+        "comprehensiveness Tie Flipped: the two orders name different winners",
+        "A prefers local the judge saw A: local, B: walk It is longer.",
+        "B prefers walk the judge saw A: walk, B: local It names Bob.",
+    ):
+        assert text in words
+    assert "Answer" not in words
+
+
+def test_a_pair_whose_orders_agree_did_not_flip(tmp_path):
+    """A verdict that holds in both orders says so, also if one order is surer than the other on a graded scale."""
+    scale = {"range": (-2, 2), "levels": {-2: "B.", 0: "Equal.", 2: "A."}}
+    needs = ["question", "answer"]
+    graded = PreferenceMetric(name="clarity", description="d", needs=needs, steps=["s"], **scale)
+    judge = ScriptedJudge([{"reason": "Much.", "value": -2}, {"reason": "A bit.", "value": 1}])
+    words = read_words(make_page(evaluate([PAIR], [graded], judge, out=tmp_path / "run").folder))
+    assert "Both orders agree." in words
+    assert "-2 prefers walk" in words
+    assert "-1 prefers walk" in words
 
 
 def test_nothing_in_the_page_can_be_requested(page_text):

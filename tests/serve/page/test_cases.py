@@ -6,6 +6,7 @@ import json
 
 import httpx
 import pytest
+from accessibility import find_violations
 from runs_made import run, upload
 from waiting import SECONDS
 
@@ -328,3 +329,49 @@ def test_long_texts_are_folded(visit):
     assert button.get_attribute("aria-expanded") == "false"
     button.click()
     visit.sees("Last.")
+
+
+@pytest.fixture(scope="module")
+def pairs(server):
+    """Return the id of a run of pairs, judged in both orders."""
+    cases = [
+        {"id": f"q{n}", "question": f"Who is {n}?", "answer": f"Ada {n}.", "method": "local vs walk",
+         "other_response": {"method": "walk", "answer": f"Bob {n}.", "chunks": [{"id": "c1", "text": f"Source {n}."}]}}
+        for n in range(14)
+    ]  # fmt: skip
+    content = "".join(f"{json.dumps(case)}\n" for case in cases).encode()
+    return run(server.url, upload(server.url, content, "pairs"), ("comprehensiveness",), name="pairs")
+
+
+def test_a_pair_has_both_answers_side_by_side(visit, pairs):
+    """Both methods are named with their answers, in two columns where there is room; the source of B is below."""
+    visit.open(f"runs/{pairs}/case?sample_id=q3&method=local+vs+walk")
+    visit.sees("Bob 3.")
+    assert visit.at.locator(".sides > section").all_inner_texts() == ["A local\n\nAda 3.", "B walk\n\nBob 3."]
+    assert "Source 3." in visit.text("section[aria-label='Chunks of B']")
+    tops = "nodes => new Set(nodes.map((node) => node.getBoundingClientRect().top)).size"
+    for width, rows in ((390, 2), (760, 1), (1440, 1)):
+        visit.at.set_viewport_size({"width": width, "height": 900})
+        assert visit.at.locator(".sides > section").evaluate_all(tops) == rows
+    assert find_violations(visit.at) == []
+
+
+def test_a_pair_has_the_verdict_of_each_order(visit, pairs):
+    """Each order has its value, the method that it prefers and its reason; a pair whose winner changed has flipped."""
+    seen = set()
+    for n in range(14):
+        visit.open(f"runs/{pairs}/case?sample_id=q{n}&method=local+vs+walk")
+        visit.sees(f"Bob {n}.")
+        results = get(visit, f"{pairs}/case", sample_id=f"q{n}", method="local vs walk")["results"]
+        orders = results[0]["outcome"]["judgements"][0]["orders"]
+        card = visit.text("article[aria-label=comprehensiveness]")
+        flipped = len({order["value"] for order in orders}) > 1
+        assert ("Flipped:" in card, "Both orders agree." in card) == (flipped, not flipped)
+        for order, shown in zip(orders, visit.at.locator(".order").all_inner_texts(), strict=True):
+            first, second = ("local", "walk") if order["shown_first"] == "A" else ("walk", "local")
+            winner = {"A": "prefers local", "B": "prefers walk", "Tie": "tie"}[order["value"]]
+            assert winner in shown
+            assert f"the judge saw A: {first}, B: {second}" in shown
+            assert order["reason"] in shown
+        seen.add(flipped)
+    assert seen == {True, False}

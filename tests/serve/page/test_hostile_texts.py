@@ -59,8 +59,10 @@ def evil(server):
         "tags": {EVIL: EVIL},
     }
     other = {**case, "method": "other"}
-    content = "".join(f"{json.dumps(one)}\n" for one in (case, other, {EVIL: EVIL})).encode()
-    metrics = ["correctness", "evil_metric", "triple_evaluation", "edge_recall", "token_f1"]
+    response = {name: case[name] for name in ("answer", "chunks", "triples")}
+    pair = {**case, "method": f"{EVIL} vs {EVIL} 2", "other_response": {**response, "method": f"{EVIL} 2"}}
+    content = "".join(f"{json.dumps(one)}\n" for one in (case, other, pair, {EVIL: EVIL})).encode()
+    metrics = ["comprehensiveness", "correctness", "evil_metric", "triple_evaluation", "edge_recall", "token_f1"]
     data = upload(server.url, content, "evil")
     found = run(server.url, data, metrics, name="evil")
     label = {"sample_id": EVIL, "method": EVIL, "metric": "correctness", "annotator": EVIL, "value": 1, "comment": EVIL}
@@ -69,13 +71,14 @@ def evil(server):
     return found, data
 
 
-PLACES = ("library", "runs", "summary", "beside", "cases", "case", "compare", "label", "data", "again")
+PLACES = ("library", "runs", "summary", "beside", "cases", "case", "pair", "compare", "label", "data", "again")
 
 
 def places(evil):
     found, data = evil
     label = httpx.QueryParams({"metric": "evil_metric", "annotator": EVIL, "verdicts": "shown"})
     query = str(httpx.QueryParams({"sample_id": EVIL, "method": EVIL}))
+    pair = str(httpx.QueryParams({"sample_id": EVIL, "method": f"{EVIL} vs {EVIL} 2"}))
     beside = httpx.QueryParams({"tab": "cases", "method": EVIL, "beside": "method:other", "case": EVIL})
     return {
         "library": "library/evil_metric",
@@ -84,6 +87,7 @@ def places(evil):
         "beside": f"runs/{found}?{beside}",
         "cases": f"runs/{found}?tab=cases",
         "case": f"runs/{found}/case?{query}",
+        "pair": f"runs/{found}/case?{pair}",
         "compare": f"compare?run={found}&baseline=other",
         "label": f"runs/{found}/label?{label}",
         "data": f"data/{data}",
@@ -91,9 +95,7 @@ def places(evil):
     }
 
 
-@pytest.mark.parametrize(
-    "place", ["library", "runs", "summary", "beside", "cases", "case", "compare", "label", "data", "again"]
-)
+@pytest.mark.parametrize("place", PLACES)
 def test_text_stays_text(visit, evil, place):
     """No view runs or renders what stands in any text: metric, case, item, edge, tag, verdict, method."""
     visit.open(places(evil)[place])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from accessibility import find_violations
 from page_judge import FAULTY
 
 
@@ -150,3 +151,42 @@ def test_draws_the_walk_of_a_case(visit):
     drawing = visit.at.get_by_role("region", name="Picture of the walk")
     drawing.locator("svg").wait_for()
     assert {"boat", "pier", "Ada"} <= set(drawing.inner_text().split())
+
+
+def test_a_preference_asks_for_both_responses(visit):
+    """The form has the fields of the other response, which are sent as such, and each order has its verdict."""
+    visit.open("playground?metric=comprehensiveness")
+    visit.at.get_by_label("Question", exact=True).fill("Who?")
+    visit.at.get_by_label("Answer", exact=True).fill("Ada.")
+    visit.at.get_by_label("Answer B", exact=True).fill("Bob, as far as is known.")
+    visit.at.get_by_role("radio", name="JSON").check()
+    written = json.loads(visit.at.get_by_label("Case as JSON").input_value())
+    assert written == {"question": "Who?", "answer": "Ada.", "other_response": {"answer": "Bob, as far as is known."}}
+    visit.at.get_by_label("Case as JSON").fill(
+        json.dumps({**written, "other_response": {"answer": "Eve.", "method": "x"}})
+    )
+    visit.at.get_by_role("radio", name="Form").check()
+    assert visit.at.get_by_label("Answer B", exact=True).input_value() == "Eve."
+    visit.at.get_by_role("button", name="Judge", exact=True).click()
+    visit.sees("1 result: 1 scored")
+    orders = visit.at.locator("article[aria-label=comprehensiveness] .order").all_inner_texts()
+    assert len(orders) == 2
+    assert "the judge saw A: A, B: x" in orders[0]
+    assert "the judge saw A: x, B: A" in orders[1]
+    assert find_violations(visit.at) == []
+
+
+def test_a_metric_over_claims_offers_claims(visit):
+    """Claims can be given; they are then judged as they are, and none are listed."""
+    visit.open("playground?metric=claim_support")
+    visit.at.get_by_label("Question", exact=True).fill("Who?")
+    visit.at.get_by_label("Claim 1", exact=True).fill("Ada wrote it.")
+    visit.at.get_by_role("button", name="Add claim", exact=True).click()
+    visit.at.get_by_label("Claim 2", exact=True).fill("It is from 1843.")
+    visit.at.get_by_label("Text 1", exact=True).fill("Ada wrote it in 1843.")
+    visit.at.get_by_role("radio", name="JSON").check()
+    written = json.loads(visit.at.get_by_label("Case as JSON").input_value())
+    assert written["claims"] == [{"text": "Ada wrote it.", "id": "a1"}, {"text": "It is from 1843.", "id": "a2"}]
+    visit.at.get_by_role("radio", name="Form").check()
+    assert "Leave them empty to have the judge list them." in visit.text("form")
+    assert find_violations(visit.at) == []

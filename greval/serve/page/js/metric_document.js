@@ -160,11 +160,11 @@ export function findFormFault({ scale, notes }) {
 }
 
 /** Return what a list of metrics says of one that is not saved, for showing its verdicts. */
-export function describeContent({ name, over = null, needs = [], scale = {} }) {
+export function describeContent({ name, over = null, needs = [], scale = {}, preference = false }) {
   const categories = isMapping(scale?.categories) && Object.fromEntries(Object.entries(scale.categories).map(([category, given]) =>
     [category, isMapping(given) ? given : { means: given, score: null }]));
   return {
-    name, over, kind: "judged", optional: [],
+    name, over, kind: "judged", optional: [], preference: preference === true,
     needs: Array.isArray(needs) ? needs.filter(isText) : [],
     scale: categories ? { ...scale, categories } : scale,
   };

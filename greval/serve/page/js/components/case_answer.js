@@ -11,7 +11,7 @@ import { EmptyState, Notice, Problem } from "./notices.js";
 import { readRow } from "./rows_field.js";
 
 const TICK_MS = 200;
-const SHOWN = ["chunks", "triples", "traversal", "gold", "usage"];
+const SHOWN = ["claims", "expected_claims", "chunks", "triples", "traversal", "gold", "usage"];
 
 /**
  * Judge the case of a form, and stop that.
@@ -97,13 +97,17 @@ function countOutcomes(results) {
 /** Return what some metrics judged of a case, by greval's names; items without an id get one by their position. */
 function keepJudged(given, metrics) {
   const chunks = given.chunks ?? given.retrieved_contexts ?? given.retrieval_context ?? given.contexts;
-  const items = { chunks: numberItems("c", chunks), triples: numberItems("t", given.triples) };
+  const items = {
+    chunks: numberItems("c", chunks), triples: numberItems("t", given.triples),
+    claims: numberItems("a", given.claims), expected_claims: numberItems("e", given.expected_claims),
+  };
   const needed = fieldsFor(metrics);
   const tags = Object.entries(given.tags ?? {}).filter(([name]) => needed.includes(`tags.${name}`));
   const whole = { ...given, ...items };
   return {
     ...Object.fromEntries(SHOWN.filter((name) => needed.includes(name)).map((name) => [name, whole[name]])),
     tags: Object.fromEntries(tags),
+    ...(metrics.some(({ preference }) => preference) && { method: given.method, other_response: given.other_response }),
   };
 }
 

@@ -2,6 +2,7 @@
 
 import { count, counted, dollars, figure, seconds } from "../format.js";
 import { html } from "../html.js";
+import { namesOfPair } from "../response_pair.js";
 import { Badge } from "./badge.js";
 import { FailureDetails, failuresOf } from "./failure_details.js";
 import { FoldedText } from "./folded_text.js";
@@ -23,13 +24,14 @@ export function CaseDetails({ given: stored, results, metrics, picture, calls })
   const given = addClaims(stored, results);
   const { whole, ...items } = groupByItems(given, results, metrics);
   return html`
+    ${given.other_response && html`<${BothAnswers} given=${given} />`}
     <section class="pair" aria-label="Question and answer">
       <div class="stack aside">
         <div class="sheet"><h2 class="unseen">Question and answer</h2><${CaseTexts} given=${given} /></div>
         <${GoldAndUsage} given=${given} />
       </div>
       <div class="stack">
-        ${whole.length ? html`<${WholeResults} results=${whole} metrics=${metrics} calls=${calls} />` : html`<p class="soft">Nothing judged the whole case.</p>`}
+        ${whole.length ? html`<${WholeResults} results=${whole} metrics=${metrics} calls=${calls} methods=${namesOfPair(given)} />` : html`<p class="soft">Nothing judged the whole case.</p>`}
       </div>
     </section>
     <${JudgedItems} given=${given} items=${items} metrics=${metrics} picture=${picture} calls=${calls} />`;
@@ -41,7 +43,7 @@ export function CaseVerdicts({ given: sent, results, metrics }) {
   const { whole, ...items } = groupByItems(given, results, metrics);
   const picture = given.traversal && html`<${SentWalkPicture} given=${given} />`;
   return html`
-    <div class="cards"><${WholeResults} results=${whole} metrics=${metrics} /></div>
+    <div class="cards"><${WholeResults} results=${whole} metrics=${metrics} methods=${namesOfPair(given)} /></div>
     <${JudgedItems} given=${given} items=${items} metrics=${metrics} picture=${picture} />
     <${GoldAndUsage} given=${given} />`;
 }
@@ -54,6 +56,10 @@ const JudgedItems = ({ given, items, metrics, picture, calls }) => html`
   <${ItemList} name="Chunks" items=${given.chunks} results=${items.chunks} metrics=${metrics} calls=${calls}
     render=${(chunk) => html`<${Chunk} chunk=${chunk} gold=${given.gold} />`} />
   <${ItemList} name="Triples" items=${given.triples} results=${items.triples} metrics=${metrics} calls=${calls}
+    render=${(triple) => html`<${Triple} triple=${triple} />`} />
+  <${ItemList} name="Chunks of B" items=${given.other_response?.chunks} results=${[]} metrics=${metrics}
+    render=${(chunk) => html`<${Chunk} chunk=${chunk} gold=${given.gold} />`} />
+  <${ItemList} name="Triples of B" items=${given.other_response?.triples} results=${[]} metrics=${metrics}
     render=${(triple) => html`<${Triple} triple=${triple} />`} />
   ${given.traversal && html`<section class="sheet"><h2>Walk</h2>${picture}<${WalkDetails} given=${given} /></section>`}`;
 
@@ -85,13 +91,14 @@ function findItems(given, { outcome }) {
 }
 
 /** Results that need room first, failures before all; then a line for each that was computed or skipped. */
-function WholeResults({ results, metrics, calls }) {
+function WholeResults({ results, metrics, calls, methods }) {
   const isBrief = ({ outcome: { status }, tier }) => status === "skipped" || (tier === "computed" && status === "scored");
   const cards = results.filter((result) => !isBrief(result))
     .toSorted((a, b) => Number(b.outcome.status === "failed") - Number(a.outcome.status === "failed"));
   const rows = results.filter(isBrief);
   return html`
-    ${cards.map((result) => html`<${ResultCard} result=${result} metric=${metrics.get(result.metric)} calls=${calls} />`)}
+    ${cards.map((result) => html`
+      <${ResultCard} result=${result} metric=${metrics.get(result.metric)} calls=${calls} methods=${methods} />`)}
     ${rows.length > 0 && html`
       <section class="sheet brief" aria-label="Computed and skipped">
         ${rows.map((result) => html`<${ResultRow} result=${result} metric=${metrics.get(result.metric)} />`)}
@@ -100,11 +107,26 @@ function WholeResults({ results, metrics, calls }) {
 
 const CaseTexts = ({ given }) => html`
   <${CaseText} name="Question" content=${given.question} />
-  <${CaseText} name="Answer" content=${given.answer} missing="No answer is recorded." />
+  ${!given.other_response && html`<${CaseText} name="Answer" content=${given.answer} missing="No answer is recorded." />`}
   ${given.expected_answer && html`<${CaseText} name="Expected answer" content=${given.expected_answer} />`}
   ${given.gold?.answers?.length > 0 && html`<${CaseText} name="Also right" content=${given.gold.answers.join("\n")} />`}
-  ${given.error && html`<${CaseText} name="The method failed" content=${given.error} />`}
+  ${given.error && !given.other_response && html`<${CaseText} name="The method failed" content=${given.error} />`}
   ${given.aggregates?.length > 0 && html`<${CaseText} name="Computed texts given to the model" content=${given.aggregates.join("\n")} />`}`;
+
+/** The answers of both responses of a pair, side by side, and what the second one has besides. */
+function BothAnswers({ given }) {
+  const names = namesOfPair(given);
+  return html`
+    <h2 class="unseen">Answers</h2>
+    <div class="sides">${[given, given.other_response].map((response, place) => html`
+      <section class="sheet" aria-label=${`Response ${"AB"[place]}`}>
+        <div class="case-text">
+          <h3>${"AB"[place]} <bdi class="mono">${names[place]}</bdi></h3>
+          ${response.answer ? html`<${FoldedText} content=${response.answer} />` : html`<p class="soft">No answer is recorded.</p>`}
+        </div>
+        ${response.error && html`<${CaseText} name="The method failed" content=${response.error} />`}
+      </section>`)}</div>`;
+}
 
 const CaseText = ({ name, content, missing = "–" }) => html`
   <div class="case-text">

@@ -9,8 +9,11 @@ import { MetricLink } from "./table.js";
 import { Text } from "./text.js";
 import { ValueChip } from "./value_chip.js";
 
-/** A result about the case as a whole, or one without items. `calls` shows what its judge saw. */
-export const ResultCard = ({ result, metric, calls }) => html`
+/**
+ * A result about the case as a whole, or one without items. `calls` shows what its judge saw, and `methods` names the
+ * responses of a pair.
+ */
+export const ResultCard = ({ result, metric, calls, methods }) => html`
   <article class=${`verdict ${result.outcome.status}`} aria-label=${result.metric}>
     <header class="verdict-head">
       <h3 class="mono"><${MetricLink} name=${result.metric} /></h3>
@@ -18,7 +21,7 @@ export const ResultCard = ({ result, metric, calls }) => html`
       ${result.outcome.status !== "scored" && html`<${OutcomeBadge} status=${result.outcome.status} />`}
     </header>
     ${result.outcome.status === "skipped" && html`<p class="soft"><${Text}>${result.outcome.reason}<//></p>`}
-    ${result.outcome.judgements?.map((judgement) => html`<${JudgementDetails} judgement=${judgement} scale=${metric?.scale} />`)}
+    ${result.outcome.judgements?.map((judgement) => html`<${JudgementDetails} judgement=${judgement} scale=${metric?.scale} methods=${methods} />`)}
     ${failuresOf(result.outcome).filter(({ item }) => !item).map((failure) => html`<${FailureDetails} failure=${failure} />`)}
     <${ResultUsage} result=${result} />
     ${calls?.(result)}

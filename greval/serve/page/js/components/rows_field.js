@@ -1,12 +1,17 @@
-/** Chunks and triples as rows to fill in; what a row holds beyond its fields is kept. */
+/** Claims, chunks and triples as rows to fill in; what a row holds beyond its fields is kept. */
 
 import { useId, useLayoutEffect, useRef } from "../../vendor/preact_hooks.js";
 import { html } from "../html.js";
 
 const FIELDS = {
+  claims: [["text", "Claim", 2]],
+  expected_claims: [["text", "Expected claim", 2]],
   chunks: [["text", "Text", 2], ["doc_id", "Document"]],
   triples: [["subject", "Subject"], ["predicate", "Predicate"], ["object", "Object"]],
 };
+
+/** The letter of the ids that are made by position. */
+const LETTERS = { claims: "a", expected_claims: "e", chunks: "c", triples: "t" };
 
 /** Return what was given as a row: an object, a chunk as its text, a triple as a list of three. */
 export function readRow(given) {
@@ -24,16 +29,16 @@ export function filledRows(kind, given) {
     if (!full.doc_id?.trim()) delete full.doc_id;
     if (full.id === undefined) {
       let number = place + 1;
-      while (ids.has(`${kind[0]}${number}`)) number += 1;
-      full.id = `${kind[0]}${number}`;
+      while (ids.has(`${LETTERS[kind]}${number}`)) number += 1;
+      full.id = `${LETTERS[kind]}${number}`;
       ids.add(full.id);
     }
     return full;
   });
 }
 
-/** The rows of one kind, chunks or triples. A row that is added gets the focus; after a removal its successor does. */
-export function RowsField({ kind, label, rows: given, onChange }) {
+/** The rows of one kind; `suffix` stands behind all labels. A row that is added gets the focus; after a removal its successor does. */
+export function RowsField({ kind, label, suffix = "", hint, rows: given, onChange }) {
   const rows = given?.length ? given.map(readRow) : [{}];
   const list = useRef(null);
   const add = useRef(null);
@@ -56,17 +61,18 @@ export function RowsField({ kind, label, rows: given, onChange }) {
   };
   return html`
     <fieldset class="field">
-      <legend>${label}</legend>
+      <legend>${label}${suffix}</legend>
+      ${hint && html`<p class="hint">${hint}</p>`}
       <ol class="rows" ref=${list}>${rows.map((row, place) => html`
         <li class=${`row ${kind}`}>
           ${FIELDS[kind].map(([name, word, lines]) => html`
-            <${RowCell} name=${name} label=${word} number=${place + 1} lines=${lines} value=${row[name] ?? ""}
+            <${RowCell} name=${name} label=${word} number=${`${place + 1}${suffix}`} lines=${lines} value=${row[name] ?? ""}
               onInput=${(value) => change(place, name, value)} />`)}
-          <button type="button" class="quiet" aria-label=${`Remove ${one} ${place + 1}`} onClick=${() => remove(place)}>
+          <button type="button" class="quiet" aria-label=${`Remove ${one} ${place + 1}${suffix}`} onClick=${() => remove(place)}>
             <span aria-hidden="true">×</span>
           </button>
         </li>`)}</ol>
-      <button type="button" ref=${add} onClick=${grow}>Add ${one}</button>
+      <button type="button" ref=${add} onClick=${grow}>Add ${one}${suffix}</button>
     </fieldset>`;
 }
 

@@ -1,0 +1,93 @@
+"""People's preferences: pairs are pushed with both answers, and their answers come back and are compared."""
+
+from __future__ import annotations
+
+import pytest
+from argilla_stand_in import KEY
+
+from greval import PreferenceMetric, agreement, evaluate
+from greval.errors import ArgillaError
+from greval.metrics.library import load
+from greval.testing import ScriptedJudge
+from greval.trust.annotations.files import read_run_annotations
+from greval.trust.argilla.form import build_question, merge_titles
+from greval.trust.argilla.pull import pull_from_argilla
+from greval.trust.argilla.push import push_to_argilla
+
+METRIC = load("comprehensiveness")
+LONGER = {"A": "a long answer, all in all", "B": "short"}
+
+
+def build_pair(number, first, second):
+    """Build the pair of two methods on a question."""
+    other = {"method": "walk", "answer": second}
+    return {"id": f"q{number}", "question": "Who?", "method": "local vs walk", "answer": first, "other_response": other}
+
+
+def prefer_long_answers(messages):
+    """Prefer the longer of both answers."""
+    _, _, rest = messages[-1].text.partition("<answer_a>")
+    first, _, second = rest.partition("</answer_a>")
+    return {"reason": "It is longer.", "value": "A" if len(first) > len(second) - len("<answer_b></answer_b>") else "B"}
+
+
+@pytest.fixture
+def pairs(tmp_path):
+    """Judge six pairs: the first answer is the longer one in the even ones."""
+    texts = (LONGER["A"], LONGER["B"])
+    cases = [build_pair(n, *(texts if n % 2 == 0 else texts[::-1])) for n in range(6)]
+    return evaluate(cases, [METRIC], ScriptedJudge(prefer_long_answers), out=tmp_path / "run").folder
+
+
+def push(run, stand_in, **more):
+    """Push the preferences to the dataset "d"."""
+    return push_to_argilla(run, METRIC.name, dataset="d", url=stand_in.url, key=KEY, **more)
+
+
+def test_a_record_has_both_answers(pairs, stand_in):
+    """Both answers are fields next to each other, the labels are A, Tie and B, and no field names a method."""
+    done = push(pairs, stand_in)
+    assert (done.judged, done.added) == (6, 6)
+    record = next(one for one in stand_in.records["d0"].values() if one["metadata"]["sample_id"] == "q1")
+    assert record["fields"] == {"question": "Who?", "answer_a": LONGER["B"], "answer_b": LONGER["A"]}
+    assert record["metadata"]["method"] == "local vs walk"
+    assert merge_titles([METRIC]) == {"question": "Question", "answer_a": "Answer A", "answer_b": "Answer B"}
+    assert [one["value"] for one in build_question(METRIC)["settings"]["options"]] == ["A", "Tie", "B"]
+
+
+def test_a_graded_preference_has_its_levels_as_labels():
+    """The levels from -2 to 2 are labels, because Argilla's ratings have no negative values."""
+    scale = {"range": (-2, 2), "levels": {-2: "B.", 0: "Equal.", 2: "A."}}
+    graded = PreferenceMetric(name="clarity", description="d", needs=["question", "answer"], steps=["s"], **scale)
+    assert [one["value"] for one in build_question(graded)["settings"]["options"]] == ["-2", "-1", "0", "1", "2"]
+
+
+def test_answers_become_preferences_and_are_compared(pairs, stand_in):
+    """Each answer is an annotation of the pair, and agreement compares it with the verdict of the judge."""
+    push(pairs, stand_in)
+    said = ("A", "B", "A", "B", "A", "Tie")
+    for number, value in enumerate(said):
+        stand_in.answer("d0", f"q{number}", "u1", value)
+    done = pull_from_argilla(pairs, dataset="d", url=stand_in.url, key=KEY)
+    rows = read_run_annotations(pairs).annotations
+    assert (done.records, done.unanswered) == (6, 0)
+    assert {(one.sample_id, one.method, one.value) for one in rows} == {
+        (f"q{number}", "local vs walk", value) for number, value in enumerate(said)
+    }
+    found = agreement(pairs, METRIC.name)
+    assert found.groups[0].judge.figures["accuracy"].value == pytest.approx(5 / 6)
+
+
+def test_suggestions_show_the_verdict_on_the_pair(pairs, stand_in):
+    """With suggestions the page is prefilled with the verdict of both orders."""
+    push(pairs, stand_in, suggestions=True)
+    suggested = {
+        one["metadata"]["sample_id"]: one["suggestions"][0]["value"] for one in stand_in.records["d0"].values()
+    }
+    assert suggested == {f"q{number}": "A" if number % 2 == 0 else "B" for number in range(6)}
+
+
+def test_pairs_and_answers_are_not_in_one_record():
+    """A preference and a metric over one answer need datasets of their own."""
+    with pytest.raises(ArgillaError, match="judges pairs of answers and correctness answers"):
+        merge_titles([METRIC, load("correctness")])
