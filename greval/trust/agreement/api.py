@@ -86,7 +86,7 @@ def agreement(
         found = _match_items(store, metric, annotations, options)
         matched, scale, things = found.matched, found.scale, found.matched.things
         check_tags(things, tags, str(folder))
-        lengths = measure_lengths(store, things)
+        lengths = measure_lengths(store, metric, things)
     combine, level = found.combine, check_level(options.get("level", LEVEL))
     groups = [
         group

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, get_args
 
 from greval.records.case import Case, Over
 from greval.records.metric_input import get_item_texts, list_items
+from greval.records.result import Result
 from greval.records.scale import CategoricalScale, Scale
-from greval.runs.run_reader import ItemKey
+from greval.runs.run_reader import CaseFinder, CaseKey, ItemKey, read_metrics
 from greval.runs.store import Store
 from greval.stats.confusion import Choices, compare_choices
 from greval.stats.correlation import NumberPairs, compare_numbers
@@ -28,16 +29,24 @@ UNKNOWN_LENGTH = Baseline(name=LENGTH, why="the run holds no texts of the annota
 ONE_QUESTION = Baseline(name=LENGTH, why="needs items of two questions: it is fitted on some and tested on the others")
 
 
-def measure_lengths(store: Store, things: Sequence[AnnotatedItem]) -> dict[ItemKey, int]:
-    """Return the length in characters of each item (answer, chunk or triple) whose text is in the run."""
-    items: dict[tuple[str, str], list[str | None]] = {}
+def measure_lengths(store: Store, metric: str, things: Sequence[AnnotatedItem]) -> dict[ItemKey, int]:
+    """Return the length in characters of each judged item whose text is in the run.
+
+    An item is an answer, chunk, triple or claim; claims that the run listed are read from it. That of a preference is
+    the pair of answers: its length is that of the first less that of the second.
+    """
+    items: dict[CaseKey, list[str | None]] = {}
     for thing in things:
         items.setdefault((thing.sample_id, thing.method), []).append(thing.item)
+    finder = CaseFinder(store)
+    stored = read_metrics(store).get(metric)
+    measure = _measure_difference if stored and stored.is_preference else _measure_length
     return {
         (case.id, case.method, item): length
-        for case in store.cases()
-        for item in items.get((case.id, case.method), ())
-        if (length := _measure_length(case, item)) is not None
+        for result in map(Result.model_validate_json, store.lines(metric))
+        if (wanted := items.get((result.sample_id, result.method))) and (case := finder.find_case(result))
+        for item in wanted
+        if (length := measure(case, item)) is not None
     }
 
 
@@ -66,6 +75,13 @@ def _measure_length(case: Case, item: str | None) -> int | None:
     items = (one for field in reversed(get_args(Over)) for one in list_items(field, case))
     texts = {one.id: " ".join(get_item_texts(one)) for one in items}
     return len(texts[item]) if item in texts else None
+
+
+def _measure_difference(case: Case, item: str | None) -> int | None:
+    """Return by how much the first answer of a pair is longer, or None if the case does not contain both."""
+    other = case.other_response and case.other_response.answer
+    own = _measure_length(case, item)
+    return None if own is None or other is None else own - len(other)
 
 
 def _build_majority_baseline(columns: Choices, *, level: float) -> Baseline:

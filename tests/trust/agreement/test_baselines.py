@@ -2,9 +2,11 @@
 
 import pytest
 from agreed_runs import said, write
+from claim_judge import make_judge
 
+from greval import ScriptedJudge, evaluate, load_metric
+from greval.metrics.library import add_dependencies
 from greval.records.case import Case
-from greval.records.result import Judgement
 from greval.runs.store import Store
 from greval.trust.agreement.api import agreement
 from greval.trust.agreement.baselines import measure_lengths
@@ -42,12 +44,40 @@ def test_without_texts_the_floor_says_so(tmp_path):
     assert floors[1].why.startswith("needs items of two questions")
 
 
+def measure(folder, case, metric, judge):
+    """Judge a case, and return the lengths of what a metric judged by its item."""
+    metrics = add_dependencies([load_metric(metric)])
+    run = evaluate([case], metrics, judge, out=folder)
+    with Store.open(run.folder) as store:
+        result = next(row for row in store.results() if row.metric == metric)
+        things = [
+            AnnotatedItem(
+                sample_id=case.id, method=case.method, item=one.item, tags={}, judgement=one, values={"ana": one.value}
+            )
+            for one in result.judgements
+        ]
+        return {item: length for (_, _, item), length in measure_lengths(store, metric, things).items()}
+
+
 def test_the_length_of_a_triple_counts(tmp_path):
     """Of a metric over triples the floor by length is that of the triple's text."""
     case = Case(id="q", question="?", triples=(("crew", "uses", "identity"),))
-    with Store.create(tmp_path / "run") as store:
-        store.keep_cases([case])
-        thing = AnnotatedItem(
-            sample_id="q", method="", item="t1", tags={}, judgement=Judgement(value=1, reason="r"), values={}
-        )
-        assert measure_lengths(store, [thing]) == {("q", "", "t1"): len("crew uses identity")}
+    verdicts = {"judgements": [{"item": 1, "reason": "It is.", "value": "Relevant"}]}
+    judge = ScriptedJudge(lambda _: verdicts)
+    assert measure(tmp_path / "run", case, "triple_evaluation", judge) == {"t1": len("crew uses identity")}
+
+
+def test_the_length_of_a_listed_claim_counts(tmp_path):
+    """A claim that the run listed has a length, though no case records it."""
+    case = Case(id="q", question="Who?", answer="Ada wrote it. It is from 1850.", chunks=["Ada wrote it."])
+    lengths = measure(tmp_path / "run", case, "claim_support", make_judge())
+    assert lengths == {"a1": len("Ada wrote it."), "a2": len("It is from 1850.")}
+
+
+def test_the_length_of_a_pair_is_a_difference(tmp_path):
+    """A rule by length of preferences says which answer is longer; without both answers it says nothing."""
+    pair = Case(
+        id="q", question="Who?", answer="Ada.", method="a vs b", other_response={"answer": "Grace.", "method": "b"}
+    )
+    judge = ScriptedJudge(lambda _: {"reason": "Equal.", "value": "Tie"})
+    assert measure(tmp_path / "run", pair, "comprehensiveness", judge) == {None: len("Ada.") - len("Grace.")}
