@@ -79,7 +79,7 @@ def _measure_length(case: Case, item: str | None) -> int | None:
 
 def _measure_difference(case: Case, item: str | None) -> int | None:
     """Return by how much the first answer of a pair is longer, or None if the case does not contain both."""
-    other = case.other_response and case.other_response.answer
+    other = case.other_response.answer if case.other_response else None
     own = _measure_length(case, item)
     return None if own is None or other is None else own - len(other)
 
