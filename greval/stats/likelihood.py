@@ -12,11 +12,16 @@ from greval.stats.interval import Interval
 
 MAX_STEPS = 100
 MAX_HALVINGS = 40
-TOLERANCE = 1e-9
+TOLERANCE = 1e-12
+"""The expected relative gain of a step below which it is the last: the likelihood has no more digits."""
 MAX_ESTIMATE = 15.0
 """The largest log odds of an estimate. A likelihood that still rises there has its maximum at infinity."""
 MIN_CLUSTERS = 5
 """The minimum number of clusters for an interval: fewer do not determine a covariance."""
+
+
+SINGULAR = 1e-10
+"""The relative size of an eigenvalue of the Hessian from which it counts: a direction below it is not determined."""
 
 
 class LikelihoodPoint(NamedTuple):
@@ -41,8 +46,8 @@ def maximise_likelihood(evaluate: Callable[[Floats], LikelihoodPoint], size: int
     now = evaluate(place)
     for _ in range(MAX_STEPS):
         step = np.linalg.lstsq(-now.hessian, now.gradient, rcond=None)[0]
-        if float(np.abs(step).max(initial=0.0)) < TOLERANCE:
-            return place
+        if float(now.gradient @ step) <= TOLERANCE * max(1.0, abs(now.value)):
+            return place + step
         for _ in range(MAX_HALVINGS):
             then = evaluate(place + step)
             if then.value >= now.value:
@@ -73,7 +78,7 @@ def cluster_covariance(hessian: Floats, scores: Floats, clusters: Integers) -> F
     count = int(clusters.max()) + 1
     sums = np.zeros((count, scores.shape[1]))
     np.add.at(sums, clusters, scores)
-    bread = np.linalg.pinv(hessian)
+    bread = np.linalg.pinv(hessian, rcond=SINGULAR, hermitian=True)
     found: Floats = bread @ (sums.T @ sums) @ bread * (count / (count - 1))
     return found
 
