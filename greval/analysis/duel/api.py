@@ -76,17 +76,37 @@ def summarise_duel(
     with Store.open(folder) as store, store.snapshot():
         names = _select_metrics(store, metrics)
         found = [(name, read_verdicts(store, name, cluster_by)) for name in names]
-    findings = [build_findings(name, verdicts, level=level) for name, verdicts in found if verdicts]
-    findings = _correct_family(findings, correction, level)
+    findings, warnings = summarise_verdicts(found, correction=correction, level=level)
     return Duel(
         folder=str(folder),
         level=level,
         correction=correction,
         cluster_by=cluster_by,
         tests=sum(pair.test is not None for one in findings for pair in one.pairs),
-        metrics=tuple(findings),
-        warnings=_find_all_warnings(findings, [verdicts for _, verdicts in found if verdicts], level),
+        metrics=findings,
+        warnings=warnings,
     )
+
+
+def summarise_verdicts(
+    found: Sequence[tuple[str, Sequence[PairVerdict]]], *, correction: Correction, level: float
+) -> tuple[tuple[PreferenceFindings, ...], tuple[str, ...]]:
+    """Summarise the verdicts of each preference metric, and list the warnings about them.
+
+    Args:
+        found: The name of each metric with its verdicts on pairs; metrics without a verdict are left out.
+        correction: The correction of the p values of all pairs and metrics.
+        level: The confidence level of the intervals, of all tests together, and of all warnings about habits together.
+    """
+    known = [(name, verdicts) for name, verdicts in found if verdicts]
+    findings = _correct_family([_build_findings(*one, level=level) for one in known], correction, level)
+    strict = correct_level(level, len(known))
+    warnings = (
+        warning
+        for one, (_, verdicts) in zip(findings, known, strict=True)
+        for warning in find_warnings(one, measure_all_habits(verdicts, level=strict))
+    )
+    return tuple(findings), tuple(warnings)
 
 
 def _select_metrics(store: Store, wanted: Sequence[str]) -> list[str]:
@@ -101,7 +121,7 @@ def _select_metrics(store: Store, wanted: Sequence[str]) -> list[str]:
     return [*wanted] or known
 
 
-def build_findings(metric: str, verdicts: Sequence[PairVerdict], *, level: float) -> PreferenceFindings:
+def _build_findings(metric: str, verdicts: Sequence[PairVerdict], *, level: float) -> PreferenceFindings:
     """Build what one metric says of all methods, without the correction of p values and the verdicts."""
     groups = group_by_pair(verdicts)
     adjusted, effect = adjust_for_length([*groups.values()], level=level)
@@ -114,18 +134,6 @@ def build_findings(metric: str, verdicts: Sequence[PairVerdict], *, level: float
         ),
         ranking=rank_methods(verdicts, level=level),
         habits=measure_habits(verdicts, effect, level=level),
-    )
-
-
-def _find_all_warnings(
-    findings: Sequence[PreferenceFindings], verdicts: Sequence[Sequence[PairVerdict]], level: float
-) -> tuple[str, ...]:
-    """Find the warnings of all metrics; those about habits are one family, whose level is corrected by Bonferroni."""
-    strict = correct_level(level, len(findings))
-    return tuple(
-        warning
-        for one, given in zip(findings, verdicts, strict=True)
-        for warning in find_warnings(one, measure_all_habits(given, level=strict))
     )
 
 

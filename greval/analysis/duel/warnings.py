@@ -24,7 +24,7 @@ def correct_level(level: float, metrics: int) -> float:
         >>> round(correct_level(0.95, 2), 4)
         0.9917
     """
-    return 1 - (1 - level) / (HABITS * metrics)
+    return 1 - (1 - level) / (HABITS * max(1, metrics))
 
 
 def find_warnings(findings: PreferenceFindings, habits: JudgeHabits) -> Iterator[str]:

@@ -9,22 +9,21 @@ import pytest
 
 sys.path.append(str(Path(__file__).parents[3] / "benchmarks"))
 
-from duel_simulation import measure_accusations, measure_coverage, measure_false_alarms
+from duel_simulation import simulate
 
 pytestmark = pytest.mark.long
+REPEATS = 200
 
 
 def test_intervals_hold_the_truth():
-    """Intervals of strengths and of win rates hold the truth in about 95 of 100 runs."""
-    for share in measure_coverage(40, 200):
-        assert 0.92 < share < 0.98
+    """Intervals of win rates and of strengths hold the truth in about 95 of 100 runs of two metrics."""
+    found = simulate("different", 40, REPEATS)
+    for held, count in (found.rates, found.strengths):
+        assert 0.92 < held / count < 0.98
 
 
-def test_equal_methods_are_rarely_told_apart():
-    """Of three equal methods, some pair is called different in at most about 5 of 100 runs."""
-    assert measure_false_alarms(40, 200) < 0.09
-
-
-def test_a_judge_without_habits_is_rarely_accused():
-    """A judge without habits has any warning of two metrics in at most about 5 of 100 runs."""
-    assert measure_accusations(40, 200) < 0.09
+def test_equal_methods_are_rarely_told_apart_and_a_judge_without_habits_is_rarely_accused():
+    """Of four equal methods some pair is called different, and some habit is named, in at most about 5 of 100 runs."""
+    found = simulate("equal", 40, REPEATS)
+    assert found.alarms / REPEATS < 0.09
+    assert found.accused / REPEATS < 0.09
