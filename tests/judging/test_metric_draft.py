@@ -73,9 +73,9 @@ def test_ranges(scale, told, bounds):
     assert metric.scale.better == "higher"
 
 
-@pytest.mark.parametrize("over", ["chunks", "triples"])
+@pytest.mark.parametrize("over", ["chunks", "triples", "claims", "expected_claims"])
 def test_drafts_over_items(over):
-    """A draft over chunks or triples judges each of them, and needs them."""
+    """A draft over items judges each of them, and needs them."""
     metric = draft("use", "Whether it helps.", over=over, judge=ScriptedJudge([written(needs=["question"])]))
     assert metric.over == over
     assert over in metric.needs

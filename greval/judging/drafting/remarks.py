@@ -18,6 +18,7 @@ _MENTIONS = {
     "answer": r"answers?|repl(?:y|ies)|responses?",
     "chunk": r"chunks?|passages?|texts?",
     "triple": r"triples?|facts?|statements?",
+    "claim": r"claims?|statements?",
     "walk": r"walks?|traversals?|paths?",
     "context": r"context|chunks?|passages?|triples?|sources?",
     "question": r"questions?",

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 
 from greval.judging.drafting.brief import DraftBrief
 from greval.judging.drafting.remarks import MAX_TEXT_CHARS, find_draft_remarks, select_writer_remarks
+from greval.records.case import Over
 from greval.records.metric import build_metric
 
 
@@ -53,3 +56,18 @@ def test_remarks_for_the_caller():
     found = remarks(description="Whether the answer is polite and also short.")
     assert len(found) == 1
     assert select_writer_remarks(found) == []
+
+
+@pytest.mark.parametrize("over", get_args(Over))
+def test_items_of_each_kind_have_words(over):
+    """A description of an item must mention it, whatever the items are."""
+    levels = {0: "It is vague.", 1: "Precise."}
+    scale = {"range": (0, 1), "better": "higher", "levels": levels}
+    description = "How precise it is."
+    given = {"name": "precision", "description": description, "over": over, "needs": [over], "steps": ["Read it."]}
+    found = find_draft_remarks(
+        DraftBrief.parse("precision", description, (0, 1), over), build_metric({**given, "scale": scale})
+    )
+    thing = "claim" if "claim" in over else over.removesuffix("s")
+    assert f"scale.levels.1: does not say what the {thing} is like; begin with 'The {thing}'" in found
+    assert not any(remark.startswith("scale.levels.0") for remark in found)
