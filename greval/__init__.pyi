@@ -6,6 +6,7 @@ from .analysis.data_summary import DataSummary, summarise_data
 from .analysis.diagnosis.api import diagnose, diagnose_run
 from .analysis.diagnosis.records import Diagnosis
 from .analysis.duel.api import summarise_duel
+from .analysis.duel.judging import duel, duel_async
 from .analysis.duel.records import Duel
 from .analysis.gate.api import check_gate
 from .analysis.gold.api import check_gold
@@ -78,7 +79,6 @@ from .records.metric import (
 )
 from .records.result import Failed, Failure, Judgement, Result, Scored, Skipped, Usage
 from .records.scale import CategoricalScale, Category, MeasureScale, ValueScale
-from .runs.duels import duel, duel_async
 from .runs.evaluation import Run, evaluate, evaluate_async
 from .runs.forecast import Forecast, forecast
 from .runs.from_config.api import Evaluation, evaluate_config, evaluate_config_async, forecast_config

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from greval.analysis.duel.api import summarise_duel
+from greval.analysis.duel.schedule import PairSchedule, WidthGoal
 from greval.cli.evaluate import judge_cases, print_forecast, report_and_exit
 from greval.cli.help_layout import input_option, limit_option, output_option, resuming_option
 from greval.cli.input import CaseInput
@@ -65,6 +66,14 @@ def duel(  # noqa: PLR0913 - the options of a command
     limit: Annotated[
         int | None, input_option(min=1, metavar="N", help="only the first N questions with two answers")
     ] = None,
+    until_width: Annotated[
+        float | None,
+        limit_option(
+            metavar="W",
+            help="judge only until the interval of each win rate is at most W wide, such as 0.2; questions in "
+            "arbitrary order",
+        ),
+    ] = None,
     repeats: Repeats = 1,
     library: Folders = None,
     settings: JudgeOptions,
@@ -105,6 +114,10 @@ def duel(  # noqa: PLR0913 - the options of a command
         model, judges = create_judges(settings, judge, metrics)
         cases = read_responses(run)
         pairs = list_pairs(cases, metrics, split_method_names(methods or (), cases), limit=limit, place=run)
+        schedule = None
+        if until_width is not None:
+            goal = WidthGoal(until_width, cluster_by, level)
+            schedule = PairSchedule.resume(pairs, _list_names(metrics), goal, folder)
         options: EvaluateOptions = {
             "judges": judges,
             "concurrency": concurrency,
@@ -118,14 +131,19 @@ def duel(  # noqa: PLR0913 - the options of a command
             "max_calls": caps.max_calls,
             "max_cost": caps.max_cost,
             "prices": caps.read_prices(),
-            "total": len(pairs),
+            "total": None if schedule else len(pairs),
         }
-        given = _open_pairs(pairs)
         if dry_run:
-            print_forecast(given.rows, metrics, model, folder, options)
+            print_forecast(iter(pairs), metrics, model, folder, options)
+            if schedule:
+                typer.echo("at most: judging ends when the win rates are known (--until-width)")
             return
-        bar = ProgressBar(quiet=quiet, json=False)
+        bar = ProgressBar(quiet=quiet, json=False, also=schedule.add_result if schedule else None)
+        given = _open_pairs(schedule or pairs)
         finished = asyncio.run(judge_cases(given, metrics, model, folder, bar, options))
+        if schedule and not quiet:
+            for line in schedule.describe():
+                typer.echo(line, err=True)
     if not quiet:
         found = summarise_duel(folder, _list_names(metrics), cluster_by=cluster_by, correction=correction, level=level)
         print_report(found, form, render)
@@ -133,7 +151,7 @@ def duel(  # noqa: PLR0913 - the options of a command
         report_and_exit(finished, by=(), show=0, quiet=True)
 
 
-def _open_pairs(pairs: Sequence[Case]) -> CaseInput:
+def _open_pairs(pairs: Iterable[Case]) -> CaseInput:
     reading = read_records(pairs)
     return CaseInput(reading, iter(reading))
 

@@ -5,24 +5,16 @@ A pair is a case whose method is `A vs B`. Everything that holds for cases holds
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import combinations
 from pathlib import Path
-from typing import Unpack
-
-from langchain_core.language_models import BaseChatModel
 
 from greval._util.arguments import build_unknown_name_error
-from greval._util.concurrency import run_sync
 from greval.datasets import read_cases
 from greval.datasets.case_records import read_case
 from greval.errors import DataError, DefinitionError
-from greval.judging.model.judge import Judge
 from greval.records.case import OTHER_RESPONSE, RESPONSE_FIELDS, TAG, Case, Response
 from greval.records.metric import Metric, is_preference
-from greval.runs.evaluation import Run, evaluate_async
-from greval.runs.options import EvaluateOptions
 from greval.runs.store import Store
 
 VERSUS = " vs "
@@ -132,71 +124,6 @@ def read_responses(source: str | Path) -> list[Case]:
         with Store.open(source) as store, store.snapshot():
             return [*store.cases()]
     return [read_case(row) for row in read_cases(source)]
-
-
-def duel(
-    run: str | Path | Run,
-    metrics: Sequence[Metric],
-    judge: Judge | BaseChatModel | None = None,
-    *,
-    methods: Collection[str] = (),
-    limit: int | None = None,
-    out: str | Path | None = None,
-    **options: Unpack[EvaluateOptions],
-) -> Run:
-    """Compare the answers of several methods head to head: judge each pair of them by preference metrics.
-
-    Each pair is judged in both orders, into the folder of the run, beside its other results. Judging again judges only
-    what is missing or failed.
-
-    Args:
-        run: The run whose answers are compared, its folder, or a file of cases of several methods.
-        metrics: Preference metrics.
-        judge: The judge, as in `evaluate`.
-        methods: The methods to compare; all pairs by default.
-        limit: Only the first questions that at least two of the methods answered, this number of them.
-        out: The folder of the results, by default that of the run.
-        **options: The options of `evaluate`.
-
-    Raises:
-        DataError: If no two methods answered the same question, or `run` is a file and `out` is not given.
-        DefinitionError: If no metric is given, or one is no preference.
-        JudgeError: If there is no judge.
-        StoreError: If the folder is no run, or cannot be written.
-
-    Example:
-        >>> import tempfile
-        >>> from greval import COMPUTED_METRICS, PreferenceMetric, evaluate
-        >>> from greval.testing import ScriptedJudge
-        >>> cases = [{"id": "q1", "question": "Who?", "method": name, "answer": name, "usage": {"latency": 1}}
-        ...          for name in ("walk", "local")]
-        >>> run = evaluate(cases, [COMPUTED_METRICS["latency"]], out=tempfile.mkdtemp())
-        >>> metric = PreferenceMetric(name="clarity", description="Which answer is clearer.",
-        ...                           needs=["question", "answer"], steps=["Compare them."])
-        >>> first = duel(run, [metric], ScriptedJudge([{"reason": "Clear.", "value": "A"}]))
-        >>> [(one.method, one.value) for one in first.results() if one.metric == "clarity"]
-        [('local vs walk', 'Tie')]
-    """
-    return run_sync(duel_async(run, metrics, judge, methods=methods, limit=limit, out=out, **options))
-
-
-async def duel_async(  # noqa: PLR0913 - what is compared, and how
-    run: str | Path | Run,
-    metrics: Sequence[Metric],
-    judge: Judge | BaseChatModel | None = None,
-    *,
-    methods: Collection[str] = (),
-    limit: int | None = None,
-    out: str | Path | None = None,
-    stop: asyncio.Event | None = None,
-    **options: Unpack[EvaluateOptions],
-) -> Run:
-    """Compare the answers of several methods head to head; see `duel`. `stop` stops the run, as in `evaluate_async`."""
-    source = run.folder if isinstance(run, Run) else Path(run)
-    check_preferences(metrics)
-    folder = find_duel_folder(source, None if out is None else Path(out))
-    pairs = list_pairs(read_responses(source), metrics, methods, limit=limit, place=source)
-    return await evaluate_async(pairs, metrics, judge, out=folder, stop=stop, **options)
 
 
 def find_duel_folder(source: Path, out: Path | None) -> Path:

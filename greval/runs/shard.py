@@ -45,8 +45,17 @@ class Shard(Record):
 
     def holds(self, sample_id: str) -> bool:
         """Return whether a sample is in this shard. All methods of a sample are in the same shard."""
-        place = int.from_bytes(sha256(sample_id.encode("utf-8", "surrogatepass")).digest()[:8], "big")
-        return place % self.count == self.number - 1
+        return hash_sample_id(sample_id) % self.count == self.number - 1
 
     def __str__(self) -> str:
         return f"{self.number}/{self.count}"
+
+
+def hash_sample_id(sample_id: str) -> int:
+    """Return a number that depends only on the id of a sample; sorted by it, samples are in no particular order.
+
+    Example:
+        >>> sorted(("q0", "q1", "q2", "q3", "q4", "q5"), key=hash_sample_id)
+        ['q4', 'q5', 'q0', 'q3', 'q2', 'q1']
+    """
+    return int.from_bytes(sha256(sample_id.encode("utf-8", "surrogatepass")).digest()[:8], "big")

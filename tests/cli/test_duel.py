@@ -119,3 +119,26 @@ def test_pairs_do_not_disturb_other_reports(run, judged, greval_says):
     code, out, _ = greval_says("report", run)
     assert code == 0
     assert "local vs walk" in out
+
+
+def test_a_duel_ends_when_the_win_rates_are_known(cases, greval_says):
+    """--until-width judges no more than it needs, says so, and names what it could not find out."""
+    with FaultServer(ok(value="Tie")) as server:
+        words = ("-m", "directness", "--judge", "openai:m", "--base-url", server.url, "-o", "run", "--concurrency", 1)
+        code, out, _ = greval_says("duel", cases, *words, "--until-width", 0.75, "--dry-run")
+        assert code == 0
+        assert "at most" in out
+        code, _, err = greval_says("duel", cases, *words, "--until-width", 0.75)
+        assert code == 0
+        assert 12 <= server.calls < 36
+        assert "of 18 pairs judged" in err
+        assert "expected at most" not in err
+        code, _, err = greval_says("duel", cases, *words, "--until-width", 0.3)
+        assert code == 0
+        assert server.calls == 36
+        assert "18 of 18 pairs judged" in err
+        assert "walk: after 6 questions the interval is" in err
+        assert "wide, expected at most 0.3" in err
+        code, _, err = greval_says("duel", cases, *words, "--until-width", 7)
+        assert code == 2
+        assert "expected a number between 0 and 1" in err

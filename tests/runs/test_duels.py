@@ -10,12 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from greval.analysis.duel.judging import duel
 from greval.errors import DataError, DefinitionError
 from greval.metrics.computed import COMPUTED_METRICS
 from greval.metrics.library import load
 from greval.records.case import Case
 from greval.records.metric import PreferenceMetric
-from greval.runs.duels import duel, list_pairs, split_method_names, split_pair_label
+from greval.runs.duels import list_pairs, split_method_names, split_pair_label
 from greval.runs.evaluation import evaluate
 from greval.runs.run_reader import read_metrics
 from greval.runs.store import Store
@@ -164,7 +165,7 @@ def test_only_preferences_judge_a_duel(run):
 KILLED = """
 import os, signal, sys
 from test_duels import CLEAR
-from greval.runs.duels import duel
+from greval.analysis.duel.judging import duel
 from greval.testing import ScriptedJudge
 
 count = 0

@@ -57,7 +57,6 @@ def summarise_duel(
     Example:
         >>> import tempfile
         >>> from greval import PreferenceMetric
-        >>> from greval.runs.duels import duel
         >>> from greval.runs.evaluation import evaluate
         >>> from greval.testing import ScriptedJudge
         >>> metric = PreferenceMetric(name="clarity", description="Which answer is clearer.",

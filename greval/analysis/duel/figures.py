@@ -31,7 +31,7 @@ def build_pair_result(metric: str, verdicts: Sequence[PairVerdict], adjusted: Me
         tied=outcomes.count(TIE),
         lost=outcomes.count(LOSS),
         failed=len(verdicts) - len(judged),
-        win_rate=measure_mean(judged, _get_outcome, "no pair was judged", level=level),
+        win_rate=measure_win_rate(judged, level=level),
         adjusted_win_rate=adjusted,
         flip_rate=_measure_flips(judged, level=level),
         test=compute_sign_test(judged),
@@ -58,6 +58,11 @@ def compute_sign_test(judged: Sequence[PairVerdict]) -> PreferenceTest | None:
     else:
         p, least = sign_flip_test(sums.sums), min_sign_flip_p(sums.sums)
     return PreferenceTest(p=p, corrected=p, least=least)
+
+
+def measure_win_rate(judged: Sequence[PairVerdict], *, level: float) -> Measured:
+    """Measure how often the first method wins, ties as half, over pairs that were judged."""
+    return measure_mean(judged, _get_outcome, "no pair was judged", level=level)
 
 
 def measure_mean(

@@ -70,7 +70,7 @@ def read_verdicts(store: Store, metric: str, cluster_by: str | None = None) -> l
         result = Result.model_validate_json(line)
         if result.outcome.status == "skipped":
             continue
-        verdict = _build_verdict(result, finder.find_case(result), cluster_by)
+        verdict = build_verdict(result, finder.find_case(result), cluster_by)
         if verdict.first > verdict.second:
             mirrored.append(mirror_verdict(verdict))
         else:
@@ -98,7 +98,8 @@ def mirror_verdict(verdict: PairVerdict) -> PairVerdict:
     )
 
 
-def _build_verdict(result: Result, case: Case | None, cluster_by: str | None) -> PairVerdict:
+def build_verdict(result: Result, case: Case | None, cluster_by: str | None) -> PairVerdict:
+    """Build the verdict of a result on a pair, whose case may be unknown."""
     first, second = split_pair_label(case, result.method)
     tag = result.tags.get(cluster_by, "") if cluster_by else ""
     found = PairVerdict(

@@ -9,12 +9,13 @@ import pytest
 from scipy.stats import binomtest
 
 from greval.analysis.duel.api import summarise_duel
+from greval.analysis.duel.judging import duel
 from greval.analysis.duel.verdicts import compute_length_ratio, encode_clusters, read_outcome, read_verdicts
 from greval.errors import DataError
 from greval.metrics.computed import COMPUTED_METRICS
 from greval.records.case import Case, Response
 from greval.records.metric import PreferenceMetric
-from greval.runs.duels import duel, list_pairs
+from greval.runs.duels import list_pairs
 from greval.runs.evaluation import evaluate
 from greval.runs.store import Store
 from greval.stats.measured import MeasuredValue, Undefined
