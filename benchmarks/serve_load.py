@@ -1,12 +1,13 @@
 """The server under load: a judge that takes 200 ms, 64 clients for a minute, then 2,000 clients at once.
 
-    python benchmarks/serve_load.py [steady|crowd|cost] [--seconds 60] [--clients 64] [--crowd 2000] [--workers 1]
+    python benchmarks/serve_load.py [steady|crowd|cost|endurance] [--seconds 60] [--clients 64] [--crowd 2000]
 
 Judge, server and clients are three processes of this machine. `steady` gives each route the requests that 64 clients
 make one after the other, against the ideal of 64 / 0.2 s. `crowd` sends one request of each of 2,000 clients at the
 same moment to a server with its usual limits; those that are refused come again when `Retry-After` says so. `cost`
-compares the CPU time of a request with that of a server of `add_routes(ChatOpenAI)` alone: both answer in turns, from a
-judge that answers at once.
+compares the CPU time of a request with that of a server of `add_routes(ChatOpenAI)` and of a FastAPI route that does
+nothing but call `ChatOpenAI`: both answer in turns, from a judge that answers at once. `endurance` measures how soon a
+stream has its first event, and the memory of the server while it answers 100,000 requests.
 """
 
 from __future__ import annotations
@@ -39,6 +40,9 @@ ROUTES: dict[str, dict[str, Any]] = {
     "/v1/evaluate": {"cases": [CASE], "metrics": ["correctness"]},
     "/metrics/correctness/invoke": {"input": CASE},
 }
+
+BARE_ROUTES = {"/chat/invoke": "add_routes(ChatOpenAI)", "/plain": "a FastAPI route that calls ChatOpenAI"}
+"""The routes of the bare server, with what they are."""
 
 
 @dataclass
@@ -251,8 +255,7 @@ async def send_many(url: str, path: str, body: dict[str, Any], count: int, clien
 
 def show_cost(options: argparse.Namespace) -> None:
     """Measure the CPU time of a request in rounds, in which each server answers as many requests."""
-    bare = "/chat/invoke"
-    bodies = {bare: build_bare_body(), **ROUTES}
+    bodies = {**dict.fromkeys(BARE_ROUTES, build_bare_body()), **ROUTES}
     costs: dict[str, list[float]] = {path: [] for path in bodies}
     with (
         judging(0) as judge,
@@ -262,18 +265,46 @@ def show_cost(options: argparse.Namespace) -> None:
         bare_process = Memory(running.pid)
         for number in range(options.rounds + 1):
             for path, body in bodies.items():
-                url, measured = (bare_url, bare_process) if path == bare else (greval_url, greval_process)
+                url, measured = (bare_url, bare_process) if path in BARE_ROUTES else (greval_url, greval_process)
                 before = measured.seconds()
                 asyncio.run(send_many(url, path, body, options.requests, options.clients))
                 if number:  # the first round makes connections and warms the code
                     costs[path].append(1000 * (measured.seconds() - before) / options.requests)
     print(f"{options.rounds} rounds of {options.requests} requests, {options.clients} clients, a judge without latency")
     for path, found in costs.items():
-        ratios = [own / other for own, other in zip(found, costs[bare], strict=True)]
-        print(
-            f"  {path}: {statistics.median(found):.2f} ms of CPU a request ({min(found):.2f} to {max(found):.2f}), "
-            f"{statistics.median(ratios):.2f} of add_routes(ChatOpenAI) ({min(ratios):.2f} to {max(ratios):.2f})"
-        )
+        text = f"  {path}: {statistics.median(found):.2f} ms of CPU a request ({min(found):.2f} to {max(found):.2f})"
+        for bare, name in BARE_ROUTES.items():
+            ratios = [own / other for own, other in zip(found, costs[bare], strict=True)]
+            text += f", {statistics.median(ratios):.2f} of {name} ({min(ratios):.2f} to {max(ratios):.2f})"
+        print(text)
+
+
+async def receive_first(url: str, count: int) -> list[float]:
+    """Return the seconds until the first event of each of several streams, opened one after the other."""
+    path, body = "/metrics/correctness/stream", ROUTES["/metrics/correctness/invoke"]
+    found = []
+    async with client(url) as session:
+        for _ in range(count):
+            began = time.perf_counter()
+            async with session.post(path, json=body) as answer:
+                await answer.content.readline()
+                found.append(time.perf_counter() - began)
+                await answer.read()
+    return found
+
+
+def show_endurance(options: argparse.Namespace) -> None:
+    """Measure how soon a stream begins, and the memory of the server over many requests."""
+    with judging(0) as judge, serving(judge=judge) as (url, memory):
+        first = asyncio.run(receive_first(url, options.requests + 1))[1:]  # the first one warms the code
+        print(f"first event of {len(first)} streams, a judge without latency: {quantiles(first)}")
+        path = "/v1/evaluate"
+        for part in range(options.parts + 1):
+            print(
+                f"  memory after {part * options.many // options.parts:,} requests: {memory.now():.0f} MB", flush=True
+            )
+            if part < options.parts:
+                asyncio.run(send_many(url, path, ROUTES[path], options.many // options.parts, options.clients))
 
 
 def main() -> None:
@@ -282,6 +313,7 @@ def main() -> None:
         "steady": show_steady,
         "crowd": show_crowd,
         "cost": show_cost,
+        "endurance": show_endurance,
     }
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", nargs="?", choices=[*shows], help="all where it is left out")
@@ -291,6 +323,8 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--requests", type=int, default=400)
+    parser.add_argument("--many", type=int, default=100_000, help="the requests of `endurance`")
+    parser.add_argument("--parts", type=int, default=10, help="how often `endurance` prints the memory")
     options = parser.parse_args()
     for what in [options.what] if options.what else shows:
         shows[what](options)
