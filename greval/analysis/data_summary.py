@@ -55,7 +55,8 @@ class DataSummary(Record):
         cases: The number of cases.
         fault_count: The number of rows that are not valid cases; the first 1,000 are in `faults`.
         own_ids: Whether each case has an id of its own; otherwise ids are made from the positions of the rows.
-        methods: The number of cases of each method.
+        methods: The number of cases of each method, without pairs.
+        pairs: The number of pairs of each two methods.
         fields: The fields that at least one case has.
         ignored: The columns that were not read.
         remarks: Remarks on how the file was read.
@@ -70,6 +71,7 @@ class DataSummary(Record):
     faults: tuple[RowFault, ...] = ()
     own_ids: bool = True
     methods: dict[str, int] = Field(default_factory=dict)
+    pairs: dict[str, int] = Field(default_factory=dict)
     fields: tuple[FieldCount, ...] = ()
     ignored: tuple[IgnoredColumn, ...] = ()
     remarks: tuple[str, ...] = ()
@@ -107,6 +109,7 @@ def summarise_data(reading: CaseReader, metrics: Sequence[Metric] | None = None)
         faults=tuple(counted.faults),
         own_ids=reading.has_own_ids,
         methods=dict(counted.methods),
+        pairs=dict(counted.pairs),
         fields=tuple(_list_fields(counted.fields, reading)),
         ignored=tuple(IgnoredColumn(column=name, reason=why) for name, why in reading.ignored_reasons.items()),
         remarks=(*reading.remarks, *(() if counted.cases else _describe_columns(reading))),
@@ -127,6 +130,7 @@ class _DataCounts:
         self.examples: list[Case] = []
         self.fields: Counter[str] = Counter()
         self.methods: Counter[str] = Counter()
+        self.pairs: Counter[str] = Counter()
         self._patterns: Counter[frozenset[str]] = Counter()
 
     def add_row(self, row: Case | RowFault) -> None:
@@ -142,7 +146,7 @@ class _DataCounts:
         fields = list_recorded_fields(row)
         self.fields.update(fields)
         if row.method:
-            self.methods[row.method] += 1
+            (self.methods if row.other_response is None else self.pairs)[row.method] += 1
         # Tags that no metric reads would make a pattern of nearly every case.
         self._patterns[frozenset(name for name in fields if not name.startswith(TAG) or name in self._tags)] += 1
 

@@ -50,10 +50,11 @@ def _list_remarks(found: DataSummary) -> Iterator[str]:
     yield from found.remarks
     if found.cases and not found.own_ids:
         yield "rows without an id are named by their position: row-1, row-2 and so on"
-    if found.methods:
-        listed = [f"{name} ({count:,})" for name, count in [*found.methods.items()][:MAX_METHODS]]
-        more = len(found.methods) - len(listed)
-        yield f"methods: {', '.join(listed)}{f' and {more:,} more' if more else ''}"
+    for what, counts in {"methods": found.methods, "pairs": found.pairs}.items():
+        if counts:
+            listed = [f"{name} ({count:,})" for name, count in [*counts.items()][:MAX_METHODS]]
+            more = len(counts) - len(listed)
+            yield f"{what}: {', '.join(listed)}{f' and {more:,} more' if more else ''}"
 
 
 def _build_row(one: FieldCount, cases: int) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from greval.datasets.case_records import read_case
 from greval.errors import DataError, DefinitionError
 from greval.records.case import OTHER_RESPONSE, RESPONSE_FIELDS, TAG, Case, Response
 from greval.records.metric import Metric, is_preference
+from greval.runs.run_reader import CaseKey
 from greval.runs.store import Store
 
 VERSUS = " vs "
@@ -107,10 +108,23 @@ def split_pair_label(case: Case | None, label: str) -> tuple[str, str]:
         ('walk', 'local')
     """
     if case is not None and case.other_response is not None:
-        second = case.other_response.method
-        return label.removesuffix(f"{VERSUS}{second}"), second
+        return _split_label(label, case.other_response.method)
     first, _, second = label.partition(VERSUS)
     return first, second
+
+
+def _split_label(label: str, second: str) -> tuple[str, str]:
+    """Return the names of the two methods of a pair whose second method is known."""
+    return label.removesuffix(f"{VERSUS}{second}"), second
+
+
+def read_paired_methods(store: Store) -> dict[CaseKey, tuple[str, str]]:
+    """Return the names of the two methods of each pair of a run."""
+    return {
+        (head.sample_id, head.method): _split_label(head.method, head.other)
+        for head in store.case_heads()
+        if head.other is not None
+    }
 
 
 def read_responses(source: str | Path) -> list[Case]:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from io import StringIO
 
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.console import Console
 
 from greval.analysis.data_summary import summarise_data
 from greval.datasets import read_cases
 from greval.datasets.case_records import read_records
 from greval.records.recorded_fields import list_recorded_fields
+from greval.report.data_summary import render
 
 FIELDS = {
     "answer": "Ada",
@@ -36,6 +39,17 @@ def test_counts_are_those_of_the_cases(rows):
     assert counts.get("latency", 0) == sum("usage" in row for row in rows)
     assert not counts.keys() & {one.metric for one in found.nearly}
     assert (found.cases, found.own_ids, found.examples) == (len(rows), False, tuple(cases[:3]))
+
+
+def test_a_pair_is_not_counted_as_a_method():
+    """Methods are those of single answers; pairs are counted apart, and printed so."""
+    pair = {"question": "Who?", "answer": "Ada", "method": "a vs b", "other_response": {"method": "b", "answer": "Bob"}}
+    rows = [{"question": "Who?", "answer": name, "method": name} for name in ("a", "b", "c vs d")]
+    found = summarise_data(read_records([*rows, pair, pair]))
+    assert (found.methods, found.pairs) == ({"a": 1, "b": 1, "c vs d": 1}, {"a vs b": 2})
+    console = Console(file=StringIO(), width=100)
+    render(found, console)
+    assert "methods: a (1), b (1), c vs d (1)\npairs: a vs b (2)\n" in console.file.getvalue()
 
 
 def test_columns_of_fields(tmp_path):

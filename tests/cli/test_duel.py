@@ -100,6 +100,23 @@ def test_a_missing_path_is_named(cases, greval_says):
     assert "nosuch: there is nothing" in err
 
 
+def test_judged_pairs_are_shown_by_a_duel(tmp_path, judged, greval_says, monkeypatch):
+    """After pairs of a file were judged, the next command shows the duel, as there are no methods to compare."""
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    sides = [("flat", "local"), ("flat", "walk")]
+    rows = [
+        {"question": "Who?", "answer": a, "method": f"{a} vs {b}", "other_response": {"method": b, "answer": b}}
+        for a, b in sides
+    ]
+    file = tmp_path / "pairs.jsonl"
+    file.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    words = ("-m", "directness", "--judge", "openai:m", "--base-url", judged.url, "-o", tmp_path / "run")
+    code, out, _ = greval_says("evaluate", file, *words)
+    assert code == 0
+    assert "which method is preferred" in out
+    assert "greval compare" not in out
+
+
 def test_methods_may_be_named_one_by_one(run, judged, greval_says):
     """--methods may be repeated, and the order of the names makes no other pairs."""
     words = ("-m", "directness", "--judge", "openai:m", "--base-url", judged.url, "--quiet")

@@ -20,6 +20,7 @@ from greval.runs.duels import list_pairs, split_method_names, split_pair_label
 from greval.runs.evaluation import evaluate
 from greval.runs.run_reader import read_metrics
 from greval.runs.store import Store
+from greval.runs.store.pages import PageReader
 from greval.testing import ScriptedJudge
 
 CLEAR = PreferenceMetric(name="clarity", description="d", needs=["question", "answer"], steps=["s"])
@@ -113,6 +114,14 @@ def test_a_duel_leaves_the_run_as_it_was(run):
     assert len([one for one in after if one.metric == "clarity"]) == 9
     with Store.open(run.folder) as store:
         assert read_metrics(store)["clarity"].is_preference
+
+
+def test_a_pair_is_not_a_method_of_the_run(run):
+    """The methods of a run are those that answered, also after a duel and if one is spelt like a pair."""
+    evaluate(cases(methods=["x vs y"]), [COMPUTED_METRICS["latency"]], out=run.folder)
+    duel(run, [CLEAR], ScriptedJudge(TIE))
+    with PageReader.open(run.folder) as pages:
+        assert pages.methods() == (*METHODS, "x vs y")
 
 
 def test_the_mean_is_the_win_rate(run):

@@ -20,6 +20,11 @@ SHOWN = """([pattern, before]) => {
     return found && found[0] !== before && found[0];
 }"""
 
+CELLS = """(nodes) => nodes.map((node) => {
+    const { left, right, top } = node.getBoundingClientRect();
+    return { text: node.innerText, left, right, top };
+})"""
+
 
 def sign_in(page, job):
     """Sign in as a person."""
@@ -54,8 +59,9 @@ def work(page, job):
     seen = None
     for button, label in job["plan"]:
         seen = shown(page, job["pattern"], seen)
+        cells = page.locator("td").evaluate_all(CELLS)
         record = answer(page, button, label)
-        yield {"seen": seen, "record": record, "button": button, "label": label}
+        yield {"seen": seen, "record": record, "button": button, "label": label, "cells": cells}
 
 
 def main():
@@ -65,9 +71,9 @@ def main():
         browser = playwright.chromium.launch(executable_path=job["program"], args=job["flags"])
         page = browser.new_page(viewport={"width": 1500, "height": 900})
         done = [*work(page, job)]
-        body = page.inner_text("body")
+        found = {"done": done, "body": page.inner_text("body"), "title": page.title()}
         browser.close()
-    json.dump({"done": done, "body": body}, sys.stdout)
+    json.dump(found, sys.stdout)
 
 
 main()

@@ -34,6 +34,7 @@ from greval.report.html.table_view import TableView, read_tables
 from greval.report.html.templating import PageOrigin, render_case, render_page
 from greval.report.html.tones import find_mean_tone, format_values, is_best_value
 from greval.report.tables import format_cost, format_place
+from greval.runs.duels import read_paired_methods
 from greval.runs.run_reader import CaseKey, read_known_scales, read_metrics
 from greval.runs.store import Store
 from greval.trust.probing.records import Probe
@@ -102,10 +103,11 @@ def build_report_page(store: Store, report: Report, content: PageContent) -> str
         tags = [build_tag_table(report, found, scales) for found in summarise_by_tags(store, report.by)]
         keys = [*index_results(store)]
         packed = _pack_cases(store, keys, scales, content.limits)
+        pairs = read_paired_methods(store)
     parts = {
         "report": report,
         "origin": origin,
-        "summary": _describe_run(report, keys),
+        "summary": _describe_run(report, keys, pairs),
         "figures": build_figure_groups(report, report.summaries, scales),
         "tables": _build_tables(report),
         "troubles": [*describe_troubles(report)],
@@ -148,21 +150,32 @@ def _list_sections(parts: Mapping[str, object]) -> Iterator[tuple[str, str]]:
     yield from (label for name, label in labels.items() if parts[name])
 
 
-def _describe_run(report: Report, keys: Sequence[CaseKey]) -> str:
+def _describe_run(report: Report, keys: Sequence[CaseKey], pairs: Mapping[CaseKey, tuple[str, str]]) -> str:
     """Describe the size of a run and its judge in one line."""
     metrics = format_count(len({summary.metric for summary in report.summaries}), "metric")
     judge = f", judged by {report.judge}" if report.judge else ""
-    return f"{_describe_size(keys)}, {metrics}{judge}"
+    return f"{_describe_size(keys, pairs)}, {metrics}{judge}"
 
 
-def _describe_size(keys: Sequence[CaseKey]) -> str:
-    """Describe how many cases there are, and of how many questions and methods."""
-    questions, methods = (len({key[place] for key in keys}) for place in (0, 1))
-    if methods < 2:  # noqa: PLR2004 - several
-        return format_count(len(keys), "case")
-    return (
-        f"{format_count(questions, 'question')}, {format_count(methods, 'method')}, {format_count(len(keys), 'case')}"
-    )
+def _describe_size(keys: Sequence[CaseKey], pairs: Mapping[CaseKey, tuple[str, str]]) -> str:
+    """Describe how many cases there are, how many of them are pairs, and of how many questions and methods.
+
+    Example:
+        >>> pairs = {("q1", "flat vs walk"): ("flat", "walk")}
+        >>> _describe_size([("q1", "flat"), ("q1", "walk"), ("q1", "flat vs walk")], pairs)
+        '1 question, 2 methods, 3 cases, 1 of them a pair'
+        >>> _describe_size([("q1", "flat vs walk")], pairs)
+        '1 question, 2 methods, 1 pair'
+    """
+    paired = sum(key in pairs for key in keys)
+    cases = format_count(len(keys), "pair" if paired == len(keys) else "case")
+    if 0 < paired < len(keys):
+        cases += f", {paired:,} of them {'a pair' if paired == 1 else 'pairs'}"
+    methods = {method for key in keys for method in pairs.get(key, key[1:])}
+    if len(methods) < 2:  # noqa: PLR2004 - several
+        return cases
+    questions = format_count(len({sample_id for sample_id, _ in keys}), "question")
+    return f"{questions}, {format_count(len(methods), 'method')}, {cases}"
 
 
 def _build_tables(report: Report) -> tuple[TableView, ...]:

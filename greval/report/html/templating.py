@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from base64 import b64encode
 from collections.abc import Callable
 from datetime import datetime
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 FOLDER = "templates"
+JOINING_SIGN = re.compile(r"(?<=[_/.:@])(?=\w)")
+"""A place after a sign in a name at which a browser breaks no line by itself, as it does after a hyphen."""
 FRAGMENT_POLICY = "greval-fragments"
 """The name of the only policy of Trusted Types by which the script of a page may make markup of text."""
 
@@ -41,13 +44,25 @@ def create_environment() -> Environment:
     """Create the environment of the templates, in which every text is escaped."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    return Environment(
+    environment = Environment(
         loader=PackageLoader("greval.report.html", FOLDER),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["breakable"] = make_breakable
+    return environment
+
+
+def make_breakable(name: str) -> Markup:
+    """Escape a name, and let lines break after the signs that join its words.
+
+    Example:
+        >>> make_breakable("local_search<b>")
+        Markup('local_<wbr>search&lt;b&gt;')
+    """
+    return Markup("<wbr>").join(JOINING_SIGN.split(name))
 
 
 def render_page(template: str, made: PageOrigin, /, **content: object) -> str:

@@ -341,7 +341,7 @@ class Store(CloseOnExit):
             yield row
 
     def case_heads(self) -> Iterator[CaseHead]:
-        """Yield the id, the method and the begin of the question of each version of each judged case, oldest first."""
+        """Yield the id, methods and the begin of the question of each version of each judged case, oldest first."""
         self._write_kept_rows()
         condition = self._build_condition(COUNTED_CASE)
         for texts in self._db.execute(f"SELECT {CASE_HEAD} FROM cases WHERE {condition} ORDER BY rowid"):  # noqa: S608 - constants

@@ -17,7 +17,7 @@ from greval.records.case import Case
 from greval.records.judge_call import JudgeCall
 from greval.records.record import Record
 from greval.runs.store.calls import CallReader, JudgedContent
-from greval.runs.store.case_heads import CASE_HEAD, parse_case_head
+from greval.runs.store.case_heads import CASE_HEAD, IS_PAIR, parse_case_head
 from greval.runs.store.disk import FILE, prepare_tables, translate_errors
 from greval.runs.store.filters import ANY_RESULT, ResultFilter
 from greval.runs.store.plans import COUNTED, COUNTED_CASE
@@ -164,7 +164,15 @@ class PageReader(CloseOnExit):
         first = self._find_first_rows([key for _, key, *_ in rows[:limit]])
         once = [parse_case_head(*texts) for at, key, *texts in rows[:limit] if first[key] == at]
         statuses = self._read_statuses([(head.sample_id, head.method) for head in once])
-        lines = [CaseLine(**head._asdict(), statuses=statuses[head.sample_id, head.method]) for head in once]
+        lines = [
+            CaseLine(
+                sample_id=head.sample_id,
+                method=head.method,
+                question=head.question,
+                statuses=statuses[head.sample_id, head.method],
+            )
+            for head in once
+        ]
         return CaseSlice(lines, rows[limit - 1][0] if len(rows) > limit else None)
 
     def case(self, sample_id: str, method: str) -> Case | None:
@@ -176,9 +184,12 @@ class PageReader(CloseOnExit):
             return next((case for case in found if (case.id, case.method) == (sample_id, method)), None)
 
     def methods(self) -> tuple[str, ...]:
-        """Return the methods, in the order of their first results."""
-        rows = self._fetch_all(f"SELECT method FROM results WHERE {COUNTED} GROUP BY method ORDER BY min(rowid)")  # noqa: S608
-        return tuple(method for (method,) in rows)
+        """Return the methods of single responses, in the order of their first results; a pair is not a method."""
+        query = f"""
+            SELECT method FROM results WHERE {COUNTED} AND method NOT IN (SELECT method FROM cases WHERE {IS_PAIR})
+            GROUP BY method ORDER BY min(rowid)
+        """  # noqa: S608 - constants
+        return tuple(method for (method,) in self._fetch_all(query))
 
     def close(self) -> None:
         """Close the log."""

@@ -161,8 +161,8 @@ class RunInfo(Record):
 
     `kind` is what the server was asked for: a run over a data set, a probe or an alignment. `why` is the reason why it
     was stopped or failed. `judge` is the server's name of the judge, or the model of a command-line run. `methods` and
-    `progress` are null if they are not known yet. `resumable` is whether the server can resume it: its data set, or the
-    annotated run of an alignment, exists, and it is not running.
+    `progress` are null if they are not known yet; a pair is not a method. `resumable` is whether the server can resume
+    it: its data set, or the annotated run of an alignment, exists, and it is not running.
     """
 
     id: str

@@ -45,6 +45,7 @@ class ArgillaDataset(Record):
     workspace: str
     about: DatasetSettings
     question_ids: Annotated[dict[str, str], Field(default_factory=dict)]
+    fields: frozenset[str] = frozenset()
 
 
 def find_workspace(server: ArgillaClient, name: str | None) -> tuple[str, str]:
@@ -116,7 +117,9 @@ def ensure_dataset(
     if raw["status"] != READY:
         _add_missing_parts(server, dataset.id, build_parts([metric], suggested=about.suggested))
     questions = server.list_items(f"/datasets/{dataset.id}/questions")
-    return dataset.model_copy(update={"question_ids": {one["name"]: one["id"] for one in questions}})
+    ids = {one["name"]: one["id"] for one in questions}
+    fields = frozenset(one["name"] for one in server.list_items(f"/datasets/{dataset.id}/fields"))
+    return dataset.model_copy(update={"question_ids": ids, "fields": fields})
 
 
 def ensure_form_dataset(

@@ -15,6 +15,7 @@ from greval.trust.argilla.ledger import Ledger, LedgerEntry
 from greval.trust.argilla.pull import QuestionReader, find_entry, read_usernames
 from greval.trust.argilla.questions import find_questions
 from greval.trust.argilla.record_items import ANY_METRIC
+from greval.trust.argilla.sides import split_texts
 
 
 def pull_annotations(
@@ -53,5 +54,5 @@ def pull_annotations(
 
 def _hash_shown(metric: JudgedMetric, record: Json) -> str:
     """Return the hash of the fields that a metric's judge saw, as they are in the record now."""
-    fields: Mapping[str, str] = record["fields"]
+    fields = split_texts(record["fields"])
     return hash_json({name: fields[name] for name in list_titles(metric) if name in fields})

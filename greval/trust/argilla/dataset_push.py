@@ -19,6 +19,7 @@ from greval.trust.argilla.push import RecordWriter, format_page_url, send_batche
 from greval.trust.argilla.questions import find_questions
 from greval.trust.argilla.record_items import ANY_METRIC, RecordItem, read_record_items
 from greval.trust.argilla.sampling import SamplingPlan, count_changed, plan_records
+from greval.trust.argilla.sides import join_titles
 
 IDENTIFYING = ("sample_id", "content", "weight")
 """The metadata that a record needs so that its answers find their items again."""
@@ -179,10 +180,10 @@ def _send(
     drawn = [item for item in items if item.id in wanted]
     missing = [item for item in drawn if not known.find(item)]
     if missing:
-        parts.check_takes(merge_titles(metrics))
+        parts.check_takes(join_titles(merge_titles(metrics), parts.fields))
     if new != old:
         write_ledger(run, dataset_id, new)
-    writer = RecordWriter(run.resolve().name, questions, plan.suggestions)
+    writer = RecordWriter(run.resolve().name, questions, plan.suggestions, parts.fields)
     records = (parts.fit_record(writer.build_record(item, new.planned[item.id])) for item in missing)
     send_batches(parts.server, dataset_id, records)
     updates = [*_build_updates(writer, drawn, known)] if plan.suggestions else []

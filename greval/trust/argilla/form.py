@@ -12,6 +12,7 @@ from greval.records.metric import JudgedMetric, is_preference
 from greval.records.metric_input import hash_json
 from greval.records.scale import CategoricalScale, JudgedScale, Value, ValueScale
 from greval.trust.annotations.rendering import list_titles
+from greval.trust.argilla.sides import join_titles
 
 JUDGEMENT, COMMENT = "judgement", "comment"
 JUDGE_FIELD = "judge"
@@ -93,18 +94,20 @@ def format_all_guidelines(metrics: Sequence[JudgedMetric]) -> str:
 
 
 def build_parts(
-    metrics: Sequence[JudgedMetric], *, suggested: bool = False, named: bool = False
+    metrics: Sequence[JudgedMetric], *, suggested: bool = False, named: bool = False, joined: bool = True
 ) -> dict[str, list[Json]]:
     """Build the parts of a dataset by API path, with a field for the judge's verdicts and reasons if `suggested`.
 
-    The questions have the names of the metrics if `named`, otherwise the fixed names of a dataset of one metric.
+    The questions have the names of the metrics if `named`, otherwise the fixed names of a dataset of one metric. What
+    both responses of a pair have is in one field, side by side, if `joined`.
 
     Raises:
         ArgillaArgumentError: If the metrics cannot be judged in one record, or a scale has too many values.
     """
+    titles = merge_titles(metrics)
     fields = [
         {"name": name, "title": shorten_text(title, MAX_TITLE), "required": True, "settings": {"type": "text"}}
-        for name, title in merge_titles(metrics).items()
+        for name, title in (join_titles(titles) if joined else titles).items()
     ]
     if suggested:
         text = {"type": "text"}
@@ -148,8 +151,9 @@ def _name_judged(metric: JudgedMetric) -> str:
 
 
 def hash_form(metric: JudgedMetric, *, suggested: bool = False) -> str:
-    """Return the hash of the form. It differs between definitions."""
-    return hash_json(json.dumps([format_guidelines(metric), build_parts([metric], suggested=suggested)]))
+    """Return the hash of the form, which differs between definitions. The layout of a pair is no part of it."""
+    parts = build_parts([metric], suggested=suggested, joined=False)
+    return hash_json(json.dumps([format_guidelines(metric), parts]))
 
 
 def shorten_text(text: str, max_length: int) -> str:

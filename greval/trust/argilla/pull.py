@@ -31,6 +31,7 @@ from greval.trust.argilla.ledger import (
     replace_annotations,
 )
 from greval.trust.argilla.questions import MetricQuestion
+from greval.trust.argilla.sides import split_texts
 
 
 class PullResult(Record):
@@ -141,7 +142,8 @@ class ResponseReader:
             if entry is None:
                 self.unknown += 1
                 continue
-            content = hash_json({name: text for name, text in record["fields"].items() if name != JUDGE_FIELD})
+            texts = split_texts(record["fields"])
+            content = hash_json({name: text for name, text in texts.items() if name != JUDGE_FIELD})
             responses = record.get("responses") or []
             if self.contents.get(entry.place.item_key, entry.content) != entry.content:
                 self.outdated += (self._parse_response(entry, content, response) for response in responses)

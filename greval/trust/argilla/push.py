@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -22,6 +22,7 @@ from greval.trust.argilla.ledger import LedgerEntry, lock_run, read_ledger, writ
 from greval.trust.argilla.questions import MetricQuestion
 from greval.trust.argilla.record_items import AnnotatableItem, RecordItem
 from greval.trust.argilla.sampling import SamplingPlan, build_candidate, count_changed, plan_records
+from greval.trust.argilla.sides import join_texts
 
 MAX_BATCH = 500
 """The maximum number of records per request. The server accepts or rejects a batch as a whole."""
@@ -133,7 +134,7 @@ def _send_records(
         write_ledger(run, dataset.id, new)
     missing = wanted - there
     question = MetricQuestion(dataset.question_ids[JUDGEMENT], JUDGEMENT, about.scale)
-    writer = RecordWriter(run.resolve().name, {about.metric: question}, about.suggested)
+    writer = RecordWriter(run.resolve().name, {about.metric: question}, about.suggested, dataset.fields)
     send_batches(
         server, dataset.id, (writer.build_record(one, new.planned[one.id]) for one in things if one.id in missing)
     )
@@ -167,20 +168,23 @@ def send_batches(server: ArgillaClient, dataset_id: str, records: Iterable[Json]
 class RecordWriter(NamedTuple):
     """Builds records: their fields, their metadata, and the verdicts if `suggested`.
 
-    `questions` has, for each metric, the question that a verdict is suggested to.
+    `questions` has, for each metric, the question that a verdict is suggested to. `fields` are those of the dataset, if
+    it is known.
     """
 
     run: str
     questions: Mapping[str, MetricQuestion]
     suggested: bool
+    fields: Collection[str] = ()
 
     def build_record(self, thing: AnnotatableItem, entry: LedgerEntry) -> Json:
         """Build the record of an item."""
         judged = list_judgements(thing)
         shown = {"run": self.run, "suggested": "yes" if self.suggested else "no"}
+        texts = join_texts(thing.fields, self.fields)
         return {
             "external_id": thing.id,
-            "fields": {**thing.fields, **(_build_judge_field(judged) if self.suggested else {})},
+            "fields": {**texts, **(_build_judge_field(judged) if self.suggested else {})},
             "metadata": {**_build_metadata(judged, entry), **shown},
             "suggestions": self.build_suggestions(thing) if self.suggested else [],
         }

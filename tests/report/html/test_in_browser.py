@@ -278,6 +278,41 @@ def test_a_comparison_is_accessible_at_every_width(chromium, judged_run, tmp_pat
         assert find_violations(page) == []
 
 
+@pytest.mark.parametrize(
+    ("baseline", "method"),
+    [
+        ("local", "walk"),
+        ("lightrag_hybrid_mode_gpt5_mini_top_k_40_", "graphrag-local-search-reranked-k20-v2-x1"),
+        ("W" * 40, "M" * 40),
+    ],
+)
+def test_a_comparison_of_long_names_is_shown_whole(chromium, tmp_path, baseline, method):
+    """The table is cut at no width and on no paper, also if the names have no place to break."""
+    cases = [
+        {
+            "id": f"q{n}",
+            "question": "?",
+            "method": name,
+            "usage": {"latency": n + len(name)},
+            "tags": {"type": "multi_hop"},
+        }
+        for n in range(12)
+        for name in (baseline, method)
+    ]
+    run = evaluate(cases, [load_metric("latency")], out=tmp_path / "run")
+    text = build_comparison_page(compare(run.folder, baseline=baseline, by="type"), made=MADE.made)
+    too_wide = "nodes => nodes.filter((node) => node.scrollWidth > node.clientWidth).length"
+    with opened(chromium, tmp_path / "page.html", text) as page:
+        for width in (390, 737, 1008, 1024, 1440):
+            page.set_viewport_size({"width": width, "height": 900})
+            assert page.locator("#differences .scroll").evaluate_all(too_wide) == 0, width
+            verdict = page.locator(".verdict-cell").first.bounding_box()
+            assert verdict["x"] + verdict["width"] <= width
+        page.set_viewport_size({"width": 690, "height": 1000})
+        page.emulate_media(media="print")
+        assert page.locator("#differences .scroll").evaluate_all(too_wide) == 0
+
+
 def build_pair(one="Ada owns it. ", other="Bob owns it. "):
     """Return a pair in which every text of the first response is `one`, and of the second `other`."""
     response = {"answer": other, "method": other, "chunks": [{"id": other, "text": other, "doc_id": other}]}

@@ -15,7 +15,7 @@ import pytest
 from report_pages import MADE, judge_pair, make_page
 
 import greval
-from greval import PreferenceMetric, ScriptedJudge, Store, evaluate, load_metric
+from greval import PreferenceMetric, ScriptedJudge, Store, duel, evaluate, load_metric
 from greval.analysis.summary import build_report
 from greval.report.console import describe_troubles, format_mean
 from greval.report.html.archive import ArchiveLimits
@@ -128,6 +128,23 @@ def test_a_pair_has_both_answers_and_the_verdict_of_each_order(tmp_path):
     ):
         assert text in words
     assert "Answer" not in words
+
+
+def test_a_pair_is_not_counted_as_a_method(tmp_path):
+    """The head counts the methods of answers and of both sides of pairs, and the pairs among the cases."""
+    names = ("flat", "walk vs local", "walk")  # one is spelt like a pair
+    cases = [
+        {"id": f"q{n}", "question": "Who?", "method": name, "answer": name, "usage": {"latency": 1}}
+        for n in range(2)
+        for name in names
+    ]
+    evaluate(cases, [load_metric("latency")], out=tmp_path / "run")
+    assert "2 questions, 3 methods, 6 cases, 1 metric" in read_words(make_page(tmp_path / "run"))
+    judge = ScriptedJudge([{"reason": "Equal.", "value": "Tie"}])
+    duel(tmp_path / "run", [load_metric("comprehensiveness")], judge)
+    assert "2 questions, 3 methods, 12 cases, 6 of them pairs, 2 metrics" in read_words(make_page(tmp_path / "run"))
+    duel(tmp_path / "run", [load_metric("comprehensiveness")], judge, out=tmp_path / "duel")
+    assert "2 questions, 3 methods, 6 pairs, 1 metric" in read_words(make_page(tmp_path / "duel"))
 
 
 def test_a_pair_whose_orders_agree_did_not_flip(tmp_path):

@@ -344,7 +344,7 @@ def pairs(server):
 
 
 def test_a_pair_has_both_answers_side_by_side(visit, pairs):
-    """Both methods are named with their answers, in two columns where there is room; the source of B is below."""
+    """Under the question are both answers with their methods, in two columns where there is room, then the verdicts."""
     visit.open(f"runs/{pairs}/case?sample_id=q3&method=local+vs+walk")
     visit.sees("Bob 3.")
     assert visit.at.locator(".sides > section").all_inner_texts() == ["A local\n\nAda 3.", "B walk\n\nBob 3."]
@@ -353,6 +353,12 @@ def test_a_pair_has_both_answers_side_by_side(visit, pairs):
     for width, rows in ((390, 2), (760, 1), (1440, 1)):
         visit.at.set_viewport_size({"width": width, "height": 900})
         assert visit.at.locator(".sides > section").evaluate_all(tops) == rows
+        question, answers, verdict, source = (
+            visit.at.locator(part).bounding_box()
+            for part in ("section[aria-label=Question]", ".sides", ".verdict", "section[aria-label='Chunks of B']")
+        )
+        assert question["width"] == answers["width"]
+        assert question["y"] < answers["y"] < verdict["y"] < source["y"]
     assert find_violations(visit.at) == []
 
 

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import pytest
 from argilla_stand_in import KEY
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from greval import PreferenceMetric, agreement, evaluate
 from greval.errors import ArgillaError
 from greval.metrics.library import load
 from greval.testing import ScriptedJudge
 from greval.trust.annotations.files import read_run_annotations
+from greval.trust.annotations.rendering import escape_text
 from greval.trust.argilla.form import build_question, merge_titles
 from greval.trust.argilla.pull import pull_from_argilla
 from greval.trust.argilla.push import push_to_argilla
+from greval.trust.argilla.sides import MIDDLE, START, join_texts, split_texts
 
 METRIC = load("comprehensiveness")
 LONGER = {"A": "a long answer, all in all", "B": "short"}
@@ -45,14 +49,64 @@ def push(run, stand_in, **more):
 
 
 def test_a_record_has_both_answers(pairs, stand_in):
-    """Both answers are fields next to each other, the labels are A, Tie and B, and no field names a method."""
+    """Both answers are in one field, the labels are A, Tie and B, and no field names a method."""
     done = push(pairs, stand_in)
     assert (done.judged, done.added) == (6, 6)
     record = next(one for one in stand_in.records["d0"].values() if one["metadata"]["sample_id"] == "q1")
-    assert record["fields"] == {"question": "Who?", "answer_a": LONGER["B"], "answer_b": LONGER["A"]}
+    assert {*record["fields"]} == {"question", "answer_ab"}
+    assert "walk" not in record["fields"]["answer_ab"]
+    assert split_texts(record["fields"]) == {"question": "Who?", "answer_a": LONGER["B"], "answer_b": LONGER["A"]}
+    assert [one["title"] for one in stand_in.parts["d0"]["fields"]] == ["Question", "Answer"]
     assert record["metadata"]["method"] == "local vs walk"
     assert merge_titles([METRIC]) == {"question": "Question", "answer_a": "Answer A", "answer_b": "Answer B"}
     assert [one["value"] for one in build_question(METRIC)["settings"]["options"]] == ["A", "Tie", "B"]
+
+
+@given(st.text(), st.text())
+@example("</td><script>hit()</script>", "{{record.fields}} $& <br>")
+@example(MIDDLE, START)
+def test_joined_texts_come_apart(first, second):
+    """Any two texts are in the two cells of the table, as text only, and are found again; nothing has an end tag."""
+    texts = {"question": escape_text(first), "answer_a": escape_text(first), "answer_b": escape_text(second)}
+    joined = join_texts(texts)
+    assert split_texts(joined) == texts
+    assert joined["answer_ab"].count("<td") == 2
+    assert "</" not in joined["answer_ab"]
+    assert "<script" not in joined["answer_ab"]
+
+
+def make_earlier(stand_in, dataset):
+    """Make a dataset what earlier versions of greval made: each response in a field of its own, in all records."""
+    kept = [one for one in stand_in.parts[dataset]["fields"] if one["name"] == "question"]
+    names = {"answer_a": "Answer A", "answer_b": "Answer B"}
+    stand_in.parts[dataset]["fields"] = [*kept, *({"name": name, "title": title} for name, title in names.items())]
+    for record in stand_in.records[dataset].values():
+        record["fields"] = split_texts(record["fields"])
+
+
+def test_a_dataset_of_an_earlier_version_is_continued(pairs, stand_in):
+    """In a dataset with a field for each response, answers are read, and new records have these fields."""
+    push(pairs, stand_in)
+    make_earlier(stand_in, "d0")
+    stand_in.answer("d0", "q2", "u1", "A")
+    cases = [build_pair(n, *(LONGER.values() if n % 2 == 0 else reversed(LONGER.values()))) for n in range(6)]
+    cases.append(build_pair(6, "one", "two"))
+    evaluate(cases, [METRIC], ScriptedJudge(prefer_long_answers), out=pairs)
+    done = push(pairs, stand_in)
+    assert (done.known, done.added, done.changed) == (6, 1, 0)
+    for record in stand_in.records["d0"].values():
+        assert {*record["fields"]} == {"question", "answer_a", "answer_b"}
+    pulled = pull_from_argilla(pairs, dataset="d", url=stand_in.url, key=KEY)
+    assert (pulled.records, pulled.edited, pulled.outdated, pulled.unanswered) == (7, 0, 0, 6)
+
+
+def test_a_text_that_was_changed_in_argilla_is_an_edit(pairs, stand_in):
+    """A record whose table was changed, in a cell or as a whole, counts as edited."""
+    push(pairs, stand_in)
+    one, other, *_ = stand_in.records["d0"].values()
+    one["fields"]["answer_ab"] = one["fields"]["answer_ab"].replace("short", "shorter")
+    other["fields"]["answer_ab"] = "no table"
+    assert pull_from_argilla(pairs, dataset="d", url=stand_in.url, key=KEY).edited == 2
 
 
 def test_a_graded_preference_has_its_levels_as_labels():

@@ -8,6 +8,7 @@ from greval.testing import ScriptedJudge
 from greval.trust.agreement.api import agreement
 from greval.trust.argilla.pull import pull_from_argilla
 from greval.trust.argilla.push import push_to_argilla
+from greval.trust.argilla.sides import split_texts
 
 
 def test_a_preference_makes_the_round_trip(owner, tmp_path):
@@ -28,12 +29,39 @@ def test_a_preference_makes_the_round_trip(owner, tmp_path):
     push_to_argilla(run, "comprehensiveness", dataset="d", workspace=owner.workspace, min_submitted=1)
     person = owner.person()
     for record, value in zip(owner.records("d"), ("A", "Tie", "B"), strict=True):
-        assert {*record["fields"]} == {"question", "answer_a", "answer_b"}
-        assert record["fields"]["answer_a"].startswith("&lt;b&gt;Ada")
-        assert record["fields"]["answer_b"].startswith("Bob")
+        texts = split_texts(record["fields"])
+        assert {*texts} == {"question", "answer_a", "answer_b"}
+        assert texts["answer_a"].startswith("&lt;b&gt;Ada")
+        assert texts["answer_b"].startswith("Bob")
         owner.answer(person, record, "submitted", value)
     assert pull_from_argilla(run, dataset="d", workspace=owner.workspace).unanswered == 0
     rows = (run / "annotations.jsonl").read_text(encoding="utf-8")
     assert [rows.count(f'"value":"{value}"') for value in ("A", "Tie", "B")] == [1, 1, 1]
     found = agreement(run, "comprehensiveness")
     assert round(found.groups[0].judge.figures["accuracy"].value, 3) == round(1 / 3, 3)
+
+
+def test_a_person_sees_both_answers_side_by_side(owner, browse, tmp_path):
+    """On Argilla's page both answers are in columns of the same height below the question, and markup is text."""
+    first = "<script>document.title = 'hit'</script> </td></table> {{record.fields}} $& and\n\n  an indented line"
+    second = "<img src=x onerror=\"document.title = 'hit'\"> ${'$'}$ and B"
+    pair = {
+        "id": "q1",
+        "question": "Who owns the boat?",
+        "method": "</script><b>a vs b",
+        "answer": first,
+        "other_response": {"method": "b", "answer": second},
+    }
+    run = tmp_path / "run"
+    evaluate([pair], [load("comprehensiveness")], ScriptedJudge([{"reason": "r", "value": "A"}]), out=run)
+    pushed = push_to_argilla(run, "comprehensiveness", dataset="d", workspace=owner.workspace, min_submitted=1)
+    found = browse(pushed.page, owner.person(), "Who owns the boat", [["Submit", "Tie"]])
+    left, right = found["done"][0]["cells"]
+    assert left["text"].splitlines()[0] == first.splitlines()[0]
+    assert left["text"].split() == first.split()
+    assert right["text"] == second
+    assert left["top"] == right["top"]
+    assert left["right"] <= right["left"]
+    assert found["title"] != "hit"
+    assert pull_from_argilla(run, dataset="d", workspace=owner.workspace).unanswered == 0
+    assert agreement(run, "comprehensiveness").groups[0].judge.figures["accuracy"].value == 1.0

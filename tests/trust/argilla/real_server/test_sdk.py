@@ -18,7 +18,7 @@ from sdk_pushes import push_through_client  # noqa: E402
 from sklearn import metrics as sklearn_metrics  # noqa: E402
 
 import greval.argilla as door  # noqa: E402
-from greval import keep_annotations  # noqa: E402
+from greval import ScriptedJudge, evaluate, keep_annotations, load_metric  # noqa: E402
 from greval.errors import ArgillaArgumentError, ArgillaError  # noqa: E402
 from greval.records.result import Result  # noqa: E402
 from greval.runs.store import Store  # noqa: E402
@@ -112,6 +112,33 @@ def test_two_metrics_are_questions_of_one_record(client, owner, run):
     again = door.push(run, BOTH, dataset=dataset)
     assert (again.added, again.known) == (0, COUNT)
     keep_annotations(run, rows)
+
+
+@pytest.mark.parametrize("earlier", [False, True])
+def test_a_preference_is_one_field_or_two(client, owner, tmp_path, earlier):
+    """Both answers are one field, or the two fields that earlier versions made; what people prefer comes back."""
+    run = tmp_path / "run"
+    pair = {"id": "q1", "question": "Who?", "method": "a vs b", "answer": "<b>Ada"}
+    pair["other_response"] = {"method": "b", "answer": "Bob"}
+    evaluate([pair], [load_metric("directness")], ScriptedJudge([{"reason": "r", "value": "A"}]), out=run)
+    settings = door.settings("directness", run=run, min_submitted=1)
+    if earlier:
+        kept = [one for one in settings.fields if one.name == "question"]
+        settings.fields = [*kept, rg.TextField("answer_a"), rg.TextField("answer_b")]
+    dataset = rg.Dataset("d", workspace=owner.workspace, settings=settings, client=client).create()
+    if not earlier:
+        dataset.records.log(door.records(run, "directness"))
+    done = door.push(run, "directness", dataset=dataset)
+    assert (done.added, done.known) == ((1, 0) if earlier else (0, 1))
+    (record,) = dataset.records()
+    assert {*record.fields.keys()} == {"question", *(("answer_a", "answer_b") if earlier else ("answer_ab",))}
+    person = owner.person()
+    record.responses.add(rg.Response("directness", "Tie", user_id=person["id"], status="submitted"))
+    dataset.records.log([record])
+    (row,) = door.pull(dataset, "directness", run=run)
+    assert (row.method, row.value) == ("a vs b", "Tie")
+    found = door.agreement(dataset, run, "directness")
+    assert found.groups[0].judge.figures["accuracy"].value == 1.0
 
 
 def test_people_answer_on_the_page(client, owner, run, browse):

@@ -21,30 +21,36 @@ const CLAIM_LISTS = { claims: ["answer_claims", "a"], expected_claims: ["expecte
  * `picture` shows the walk, and `calls` what the judge of a result saw.
  */
 export function CaseDetails({ given: stored, results, metrics, picture, calls }) {
+  if (stored.other_response) return html`<${PairDetails} given=${stored} results=${results} metrics=${metrics} picture=${picture} calls=${calls} />`;
   const given = addClaims(stored, results);
   const { whole, ...items } = groupByItems(given, results, metrics);
   return html`
-    ${given.other_response && html`<${BothAnswers} given=${given} />`}
     <section class="pair" aria-label="Question and answer">
       <div class="stack aside">
         <div class="sheet"><h2 class="unseen">Question and answer</h2><${CaseTexts} given=${given} /></div>
         <${GoldAndUsage} given=${given} />
       </div>
       <div class="stack">
-        ${whole.length ? html`<${WholeResults} results=${whole} metrics=${metrics} calls=${calls} methods=${namesOfPair(given)} />` : html`<p class="soft">Nothing judged the whole case.</p>`}
+        ${whole.length ? html`<${WholeResults} results=${whole} metrics=${metrics} calls=${calls} />` : html`<p class="soft">Nothing judged the whole case.</p>`}
       </div>
     </section>
     <${JudgedItems} given=${given} items=${items} metrics=${metrics} picture=${picture} calls=${calls} />`;
 }
 
-/** What was judged of a case whose texts the reader has just written: verdicts, and what was retrieved. */
-export function CaseVerdicts({ given: sent, results, metrics }) {
-  const given = addClaims(sent, results);
+/** A pair: its question above both answers, which are side by side, and below them what was judged. */
+const PairDetails = ({ given, ...judged }) => html`
+  <section class="sheet" aria-label="Question"><h2 class="unseen">Question</h2><${CaseTexts} given=${given} /></section>
+  <${BothAnswers} given=${given} />
+  <${CaseVerdicts} given=${given} ...${judged} />`;
+
+/** The verdicts on a case whose texts are shown elsewhere, and what was retrieved. */
+export function CaseVerdicts({ given: shown, results, metrics, picture, calls }) {
+  const given = addClaims(shown, results);
   const { whole, ...items } = groupByItems(given, results, metrics);
-  const picture = given.traversal && html`<${SentWalkPicture} given=${given} />`;
+  const walk = picture ?? (given.traversal && html`<${SentWalkPicture} given=${given} />`);
   return html`
-    <div class="cards"><${WholeResults} results=${whole} metrics=${metrics} methods=${namesOfPair(given)} /></div>
-    <${JudgedItems} given=${given} items=${items} metrics=${metrics} picture=${picture} />
+    <div class="cards"><${WholeResults} results=${whole} metrics=${metrics} calls=${calls} methods=${namesOfPair(given)} /></div>
+    <${JudgedItems} given=${given} items=${items} metrics=${metrics} picture=${walk} calls=${calls} />
     <${GoldAndUsage} given=${given} />`;
 }
 

@@ -62,7 +62,7 @@ function ComparisonForm({ runs, run, wanted }) {
 function ComparisonOrNothing({ runs, run, wanted }) {
   if (run?.methods?.length < 2) {
     return html`
-      <${EmptyState} title="This run holds one method only.">
+      <${EmptyState} title="This run has no two methods to compare.">
         Judge the answers of two methods in one run: each row of the data names its method.
       <//>`;
   }
