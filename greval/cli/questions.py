@@ -33,7 +33,9 @@ def questions(  # noqa: PLR0913 - the options of a command
     source: Annotated[
         Path,
         typer.Argument(
-            metavar="INDEX|DOCUMENTS", help="the folder of an index, or documents as greval index reads them"
+            metavar="INDEX|DOCUMENTS",
+            help="the folder of an index of greval, Microsoft GraphRAG or LightRAG, or documents as greval index reads "
+            "them",
         ),
     ],
     *,
@@ -120,25 +122,17 @@ def _open_index_folder(source: Path, kept: Path | None) -> Iterator[Path]:
     """Yield the folder of an index: the given one, or one that is made of documents.
 
     Raises:
-        typer.BadParameter: If an index is to be kept of something that is an index already, or if the folder holds an
-            index of another system.
+        typer.BadParameter: If an index is to be kept of something that is an index already.
     """
-    from greval.methods.graphrag.index import find_tables
-    from greval.methods.lightrag.index import has_lightrag_files
+    from greval.methods.inventories import find_system, read_index_spec
     from greval.methods.reference.building import build_index
-    from greval.methods.reference.inventory import has_reference_index
     from greval.methods.reference.settings import IndexSettings
 
-    if has_reference_index(source):
+    if find_system(*read_index_spec(source)) is not None:
         if kept is not None:
             raise typer.BadParameter(f"--index {kept}: {source} is an index already; leave --index out")
         yield source
         return
-    if find_tables(source) or has_lightrag_files(source):
-        raise typer.BadParameter(
-            f"{source}: expected an index of greval or documents, found an index of Microsoft GraphRAG or LightRAG, "
-            "which questions cannot be drawn from yet; give the folder of its documents"
-        )
     with tempfile.TemporaryDirectory() as made:
         folder = kept or Path(made)
         build_index(source, folder, IndexSettings(embedding="tfidf"))
