@@ -90,13 +90,13 @@ def questions(  # noqa: PLR0913 - the options of a command
         "deadline": deadline,
         "prices": caps.read_prices(),
     }
-    with _open_index_folder(source, index) as folder:
+    with _open_index_folder(source, index) as (folder, faults):
         report = asyncio.run(_generate(folder, out, count, wanted, seed, write=not dry_run, options=options))
     print_report(report, form, render)
     if report.stopped is not None:
         typer.echo(describe_stop(report.stopped), err=True)
         raise typer.Exit(STOPPED if report.stopped == ASKED else FAILED)
-    if report.failed or not sum(report.accepted.values()):
+    if faults or report.failed or not sum(report.accepted.values()):
         raise typer.Exit(FAILED)
 
 
@@ -118,12 +118,13 @@ async def _generate(  # noqa: PLR0913 - the options of the command
 
 
 @contextmanager
-def _open_index_folder(source: Path, kept: Path | None) -> Iterator[Path]:
-    """Yield the folder of an index: the given one, or one that is made of documents.
+def _open_index_folder(source: Path, kept: Path | None) -> Iterator[tuple[Path, int]]:
+    """Yield the folder of an index, the given one or one that is made of documents, and how many are no documents.
 
     Raises:
         typer.BadParameter: If an index is to be kept of something that is an index already.
     """
+    from greval.cli.index import print_document_faults, print_files
     from greval.methods.inventories import find_system, read_index_spec
     from greval.methods.reference.building import build_index
     from greval.methods.reference.settings import IndexSettings
@@ -131,9 +132,11 @@ def _open_index_folder(source: Path, kept: Path | None) -> Iterator[Path]:
     if find_system(*read_index_spec(source)) is not None:
         if kept is not None:
             raise typer.BadParameter(f"--index {kept}: {source} is an index already; leave --index out")
-        yield source
+        yield source, 0
         return
     with tempfile.TemporaryDirectory() as made:
         folder = kept or Path(made)
-        build_index(source, folder, IndexSettings(embedding="tfidf"))
-        yield folder
+        built = build_index(source, folder, IndexSettings(embedding="tfidf"))
+        print_files([source])
+        print_document_faults(built)
+        yield folder, built.failed
