@@ -153,7 +153,7 @@ def print_files(sources: Iterable[Path]) -> None:
     from greval.methods.reference.documents import count_files
 
     taken, passed_over = count_files(sources)
-    parts = [f"documents: {_format_endings(taken)}"] if taken else []
+    parts = [f"files read: {_format_endings(taken)}"] if taken else []
     parts += [f"passed over: {_format_endings(passed_over)}; a file that is named is read"] if passed_over else []
     if parts:
         typer.echo(escape_control_characters("; ".join(parts)), err=True)

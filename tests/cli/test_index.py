@@ -131,7 +131,7 @@ def test_files_that_are_passed_over_are_counted(documents, tmp_path, greval_says
         (documents / name).touch()
     code, _, err = greval_says("index", documents, "-o", tmp_path / "index", "--embedding", "tfidf")
     left = "passed over: 2 .pdf, 1 LICENSE.md, 1 Makefile, 1 .docx; a file that is named is read"
-    assert (code, err.strip()) == (0, f"documents: 2 .md; {left}")
+    assert (code, err.strip()) == (0, f"files read: 1 .md, 1 .jsonl; {left}")
 
 
 @pytest.mark.parametrize(

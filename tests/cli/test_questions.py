@@ -24,7 +24,7 @@ def documents(tmp_path):
 def test_questions_are_drawn_from_documents(documents, tmp_path, greval_says):
     """Documents are indexed first; the report counts types, rejections and coverage, and stderr tells the files."""
     code, out, err = greval_says("questions", documents, "-n", 9, "-o", tmp_path / "q.jsonl")
-    assert (code, err) == (0, "documents: 5 .txt\n")
+    assert (code, err) == (0, "files read: 5 .txt\n")
     assert f"{tmp_path / 'q.jsonl'}: 9 questions of 9 wanted" in out
     assert f"{tmp_path / 'q.drafts.jsonl'}\n" in out
     assert "coverage: " in out
@@ -70,7 +70,7 @@ def test_files_that_are_no_documents_are_told(documents, tmp_path, greval_says):
     code, out, err = greval_says("questions", documents, "-n", 3, "-o", tmp_path / "q.jsonl")
     assert code == 3
     assert "3 questions of 3 wanted" in out
-    assert "documents: 6 .txt; passed over: 1 LICENSE.txt; a file that is named is read\n" in err
+    assert "files read: 6 .txt; passed over: 1 LICENSE.txt; a file that is named is read\n" in err
     assert "not a document: " in err
     assert "broken.txt: is UTF-16" in err
 

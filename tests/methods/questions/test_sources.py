@@ -87,6 +87,8 @@ def test_a_model_words_descriptions(fleet, tmp_path):
     assert (found.rejected, found.answers) == (None, ("Black Tansy",))
     assert found.question == f"Please tell me: {draft}"
     assert {kind for kind, count in report.accepted.items() if count} >= {"single_fact", "multi_hop", "temporal"}
+    accepted = [one for one in drafts if one.rejected is None and all(fact.described for fact in one.evidence)]
+    assert {one.pattern for one in accepted} >= {"edge", "chain", "intersection"}
 
 
 def test_gold_of_a_description_is_its_relation_and_document(tmp_path):
@@ -167,6 +169,45 @@ def test_an_unanswerable_question_has_a_name_of_which_nothing_says_the_like(flee
     assert {one.answer for one in found} == {"The documents do not say."}
     assert all("X" in one.template_question for one in found)
     assert {*calls.requests} == {"wording", "answers"}
+
+
+@pytest.mark.parametrize(("trade", "is_drawn"), [("garden", True), ("brewery", False)])
+def test_a_name_of_which_the_like_is_said_makes_no_unanswerable_question(tmp_path, trade, is_drawn):
+    """Who runs the brewery in Saltness may be asked as unanswerable only if no text of Saltness has a brewery."""
+    people = {"Ada": ("Lumm", "brewery"), "Bob": ("Saltness", trade)}
+    told = {name: f"{name} runs the {what} in {place}." for name, (place, what) in people.items()}
+    units = [{"id": name, "text": text, "document_id": name} for name, text in told.items()]
+    entities = [
+        {"title": one, "type": kind, "text_unit_ids": [name]}
+        for name, (place, _) in people.items()
+        for one, kind in ((name, "PERSON"), (place, "GEO"))
+    ]
+    relations = [
+        {"source": name, "target": place, "description": told[name], "text_unit_ids": [name]}
+        for name, (place, _) in people.items()
+    ]
+    index = write_graphrag_fleet(
+        tmp_path / "index", documents=None, text_units=units, entities=entities, relationships=relations
+    )
+    _, drafts = draw(index, tmp_path, model=script()[0], types=["unanswerable"])
+    found = [one.template_question for one in drafts if any(fact.described for fact in one.evidence)]
+    assert bool(found) == is_drawn
+
+
+def test_a_description_may_give_another_answer(tmp_path):
+    """What only the graph says of another entity makes a question of a sentence ambiguous."""
+    relations = [
+        {
+            "source": "BRAMBLE",
+            "target": "LUMM",
+            "description": "Bramble was built in Lumm as well.",
+            "text_unit_ids": ["unit-log"],
+        }
+    ]
+    index = write_graphrag_fleet(tmp_path / "index", relationships=relations)
+    _, drafts = draw(index, tmp_path, types=["single_fact"])
+    found = next(one for one in drafts if one.question == "What was built in Lumm?")
+    assert found.rejected == "several_answers"
 
 
 def test_one_seed_draws_the_same_questions_and_asks_nothing_again(fleet, tmp_path):
