@@ -31,7 +31,7 @@ STEPS: Mapping[str, str] = {
 
 SLOW_SECONDS = 60
 MAX_ENDINGS = 5
-"""The most endings of files that are listed as passed over."""
+"""The most endings of files that are listed."""
 
 
 def index(  # noqa: PLR0913 - the options of a command
@@ -85,7 +85,7 @@ def index(  # noqa: PLR0913 - the options of a command
     The same command again does only what is new or changed, and removes documents that are gone.
     """
     from greval.methods.reference.building import build_index
-    from greval.methods.reference.documents import DocumentDefaults, count_passed_over, read_documents
+    from greval.methods.reference.documents import DocumentDefaults, read_documents
     from greval.methods.reference.settings import IndexSettings
 
     settings = IndexSettings(
@@ -105,8 +105,8 @@ def index(  # noqa: PLR0913 - the options of a command
     except KeyboardInterrupt:
         typer.echo(f"stopped; the same command continues, as {out} keeps what is done", err=True)
         raise typer.Exit(STOPPED) from None
-    if not quiet and (passed_over := count_passed_over(sources)):
-        typer.echo(escape_control_characters(_format_passed_over(passed_over)), err=True)
+    if not quiet:
+        print_files(sources)
     _report_and_exit(report, quiet=quiet)
 
 
@@ -148,11 +148,22 @@ def _parse_resolution(settings: Iterable[str], aliases: Iterable[str]) -> Resolu
         raise typer.BadParameter(f"--resolve {fault['loc'][0]}: {fault['msg']}; the settings are {known}") from None
 
 
-def _format_passed_over(counts: Mapping[str, int]) -> str:
-    """Format how many files of each ending are no documents."""
+def print_files(sources: Iterable[Path]) -> None:
+    """Print which files of folders are documents and which are passed over, if there are folders."""
+    from greval.methods.reference.documents import count_files
+
+    taken, passed_over = count_files(sources)
+    parts = [f"files read: {_format_endings(taken)}"] if taken else []
+    parts += [f"passed over: {_format_endings(passed_over)}; a file that is named is read"] if passed_over else []
+    if parts:
+        typer.echo(escape_control_characters("; ".join(parts)), err=True)
+
+
+def _format_endings(counts: Mapping[str, int]) -> str:
+    """Format how many files there are of each ending."""
     shown = [f"{count:,} {ending}" for ending, count in [*counts.items()][:MAX_ENDINGS]]
     more = sum([*counts.values()][MAX_ENDINGS:])
-    return f"passed over: {', '.join([*shown, *([f'{more:,} others'] if more else [])])}; a file that is named is read"
+    return ", ".join([*shown, *([f"{more:,} others"] if more else [])])
 
 
 class _SlowEmbeddingWarning:
@@ -209,8 +220,7 @@ def format_build_progress(progress: BuildProgress) -> str:
 
 def _report_and_exit(report: BuildReport, *, quiet: bool) -> None:
     """Print a summary and what failed, and exit with an error code if something failed."""
-    for line in _describe_faults(report.faults, report.failed):
-        typer.echo(f"not a document: {line}", err=True)
+    print_document_faults(report)
     for line in _describe_faults(report.chunk_faults, report.failed_chunks):
         typer.echo(f"not extracted from: {line}", err=True)
     if not quiet:
@@ -218,6 +228,12 @@ def _report_and_exit(report: BuildReport, *, quiet: bool) -> None:
             typer.echo(escape_control_characters(line))
     if report.failed or report.failed_chunks:
         raise typer.Exit(FAILED)
+
+
+def print_document_faults(report: BuildReport) -> None:
+    """Print the files and rows that are no documents."""
+    for line in _describe_faults(report.faults, report.failed):
+        typer.echo(f"not a document: {line}", err=True)
 
 
 def _describe_faults(faults: Iterable[RowFault], count: int) -> list[str]:

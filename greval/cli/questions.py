@@ -33,7 +33,9 @@ def questions(  # noqa: PLR0913 - the options of a command
     source: Annotated[
         Path,
         typer.Argument(
-            metavar="INDEX|DOCUMENTS", help="the folder of an index, or documents as greval index reads them"
+            metavar="INDEX|DOCUMENTS",
+            help="the folder of an index of greval, Microsoft GraphRAG or LightRAG, or documents as greval index reads "
+            "them",
         ),
     ],
     *,
@@ -88,13 +90,13 @@ def questions(  # noqa: PLR0913 - the options of a command
         "deadline": deadline,
         "prices": caps.read_prices(),
     }
-    with _open_index_folder(source, index) as folder:
+    with _open_index_folder(source, index) as (folder, faults):
         report = asyncio.run(_generate(folder, out, count, wanted, seed, write=not dry_run, options=options))
     print_report(report, form, render)
     if report.stopped is not None:
         typer.echo(describe_stop(report.stopped), err=True)
         raise typer.Exit(STOPPED if report.stopped == ASKED else FAILED)
-    if report.failed or not sum(report.accepted.values()):
+    if faults or report.failed or not sum(report.accepted.values()):
         raise typer.Exit(FAILED)
 
 
@@ -116,30 +118,25 @@ async def _generate(  # noqa: PLR0913 - the options of the command
 
 
 @contextmanager
-def _open_index_folder(source: Path, kept: Path | None) -> Iterator[Path]:
-    """Yield the folder of an index: the given one, or one that is made of documents.
+def _open_index_folder(source: Path, kept: Path | None) -> Iterator[tuple[Path, int]]:
+    """Yield the folder of an index, the given one or one that is made of documents, and how many are no documents.
 
     Raises:
-        typer.BadParameter: If an index is to be kept of something that is an index already, or if the folder holds an
-            index of another system.
+        typer.BadParameter: If an index is to be kept of something that is an index already.
     """
-    from greval.methods.graphrag.index import find_tables
-    from greval.methods.lightrag.index import has_lightrag_files
+    from greval.cli.index import print_document_faults, print_files
+    from greval.methods.inventories import find_system, read_index_spec
     from greval.methods.reference.building import build_index
-    from greval.methods.reference.inventory import has_reference_index
     from greval.methods.reference.settings import IndexSettings
 
-    if has_reference_index(source):
+    if find_system(*read_index_spec(source)) is not None:
         if kept is not None:
             raise typer.BadParameter(f"--index {kept}: {source} is an index already; leave --index out")
-        yield source
+        yield source, 0
         return
-    if find_tables(source) or has_lightrag_files(source):
-        raise typer.BadParameter(
-            f"{source}: expected an index of greval or documents, found an index of Microsoft GraphRAG or LightRAG, "
-            "which questions cannot be drawn from yet; give the folder of its documents"
-        )
     with tempfile.TemporaryDirectory() as made:
         folder = kept or Path(made)
-        build_index(source, folder, IndexSettings(embedding="tfidf"))
-        yield folder
+        built = build_index(source, folder, IndexSettings(embedding="tfidf"))
+        print_files([source])
+        print_document_faults(built)
+        yield folder, built.failed

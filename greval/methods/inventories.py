@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -19,6 +19,7 @@ from greval.records.case import Edge
 from greval.records.inventory import Inventory
 from greval.records.record import Record
 
+IndexSystem = Literal["reference", "graphrag", "lightrag"]
 INVENTORY_FILES = ("inventory.jsonl", "inventory.json")
 
 
@@ -80,26 +81,51 @@ def read_inventory(path: str | Path) -> Inventory:
         ...     read_inventory(file).edges
         {('Ada', 'wrote', 'Notes'): ('d1',)}
     """
-    place, options = read_spec(str(path), document=("id", "title", "path"))
-    where = Path(place)
+    where, document = read_index_spec(path)
     own = (
         where if where.is_file() else next((where / name for name in INVENTORY_FILES if (where / name).is_file()), None)
     )
     if own:
         return _build_inventory(_read_rows(own), own)
-    name = options.get("document", "id")
-    if has_reference_index(where) and name == "id":
-        return read_reference(where)
-    if find_tables(where) and name != "path":
-        return read_graphrag(where, document="title" if name == "title" else "id")
-    if has_lightrag_files(where) and name != "title":
-        return read_lightrag(where, document="path" if name == "path" else "id")
+    match find_system(where, document):
+        case "reference":
+            return read_reference(where)
+        case "graphrag":
+            return read_graphrag(where, document="title" if document == "title" else "id")
+        case "lightrag":
+            return read_lightrag(where, document="path" if document == "path" else "id")
     raise DataError(
         f"{path}: no index that is known: give a folder of `greval index`, Microsoft GraphRAG or LightRAG, or a JSONL "
         "file of rows"
         if where.exists()
         else f"{path}: is not there; give the folder of an index, or a JSONL file of rows"
     )
+
+
+def read_index_spec(path: str | Path) -> tuple[Path, str]:
+    """Return the path of an index, and the field that identifies its documents: `id`, or the one after `?document=`.
+
+    Raises:
+        DataError: If another option is given.
+
+    Example:
+        >>> folder, document = read_index_spec("ragtest?document=title")
+        >>> folder.name, document
+        ('ragtest', 'title')
+    """
+    if Path(path).exists():
+        return Path(path), "id"
+    place, options = read_spec(str(path), document=("id", "title", "path"))
+    return Path(place), options.get("document", "id")
+
+
+def find_system(folder: Path, document: str = "id") -> IndexSystem | None:
+    """Return the system whose index a folder holds, if that identifies documents by the given field; else None."""
+    if has_reference_index(folder) and document == "id":
+        return "reference"
+    if find_tables(folder) and document != "path":
+        return "graphrag"
+    return "lightrag" if has_lightrag_files(folder) and document != "title" else None
 
 
 def _read_rows(path: Path) -> Iterator[Record]:

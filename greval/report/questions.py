@@ -44,6 +44,8 @@ def render(report: QuestionReport, console: Console) -> None:
         console.print(f"failed: {format_count(report.failed, 'question')}; the same command asks them again")
     for failure, count in report.failures.items():
         console.print(escape(f"  {count:>5,}  {failure}"), soft_wrap=True)
+    for note in report.notes:
+        console.print(escape(f"note: {note}"), soft_wrap=True)
     for line in _format_calls(report):
         console.print(escape(line), soft_wrap=True)
     parts = ("documents", report.documents), ("entities", report.entities), ("relations", report.relations)

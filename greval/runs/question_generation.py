@@ -10,7 +10,6 @@ import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TypedDict, Unpack
 
@@ -42,10 +41,9 @@ from greval.methods.questions.records import (
     QuestionReport,
     QuestionType,
 )
+from greval.methods.questions.sources import open_question_source
 from greval.methods.questions.wording import word_question
 from greval.methods.reference.index import ReferenceIndex
-from greval.methods.reference.searches import search_chunks
-from greval.methods.reference.settings import SearchSettings
 from greval.records.result import Usage
 from greval.runs.evaluation import stop_on_request
 from greval.runs.judges import (
@@ -60,8 +58,6 @@ from greval.runs.options import get_concurrency
 
 BATCH = 16
 """The number of questions that models work on at a time. It is fixed, so that the same command draws the same ones."""
-NEAREST_CHUNKS = 5
-"""The number of chunks that a judge is shown of a question that the documents do not answer, besides its evidence."""
 REPLIES_SUFFIX, SPENT_SUFFIX = ".replies.sqlite", ".spent.json"
 """The ends of the names of the files with the replies of models, and with what all commands spent."""
 
@@ -94,7 +90,9 @@ def generate_questions(
     of the sentences. A question that fails a check is left out and counted; the file of drafts has it with the reason.
 
     Args:
-        index: The folder of an index, or an open one.
+        index: The folder of an index of greval, Microsoft GraphRAG or LightRAG, or an open one of greval. With
+            `?document=title` after a folder of GraphRAG, or `?document=path` after one of LightRAG, documents are
+            identified by these.
         out: The file of questions, `.jsonl`. The drafts are written beside it, and with models also their replies.
         count: The number of questions; fewer are written if the texts do not hold as many.
         types: The types of questions, which get equally many as long as there are any.
@@ -108,7 +106,8 @@ def generate_questions(
             price table.
 
     Raises:
-        DataError: If the folder holds no index, a type is unknown, or the output is no `.jsonl` file.
+        DataError: If the folder holds no index or the index lacks what questions need, a type is unknown, or the output
+            is no `.jsonl` file.
         JudgeError: If a model cannot be used at all, or there is a cap on the cost but no price.
         MissingExtraError: If a package of the extra `reference` is missing.
         StoreError: If the replies cannot be stored.
@@ -149,9 +148,9 @@ async def generate_questions_async(  # noqa: PLR0913 - as above
     model = options.get("model")
     judge = options.get("judge") or model
     with ExitStack() as opened:
-        used = index if isinstance(index, ReferenceIndex) else opened.enter_context(ReferenceIndex.open(index))
-        draw = build_draw(used, types, count, seed)
-        find_chunks = partial(find_nearest_chunks, used)
+        source = opened.enter_context(open_question_source(index))
+        draw = build_draw(source, types, count, seed, has_model=model is not None)
+        find_chunks = source.find_chunks
         if judge is None or not write:
             await draw.draw(_accept_all, batch=1)
             forecast = _forecast_calls(draw, find_chunks, model, judge, options) if judge is not None else None
@@ -166,12 +165,6 @@ async def generate_questions_async(  # noqa: PLR0913 - as above
 
 async def _accept_all(drafts: Sequence[DraftQuestion]) -> Sequence[DraftQuestion]:
     return drafts
-
-
-def find_nearest_chunks(index: ReferenceIndex, question: str) -> list[str]:
-    """Return the ids of the chunks that share most words with a question."""
-    found = search_chunks(index, question, "bm25", SearchSettings(k=NEAREST_CHUNKS))
-    return [index.chunk_ids[position] for position, _ in found.chunks]
 
 
 class SpendingMeter:

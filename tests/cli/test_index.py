@@ -126,11 +126,12 @@ def test_a_model_that_refuses_leaves_an_index_without_entities(
 
 
 def test_files_that_are_passed_over_are_counted(documents, tmp_path, greval_says):
-    """Files of other kinds are told by their endings, hidden ones are not."""
-    for name in ("a.pdf", "b.PDF", "c.docx", ".d.pdf", "Makefile"):
+    """Files of other kinds are told by their endings, hidden ones are not; so are those that are documents."""
+    for name in ("a.pdf", "b.PDF", "c.docx", ".d.pdf", "Makefile", "LICENSE.md"):
         (documents / name).touch()
     code, _, err = greval_says("index", documents, "-o", tmp_path / "index", "--embedding", "tfidf")
-    assert (code, err.strip()) == (0, "passed over: 2 .pdf, 1 Makefile, 1 .docx; a file that is named is read")
+    left = "passed over: 2 .pdf, 1 LICENSE.md, 1 Makefile, 1 .docx; a file that is named is read"
+    assert (code, err.strip()) == (0, f"files read: 1 .md, 1 .jsonl; {left}")
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from described_worlds import write_graphrag_fleet, write_lightrag_fleet
 from fault_server import KEY, answers_as, error
 from question_judge import script
 from question_worlds import FLEET, build_fleet
@@ -21,9 +22,9 @@ def documents(tmp_path):
 
 
 def test_questions_are_drawn_from_documents(documents, tmp_path, greval_says):
-    """Documents are indexed first; the report counts types, rejections and coverage."""
+    """Documents are indexed first; the report counts types, rejections and coverage, and stderr tells the files."""
     code, out, err = greval_says("questions", documents, "-n", 9, "-o", tmp_path / "q.jsonl")
-    assert (code, err) == (0, "")
+    assert (code, err) == (0, "files read: 5 .txt\n")
     assert f"{tmp_path / 'q.jsonl'}: 9 questions of 9 wanted" in out
     assert f"{tmp_path / 'q.drafts.jsonl'}\n" in out
     assert "coverage: " in out
@@ -62,14 +63,40 @@ def test_wrong_use_says_what_to_do(tmp_path, greval_says, words, message):
     assert message in err
 
 
+def test_files_that_are_no_documents_are_told(documents, tmp_path, greval_says):
+    """The terms of a licence are passed over; a file that cannot be read is named, and the exit code says so."""
+    (documents / "LICENSE.txt").write_text("Take it.", encoding="utf-8")
+    (documents / "broken.txt").write_bytes(b"\xff\xfe\x00")
+    code, out, err = greval_says("questions", documents, "-n", 3, "-o", tmp_path / "q.jsonl")
+    assert code == 3
+    assert "3 questions of 3 wanted" in out
+    assert "files read: 6 .txt; passed over: 1 LICENSE.txt; a file that is named is read\n" in err
+    assert "not a document: " in err
+    assert "broken.txt: is UTF-16" in err
+
+
+@pytest.mark.parametrize(("write", "option"), [(write_graphrag_fleet, "title"), (write_lightrag_fleet, "path")])
+def test_questions_are_drawn_from_an_index_of_another_system(tmp_path, greval_says, write, option):
+    """The folder of GraphRAG or LightRAG is read as an index; the report says what templates cannot draw of it."""
+    index = write(tmp_path / "index")
+    code, out, err = greval_says("questions", f"{index}?document={option}", "-n", 6, "-o", tmp_path / "q.jsonl")
+    assert (code, err) == (0, "")
+    assert "6 questions of 6 wanted" in out
+    assert "note: left out 1 relation without a chunk\nnote: relations have descriptions and no predicates" in out
+    rows = [json.loads(line) for line in (tmp_path / "q.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert {one for row in rows for one in row["gold"]["essential_docs"]} <= {f"{name}.txt" for name in FLEET}
+    code, _, err = greval_says("questions", index, "-o", tmp_path / "q.jsonl", "--index", tmp_path / "other")
+    assert (code, "is an index already" in err) == (2, True)
+
+
 @pytest.mark.parametrize("name", ["text_units.parquet", "kv_store_text_chunks.json"])
-def test_an_index_of_another_system_is_refused(tmp_path, greval_says, name):
-    """The folder of GraphRAG or LightRAG is not read as documents; the message says what to give."""
+def test_an_index_without_its_graph_is_refused(tmp_path, greval_says, name):
+    """A folder with a part of an index is not read as documents; the message says what is missing and what to give."""
     (tmp_path / name).write_text("{}", encoding="utf-8")
     code, _, err = greval_says("questions", tmp_path, "-o", tmp_path / "q.jsonl")
     assert code == 2
-    assert "found an index of Microsoft GraphRAG or LightRAG" in " ".join(err.split())
-    assert "give the folder of its documents" in " ".join(err.split())
+    assert "found no " in " ".join(err.split())
+    assert "the folder of its documents" in " ".join(err.split())
 
 
 def test_texts_without_a_question_end_with_3(tmp_path, greval_says):

@@ -16,7 +16,7 @@ from greval.errors import JudgeError, StoreError
 from greval.judging.model.prices import Price, Prices
 from greval.methods.questions.output import build_draw
 from greval.methods.questions.records import NOT_STATED, DraftQuestion
-from greval.methods.reference.index import ReferenceIndex
+from greval.methods.questions.sources import open_question_source
 from greval.runs.evaluation import STOP_REQUESTED
 from greval.testing import ScriptedJudge
 
@@ -139,8 +139,8 @@ def test_a_date_that_stands_in_the_question_is_given_away(fleet, tmp_path):
 
 async def test_words_of_a_model_may_not_be_those_of_another_question(fleet):
     """Near duplicates are looked for among the worded questions too, because words change after the draw."""
-    with ReferenceIndex.open(fleet) as index:
-        draw = build_draw(index, ["single_fact"], 2, 0)
+    with open_question_source(fleet) as source:
+        draw = build_draw(source, ["single_fact"], 2, 0)
 
     async def word(drafts):
         return [one.model_copy(update={"question": "Who is it?", "wording": "model"}) for one in drafts]

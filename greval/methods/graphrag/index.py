@@ -1,8 +1,8 @@
-"""Reader of the tables that Microsoft GraphRAG writes, versions 0 to 3, as an inventory."""
+"""Readers of the tables that Microsoft GraphRAG writes, versions 0 to 3: as an inventory, and as a graph with texts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -10,10 +10,14 @@ from greval._util.wording import format_count
 from greval.datasets.parquet_tables import Row, read_table
 from greval.errors import DataError
 from greval.methods.edges import describe_dangling, format_edge_label, format_names
+from greval.methods.index_graph import IndexGraph
+from greval.methods.reference.records import Entity, IndexedChunk, Relation
 from greval.records.case import Edge
 from greval.records.inventory import Inventory
 
 TABLES = ("documents", "text_units", "entities", "relationships")
+GRAPH_TABLES = ("text_units", "entities", "relationships")
+"""The tables that a graph with its texts needs."""
 FILE_NAMES = ("{}.parquet", "create_final_{}.parquet")
 """The file names of tables: since version 2, and before."""
 RUN_FOLDERS = ("output/*/artifacts", "*/artifacts")
@@ -36,10 +40,7 @@ def read_graphrag(folder: str | Path, *, document: DocumentName = "id") -> Inven
         DataError: If the folder has none of the tables, or a table cannot be read or lacks a column.
         MissingExtraError: If pyarrow is not installed.
     """
-    place = find_tables(Path(folder))
-    if place is None:
-        wanted = ", ".join(FILE_NAMES[0].format(name) for name in TABLES)
-        raise DataError(f"{folder}: no index of Microsoft GraphRAG: none of {wanted} is there; name its output folder")
+    place = _require_tables(folder)
     notes = [
         f"{place.table_path(name).name} is missing: its part of the index is unknown" for name in place.missing_tables
     ]
@@ -50,6 +51,36 @@ def read_graphrag(folder: str | Path, *, document: DocumentName = "id") -> Inven
     notes += describe_dangling(edges, nodes) if nodes else []
     documents = frozenset(names.values()) or frozenset(chunks.values()) - {""}
     return Inventory(documents=documents, chunks=chunks, nodes=nodes, edges=edges, notes=tuple(notes))
+
+
+def read_graphrag_graph(folder: str | Path, *, document: DocumentName = "id") -> IndexGraph:
+    """Read the text units of a Microsoft GraphRAG index with their texts, its entities and its relationships.
+
+    Names, labels and documents are those of `read_graphrag`.
+
+    Raises:
+        DataError: If there is no index, or one of the three tables is missing, cannot be read or lacks a column.
+        MissingExtraError: If pyarrow is not installed.
+    """
+    place = _require_tables(folder)
+    if lost := [place.table_path(name).name for name in place.missing_tables if name in GRAPH_TABLES]:
+        wanted = ", ".join(place.table_path(name).name for name in GRAPH_TABLES)
+        raise DataError(
+            f"{place.folder}: expected {wanted}, found no {', '.join(lost)}; index again with GraphRAG, or give the "
+            "folder of its documents"
+        )
+    notes: list[str] = []
+    documents = _read_chunks(place, _read_document_names(place, document, notes), notes)
+    texts = place.read_rows("text_units", "id", "text", needed=[("id",), ("text",)], notes=notes)
+    chunks = [IndexedChunk(id=row["id"], doc_id=documents.get(row["id"], ""), text=row["text"]) for row in texts]
+    entities = [
+        Entity(name=name, type=kind, chunks=tuple(units)) for name, kind, units in _iterate_entities(place, notes)
+    ]
+    relations = [
+        Relation(source=source, label=label, target=target, chunks=tuple(units))
+        for (source, label, target), units in _iterate_relationships(place, notes)
+    ]
+    return IndexGraph(chunks, entities, relations, tuple(notes))
 
 
 class TableFolder(NamedTuple):
@@ -85,6 +116,15 @@ class TableFolder(NamedTuple):
         if left := len(every) - len(found):
             notes.append(f"{path.name}: left out {format_count(left, 'row')} without {wanted}")
         return found
+
+
+def _require_tables(folder: str | Path) -> TableFolder:
+    """Return the tables of a folder; raise `DataError` if it has none."""
+    place = find_tables(Path(folder))
+    if place is None:
+        wanted = ", ".join(FILE_NAMES[0].format(name) for name in TABLES)
+        raise DataError(f"{folder}: no index of Microsoft GraphRAG: none of {wanted} is there; name its output folder")
+    return place
 
 
 def find_tables(folder: Path) -> TableFolder | None:
@@ -123,14 +163,21 @@ def _read_chunks(place: TableFolder, names: Mapping[str, str], notes: list[str])
 def _read_nodes(place: TableFolder, chunks: Mapping[str, str], notes: list[str]) -> dict[str, tuple[str, ...]]:
     nodes: dict[str, dict[str, None]] = {}
     lost: set[str] = set()
-    for row in place.read_rows("entities", "title", "name", "text_unit_ids", needed=[("title", "name")], notes=notes):
-        units = _split_unit_ids(row["text_unit_ids"])
+    for name, _, units in _iterate_entities(place, notes):
         lost.update(unit for unit in units if unit not in chunks)
-        nodes.setdefault(_strip_quotes(row["title"] or row["name"]), {}).update(_find_documents(units, chunks))
+        nodes.setdefault(name, {}).update(_find_documents(units, chunks))
     if lost and chunks:
         table = place.table_path("text_units").name
         notes.append(f"entities name text units that {table} does not have: {format_names(sorted(lost))}")
     return {name: tuple(found) for name, found in nodes.items()}
+
+
+def _iterate_entities(place: TableFolder, notes: list[str]) -> Iterator[tuple[str, str, Sequence[str]]]:
+    """Iterate over the entities: name, type, and the ids of their text units."""
+    columns = ("title", "name", "type", "text_unit_ids")
+    for row in place.read_rows("entities", *columns, needed=[("title", "name")], notes=notes):
+        name, kind = _strip_quotes(row["title"] or row["name"]), _strip_quotes(row["type"] or "")
+        yield name, kind, _split_unit_ids(row["text_unit_ids"])
 
 
 def _strip_quotes(name: str) -> str:
@@ -147,11 +194,17 @@ def _split_unit_ids(value: object) -> Sequence[str]:
 
 def _read_edges(place: TableFolder, chunks: Mapping[str, str], notes: list[str]) -> dict[Edge, tuple[str, ...]]:
     edges: dict[Edge, dict[str, None]] = {}
+    for edge, units in _iterate_relationships(place, notes):
+        edges.setdefault(edge, {}).update(_find_documents(units, chunks))
+    return {edge: tuple(found) for edge, found in edges.items()}
+
+
+def _iterate_relationships(place: TableFolder, notes: list[str]) -> Iterator[tuple[Edge, Sequence[str]]]:
+    """Iterate over the relationships as edges, with the ids of their text units."""
     columns = ("source", "target", "description", "text_unit_ids")
     for row in place.read_rows("relationships", *columns, needed=[("source",), ("target",)], notes=notes):
         edge = (_strip_quotes(row["source"]), format_edge_label(row["description"]), _strip_quotes(row["target"]))
-        edges.setdefault(edge, {}).update(_find_documents(_split_unit_ids(row["text_unit_ids"]), chunks))
-    return {edge: tuple(found) for edge, found in edges.items()}
+        yield edge, _split_unit_ids(row["text_unit_ids"])
 
 
 def _find_documents(units: Iterable[str], chunks: Mapping[str, str]) -> dict[str, None]:

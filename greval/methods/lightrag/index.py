@@ -1,4 +1,4 @@
-"""Reader of the files in a LightRAG working folder, as an inventory."""
+"""Readers of the files in a LightRAG working folder: as an inventory, and as a graph with texts."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from xml.etree import ElementTree as ET
 
 from greval.errors import DataError
 from greval.methods.edges import describe_dangling
+from greval.methods.index_graph import IndexGraph
 from greval.methods.lightrag.method import DocumentName
 from greval.methods.lightrag.records import SEPARATOR, build_edge, find_file_path
+from greval.methods.reference.records import Entity, IndexedChunk, Relation
 from greval.records.case import Edge
 from greval.records.inventory import Inventory
 
@@ -45,11 +47,7 @@ def read_lightrag(folder: str | Path, *, document: DocumentName = "id") -> Inven
     Raises:
         DataError: If the folder has none of the files, or a file cannot be read.
     """
-    place = Path(folder)
-    if not has_lightrag_files(place):
-        raise DataError(
-            f"{folder}: no index of LightRAG: neither {GRAPH_FILE} nor a {STORE_FILE.format('*')} file is there"
-        )
+    place = _require_folder(folder)
     stores = {name: _read_store(place / STORE_FILE.format(name)) for name in STORE_NAMES}
     names = _read_document_names(stores, document)
     chunks = _read_chunks(stores, names)
@@ -60,6 +58,50 @@ def read_lightrag(folder: str | Path, *, document: DocumentName = "id") -> Inven
     notes = _describe_missing(place) + (describe_dangling(edges, nodes) if nodes else [])
     documents = frozenset({*names.values(), *chunks.values()} - {""})
     return Inventory(documents, chunks, _freeze_documents(nodes), _freeze_documents(edges), notes=tuple(notes))
+
+
+def read_lightrag_graph(folder: str | Path, *, document: DocumentName = "id") -> IndexGraph:
+    """Read the chunks of a LightRAG index with their texts, its entities and its relations.
+
+    Names, labels and documents are those of `read_lightrag`. Names that the graph's file lacks have no chunk, and are
+    not read.
+
+    Raises:
+        DataError: If there is no index, the graph or the texts are not in files, or a file cannot be read.
+    """
+    place = _require_folder(folder)
+    wanted = (STORE_FILE.format("text_chunks"), GRAPH_FILE)
+    if lost := [name for name in wanted if not (place / name).is_file()]:
+        raise DataError(
+            f"{folder}: expected {' and '.join(wanted)}, found no {' and no '.join(lost)}; give the folder in which "
+            "LightRAG keeps its chunks and its graph as files, or the folder of its documents"
+        )
+    stores = {name: _read_store(place / STORE_FILE.format(name)) for name in STORE_NAMES}
+    documents = _read_chunks(stores, _read_document_names(stores, document))
+    entities: list[Entity] = []
+    relations: list[Relation] = []
+    for names, fields in _iterate_elements(place / GRAPH_FILE):
+        places = tuple(one for one in fields.get("source_id", "").split(SEPARATOR) if one)
+        if len(names) == 1:
+            entities.append(Entity(name=names[0], type=fields.get("entity_type", ""), chunks=places))
+        else:
+            source, label, target = build_edge(names[0], names[1], fields.get("description"))
+            relations.append(Relation(source=source, label=label, target=target, chunks=places))
+    chunks = [
+        IndexedChunk(id=chunk, doc_id=documents.get(chunk, ""), text=str(row.get("content") or ""))
+        for chunk, row in stores["text_chunks"].items()
+    ]
+    return IndexGraph(chunks, entities, relations)
+
+
+def _require_folder(folder: str | Path) -> Path:
+    """Return the path of a folder; raise `DataError` if it has no file of an index."""
+    place = Path(folder)
+    if not has_lightrag_files(place):
+        raise DataError(
+            f"{folder}: no index of LightRAG: neither {GRAPH_FILE} nor a {STORE_FILE.format('*')} file is there"
+        )
+    return place
 
 
 def has_lightrag_files(folder: Path) -> bool:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from greval.methods.questions.fact_table import FactTable
 from greval.methods.questions.facts import IndexText, has_phrase
-from greval.methods.questions.patterns import FactTable
 from greval.methods.questions.records import DraftQuestion, Rejection, StatedFact
 
 MIN_DUPLICATE_RATIO = 92
@@ -26,10 +26,10 @@ def find_rejection(draft: DraftQuestion, table: FactTable, accepted: Sequence[Dr
 def has_answer_in_documents(draft: DraftQuestion, text: IndexText) -> bool:
     """Return whether a gold document holds the answer or an alternative; true of answers that are no names.
 
-    The sentences of the evidence must be in their chunks in any case.
+    The sentences of the evidence must be in their chunks in any case, except for descriptions.
     """
     chunks = {one.chunk: " ".join(text.chunks[one.chunk].content.split()) for one in draft.evidence}
-    if not all(one.sentence in chunks[one.chunk] for one in draft.evidence):
+    if not all(one.described or one.sentence in chunks[one.chunk] for one in draft.evidence):
         return False
     names = (draft.answer, *draft.answers)
     return draft.fixed_answer or any(has_phrase(chunk, name) for chunk in chunks.values() for name in names)
@@ -50,7 +50,7 @@ def has_several_answers(draft: DraftQuestion, table: FactTable) -> bool:
     if not draft.fixed_answer and draft.type != "temporal" and draft.answer.casefold() not in table.text.owners:
         return True
     rivals = [_has_rival(fact, draft, table) for fact in draft.evidence if fact.clause]
-    return all(rivals) if draft.pattern == "intersection" else any(rivals)
+    return all(rivals) and bool(rivals) if draft.pattern == "intersection" else any(rivals)
 
 
 def _has_rival(fact: StatedFact, draft: DraftQuestion, table: FactTable) -> bool:
@@ -59,7 +59,8 @@ def _has_rival(fact: StatedFact, draft: DraftQuestion, table: FactTable) -> bool
     A sentence that has the name of the other end and the main word of the predicate is taken for one that does.
     """
     known = [one.sentence for one in table.facts if (one.subject, one.object) == (fact.subject, fact.object)]
-    told = [one.sentence for one in draft.evidence]
+    names = {name for one in draft.evidence for name in (one.subject, *one.names)}
+    told = [*(one.sentence for one in draft.evidence), *table.list_descriptions(names, of_both_ends=True)]
     asks_for_object = draft.pattern in {"chain", "pair"} or (draft.pattern == "edge" and draft.answer == fact.object)
     if not fact.predicate:
         rest = [one for one in fact.names if one != draft.answer]

@@ -6,7 +6,8 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from greval.methods.questions.checks import find_rejection, is_duplicate
-from greval.methods.questions.patterns import FactTable, draw_questions
+from greval.methods.questions.fact_table import FactTable
+from greval.methods.questions.patterns import draw_questions
 from greval.methods.questions.records import CoverageCount, DraftQuestion, QuestionType
 
 CheckQuestions = Callable[[Sequence[DraftQuestion]], Awaitable[Sequence[DraftQuestion | None]]]
@@ -24,11 +25,13 @@ class QuestionDraw:
         table: The facts that questions are drawn from.
         types: The types to draw.
         count: The number of questions that are wanted.
+        notes: What of the index is not used, and why.
     """
 
     table: FactTable
     types: Sequence[QuestionType]
     count: int
+    notes: Sequence[str] = ()
     accepted: list[DraftQuestion] = field(default_factory=list)
     rejected: list[DraftQuestion] = field(default_factory=list)
     failed: list[DraftQuestion] = field(default_factory=list)

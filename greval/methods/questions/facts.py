@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from itertools import combinations
 
 from greval.judging.prompt import join_lines
 from greval.methods.questions.records import StatedFact
@@ -64,17 +65,24 @@ _LOOSE_END = PREPOSITIONS | read_words("the a an and or but his her its their ve
 class IndexText:
     """The chunks of an index, its entities and its relations, by the names that texts use.
 
-    `owners` has the entity of each of its names in lower case. A name of several entities is in none.
+    `owners` has the entity of each of its names in lower case. A name of several entities is in none. `described` is
+    true if the labels of relations are descriptions, as whole sentences, and not predicates.
     """
 
     chunks: Mapping[str, IndexedChunk]
     entities: Mapping[str, Entity]
     relations: Sequence[Relation]
     owners: Mapping[str, str] = field(default_factory=dict)
+    described: bool = False
 
     @classmethod
     def build(
-        cls, chunks: Sequence[IndexedChunk], entities: Sequence[Entity], relations: Sequence[Relation]
+        cls,
+        chunks: Sequence[IndexedChunk],
+        entities: Sequence[Entity],
+        relations: Sequence[Relation],
+        *,
+        described: bool = False,
     ) -> IndexText:
         """Return the text of an index, with the names of its entities."""
         owners: dict[str, set[str]] = {}
@@ -82,7 +90,8 @@ class IndexText:
             for name in (entity.name, *entity.aliases):
                 owners.setdefault(name.casefold(), set()).add(entity.name)
         single = {name: next(iter(found)) for name, found in owners.items() if len(found) == 1}
-        return cls({one.id: one for one in chunks}, {one.name: one for one in entities}, relations, single)
+        by_id, by_name = {one.id: one for one in chunks}, {one.name: one for one in entities}
+        return cls(by_id, by_name, relations, single, described)
 
     def list_names(self, entity: str) -> tuple[str, ...]:
         """Return the names of an entity, its main name first."""
@@ -94,6 +103,18 @@ class IndexText:
         return frozenset(
             entity for name, entity in self.owners.items() if name in folded and has_phrase(question, name)
         )
+
+    @cached_property
+    def longer_names(self) -> Mapping[str, Sequence[str]]:
+        """The names that begin with, end with or enclose the name of an entity, by that name in lower case."""
+        known = {name.casefold() for entity in self.entities for name in self.list_names(entity)}
+        found: dict[str, list[str]] = {}
+        for name in known:
+            words = name.split()
+            spans = combinations(range(len(words) + 1), 2)
+            for part in {" ".join(words[begin:end]) for begin, end in spans} & known - {name}:
+                found.setdefault(part, []).append(name)
+        return found
 
     @cached_property
     def sentences(self) -> Mapping[str, Sequence[str]]:
@@ -167,7 +188,7 @@ def _is_clean_name(name: str) -> bool:
 
 
 def _list_relation_facts(text: IndexText, named: Mapping[str, Sequence[str]]) -> Iterator[StatedFact]:
-    for relation in text.relations:
+    for relation in () if text.described else text.relations:
         if relation.label in {RELATED, ""}:
             continue
         for chunk in relation.chunks:
@@ -214,6 +235,10 @@ def _begins_with(text: str, name: str) -> bool:
 
 
 def _list_sentence_facts(text: IndexText, named: Mapping[str, Sequence[str]]) -> Iterator[StatedFact]:
+    """Yield the facts of sentences with the relations between their names.
+
+    An edge has no label if the index has descriptions, because a sentence need not state all that one does.
+    """
     edges: dict[str, list[Relation]] = {}
     for relation in text.relations:
         for chunk in relation.chunks:
@@ -223,12 +248,16 @@ def _list_sentence_facts(text: IndexText, named: Mapping[str, Sequence[str]]) ->
             fact = _read_sentence(text.chunks[chunk], sentence, names)
             if fact is not None:
                 ends = {fact.subject, *fact.names}
-                stated = tuple(
-                    (one.source, one.label, one.target)
-                    for one in edges.get(chunk, ())
-                    if {one.source, one.target} <= ends
+                stated = (one for one in edges.get(chunk, ()) if {one.source, one.target} <= ends)
+                yield fact.model_copy(
+                    update={
+                        "edges": tuple(
+                            dict.fromkeys(
+                                (one.source, "" if text.described else one.label, one.target) for one in stated
+                            )
+                        )
+                    }
                 )
-                yield fact.model_copy(update={"edges": stated})
 
 
 def _read_sentence(chunk: IndexedChunk, sentence: str, names: Sequence[str]) -> StatedFact | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -11,11 +11,12 @@ from typing import Any
 from greval._util.files import write_atomically
 from greval._util.wording import format_names
 from greval.errors import DataError
+from greval.methods.questions.descriptions import list_described_facts
 from greval.methods.questions.drawing import QuestionDraw
-from greval.methods.questions.facts import IndexText, list_facts
-from greval.methods.questions.patterns import FactTable
+from greval.methods.questions.fact_table import FactTable
+from greval.methods.questions.facts import list_facts
 from greval.methods.questions.records import QUESTION_TYPES, QuestionReport, QuestionType
-from greval.methods.reference.index import ReferenceIndex
+from greval.methods.questions.sources import QuestionSource
 
 DRAFTS_SUFFIX = ".drafts.jsonl"
 """The end of the name of the file with all drawn questions, in place of that of the questions."""
@@ -35,13 +36,34 @@ def check_arguments(path: Path, count: int, types: Sequence[str]) -> None:
         raise DataError(f"{path}: expected a file that ends in .jsonl for the questions; name another with -o")
 
 
-def build_draw(index: ReferenceIndex, types: Sequence[QuestionType], count: int, seed: int) -> QuestionDraw:
-    """Read the facts of an index, and prepare to draw questions of these types from them."""
-    text = IndexText.build(index.read_chunks(index.chunk_ids), index.read_entities(), index.read_relations())
+def build_draw(
+    source: QuestionSource, types: Sequence[QuestionType], count: int, seed: int, *, has_model: bool = False
+) -> QuestionDraw:
+    """Read the facts of an index, and prepare to draw questions of these types from them.
+
+    Descriptions of relations are read if a model is to word the questions, because templates cannot.
+    """
+    text = source.text
     random = Random(seed)  # noqa: S311 - a sample, not a secret
     facts = list_facts(text)
     random.shuffle(facts)
-    return QuestionDraw(FactTable(text, facts, random), [*dict.fromkeys(types)], count)
+    described, unused = list_described_facts(text) if text.described and has_model else ([], [])
+    random.shuffle(described)
+    notes = (*source.notes, *unused, *(_describe_limits(types, has_model=has_model) if text.described else ()))
+    return QuestionDraw(FactTable(text, facts, random, described), [*dict.fromkeys(types)], count, notes)
+
+
+def _describe_limits(types: Sequence[QuestionType], *, has_model: bool) -> Iterator[str]:
+    """Yield what cannot be drawn of an index whose relations have descriptions, and why."""
+    if not has_model:
+        yield (
+            "relations have descriptions and no predicates, which only a model can word: without one, all questions "
+            "are about sentences that begin with the name of an entity"
+        )
+    if "comparison" in types:
+        yield "comparison: cannot be drawn, because it needs two relations with one predicate"
+    if "aggregation" in types:
+        yield "aggregation: counts documents that mention a name only, because relations have no predicate to count by"
 
 
 def name_drafts_file(path: Path) -> Path:
@@ -93,5 +115,6 @@ def build_report(path: Path, draw: QuestionDraw, **figures: Any) -> QuestionRepo
         documents=documents,
         entities=entities,
         relations=relations,
+        notes=draw.notes,
         **figures,
     )

@@ -4,136 +4,29 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import combinations
-from random import Random
 
-from greval.methods.questions.facts import (
-    NAME_END,
-    PREPOSITIONS,
-    IndexText,
-    begins_with_verb,
-    compile_phrase,
-    has_phrase,
-    list_telling_words,
-)
-from greval.methods.questions.records import (
-    NOT_STATED,
-    DraftQuestion,
-    QuestionType,
-    StatedFact,
-)
+from greval.methods.questions.descriptions import DESCRIPTION_DRAWERS
+from greval.methods.questions.fact_table import FactTable, build_gold, find_role, find_stem
+from greval.methods.questions.facts import NAME_END, PREPOSITIONS, begins_with_verb, compile_phrase, has_phrase
+from greval.methods.questions.records import NOT_STATED, DraftQuestion, QuestionType, StatedFact
 from greval.methods.questions.templates import (
     ask_for_object,
     ask_for_subject,
-    choose_question_word,
     front_verb,
     is_place,
     replace_date,
     use_plural,
 )
-from greval.records.case import Edge, Gold
+from greval.records.case import Gold
 
 MAX_NESTED_WORDS, MAX_JOINED_WORDS = 10, 11
 """The most words of a clause that stands within another one, and of one that is joined with another one."""
 MAX_USES = 2
 """The number of intersections that one fact may be part of."""
 MAX_COUNT = 10
-MAX_HELPFUL = 5
 NUMBERS = ("none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-_WORD = re.compile(r"\w+")
-_STEM_CHARS = 5
-
-
-@dataclass(frozen=True)
-class FactTable:
-    """The facts of an index with its text, in the order in which questions are drawn."""
-
-    text: IndexText
-    facts: Sequence[StatedFact]
-    random: Random
-
-    @cached_property
-    def by_subject(self) -> Mapping[str, Sequence[StatedFact]]:
-        """The facts of each subject."""
-        found: dict[str, list[StatedFact]] = {}
-        for fact in self.facts:
-            found.setdefault(fact.subject, []).append(fact)
-        return found
-
-    @cached_property
-    def relations(self) -> Sequence[StatedFact]:
-        """The facts that are relations of the graph."""
-        return [fact for fact in self.facts if fact.predicate]
-
-    @cached_property
-    def names(self) -> frozenset[str]:
-        """The names of all entities that facts are about."""
-        return frozenset(name for fact in self.facts for name in (fact.subject, *fact.names))
-
-    @cached_property
-    def ends(self) -> tuple[Mapping[tuple[str, str], set[str]], Mapping[tuple[str, str], set[str]]]:
-        """The objects of each subject and label of the graph, and the subjects of each label and object."""
-        objects: dict[tuple[str, str], set[str]] = {}
-        subjects: dict[tuple[str, str], set[str]] = {}
-        for one in self.text.relations:
-            objects.setdefault((one.source, one.label), set()).add(one.target)
-            subjects.setdefault((one.label, one.target), set()).add(one.source)
-        return objects, subjects
-
-    @cached_property
-    def roles(self) -> frozenset[tuple[str, str]]:
-        """Each name of a clause with the preposition before it."""
-        return frozenset((_find_role(fact.clause, name), name) for fact in self.facts for name in fact.names)
-
-    @cached_property
-    def sentences(self) -> Sequence[tuple[str, str]]:
-        """All sentences in lower case, each with its chunk."""
-        return [(chunk, one.casefold()) for chunk, found in self.text.sentences.items() for one in found]
-
-    def choose_word(self, name: str) -> str:
-        """Return the question word for an entity, by its name and by what is stated of it."""
-        told = " ".join(fact.sentence for fact in self.by_subject.get(name, ()))
-        return choose_question_word(self.text.entities[name], told)
-
-    def has_rival(self, predicate: str, name: str, known: Iterable[str], *, name_first: bool) -> bool:
-        """Return whether a sentence, other than the known ones, has a name before or after the predicate's main word.
-
-        Args:
-            predicate: The predicate.
-            name: The name of an entity.
-            known: The sentences that do not count.
-            name_first: Whether the name is the subject, before the word, or the object, behind it.
-        """
-        stem, seen = find_stem(predicate), {one.casefold() for one in known}
-        phrases = [compile_phrase(one) for one in self.text.list_names(name)]
-        for _, sentence in self.sentences:
-            before, found, after = sentence.partition(stem)
-            part = before if name_first else after
-            if found and sentence not in seen and any(phrase.search(part) for phrase in phrases):
-                return True
-        return False
-
-    def has_twin(self, fact: StatedFact) -> bool:
-        """Return whether another sentence has the two longest words of a fact's clause."""
-        first, second, *_ = *sorted(list_telling_words(fact.clause), key=len, reverse=True), "", ""
-        return any(
-            first in sentence and second in sentence and sentence != fact.sentence.casefold()
-            for _, sentence in self.sentences
-        )
-
-
-def find_stem(predicate: str) -> str:
-    """Return the beginning of the main word of a predicate, which its other forms share.
-
-    Example:
-        >>> find_stem("is owned by"), find_stem("calls")
-        ('owne', 'call')
-    """
-    longest: str = max(_WORD.findall(predicate.casefold()), key=len)
-    return longest[: max(3, min(_STEM_CHARS, len(longest) - 1))]
 
 
 def draw_questions(table: FactTable, kind: QuestionType) -> list[DraftQuestion]:
@@ -141,7 +34,8 @@ def draw_questions(table: FactTable, kind: QuestionType) -> list[DraftQuestion]:
 
     Those that count mentions come last, because they ask least of a system.
     """
-    drafts = [*_DRAWERS[kind](table)]
+    described = DESCRIPTION_DRAWERS.get(kind)
+    drafts = [*_DRAWERS[kind](table), *(described(table) if described else ())]
     last = [draft for draft in drafts if draft.pattern == "mentions"]
     return [*_take_turns(draft for draft in drafts if draft.pattern != "mentions"), *_take_turns(last)]
 
@@ -396,9 +290,9 @@ def _draft_absent(table: FactTable, fact: StatedFact, other: str) -> DraftQuesti
     if other in {fact.subject, *fact.names}:
         return None
     replaced = fact.object or (fact.names[0] if len(fact.names) == 1 else "")
-    role = _find_role(fact.clause, replaced) if replaced else ""
+    role = find_role(fact.clause, replaced) if replaced else ""
     has_role = (role, other) in table.roles if role else bool(fact.predicate)
-    if not replaced or not has_role or _get_kind(table, other) != _get_kind(table, replaced):
+    if not replaced or not has_role or table.get_kind(other) != table.get_kind(replaced):
         return None
     predicate = fact.predicate or fact.clause.partition(replaced)[0]
     clause = re.sub(rf"{compile_phrase(replaced).pattern}{NAME_END}", other, fact.clause)
@@ -414,66 +308,6 @@ def _draft_absent(table: FactTable, fact: StatedFact, other: str) -> DraftQuesti
         evidence=(fact,),
         fixed_answer=True,
     )
-
-
-def _find_role(clause: str, name: str) -> str:
-    """Return the preposition before a name in a clause; empty if another word is there."""
-    found = re.search(rf"([\w-]+)\s+(?:the\s+)?{compile_phrase(name).pattern}", clause)
-    return found[1].casefold() if found and found[1].casefold() in PREPOSITIONS else ""
-
-
-def _get_kind(table: FactTable, name: str) -> str:
-    """Return the kind of an entity, as far as one can stand in place of another: its type, else its question word."""
-    return table.text.entities[name].type or table.choose_word(name)
-
-
-def build_gold(
-    text: IndexText,
-    facts: Sequence[StatedFact],
-    answer: str,
-    *,
-    hidden: Sequence[str] = (),
-    known: Sequence[str] | None = None,
-) -> Gold:
-    """Return the gold of a question about facts.
-
-    Args:
-        text: The text of the index.
-        facts: What the question is about.
-        answer: The entity that is the answer; empty if none is.
-        hidden: Entities that the question describes without their names.
-        known: The entities that the question names; by default all of the facts but the answer and hidden ones.
-    """
-    edges: tuple[Edge, ...] = tuple(dict.fromkeys(edge for fact in facts for edge in fact.edges))
-    ends = {end for source, _, target in edges for end in (source, target)}
-    nodes = dict.fromkeys(name for fact in facts for name in (fact.subject, *fact.names))
-    if edges and (not answer or answer in ends):
-        nodes = dict.fromkeys(name for name in nodes if name in ends)
-    else:
-        edges = ()
-    given = [*nodes] if known is None else known
-    start = tuple(name for name in given if name in nodes and name != answer and name not in hidden)
-    essential = tuple(dict.fromkeys(fact.document for fact in facts))
-    aliases = {name: text.list_names(name)[1:] for name in nodes if text.list_names(name)[1:]}
-    return Gold(
-        essential_docs=essential,
-        helpful_docs=_list_helpful(text, [*nodes], essential),
-        expected_edges=edges or None,
-        expected_nodes=tuple(nodes) or None,
-        start_nodes=start or None,
-        aliases=aliases or None,
-    )
-
-
-def _list_helpful(text: IndexText, names: Sequence[str], essential: Sequence[str]) -> tuple[str, ...]:
-    """Return documents that mention at least two of the entities, as far as they are not essential."""
-    counts: dict[str, int] = {}
-    for name in names:
-        documents = dict.fromkeys(text.chunks[one].doc_id for one in text.entities[name].chunks if one in text.chunks)
-        for document in documents:
-            counts[document] = counts.get(document, 0) + 1
-    found = [document for document, count in counts.items() if count > 1 and document not in essential]
-    return tuple(found[:MAX_HELPFUL])
 
 
 _DRAWERS: Mapping[QuestionType, Callable[[FactTable], Iterator[DraftQuestion]]] = {

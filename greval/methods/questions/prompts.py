@@ -41,6 +41,7 @@ You turn a draft question, which a template made, into a question that a person 
 
 - question: the draft in natural, grammatical words, as one sentence that ends with a question mark. {rule} \
 Ask for the same thing. Keep every name that the draft has, as it is written there, and add no name that it has not. \
+X and Y stand for things without their names: ask for one or describe it, and never write the letter. \
 Do not give the answer away, and do not mention sentences, chunks or passages. Who reads the question sees nothing else.
 - answer: the expected answer in at most 20 words, from the chunks alone, with the name or date of the expected answer \
 as it is written there.

@@ -51,6 +51,7 @@ class StatedFact(Record):
         chunk: The id of the chunk with the sentence.
         document: The id of its document.
         sentence: The whole sentence.
+        described: Whether the sentence is the index's own description of a relation, and does not stand in the chunk.
     """
 
     subject: str
@@ -62,6 +63,7 @@ class StatedFact(Record):
     chunk: str
     document: str
     sentence: str
+    described: bool = False
 
 
 class DraftQuestion(Record):
@@ -139,6 +141,7 @@ class QuestionReport(Record):
         cost: The cost of this command in US dollars; None if no price is known.
         spent: The calls and the cost of all commands for this file.
         forecast: What the command would need, if it was a dry run with a model.
+        notes: What of the index was not used, and why, one sentence each.
         stopped: Why it was stopped early, if it was.
         seconds: The duration.
     """
@@ -162,5 +165,6 @@ class QuestionReport(Record):
     cost: float | None = None
     spent: RunSpending = RunSpending()
     forecast: CallForecast | None = None
+    notes: tuple[str, ...] = ()
     stopped: str | None = None
     seconds: float = 0.0

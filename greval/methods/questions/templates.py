@@ -133,13 +133,23 @@ def replace_date(fact: StatedFact) -> tuple[str, str] | None:
         >>> replace_date(fact)
         ('Ada wrote it in which year?', '1843')
     """
-    found = [*DATE.finditer(fact.clause)]
+    found = ask_for_date(fact.clause)
+    return None if found is None else (f"{fact.subject} {found[0]}?", found[1])
+
+
+def ask_for_date(text: str) -> tuple[str, str] | None:
+    """Return a text with a question in place of its date, and the date; None if it has no date or several.
+
+    Example:
+        >>> ask_for_date("In winter it was built on 3 May")
+        ('In winter it was built on which day', '3 May')
+    """
+    found = [*DATE.finditer(text)]
     if len(found) != 1:
         return None
     date = found[0]
     asked = f"{date['word']} which year" if date["year"] else "on which day"
-    clause = f"{fact.clause[: date.start()]}{asked}{fact.clause[date.end() :]}"
-    return f"{fact.subject} {clause}?", date["year"] or date["day"]
+    return f"{text[: date.start()]}{asked}{text[date.end() :]}", date["year"] or date["day"]
 
 
 def _capitalise(text: str) -> str:

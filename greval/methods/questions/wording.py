@@ -9,8 +9,8 @@ from langchain_core.messages import AIMessage, HumanMessage
 
 from greval.judging.prompt import join_lines, neutralise_fences
 from greval.methods.questions.checks import quotes_answer
+from greval.methods.questions.fact_table import FactTable
 from greval.methods.questions.facts import has_phrase
-from greval.methods.questions.patterns import FactTable
 from greval.methods.questions.prompts import build_wording_messages
 from greval.methods.questions.question_model import QuestionModel
 from greval.methods.questions.records import DraftQuestion, Rejection

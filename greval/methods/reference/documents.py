@@ -56,6 +56,7 @@ BINARY_STARTS = {
 """How binary files begin that people take for texts, with what each is."""
 UTF_16_STARTS = (b"\xff\xfe", b"\xfe\xff")
 _OWN_NAMES = frozenset({*IDS, *TEXTS, *TITLES, *SOURCES, "tags", "metadata", "type"})
+_TERMS = re.compile(r"(?:UN)?LICEN[CS]E(?:[-_.].*)?|COPYING(?:[-_.].*)?|NOTICE|PATENTS")
 _FRONT_MATTER = re.compile(r"---[ \t]*\r?\n(.*?)(?:^|\n)---[ \t]*(?:\r?\n|$)", re.DOTALL)
 _HEADING = re.compile(r"[ ]{0,3}#{1,6}[ \t]+(?P<title>.*?)(?:[ \t]+#+)?[ \t]*$")
 _UNDERLINE = re.compile(r"[ ]{0,3}(?:=+|-{2,})[ \t]*$")
@@ -86,7 +87,8 @@ def read_documents(
 
     The id of a file is its path in the given folder, or its name. The id of a row is its own, or the file's and its
     number. Fields of rows that are not those of a document become tags if they are texts, numbers or flags. A file
-    that is named is read as text if its ending is unknown; in folders such files are passed over, and hidden ones.
+    that is named is read as text if its ending is unknown; in folders such files are passed over, hidden ones, and
+    the terms of a licence.
 
     Args:
         sources: Paths of files and folders, and documents.
@@ -126,25 +128,43 @@ def read_documents(
 def list_files(folder: Path) -> list[Path]:
     """List the files of a folder that hold documents, sorted by path.
 
-    Hidden files and folders are passed over, and the folders of indexes.
+    Hidden files and folders are passed over, the folders of indexes, and the terms of a licence, such as LICENSE.md.
     """
-    return [path for path in _list_visible(folder) if path.suffix.lower() in READERS]
+    return [path for path in _list_visible(folder) if _holds_documents(path)]
 
 
-def count_passed_over(sources: Iterable[str | Path]) -> dict[str, int]:
-    """Count the visible files of folders that hold no documents by their endings, the most frequent first.
+class FileCounts(NamedTuple):
+    """How many files of folders are taken as documents and passed over, by their endings, the most frequent first."""
+
+    taken: Mapping[str, int]
+    passed_over: Mapping[str, int]
+
+
+def count_files(sources: Iterable[str | Path]) -> FileCounts:
+    """Count the visible files of folders by their endings; a file without one, or with terms, by its name.
 
     Example:
         >>> import tempfile
         >>> folder = Path(tempfile.mkdtemp())
-        >>> (folder / "Plan.PDF").touch(), (folder / "plan.md").touch()
-        (None, None)
-        >>> count_passed_over([folder])
-        {'.pdf': 1}
+        >>> for name in ("Plan.PDF", "plan.md", "LICENSE.md"):
+        ...     (folder / name).touch()
+        >>> count_files([folder])
+        FileCounts(taken={'.md': 1}, passed_over={'LICENSE.md': 1, '.pdf': 1})
     """
-    folders = (Path(source) for source in sources if Path(source).is_dir())
-    endings = Counter(path.suffix.lower() or path.name for folder in folders for path in _list_visible(folder))
-    return {ending: count for ending, count in endings.most_common() if ending not in READERS}
+    files = [path for source in sources if Path(source).is_dir() for path in _list_visible(Path(source))]
+    taken = Counter(path.suffix.lower() for path in files if _holds_documents(path))
+    others = (path for path in files if not _holds_documents(path))
+    passed_over = Counter(path.name if _has_terms(path) else path.suffix.lower() or path.name for path in others)
+    return FileCounts(dict(taken.most_common()), dict(passed_over.most_common()))
+
+
+def _holds_documents(path: Path) -> bool:
+    return path.suffix.lower() in READERS and not _has_terms(path)
+
+
+def _has_terms(path: Path) -> bool:
+    """Return whether a file has the terms of a licence, by its name, which is in capitals by convention."""
+    return _TERMS.fullmatch(path.stem) is not None
 
 
 def _list_visible(folder: Path) -> list[Path]:

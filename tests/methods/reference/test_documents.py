@@ -11,7 +11,7 @@ from pyarrow import parquet
 
 from greval.datasets import RowFault
 from greval.errors import DataError
-from greval.methods.reference.documents import DocumentDefaults, list_files, read_documents, split_title
+from greval.methods.reference.documents import DocumentDefaults, count_files, list_files, read_documents, split_title
 from greval.methods.reference.records import Document
 
 NO_DEFAULTS = DocumentDefaults()
@@ -43,6 +43,20 @@ def test_the_id_of_a_file_is_its_path_in_the_folder(tmp_path):
     assert not faults
     assert [*read(tmp_path / "b.txt", tmp_path / "f.png")[0]] == ["b.txt", "f.png"]
     assert list_files(tmp_path) == [tmp_path / "a" / "c.md", tmp_path / "b.txt"]
+
+
+def test_the_terms_of_a_licence_are_no_documents_of_a_folder(tmp_path):
+    """Names in capitals, as the convention is, are passed over unless a file is named; pages on licences are read."""
+    terms = ("LICENSE", "LICENSE.md", "LICENCE-MIT.txt", "UNLICENSE.txt", "COPYING.txt", "sub/NOTICE.txt")
+    pages = ("README.md", "license.md", "Licences.txt", "NOTICES.md")
+    (tmp_path / "sub").mkdir()
+    for name in (*terms, *pages):
+        (tmp_path / name).write_text(f"One of {name}.")
+    assert {*read(tmp_path)[0]} == {*pages}
+    assert [*read(tmp_path / "LICENSE.md")[0]] == ["LICENSE.md"]
+    counts = count_files([tmp_path, tmp_path / "README.md"])
+    assert counts.taken == {".md": 3, ".txt": 1}
+    assert {*counts.passed_over} == {Path(name).name for name in terms}
 
 
 @pytest.mark.parametrize(
