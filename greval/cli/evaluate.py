@@ -55,6 +55,7 @@ from greval.records.result import Result
 from greval.report.console import render
 from greval.report.gate import print_gate
 from greval.report.tables import print_lines
+from greval.runs.run_reader import read_metrics
 from greval.runs.shard import Shard
 from greval.runs.store import Store
 
@@ -321,10 +322,11 @@ def report_and_exit(run: Run, *, by: Sequence[str], show: int, quiet: bool, fail
     if not quiet:
         with Store.open(run.folder) as store:
             found = build_report(store, by=by, show=show)
+            has_duels = any(one.is_preference for one in read_metrics(store).values())
         stopped = tuple(why for why in found.stopped if why != run.why)
         printed = {"unread": (), "unread_count": 0, "command": None, "stopped": stopped}  # on stderr
         render(found.model_copy(update=printed), create_console())
-        _print_next_commands(folder, several="method" in found.by)
+        _print_next_commands(folder, several="method" in found.by, has_duels=has_duels)
         print_failure_hints(run.folder, list_failure_kinds(found), found.judge or "", run.why or "")
     elif lacks:
         typer.echo(f"{lacks}; greval report {folder} shows why", err=True)
@@ -344,12 +346,13 @@ def report_and_exit(run: Run, *, by: Sequence[str], show: int, quiet: bool, fail
         raise typer.Exit(code)
 
 
-def _print_next_commands(folder: str, *, several: bool) -> None:
+def _print_next_commands(folder: str, *, several: bool, has_duels: bool) -> None:
     """Print the run folder, quoted for a shell, and the commands that show more of it."""
     commands = {
         f"report {folder} --worst 5": "the worst cases with their texts and reasons",
         f"results {folder} --format csv": "every verdict as a row",
         **({f"compare {folder}": "which method is better"} if several else {}),
+        **({f"duel {folder}": "which method is preferred"} if has_duels else {}),
         f"report {folder} --html r.html": "the run as a page",
     }
     longest = max(map(len, commands))
