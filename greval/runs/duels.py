@@ -9,11 +9,11 @@ import asyncio
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
-from typing import Unpack
+from typing import Unpack, cast
 
 from langchain_core.language_models import BaseChatModel
 
-from greval._util.arguments import build_unknown_name_error
+from greval._util.arguments import build_unknown_name_error, check_options
 from greval._util.concurrency import run_sync
 from greval.datasets import read_cases
 from greval.datasets.case_records import read_case
@@ -134,15 +134,20 @@ def read_responses(source: str | Path) -> list[Case]:
     return [read_case(row) for row in read_cases(source)]
 
 
+class DuelOptions(EvaluateOptions, total=False):
+    """Options of `duel`: those of `evaluate`, and which pairs are judged."""
+
+    methods: Collection[str]
+    limit: int | None
+
+
 def duel(
     run: str | Path | Run,
     metrics: Sequence[Metric],
     judge: Judge | BaseChatModel | None = None,
     *,
-    methods: Collection[str] = (),
-    limit: int | None = None,
     out: str | Path | None = None,
-    **options: Unpack[EvaluateOptions],
+    **options: Unpack[DuelOptions],
 ) -> Run:
     """Compare the answers of several methods head to head: judge each pair of them by preference metrics.
 
@@ -153,16 +158,16 @@ def duel(
         run: The run whose answers are compared, its folder, or a file of cases of several methods.
         metrics: Preference metrics.
         judge: The judge, as in `evaluate`.
-        methods: The methods to compare; all pairs by default.
-        limit: Only the first questions that at least two of the methods answered, this number of them.
         out: The folder of the results, by default that of the run.
-        **options: The options of `evaluate`.
+        **options: `methods`: the methods to compare; all pairs by default. `limit`: only the first questions that at
+            least two of the methods answered, this number of them. All others are options of `evaluate`.
 
     Raises:
         DataError: If no two methods answered the same question, or `run` is a file and `out` is not given.
         DefinitionError: If no metric is given, or one is no preference.
         JudgeError: If there is no judge.
         StoreError: If the folder is no run, or cannot be written.
+        TypeError: If an option does not exist.
 
     Example:
         >>> import tempfile
@@ -177,26 +182,26 @@ def duel(
         >>> [(one.method, one.value) for one in first.results() if one.metric == "clarity"]
         [('local vs walk', 'Tie')]
     """
-    return run_sync(duel_async(run, metrics, judge, methods=methods, limit=limit, out=out, **options))
+    return run_sync(duel_async(run, metrics, judge, out=out, **options))
 
 
-async def duel_async(  # noqa: PLR0913 - what is compared, and how
+async def duel_async(
     run: str | Path | Run,
     metrics: Sequence[Metric],
     judge: Judge | BaseChatModel | None = None,
     *,
-    methods: Collection[str] = (),
-    limit: int | None = None,
     out: str | Path | None = None,
     stop: asyncio.Event | None = None,
-    **options: Unpack[EvaluateOptions],
+    **options: Unpack[DuelOptions],
 ) -> Run:
     """Compare the answers of several methods head to head; see `duel`. `stop` stops the run, as in `evaluate_async`."""
+    check_options(options, DuelOptions, "duel")
+    methods, limit = options.pop("methods", ()), options.pop("limit", None)
     source = run.folder if isinstance(run, Run) else Path(run)
     check_preferences(metrics)
     folder = find_duel_folder(source, None if out is None else Path(out))
     pairs = list_pairs(read_responses(source), metrics, methods, limit=limit, place=source)
-    return await evaluate_async(pairs, metrics, judge, out=folder, stop=stop, **options)
+    return await evaluate_async(pairs, metrics, judge, out=folder, stop=stop, **cast("EvaluateOptions", options))
 
 
 def find_duel_folder(source: Path, out: Path | None) -> Path:
