@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import tomllib
+from collections import Counter
 from functools import cache
 from importlib import import_module
 from operator import attrgetter
@@ -161,6 +162,13 @@ def test_the_drawing_names_modules_of_their_parts():
     modules = re.findall(r"[\w/]+\.py", drawing[1])
     assert len(modules) > len(parts)
     assert [one for one in modules if not any((PACKAGE / part / one).is_file() for part in parts)] == []
+
+
+def test_a_class_name_exists_once():
+    """CONTRIBUTING.md promises that one class name exists once."""
+    files = {path: ast.parse(path.read_text(encoding="utf-8")) for path in PACKAGE.rglob("*.py")}
+    names = Counter(node.name for tree in files.values() for node in tree.body if isinstance(node, ast.ClassDef))
+    assert [name for name, count in names.items() if count > 1] == []
 
 
 def test_every_decision_record_is_in_the_index():

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from itertools import islice
 from pathlib import Path
-from typing import Annotated
+from shlex import quote
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -34,6 +35,10 @@ from greval.cli.options import (
 from greval.cli.progress_bar import ProgressBar
 from greval.datasets import read_cases
 from greval.datasets.row_faults import describe_row_faults
+from greval.runs.store import Store
+
+if TYPE_CHECKING:
+    from greval.runs.batch import SubmittedBatch
 
 app = typer.Typer(help="Judge through the provider's batch endpoint.", no_args_is_help=True)
 SETTINGS = Only(["base_url", "temperature", "seed", "max_tokens", "max_items", "structured", "reason", "reason_depth"])
@@ -69,12 +74,19 @@ def submit(  # noqa: PLR0913 - the options of a command
         typer.echo(notice, err=True)
     for line in describe_row_faults(sent.unread):
         typer.echo(f"not a case: {line}", err=True)
-    if sent.batch is None:
-        typer.echo(f"no request is left to send; greval report {out}")
-    else:
-        typer.echo(f"{sent.batch}: {format_count(sent.requests, 'request')} submitted; greval batch status {out}")
+    print_submitted(sent, out)
     if sent.unread:
         raise typer.Exit(FAILED)
+
+
+def print_submitted(sent: SubmittedBatch, out: Path) -> None:
+    """Print what was submitted, and the command that comes next."""
+    skipped = f", {format_count(sent.skipped, 'result')} skipped" if sent.skipped else ""
+    if sent.batch is None:
+        typer.echo(f"no request is left to send{skipped}; greval report {quote(str(out))}")
+    else:
+        sending = f"{format_count(sent.requests, 'request')} submitted{skipped}"
+        typer.echo(f"{sent.batch}: {sending}; greval batch status {quote(str(out))}")
 
 
 @app.command("status")
@@ -99,4 +111,12 @@ def collect(run: RunFolder, *, by: By = None, show: Show = 0) -> None:
 
     with ProgressBar() as bar:
         done = asyncio.run(fetch(run, on_progress=bar.show))
+    with Store.open(run) as store:
+        unjudged = sum(store.count_planned().values()) - store.count()
+    if unjudged > 0:
+        open_results = format_count(unjudged, "result")
+        typer.echo(
+            f"{open_results} not judged yet: repeat the command that submitted the batch, which sends the next one",
+            err=True,
+        )
     report_and_exit(done, by=by or (), show=show, quiet=False)

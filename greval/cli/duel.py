@@ -11,8 +11,9 @@ import typer
 
 from greval.analysis.duel.api import summarise_duel
 from greval.analysis.duel.schedule import PairSchedule, WidthGoal
+from greval.cli.batch import print_submitted
 from greval.cli.evaluate import judge_cases, print_forecast, report_and_exit
-from greval.cli.help_layout import input_option, limit_option, output_option, resuming_option
+from greval.cli.help_layout import input_option, judge_option, limit_option, output_option, resuming_option
 from greval.cli.input import CaseInput
 from greval.cli.metric_specs import load_named_metrics
 from greval.cli.options import (
@@ -29,6 +30,7 @@ from greval.cli.options import (
     StoreCalls,
     create_judges,
     expand_groups,
+    list_given_options,
     print_report,
 )
 from greval.cli.progress_bar import ProgressBar
@@ -39,7 +41,11 @@ from greval.report.duel import render
 from greval.stats.correction import Correction
 
 if TYPE_CHECKING:
+    from greval.judging.model.judge import Judge
     from greval.runs.options import EvaluateOptions
+
+UNBATCHED = ("concurrency", "until_width", "retry_failed", "cache", "store_calls", "max_calls", "max_cost", "deadline")
+"""The options that a batch cannot keep, by their names in Python."""
 
 
 @expand_groups
@@ -90,6 +96,12 @@ def duel(  # noqa: PLR0913 - the options of a command
     dry_run: Annotated[
         bool, limit_option("--dry-run", help="forecast the calls and their cost without any call")
     ] = False,
+    batch: Annotated[
+        bool,
+        judge_option(
+            "--batch", help="submit the requests as a batch; `greval batch collect RUN` judges with the replies"
+        ),
+    ] = False,
     cluster_by: Annotated[
         str | None,
         output_option(
@@ -133,6 +145,10 @@ def duel(  # noqa: PLR0913 - the options of a command
             "prices": caps.read_prices(),
             "total": None if schedule else len(pairs),
         }
+        if batch and not dry_run:
+            _refuse_unbatched_options(context)
+            _submit_pairs(pairs, metrics, model, folder, options)
+            return
         if dry_run:
             print_forecast(iter(pairs), metrics, model, folder, options)
             if schedule:
@@ -149,6 +165,30 @@ def duel(  # noqa: PLR0913 - the options of a command
         print_report(found, form, render)
     if finished:
         report_and_exit(finished, by=(), show=0, quiet=True)
+
+
+def _refuse_unbatched_options(context: typer.Context) -> None:
+    """Raise `typer.BadParameter` if an option was given that a batch cannot keep."""
+    if given := list_given_options(context, UNBATCHED):
+        raise typer.BadParameter(f"{', '.join(given)}: a batch sends all requests at once; leave it out with --batch")
+
+
+def _submit_pairs(
+    pairs: Sequence[Case], metrics: Sequence[Metric], model: Judge | None, folder: Path, options: EvaluateOptions
+) -> None:
+    """Submit the requests of pairs as a batch, and print what comes next."""
+    from greval.runs.batch import submit
+
+    sending = submit(
+        pairs,
+        metrics,
+        model,
+        out=folder,
+        judges=options["judges"],
+        repeats=options["repeats"],
+        reason_depth=options["reason_depth"],
+    )
+    print_submitted(asyncio.run(sending), folder)
 
 
 def _open_pairs(pairs: Iterable[Case]) -> CaseInput:

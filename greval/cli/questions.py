@@ -82,6 +82,9 @@ def questions(  # noqa: PLR0913 - the options of a command
 
     wanted = cast("Sequence[QuestionType]", [kind.strip() for kind in types.split(",") if kind.strip()])
     options: QuestionOptions = {
+        "types": wanted,
+        "seed": seed,
+        "write": not dry_run,
         "model": settings.create_judge(model) if model else None,
         "judge": settings.create_judge(judge) if judge else None,
         "concurrency": concurrency,
@@ -91,7 +94,7 @@ def questions(  # noqa: PLR0913 - the options of a command
         "prices": caps.read_prices(),
     }
     with _open_index_folder(source, index) as (folder, faults):
-        report = asyncio.run(_generate(folder, out, count, wanted, seed, write=not dry_run, options=options))
+        report = asyncio.run(_generate(folder, out, count, options))
     print_report(report, form, render)
     if report.stopped is not None:
         typer.echo(describe_stop(report.stopped), err=True)
@@ -100,21 +103,12 @@ def questions(  # noqa: PLR0913 - the options of a command
         raise typer.Exit(FAILED)
 
 
-async def _generate(  # noqa: PLR0913 - the options of the command
-    folder: Path,
-    out: Path,
-    count: int,
-    types: Sequence[QuestionType],
-    seed: int,
-    *,
-    write: bool,
-    options: QuestionOptions,
-) -> QuestionReport:
+async def _generate(folder: Path, out: Path, count: int, options: QuestionOptions) -> QuestionReport:
     """Generate the questions. The first Ctrl-C finishes calls in flight."""
     from greval.runs.question_generation import generate_questions_async
 
     stop = stop_on_signals() if options["model"] or options["judge"] else None
-    return await generate_questions_async(folder, out, count, types=types, seed=seed, write=write, stop=stop, **options)
+    return await generate_questions_async(folder, out, count, stop=stop, **options)
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from greval.metrics.library import (
     describe_wrong_suffix,
     get_expected_name,
     list_metric_files,
+    predefined,
 )
 from greval.metrics.lint import lint_metric
 from greval.metrics.python_metrics import is_python_spec, load_python_metrics
@@ -53,9 +54,10 @@ def check_metrics(spec: str | Path, *folders: str | Path) -> tuple[CheckedMetric
     if not path.is_dir():
         if is_python_spec(str(spec)):
             found = load_python_metrics(str(spec))
+            known = [*predefined().values(), *found.metrics]
             places = [str(spec)] if len(found.metrics) == 1 else [f"{spec}:{metric.name}" for metric in found.metrics]
             return tuple(
-                CheckedMetric(place, one.name, one, remarks=tuple(lint_metric(one)))
+                CheckedMetric(place, one.name, one, remarks=tuple(lint_metric(one, known)))
                 for place, one in zip(places, found.metrics, strict=True)
             )
         return (_check_file(path, folders),)
@@ -82,9 +84,9 @@ def _check_folder_file(file: Path, folders: tuple[str | Path, ...], *, twin: boo
 def _check_file(file: Path, folders: tuple[str | Path, ...]) -> CheckedMetric:
     """Check a file, and that the metrics that it builds on are found."""
     try:
-        metric, _ = load_one_metric(file, *folders)
+        metric, needed = load_one_metric(file, *folders)
     except DefinitionError as error:
         return CheckedMetric(str(file), get_expected_name(file), None, error.faults)
     source = read_source_file(file, "name a metric file", DefinitionError)
-    remarks = (add_line(remark, source, str(file)) for remark in lint_metric(metric))
+    remarks = (add_line(remark, source, str(file)) for remark in lint_metric(metric, needed))
     return CheckedMetric(str(file), metric.name, metric, remarks=tuple(remarks))

@@ -6,9 +6,11 @@ Rules that look for words know English only. Definitions in other languages are 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import combinations
 
+from greval.metrics.formula_scales import find_mixed_scales
+from greval.records.formula_metric import FormulaMetric
 from greval.records.metric import JudgedMetric, Metric
 from greval.records.scale import CategoricalScale, ValueScale
 
@@ -42,10 +44,14 @@ _DISTINGUISHING_WORDS = frozenset({*_NEGATIONS, *_OPPOSITES, *_AMOUNTS})
 _OPPOSITE = re.compile(r"^(?:in|im|ir|un|non|dis)")
 
 
-def lint_metric(metric: Metric) -> list[str]:
-    """Return the lint remarks on a definition; a computed metric has none.
+def lint_metric(metric: Metric, others: Iterable[Metric] = ()) -> list[str]:
+    """Return the lint remarks on a definition; a metric that a function computes has none.
 
     A remark is not a fault. It is one sentence: the place, what is doubtful, what to do.
+
+    Args:
+        metric: The metric.
+        others: The metrics that it builds on; the scales of those that a formula reads.
 
     Example:
         >>> from greval.records.metric import CategoricalMetric
@@ -54,6 +60,8 @@ def lint_metric(metric: Metric) -> list[str]:
         >>> lint_metric(metric)
         ['scale.categories.No: is not described; say when it applies and how it differs from its neighbours']
     """
+    if isinstance(metric, FormulaMetric):
+        return [*find_formula_remarks(metric, others)]
     if not isinstance(metric, JudgedMetric):
         return []
     return [
@@ -63,6 +71,14 @@ def lint_metric(metric: Metric) -> list[str]:
         *_find_similar_descriptions(metric),
         *_find_unclear_direction(metric),
     ]
+
+
+def find_formula_remarks(metric: FormulaMetric, others: Iterable[Metric]) -> Iterator[str]:
+    """Find the places at which a formula mixes numbers of different scales, of the metrics that are given."""
+    known = {one.name: one.scale for one in others}
+    names = ((name, metric.get_metric_name(name)) for name in metric.parsed.names)
+    for fault in find_mixed_scales(metric.parsed, {name: known[source] for name, source in names if source in known}):
+        yield f"formula: {fault}"
 
 
 def _find_unseen_inputs(metric: JudgedMetric) -> Iterator[str]:

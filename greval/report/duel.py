@@ -9,7 +9,15 @@ from rich.table import Table
 
 from greval._util.wording import format_count, format_names
 from greval.analysis.duel.records import Duel, PairResult, PreferenceFindings
-from greval.report.tables import Column, build_table, format_measured, format_number, print_report, split_table
+from greval.report.tables import (
+    UNLIMITED_WIDTH,
+    Column,
+    build_table,
+    format_measured,
+    format_number,
+    print_report,
+    split_table,
+)
 from greval.stats.measured import Measured, Undefined
 
 PROMINENT = ("NOT COMPARABLE", "POSITION BIAS", "LENGTH BIAS", "TIE HABIT")
@@ -39,8 +47,12 @@ def render(duel: Duel, console: Console) -> None:
     )
 
 
-def build_tables(duel: Duel, console: Console) -> Iterator[Table]:
-    """Build the tables: a row for each pair, each method, and each metric."""
+def build_tables(duel: Duel, console: Console | None = None) -> Iterator[Table]:
+    """Build the tables: a row for each pair, each method, and each metric.
+
+    A table of pairs that is wider than the console is split; without a console it is whole.
+    """
+    console = console or Console(width=UNLIMITED_WIDTH)
     pairs = [pair for one in duel.metrics for pair in one.pairs]
     yield from split_table(console, PAIR_COLUMNS, map(_format_pair, pairs), keys=3)
     if any(len(one.ranking) > 2 for one in duel.metrics):  # noqa: PLR2004 - a pair is its own ranking

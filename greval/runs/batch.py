@@ -70,11 +70,13 @@ class BatchPlan(Record):
 class SubmittedBatch(Record):
     """A submitted batch: its id, or None if no request was left to send, and the number of requests.
 
-    `unread` has a message for each row that is not a case.
+    `skipped` is the number of results that need no request because the case lacks an input. `unread` has a message for
+    each row that is not a case.
     """
 
     batch: str | None
     requests: int
+    skipped: int = 0
     unread: tuple[str, ...] = ()
 
 
@@ -190,14 +192,14 @@ async def _submit_requests(plan: BatchPlan, out: Path) -> SubmittedBatch:
                 file.write(format_batch_request(key, model, messages, build_schema_arguments(model, question)) + "\n")
             raise StoppedError(QUEUED)
 
-        await _evaluate(plan, folder, out, queue_request, {})
+        run = await _evaluate(plan, folder, out, queue_request, {})
     if not submitted:
-        return SubmittedBatch(batch=None, requests=0)
+        return SubmittedBatch(batch=None, requests=0, skipped=run.progress.skipped)
     with (folder / REQUESTS_FILE).open(encoding="utf-8") as lines:
         files = await _open_batch_files(plan)
         batch = await files.submit(line.rstrip("\n") for line in lines)
     _write_plan(folder, plan.model_copy(update={"sent": (*plan.sent, batch)}))
-    return SubmittedBatch(batch=batch, requests=len(submitted))
+    return SubmittedBatch(batch=batch, requests=len(submitted), skipped=run.progress.skipped)
 
 
 def _write_cases(cases: CaseRecords, path: Path) -> list[str]:

@@ -54,7 +54,7 @@ from greval.runs.runnable import compile_metrics
 from greval.runs.store import Store
 from greval.runs.store.exports import build_frame
 from greval.runs.store.filters import ResultFilter
-from greval.runs.store.plans import MetricVersion
+from greval.runs.store.plans import PlannedVersion
 from greval.runs.worker import JudgingLoop
 from greval.stats.summary import Summary
 
@@ -494,10 +494,10 @@ def _store_metadata(
 
 def _begin_plan(work: JudgingLoop, store: Store, source: CaseSource, options: EvaluateOptions) -> None:
     """Begin the plan of the run, which replaces earlier plans of the same metrics and methods."""
-    marks = {name: MetricVersion(runnable.fingerprint, runnable.judge) for name, runnable in work.runnables.items()}
+    versions = {name: PlannedVersion(runnable.fingerprint, runnable.judge) for name, runnable in work.runnables.items()}
     total = work.progress.total
     part = options.get("part") or (str(work.shard) if work.shard else "")
-    store.plans.begin(source, part, marks, None if total is None else total // len(marks))
+    store.plans.begin(source, part, versions, None if total is None else total // len(versions))
 
 
 def _claim_plans(store: Store, metrics: Iterable[str], method: str) -> None:

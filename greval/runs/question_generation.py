@@ -63,8 +63,11 @@ REPLIES_SUFFIX, SPENT_SUFFIX = ".replies.sqlite", ".spent.json"
 
 
 class QuestionOptions(TypedDict, total=False):
-    """Options of a generation of questions with models; see `generate_questions`."""
+    """Options of a generation of questions; see `generate_questions`."""
 
+    types: Sequence[QuestionType]
+    seed: int
+    write: bool
     model: JudgeModel | None
     judge: JudgeModel | None
     concurrency: int | None
@@ -78,10 +81,6 @@ def generate_questions(
     index: str | Path | ReferenceIndex,
     out: str | Path,
     count: int = 50,
-    *,
-    types: Sequence[QuestionType] = QUESTION_TYPES,
-    seed: int = 0,
-    write: bool = True,
     **options: Unpack[QuestionOptions],
 ) -> QuestionReport:
     """Draw questions with gold from an index, and write them as samples that `read_cases` reads.
@@ -95,15 +94,13 @@ def generate_questions(
             identified by these.
         out: The file of questions, `.jsonl`. The drafts are written beside it, and with models also their replies.
         count: The number of questions; fewer are written if the texts do not hold as many.
-        types: The types of questions, which get equally many as long as there are any.
-        seed: The random seed. The same index, seed and replies give the same questions.
-        write: Whether to write the files. If not, only the report is returned, no call is made, and with models it has
-            a forecast of the calls.
-        **options: `model`: the model that words the drawn questions, as settings of a judge or a chat model; without
-            it they have the words of templates. `judge`: the model that checks them, by default `model`. `concurrency`:
-            the maximum number of concurrent calls. `max_calls`, `max_cost` (US dollars): the budget, counted over all
-            commands for this file, at which generation stops cleanly. `deadline`: a timeout in seconds. `prices`: the
-            price table.
+        **options: `types`: the types of questions, which get equally many as long as there are any; all by default.
+            `seed` (0): the random seed. The same index, seed and replies give the same questions. `write` (true): if
+            false, no file is written and no call is made; with models, the report has a forecast of the calls. `model`:
+            the model that words the drawn questions, as settings of a judge or a chat model; without it they have the
+            words of templates. `judge`: the model that checks them, by default `model`. `concurrency`: the maximum
+            number of concurrent calls. `max_calls`, `max_cost` (US dollars): the budget, counted over all commands for
+            this file, at which generation stops cleanly. `deadline`: a timeout in seconds. `prices`: the price table.
 
     Raises:
         DataError: If the folder holds no index or the index lacks what questions need, a type is unknown, or the output
@@ -125,31 +122,27 @@ def generate_questions(
         >>> report.accepted
         {'single_fact': 1}
     """
-    work = generate_questions_async(index, out, count, types=types, seed=seed, write=write, **options)
-    return run_sync(work)
+    return run_sync(generate_questions_async(index, out, count, **options))
 
 
-async def generate_questions_async(  # noqa: PLR0913 - as above
+async def generate_questions_async(
     index: str | Path | ReferenceIndex,
     out: str | Path,
     count: int = 50,
     *,
-    types: Sequence[QuestionType] = QUESTION_TYPES,
-    seed: int = 0,
-    write: bool = True,
     stop: asyncio.Event | None = None,
     **options: Unpack[QuestionOptions],
 ) -> QuestionReport:
     """Generate questions as `generate_questions` does; when `stop` is set, finish the calls in flight and stop."""
     check_options(options, QuestionOptions, "generate_questions")
     began = time.monotonic()
-    path = Path(out)
+    path, types, write = Path(out), options.get("types", QUESTION_TYPES), options.get("write", True)
     check_arguments(path, count, types)
     model = options.get("model")
     judge = options.get("judge") or model
     with ExitStack() as opened:
         source = opened.enter_context(open_question_source(index))
-        draw = build_draw(source, types, count, seed, has_model=model is not None)
+        draw = build_draw(source, types, count, options.get("seed", 0), has_model=model is not None)
         find_chunks = source.find_chunks
         if judge is None or not write:
             await draw.draw(_accept_all, batch=1)

@@ -53,7 +53,7 @@ from greval.runs.run_reader import read_metrics
 from greval.runs.runnable import compile_metrics
 from greval.runs.store import Store
 from greval.runs.store.calls import CallReader
-from greval.runs.store.plans import MetricVersion
+from greval.runs.store.plans import PlannedVersion
 from greval.runs.worker import JudgingLoop
 
 JUDGE_AGAIN = "judge it with greval evaluate"
@@ -265,7 +265,7 @@ async def replay_async(
             )
             store_metrics(store, [one.metric.model_dump(mode="json") for one in compiled.values()])
             store.plans.replace_versions(
-                {name: MetricVersion(one.fingerprint, one.judge) for name, one in compiled.items()}
+                {name: PlannedVersion(one.fingerprint, one.judge) for name, one in compiled.items()}
             )
             await work.run(_read_newest_cases(source), 1)
         replayed = tuple(

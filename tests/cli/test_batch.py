@@ -9,38 +9,116 @@ from pathlib import Path
 
 import pytest
 from batch_server import BatchServer
+from claim_judge import judge_claims
 from fault_server import sample
-from typer.testing import CliRunner
+from langchain_core.messages import convert_to_messages
 
-from greval.cli.app import app
+from greval.analysis.duel.records import Duel
 
 CASES = [{"id": f"q{n}", "question": f"Q{n}?", "answer": f"A{n}.", "chunks": ["a", "b", "c"]} for n in range(3)]
 
 
-def test_the_commands_send_tell_and_collect(tmp_path, monkeypatch):
-    """The three commands carry a run from cases to its report."""
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-test-batches")
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "cases.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in CASES))
+@pytest.fixture
+def batches(empty_folder):
+    """Serve a batch endpoint in a thread, and give the server and the options that name it as the judge."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
     server = BatchServer(lambda body: json.dumps(sample(body["response_format"]["json_schema"]["schema"], body)))
     runner = asyncio.run_coroutine_threadsafe(server.start(), loop).result()
-    say = CliRunner()
-    judged_by = ["--judge", "openai:fine", "--base-url", server.url]
-    sent = say.invoke(app, ["batch", "submit", "cases.jsonl", "-m", "answer_quality", "-o", "run", *judged_by])
-    assert "3 requests submitted" in sent.output, sent.output
-    told = [say.invoke(app, ["batch", "status", "run"]).output for _ in range(4)]
-    assert "completed, 3 of 3 answered" in told[-1]
-    report = say.invoke(app, ["batch", "collect", "run"])
-    assert report.exit_code == 0, report.output
-    assert "answer_quality" in report.output
-    assert "no batch is pending" in say.invoke(app, ["batch", "status", "run"]).output
+    yield server, ("--judge", "openai:fine", "--base-url", server.url)
     asyncio.run_coroutine_threadsafe(runner.cleanup(), loop).result()
     loop.call_soon_threadsafe(loop.stop)
     thread.join()
     loop.close()
+
+
+def write_cases(cases):
+    """Write the file of cases."""
+    Path("cases.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in cases), encoding="utf-8")
+
+
+def wait(greval_says, run):
+    """Ask for the state of a batch until it is completed, and give what was printed last."""
+    return [greval_says("batch", "status", run)[1] for _ in range(4)][-1]
+
+
+def test_the_commands_send_tell_and_collect(batches, greval_says):
+    """The three commands carry a run from cases to its report."""
+    _, judge = batches
+    write_cases(CASES)
+    code, out, _ = greval_says("batch", "submit", "cases.jsonl", "-m", "answer_quality", "-o", "run", *judge)
+    assert (code, "3 requests submitted; " in out) == (0, True)
+    assert "completed, 3 of 3 answered" in wait(greval_says, "run")
+    code, out, err = greval_says("batch", "collect", "run")
+    assert code == 0
+    assert "answer_quality" in out
+    assert "not judged yet" not in err
+    assert "no batch is pending" in greval_says("batch", "status", "run")[1]
+
+
+def test_claims_take_two_batches_and_the_first_says_so(batches, greval_says):
+    """The list of claims comes first; what is open after it is told, and the same command sends it."""
+    server, judge = batches
+    server.answer = lambda body: json.dumps(judge_claims(convert_to_messages(body["messages"])))
+    write_cases([{**case, "expected_answer": case["answer"]} for case in CASES])
+    submit = ("batch", "submit", "cases.jsonl", "-m", "claim_correctness", "-o", "run", *judge)
+    assert "3 requests submitted" in greval_says(*submit)[1]
+    wait(greval_says, "run")
+    code, _, err = greval_says("batch", "collect", "run")
+    assert code == 0
+    assert "3 results not judged yet: repeat the command that submitted the batch" in err
+    assert "3 requests submitted" in greval_says(*submit)[1]
+    wait(greval_says, "run")
+    code, out, err = greval_says("batch", "collect", "run")
+    assert (code, "not judged yet" in err) == (0, False)
+    assert "Correct: 3" in out
+    assert "no request is left to send; greval report run" in greval_says(*submit)[1]
+
+
+ANSWERS = [
+    {"id": f"q{n}", "question": "Who?", "method": name, "answer": f"{name} {n}"} for n in range(3) for name in "ab"
+]
+
+
+def test_a_duel_is_judged_by_a_batch(batches, greval_says):
+    """Both orders of each pair go out, what comes back is the duel, and judging again asks nothing."""
+    server, judge = batches
+    server.answer = lambda _: '{"reason": "r", "value": "A"}'
+    write_cases(ANSWERS)
+    duel = ("duel", "cases.jsonl", "-m", "directness", *judge, "-o", "run", "--repeats", 2)
+    code, out, _ = greval_says(*duel, "--batch")
+    assert (code, "12 requests submitted; greval batch status run" in out) == (0, True)
+    wait(greval_says, "run")
+    code, out, _ = greval_says("batch", "collect", "run")
+    assert (code, "greval duel run" in out) == (0, True)
+    code, out, _ = greval_says("duel", "run", "--format", "json")
+    (pair,) = Duel.model_validate_json(out).metrics[0].pairs
+    assert (pair.first, pair.second, pair.tied, pair.flip_rate.value) == ("a", "b", 3, 1.0)
+    assert greval_says(*duel, "--quiet")[0] == 0
+    code, out, _ = greval_says(*duel, "--batch")
+    assert (code, server.begun) == (0, 1)
+    assert "no request is left to send" in out
+
+
+def test_what_a_batch_cannot_keep_is_refused(batches, greval_says):
+    """A cap has no meaning for requests that are sent at once, and nothing is sent."""
+    server, judge = batches
+    write_cases(ANSWERS)
+    words = ("duel", "cases.jsonl", "-m", "directness", *judge, "-o", "run", "--batch", "--max-calls", 5)
+    code, _, err = greval_says(*words)
+    assert (code, server.begun) == (2, 0)
+    assert "--max-calls: a batch sends all requests at once" in " ".join(err.split())
+
+
+def test_single_responses_are_no_pairs(batches, greval_says):
+    """A preference on cases of one response each sends nothing and says that all were skipped."""
+    server, judge = batches
+    write_cases(ANSWERS)
+    code, out, _ = greval_says("batch", "submit", "cases.jsonl", "-m", "directness", "-o", "run", *judge)
+    assert (code, server.begun) == (0, 0)
+    assert "no request is left to send, 6 results skipped; greval report run" in out
+    assert "see greval duel" in greval_says("report", "run")[1]
 
 
 @pytest.mark.parametrize(
@@ -55,7 +133,7 @@ def test_the_commands_send_tell_and_collect(tmp_path, monkeypatch):
 )
 def test_what_cannot_be_a_batch_ends_with_2(greval_says, empty_folder, words, part):
     """The embedded model has no batches, and a folder without one says how to send it."""
-    (empty_folder / "cases.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in CASES), encoding="utf-8")
+    write_cases(CASES)
     code, out, err = greval_says("batch", *words)
     assert (code, out) == (2, "")
     assert part in err

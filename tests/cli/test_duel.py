@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+from html import unescape
+from pathlib import Path
 
 import pytest
-from fault_server import FaultServer, ok
+from duelled_answers import JUDGES, QUESTIONS, judge_by, write_answers
+from fault_server import FaultServer, answers_as, ok
 
 from greval.analysis.duel.records import Duel
 
 METHODS = ("walk", "local", "flat")
+HABITS = ("POSITION BIAS", "LENGTH BIAS", "TIE HABIT")
 
 
 @pytest.fixture
@@ -159,3 +163,21 @@ def test_a_duel_ends_when_the_win_rates_are_known(cases, greval_says):
         code, _, err = greval_says("duel", cases, *words, "--until-width", 7)
         assert code == 2
         assert "expected a number between 0 and 1" in err
+
+
+@pytest.mark.parametrize(("decide", "habits"), JUDGES.values(), ids=JUDGES)
+def test_each_habit_is_named_by_the_command_and_on_the_page(empty_folder, greval_says, decide, habits):
+    """The text and the HTML report name the habit of a judge, and accuse a fair judge of nothing."""
+    rows = [case.model_dump_json() for case in write_answers()]
+    Path("cases.jsonl").write_text("\n".join(rows), encoding="utf-8")
+    with FaultServer(answers_as({"m": judge_by(decide)})) as server:
+        judge = ("--judge", "openai:m", "--base-url", server.url)
+        code, out, _ = greval_says("duel", "cases.jsonl", "-m", "overall_preference", *judge, "-o", "run")
+    assert (code, server.calls) == (0, 2 * 3 * QUESTIONS)
+    assert [line.partition(":")[0] for line in out.splitlines() if line.startswith(HABITS)] == habits
+    assert greval_says("report", "run", "--html", "report.html")[0] == 0
+    page = unescape(Path("report.html").read_text(encoding="utf-8"))
+    section = page[page.index('<section id="preferences">') : page.index('<section id="worst">')]
+    assert [habit for habit in HABITS if f"{habit}: overall_preference: " in section] == habits
+    for first, second in (("middle", "strong"), ("middle", "weak"), ("strong", "weak")):
+        assert f'<bdi>{first}</bdi></td><td class="lines"><bdi>{second}</bdi>' in section

@@ -39,6 +39,36 @@ def test_metrics_check_tells_all_faults_and_remarks(greval_says):
     assert greval_says("metrics", "check", "m/good.yaml")[0] == 0
 
 
+MIXED = """\
+name: mixed
+description: Right and deep.
+formula: 0.5 * correctness + 0.5 * depth
+metrics: {depth: tone}
+scale: {low: 0, high: 5}
+"""
+
+
+def test_metrics_check_remarks_on_mixed_scales(greval_says):
+    """A formula over metrics of different scales gets a remark with both scales, in a file and in Python."""
+    Path("m").mkdir()
+    Path("m/tone.yaml").write_text(TONE.replace("score: 1", "score: 5"), encoding="utf-8")
+    Path("m/mixed.yaml").write_text(MIXED, encoding="utf-8")
+    Path("own.py").write_text(
+        'from greval import FormulaMetric\n\nquick = FormulaMetric(name="quick", description="d", '
+        'formula="mean(correctness, latency)")\n',
+        encoding="utf-8",
+    )
+    remark = "formula: column 1: mixes correctness (0 to 1) with depth (0 to 5); write scaled(depth, 0, 5)"
+    for spec in ("m", "m/mixed.yaml"):
+        code, out, _ = greval_says("metrics", "check", spec)
+        assert code == 0
+        assert f"m/mixed.yaml:3: {remark}" in " ".join(out.split())
+    code, out, _ = greval_says("metrics", "check", "own.py")
+    assert "mixes correctness (0 to 1) with latency (0 and more s); write scaled(latency, A, B)" in " ".join(
+        out.split()
+    )
+
+
 def test_metrics_draft_prints_a_file(greval_says, fault_server):
     """A draft is a metric file on stdout, with the request to review it on stderr."""
     levels = [{"level": n, "means": f"Level {n} of it, told from its neighbours."} for n in range(1, 6)]

@@ -206,3 +206,11 @@ def test_a_killed_duel_has_lost_no_call(run, tmp_path, calls):
     rest = ScriptedJudge(TIE)
     duel(run, [CLEAR], rest)
     assert len(rest.calls) == 18 - calls
+
+
+def test_an_option_that_does_not_exist_is_refused(run):
+    """A misspelt option of a duel is named with the nearest one, and nothing is judged."""
+    judge = ScriptedJudge(TIE)
+    with pytest.raises(TypeError, match=r"duel\(\) has no option 'limt'; did you mean limit"):
+        duel(run, [CLEAR], judge, limt=1)
+    assert judge.calls == []

@@ -11,16 +11,20 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from claim_judge import judge_claims
 from doc_pages import ON_A_CLUSTER, blocks
-from fault_server import FaultServer, error
+from fault_server import FaultServer, answers_as, error
 
 import greval
 from greval import (
+    Case,
     ComputedMetric,
     DataError,
     Judge,
     JudgeError,
     MeasureScale,
+    PreferenceMetric,
+    ScriptedJudge,
     Store,
     StoreError,
     compile_metric,
@@ -28,9 +32,12 @@ from greval import (
     load_metric,
     predefined,
     read_cases,
+    summarise_duel,
 )
+from greval.datasets.case_records import dump_case
 from greval.metrics.computed import COMPUTED_METRICS
 from greval.records.result import Judgement
+from greval.runs.duels import list_pairs
 from greval.runs.ray_cluster import evaluate_on_ray
 from greval.runs.shard import Shard
 
@@ -41,6 +48,7 @@ ray = pytest.importorskip("ray")
 pytestmark = pytest.mark.cluster
 
 METRIC = load_metric("correctness")
+PREFERENCE = PreferenceMetric(name="clarity", description="d", needs=["question", "answer"], steps=["s"])
 WORKERS = 2
 
 
@@ -249,3 +257,37 @@ def test_the_page_runs(cluster, fault_server, tmp_path, monkeypatch):
         exec(block.replace("requests_per_minute", f'base_url="{fault_server.url}", requests_per_minute'), {})  # noqa: S102
     with Store.open(tmp_path / "runs" / "cluster") as store:
         assert {result.outcome.status for result in store.results()} == {"scored"}
+
+
+def test_preferences_and_claims_travel(cluster, tmp_path):
+    """A file of pairs is judged in both orders and repeated, claims are listed and judged, as on one machine."""
+    answers = [
+        Case(id=f"q{n}", question=f"Question {n}?", method=name, answer=f"{name} {n}.", expected_answer="flat 1.")
+        for n in range(6)
+        for name in ("flat", "local", "walk")
+    ]
+    pairs = list_pairs(answers, [PREFERENCE])
+    for name, given in (("pairs", pairs), ("answers", answers)):
+        (tmp_path / f"{name}.jsonl").write_text("".join(f"{dump_case(case)}\n" for case in given), encoding="utf-8")
+
+    def answer(messages):
+        text = messages[-1].text
+        if "<answer_a>" in text:
+            return {"reason": "r", "value": "B" if "<answer_b>\nflat" in text else "A"}
+        return judge_claims(messages)
+
+    models = {"m": ScriptedJudge(answer)}
+    for source, metric, repeats in (("pairs", PREFERENCE, 2), ("answers", load_metric("claim_correctness"), 1)):
+        with FaultServer(answers_as(models)) as server:
+            judge = Judge("openai:m", base_url=server.url)
+            call = partial(evaluate_on_ray, tmp_path / f"{source}.jsonl", [metric], judge, repeats=repeats, shards=3)
+            run = call(out=tmp_path / source)
+            assert (run.why, run.progress.failed) == (None, 0)
+            called = server.calls
+            assert call(out=tmp_path / source).progress.done == run.progress.done
+            assert server.calls == called
+            alone = evaluate(
+                read_cases(tmp_path / f"{source}.jsonl"), [metric], judge, out=tmp_path / f"{source}1", repeats=repeats
+            )
+        assert rows(run.folder) == rows(alone.folder)
+    assert summarise_duel(tmp_path / "pairs").metrics[0].pairs == summarise_duel(tmp_path / "pairs1").metrics[0].pairs

@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import signal
 import tempfile
+from collections import Counter
 from pathlib import Path
+from zlib import crc32
 
 import pytest
+from claim_judge import make_judge
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from killing import CONTEXT
@@ -18,17 +21,21 @@ from greval import (
     DefinitionError,
     DerivedMetric,
     MeasureScale,
+    PreferenceMetric,
     StoreError,
+    duel,
     evaluate,
     load_metric,
     load_metrics,
     replay,
 )
+from greval.records.case import Case
 from greval.records.metric import build_metric
 from greval.runs.evaluation import evaluate_async
 from greval.runs.manifest import count_replayed, read_replayed
 from greval.runs.merging import merge
 from greval.runs.replay import preview_replay
+from greval.runs.run_reader import read_metrics
 from greval.runs.store import Store
 from greval.testing import ScriptedJudge
 
@@ -37,6 +44,12 @@ SHARE = {
     "claims": {"means": "The claims", "each": {"claim": "the claim", "found": ["yes", "no"]}},
     "supported": {"share": "claims", "where": {"found": ["yes"]}},
 }
+CLEAR = PreferenceMetric(name="clarity", description="d", needs=["question", "answer"], steps=["s"])
+ANSWERS = [
+    Case(id=f"q{n}", question="Who?", method=name, answer=f"{name} {n}")
+    for n in range(6)
+    for name in ("flat", "local", "walk")
+]
 
 
 def edit(metric, **fields):
@@ -65,6 +78,18 @@ def answer_by_text(replies):
         text = "".join(message.text for message in messages)
         reply = replies[sum(map(ord, text)) % len(replies)]
         return by_metric(messages) if reply == "right" else reply
+
+    return answer
+
+
+def prefer_at_random():
+    """Return a function that gives any verdict by the text and by how often it was asked, so that replies differ."""
+    asked = Counter()
+
+    def answer(messages):
+        text = messages[-1].text
+        asked[text] += 1
+        return {"reason": "r", "value": ("A", "B", "Tie")[crc32(f"{asked[text]} {text}".encode()) % 3]}
 
     return answer
 
@@ -316,3 +341,38 @@ def test_a_function_that_is_not_stored_is_refused_or_given(tmp_path):
     done = replay(run, [edited, GOOD])
     assert {one.metric: one.changed for one in done.replayed} == {"passages": 1, "good": 1}
     assert {result.metric: result for result in done.run.results()}["good"].value == 0.7
+
+
+@pytest.mark.parametrize("changes", [{}, {"pass": ">= 0.5"}], ids=["none", "pass"])
+def test_a_preference_is_read_again_from_both_orders(tmp_path, changes):
+    """Each repeat of each order has its own stored reply, and the verdicts are those of the duel, without a call."""
+    judge = ScriptedJudge(prefer_at_random())
+    run = evaluate(ANSWERS, [COMPUTED_METRICS["latency"]], out=tmp_path)
+    duel(run, [CLEAR], judge, repeats=3)
+    before = outcomes(run)
+    assert len(judge.calls) == 18 * 2 * 3
+    (done,) = replay(run, [edit(CLEAR, **changes)]).replayed
+    assert (done.metric, done.unchanged, done.changed, done.missing) == ("clarity", 18, 0, 0)
+    assert len(judge.calls) == 18 * 2 * 3
+    assert outcomes(run) == before
+    with Store.open(tmp_path) as store:
+        assert read_metrics(store)["clarity"].judged.pass_if == changes.get("pass", "")
+
+
+def test_verdicts_on_claims_are_read_again_with_their_list(tmp_path):
+    """A listing and what judges its claims are replayed together, by the ids of the claims."""
+    judge = make_judge()
+    case = {"id": "q1", "question": "Q?", "answer": "One. Two.", "expected_answer": "Two."}
+    run = evaluate([case], [load_metric("claim_correctness")], judge, out=tmp_path)
+    before, called = outcomes(run), len(judge.calls)
+    assert {one.metric: one.unchanged for one in replay(run).replayed} == {"answer_claims": 1, "claim_correctness": 1}
+    assert outcomes(run) == before
+    metric = load_metric("claim_correctness")
+    edited = scored(metric, *(one.score + 1 for one in metric.scale.categories))
+    replay(run, [edited])
+    (row,) = (one for one in run.results() if one.metric == "claim_correctness")
+    assert [(one.item, one.value, one.number) for one in row.judgements] == [
+        ("a1", "Not stated", 1),
+        ("a2", "Correct", 2),
+    ]
+    assert len(judge.calls) == called

@@ -79,6 +79,16 @@ def test_faults_of_a_formula_have_their_lines(client):
     assert told["faults"][0]["place"].startswith("yaml:3: formula")
 
 
+def test_mixed_scales_of_a_formula_are_a_warning(client):
+    """A formula that adds seconds to a share is valid, and a check warns of it with its line."""
+    text = FORMULA.replace("correctness if latency <= 2 else 0.5 * correctness", "0.5 * correctness + 0.5 * latency")
+    told = client.post("/v1/metrics/check", json={"yaml": text}).json()
+    assert told["ok"]
+    (warning,) = told["warnings"]
+    assert warning.startswith("yaml:3: formula: column 1: mixes correctness (0 to 1) with latency (0 and more s)")
+    assert client.post("/v1/metrics/check", json={"yaml": FORMULA}).json()["warnings"] == []
+
+
 def test_fields_of_a_formula_are_edited_in_the_text(client):
     """An edit keeps the comment of the formula and puts new fields in their order."""
     fields = {"description": "Correct and quick.", "metrics": None, "scale": {"low": 0, "high": 2}}

@@ -71,13 +71,24 @@ def summarise_duel(
         (8, 1.0, 'first preferred')
     """
     level = check_level(level)
-    folder = resolve_run_folder(run, ONE_RUN_EXAMPLE)
-    with Store.open(folder) as store, store.snapshot():
-        names = _select_metrics(store, metrics)
-        found = [(name, read_verdicts(store, name, cluster_by)) for name in names]
+    with Store.open(resolve_run_folder(run, ONE_RUN_EXAMPLE)) as store, store.snapshot():
+        return summarise_stored_duel(store, metrics, cluster_by=cluster_by, correction=correction, level=level)
+
+
+def summarise_stored_duel(
+    store: Store,
+    metrics: Sequence[str] = (),
+    *,
+    cluster_by: str | None = None,
+    correction: Correction = "bonferroni",
+    level: float = LEVEL,
+) -> Duel:
+    """Summarise the preferences of a run that is open for reading, as `summarise_duel` does."""
+    names = _select_metrics(store, metrics)
+    found = [(name, read_verdicts(store, name, cluster_by)) for name in names]
     findings, warnings = summarise_verdicts(found, correction=correction, level=level)
     return Duel(
-        folder=str(folder),
+        folder=str(store.folder),
         level=level,
         correction=correction,
         cluster_by=cluster_by,

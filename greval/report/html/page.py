@@ -29,6 +29,7 @@ from greval.report.html.case_index import CaseIndex
 from greval.report.html.case_view import CaseView, CaseViewBuilder
 from greval.report.html.figure_rows import build_figure_groups, build_tag_table
 from greval.report.html.people import build_probe, list_agreements
+from greval.report.html.preferences import list_preferences
 from greval.report.html.run_facts import build_versions_table, list_run_facts
 from greval.report.html.table_view import TableView, read_tables
 from greval.report.html.templating import PageOrigin, render_case, render_page
@@ -104,6 +105,7 @@ def build_report_page(store: Store, report: Report, content: PageContent) -> str
         keys = [*index_results(store)]
         packed = _pack_cases(store, keys, scales, content.limits)
         pairs = read_paired_methods(store)
+        preferences = [*list_preferences(store)]
     parts = {
         "report": report,
         "origin": origin,
@@ -115,6 +117,7 @@ def build_report_page(store: Store, report: Report, content: PageContent) -> str
         "worst": lists,
         "worst_cases": views,
         "packed": packed,
+        "preferences": preferences,
         "people": [*list_agreements(store)],
         "probes": [build_probe(probe) for probe in content.probes],
         "cost": (format_spending(report.spending) or "").removeprefix("cost: "),
@@ -138,6 +141,7 @@ def _list_sections(parts: Mapping[str, object]) -> Iterator[tuple[str, str]]:
     """Yield the anchors and the titles of the sections that have content."""
     labels = {
         "figures": ("figures", "Figures"),
+        "preferences": ("preferences", "Preferences"),
         "troubles": ("missing", "Missing"),
         "tags": ("tags", "By tag"),
         "worst": ("worst", "Worst cases"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, get_args
 
@@ -14,11 +14,9 @@ from greval.judging.model.judge import Judge
 from greval.judging.model.judge_names import LOCAL
 from greval.methods.fair_context import ContextMode
 from greval.methods.reference.settings import Search
-from greval.metrics.dependencies import list_dependency_names
 from greval.metrics.files.validation import convert_errors
 from greval.metrics.files.yaml_text import MetricFileFault, YamlSource, find_line, read_source_file
 from greval.metrics.sources import load_metrics
-from greval.records.metric import Metric
 from greval.records.record import Record, Text
 
 if TYPE_CHECKING:
@@ -178,16 +176,33 @@ def _check_references(config: EvaluationConfig, root: Path, source: YamlSource) 
         if not (root / folder).is_dir():
             yield build_fault(f"there is no folder {root / folder}", "indexes", group)
     yield from _check_methods(config, source)
-    for place, name in enumerate(config.metrics or ()):
-        try:
-            load_further_metrics(name, root)
-        except DefinitionError as error:
-            yield build_fault(str(error), "metrics", place)
+    yield from _check_metrics(config, root, source)
     if config.generation and config.generation.context == "fair" and config.generation.facts is None:
         modes = " or ".join(mode for mode in get_args(ContextMode) if mode != "fair")
         yield build_fault(f"fair context needs facts: a file to count in; else write context: {modes}", "generation")
     if config.generation and config.generation.facts and not (root / config.generation.facts).is_file():
         yield build_fault(f"there is no file {root / config.generation.facts}", "generation", "facts")
+
+
+def _check_metrics(config: EvaluationConfig, root: Path, source: YamlSource) -> Iterator[MetricFileFault]:
+    """Find the metrics that cannot be loaded; if each can by itself, they do not fit each other."""
+    specs = config.metrics or ()
+    if not specs or (whole := _find_metric_error(specs, root)) is None:
+        return
+    faults: dict[tuple[str | int, ...], DefinitionError | None] = {
+        ("metrics", place): _find_metric_error([spec], root) for place, spec in enumerate(specs)
+    }
+    found = {place: error for place, error in faults.items() if error} or {("metrics",): whole}
+    yield from (MetricFileFault(find_line(place, source.lines), str(error), place) for place, error in found.items())
+
+
+def _find_metric_error(specs: Sequence[str], root: Path) -> DefinitionError | None:
+    """Return the error of loading metrics, None if they can be loaded."""
+    try:
+        load_metrics(specs, root=root)
+    except DefinitionError as error:
+        return error
+    return None
 
 
 def _check_methods(config: EvaluationConfig, source: YamlSource) -> Iterator[MetricFileFault]:
@@ -212,23 +227,3 @@ def _describe_unknown_method(name: str) -> str:
         f"methods as a mapping with a spec for it, such as {name}: my_module:function, or {name}: "
         f"my_module:make({INDEX_PLACEHOLDER}); {INDEX_PLACEHOLDER} is replaced by the folder of the group's index"
     )
-
-
-def load_further_metrics(spec: str, root: Path) -> tuple[Metric, ...]:
-    """Load what an entry of the config's `metrics` names, as `load_metrics` does; paths are relative to the root.
-
-    Raises:
-        DefinitionError: If there is no such metric, its file is wrong, or it builds on other metrics.
-
-    Example:
-        >>> [metric.name for metric in load_further_metrics("recall@5,mrr", Path())]
-        ['recall@5', 'mrr']
-    """
-    metrics = load_metrics([spec], root=root)
-    for metric in metrics:
-        if others := list_dependency_names(metric):
-            raise DefinitionError(
-                f"{metric.name} builds on {', '.join(others)}, which a config cannot have; "
-                f"run `greval evaluate responses.jsonl -m {spec}` on the responses of this evaluation"
-            )
-    return metrics

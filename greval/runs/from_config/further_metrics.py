@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from greval.metrics.library import load_metric
+from greval.metrics.sources import load_metrics
 from greval.records.case import Gold, Sample
 from greval.records.metric import Metric
-from greval.runs.from_config.config import EvaluationConfig, load_further_metrics
+from greval.runs.from_config.config import EvaluationConfig
 
 JUDGED_METRICS = ("correctness", "faithfulness", "relevance", "completeness")
 USAGE_METRICS = ("latency", "llm_calls", "prompt_tokens", "output_tokens")
@@ -58,7 +59,8 @@ class EvaluationMetrics(NamedTuple):
 def select_metrics(config: EvaluationConfig, samples: Iterable[Sample], root: Path) -> EvaluationMetrics:
     """Return the metrics that the config names, by default the published ones, and those that the gold allows.
 
-    Named metrics that have the name of a published one are scores, too. A section without metrics is left out.
+    What a named metric builds on is judged and written like the named ones. Metrics that have the name of a published
+    one are scores. A section without metrics is left out.
 
     Raises:
         DefinitionError: If a metric of the config is wrong.
@@ -68,7 +70,7 @@ def select_metrics(config: EvaluationConfig, samples: Iterable[Sample], root: Pa
         section: [load_metric(name) for part, names in parts.items() if _is_known(gold, part) for name in names]
         for section, parts in GOLD_METRICS.items()
     }
-    own = {metric.name: metric for spec in config.metrics or () for metric in load_further_metrics(spec, root)}
+    own = {metric.name: metric for metric in load_metrics(config.metrics, root=root)} if config.metrics else {}
     published = EvaluationMetrics.load_published().scores
     scores = published if config.metrics is None else tuple(own[name] for name in JUDGED_METRICS if name in own)
     taken = {*JUDGED_METRICS, *USAGE_METRICS, *(metric.name for metrics in found.values() for metric in metrics)}

@@ -20,6 +20,8 @@ from greval._util.files import write_atomically
 from greval.errors import StoreError
 from greval.judging.metric_runnable import MetricRunnable
 from greval.judging.model.client import JudgeClient, read_clock
+from greval.metrics.dependencies import list_dependency_names
+from greval.metrics.library import add_dependencies
 from greval.records.case import Case, Sample
 from greval.records.metric import Metric
 from greval.records.metric_input import compute_keys
@@ -30,6 +32,7 @@ from greval.runs.from_config.further_metrics import USAGE_METRICS, EvaluationMet
 from greval.runs.from_config.plan import RUN_FOLDER, EvaluationPlan
 from greval.runs.runnable import compile_metric
 from greval.runs.store import FILE, Store
+from greval.runs.worker import narrow_for_metric, select_verdicts
 
 DETAILED = "eval_results_detailed.json"
 SUMMARY = "eval_results_summary.json"
@@ -60,8 +63,8 @@ class ResultFileWriter:
     def __init__(self, plan: EvaluationPlan, metrics: Iterable[Metric], *, repeats: int = 1) -> None:
         self._plan = plan
         client = JudgeClient(plan.judge) if plan.judge else None
-        written = (metric for metric in metrics if metric.name not in USAGE_METRICS)
-        self._runnables = [compile_metric(metric, client, repeats=repeats) for metric in written]
+        ordered = add_dependencies(metrics)
+        self._runnables = [compile_metric(metric, client, repeats=repeats, built_on=ordered) for metric in ordered]
 
     def __call__(self) -> None:
         """Write both files. Only one call may run at a time.
@@ -73,19 +76,26 @@ class ResultFileWriter:
         folder = self._plan.out / RUN_FOLDER
         with Store.open(folder) if (folder / FILE).is_file() else nullcontext() as store:
             responses = {
-                key: JudgedResponse(case, {one.metric.name: _find_result(store, case, one) for one in self._runnables})
-                for key, case in cases.items()
+                key: JudgedResponse(case, _find_results(store, case, self._runnables)) for key, case in cases.items()
             }
         write_json(self._plan.out / DETAILED, build_detailed(self._plan, responses))
         write_json(self._plan.out / SUMMARY, build_summary(self._plan, responses))
 
 
-def _find_result(store: Store | None, case: Case, runnable: MetricRunnable) -> Result | None:
-    """Return the current result of a case by a metric, or None."""
-    if store is None:
-        return None
-    _, key = compute_keys(case, runnable.metric, runnable.fingerprint)
-    return store.get(key, (case.id, case.method, runnable.metric.name))
+def _find_results(store: Store | None, case: Case, runnables: Sequence[MetricRunnable]) -> dict[str, Result | None]:
+    """Return the current result of a case by each metric of the result files, or None; dependencies come first."""
+    found: dict[str, Result] = {}
+    for runnable in runnables:
+        metric = runnable.metric
+        known = {name: found[name] for name in list_dependency_names(metric) if name in found}
+        if store is None or len(known) < len(list_dependency_names(metric)):
+            continue
+        seen, _ = narrow_for_metric(case, metric, known)
+        _, key = compute_keys(seen, metric, runnable.fingerprint, select_verdicts(metric, known))
+        if result := store.get(key, (case.id, case.method, metric.name)):
+            found[metric.name] = result
+    names = (runnable.metric.name for runnable in runnables)
+    return {name: found.get(name) for name in names if name not in USAGE_METRICS}
 
 
 def build_detailed(plan: EvaluationPlan, responses: JudgedResponses) -> Json:

@@ -26,7 +26,7 @@ from greval.runs.importing.verdict_file import ImportedCase, VerdictFile, read_v
 from greval.runs.manifest import refuse_probe, store_metrics
 from greval.runs.progress import Progress
 from greval.runs.store import Store
-from greval.runs.store.plans import MetricVersion
+from greval.runs.store.plans import PlannedVersion
 
 
 class ImportOptions(TypedDict, total=False):
@@ -86,7 +86,7 @@ def import_verdicts(
     if not metrics:
         raise DefinitionError("no metric is given; name one, or give a scale")
     label = _build_label(source, options.get("judge"))
-    versions = {one.name: MetricVersion(compute_fingerprint(one, {IMPORTED: label}), label) for one in metrics}
+    versions = {one.name: PlannedVersion(compute_fingerprint(one, {IMPORTED: label}), label) for one in metrics}
     with Store.create(Path(out)) as store:
         refuse_probe(store)
         found = read_verdict_file(
@@ -109,7 +109,7 @@ def import_verdicts(
 
 
 def _store_verdicts(
-    store: Store, found: VerdictFile, metrics: Sequence[Metric], versions: Mapping[str, MetricVersion]
+    store: Store, found: VerdictFile, metrics: Sequence[Metric], versions: Mapping[str, PlannedVersion]
 ) -> Progress:
     """Store the verdicts of all cases under the plan of the import; equal ones stay as they are."""
     progress = Progress(total=len(found.cases) * len(metrics), unread=len(found.unread))
@@ -129,7 +129,7 @@ def _store_verdicts(
     return progress
 
 
-def _build_result(one: ImportedCase, metric: Metric, version: MetricVersion) -> Result:
+def _build_result(one: ImportedCase, metric: Metric, version: PlannedVersion) -> Result:
     written = one.written.get(metric.name)
     return Result(
         sample_id=one.id,
@@ -174,7 +174,7 @@ def _open_cases(cases: str | Path | CaseRecords | None) -> Iterable[Case | RowFa
     return read_cases(cases) if isinstance(cases, str | Path) else read_records(cases)
 
 
-def _identify(source: object, versions: Mapping[str, MetricVersion], options: ImportOptions) -> CaseSource:
+def _identify(source: object, versions: Mapping[str, PlannedVersion], options: ImportOptions) -> CaseSource:
     """Return what identifies the import: the contents of the files, and how they are read."""
     if given := options.get("origin"):
         return given

@@ -34,8 +34,8 @@ APPENDED = CaseSource(digest="appended")
 """The source of results that are appended without a plan."""
 
 
-class MetricVersion(NamedTuple):
-    """The fingerprint of a metric and the label of its judge, which is empty for a computed metric."""
+class PlannedVersion(NamedTuple):
+    """The version of a metric that a plan counts; the label of the judge is empty for a computed metric."""
 
     fingerprint: str
     judge: str = ""
@@ -60,14 +60,14 @@ class PlanTable:
         """Store the connection; nothing is read before `begin`."""
         self._db = database
         self._ids: dict[tuple[str, str], int] = {}
-        self._versions: Mapping[str, MetricVersion] = {}
+        self._versions: Mapping[str, PlannedVersion] = {}
         self._source = CaseSource()
         self._part = ""
         self.source_id = 0
         self.continued = False
 
     def begin(
-        self, source: CaseSource, part: str, versions: Mapping[str, MetricVersion], total: int | None = None
+        self, source: CaseSource, part: str, versions: Mapping[str, PlannedVersion], total: int | None = None
     ) -> None:
         """Begin the plan of a command.
 
@@ -94,10 +94,10 @@ class PlanTable:
 
     def expect_methods(self) -> None:
         """Count the number of cases as planned while their methods are not known yet."""
-        for metric, mark in self._versions.items():
+        for metric, version in self._versions.items():
             self._db.execute(
                 "INSERT INTO plans (source, metric, fingerprint, judge, current) VALUES (?, ?, ?, ?, 1)",
-                (self.source_id, metric, *mark),
+                (self.source_id, metric, *version),
             )
 
     def claim_plan(self, metric: str, method: str) -> int:
@@ -110,7 +110,7 @@ class PlanTable:
             found = self._ids[metric, method] = self._replace_plans(metric, method)
         return found
 
-    def replace_versions(self, versions: Mapping[str, MetricVersion]) -> None:
+    def replace_versions(self, versions: Mapping[str, PlannedVersion]) -> None:
         """Count other versions of metrics for the same cases: each counted plan is replaced by one of the new version.
 
         Args:
@@ -157,8 +157,10 @@ class PlanTable:
             "SELECT CASE WHEN unread = 0 THEN total END FROM sources WHERE id = ?", (self.source_id,)
         ).fetchone()
         due = 0
-        for metric, mark in self._versions.items():
-            plans, planned, open_plans = self._db.execute(query, (self.source_id, metric, mark.fingerprint)).fetchone()
+        for metric, version in self._versions.items():
+            plans, planned, open_plans = self._db.execute(
+                query, (self.source_id, metric, version.fingerprint)
+            ).fetchone()
             if not plans or open_plans or planned != total:
                 return False
             due += planned
@@ -192,7 +194,7 @@ class PlanTable:
         stops = [plan.stopped for plan in taken if plan.stopped]
         self._db.execute("UPDATE sources SET stopped = ? WHERE id = ?", (stops[0] if stops else None, self.source_id))
         return {
-            plan.id: self._insert(plan.metric, plan.method, MetricVersion(plan.fingerprint, plan.judge))
+            plan.id: self._insert(plan.metric, plan.method, PlannedVersion(plan.fingerprint, plan.judge))
             for plan in taken
         }
 
@@ -205,12 +207,12 @@ class PlanTable:
         self._db.executemany("UPDATE plans SET current = 0 WHERE metric = ?", [(metric,) for metric in metrics])
 
     def _replace_plans(self, metric: str, method: str) -> int:
-        mark = self._versions.get(metric, MetricVersion(""))
+        version = self._versions.get(metric, PlannedVersion(""))
         current = self._read_counted(metric, method)
         self._retire(plan.id for plan in current if not self._is_same_whole(plan))
-        return self._find_or_insert(metric, method, mark)
+        return self._find_or_insert(metric, method, version)
 
-    def _find_or_insert(self, metric: str, method: str | None, version: MetricVersion) -> int:
+    def _find_or_insert(self, metric: str, method: str | None, version: PlannedVersion) -> int:
         """Return the plan id of the source for a metric and a method; create the plan if necessary and count it."""
         found = self._db.execute(
             "SELECT id FROM plans WHERE source = ? AND metric = ? AND method IS ? AND fingerprint = ?",
@@ -221,7 +223,7 @@ class PlanTable:
             return int(found[0])
         return self._insert(metric, method, version)
 
-    def _insert(self, metric: str, method: str | None, version: MetricVersion) -> int:
+    def _insert(self, metric: str, method: str | None, version: PlannedVersion) -> int:
         made = self._db.execute(
             "INSERT INTO plans (source, metric, method, fingerprint, judge, current) VALUES (?, ?, ?, ?, ?, 1)",
             (self.source_id, metric, method, *version),
@@ -251,8 +253,8 @@ class PlanTable:
 
     def _is_same_whole(self, other: _StoredPlan) -> bool:
         """Return whether a stored plan is the current one, or another part of the same whole."""
-        mark = self._versions.get(other.metric, MetricVersion(""))
-        if other.fingerprint != mark.fingerprint:
+        version = self._versions.get(other.metric, PlannedVersion(""))
+        if other.fingerprint != version.fingerprint:
             return False
         if other.source == self.source_id:
             return True

@@ -150,10 +150,11 @@ async def edit_metric(body: MetricEditRequest, tenant_metrics: TheTenantMetrics,
 
 def _check_text(found: ReadText, tenant_metrics: TenantMetrics, service: Service) -> dict[str, Any]:
     """Return the fields of a check of a text, with how its metric fits the others and the judges of the server."""
-    faults = found.faults
+    faults, warnings = found.faults, found.remarks
     if found.metric:
         try:
-            tenant_metrics.library.resolve_dependencies(tenant_metrics.tenant.metrics, [found.metric])
+            needed = tenant_metrics.library.resolve_dependencies(tenant_metrics.tenant.metrics, [found.metric])
+            warnings += found.find_formula_remarks(needed)
             _check_judge(service, found.metric)
         except DefinitionError as error:
             faults = found.locate_faults(error)
@@ -162,7 +163,7 @@ def _check_text(found: ReadText, tenant_metrics: TenantMetrics, service: Service
         "ok": not faults,
         "faults": parsed[:MAX_FAULTS],
         "fault_count": len(parsed),
-        "warnings": found.remarks,
+        "warnings": warnings,
         "content": found.content,
     }
 

@@ -5,7 +5,7 @@ All of it takes time that depends on the texts, so the server calls these functi
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from difflib import SequenceMatcher
 from typing import Literal, NamedTuple
 
@@ -15,8 +15,9 @@ from greval.errors import DefinitionError
 from greval.metrics.files import MAX_VALUES, parse_metric
 from greval.metrics.files.editing import add_line, read_content, replace_fields
 from greval.metrics.files.yaml_text import YamlSource, read_source
-from greval.metrics.lint import lint_metric
-from greval.records.formula_metric import FileMetric
+from greval.metrics.lint import find_formula_remarks, lint_metric
+from greval.records.formula_metric import FileMetric, FormulaMetric
+from greval.records.metric import Metric
 from greval.records.record import Record
 
 SOURCE = "yaml"
@@ -43,6 +44,12 @@ class ReadText(NamedTuple):
         """
         own = f"{self.metric.name}: " if self.metric else ""
         return tuple(add_line(fault.removeprefix(own), self.source, SOURCE) for fault in error.faults)
+
+    def find_formula_remarks(self, others: Iterable[Metric]) -> tuple[str, ...]:
+        """Return the remarks on how a formula reads the other metrics, each with its line; empty without a formula."""
+        if not isinstance(self.metric, FormulaMetric):
+            return ()
+        return tuple(add_line(one, self.source, SOURCE) for one in find_formula_remarks(self.metric, others))
 
 
 class DiffLine(Record):

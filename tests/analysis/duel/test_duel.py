@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import random
-import re
 
 import pytest
+from duelled_answers import ANSWERS, JUDGES, QUESTIONS, fair, first_shown, judge_by, longer, write_answers
 from scipy.stats import binomtest
 
 from greval.analysis.duel.api import summarise_duel
@@ -25,72 +25,16 @@ CLEAR = PreferenceMetric(name="clarity", description="d", needs=["question", "an
 GRADED = PreferenceMetric(
     name="grade", description="d", needs=["question", "answer"], steps=["s"], levels={-2: "b", 0: "t", 2: "a"}
 )
-ANSWERS = re.compile(r"<answer_a>\n(.*)\n</answer_a>\n<answer_b>\n(.*)\n</answer_b>", re.DOTALL)
-METHODS = {"strong": 0.9, "middle": 0.0, "weak": -0.9}
-QUESTIONS = 60
 LOUD = ("POSITION BIAS", "LENGTH BIAS", "TIE HABIT")
-
-
-def cases(seed=1, questions=QUESTIONS):
-    """Give answers whose quality is a number in them, and whose length has nothing to do with it."""
-    rng = random.Random(seed)
-    return [
-        Case(
-            id=f"q{n}",
-            question="?",
-            method=name,
-            answer=f"{rng.gauss(mean, 1):.6f} {'x' * rng.randint(5, 400)}",
-            tags={"doc": f"d{n % 12}"},
-        )
-        for n in range(questions)
-        for name, mean in METHODS.items()
-    ]
-
-
-def judge_by(decide):
-    """Give a judge that decides by both answers, given as their quality and their length."""
-
-    def answer(messages):
-        parts = ANSWERS.search(messages[-1].text).groups()
-        sides = [(float(part.split()[0]), len(part)) for part in parts]
-        return {"reason": "r", "value": decide(*sides)}
-
-    return ScriptedJudge(answer)
-
-
-def fair(one, other):
-    """Prefer the better answer, and call close ones a tie."""
-    gap = one[0] - other[0]
-    return "Tie" if abs(gap) < 0.2 else "A" if gap > 0 else "B"
-
-
-def first_shown(one, other):
-    """Prefer the answer that stands first unless the other one is much better."""
-    return "A" if one[0] - other[0] > -1.0 else "B"
-
-
-def longer(one, other):
-    """Prefer the better answer, a longer one being better."""
-    return "A" if one[0] - other[0] + (one[1] - other[1]) / 100 > 0 else "B"
-
-
-def evasive(one, other):
-    """Call all but very clear pairs a tie."""
-    gap = one[0] - other[0]
-    return "Tie" if abs(gap) < 2.5 else "A" if gap > 0 else "B"
 
 
 def duelled(folder, decide, metric=CLEAR, seed=1, **options):
     """Judge the duels of a run, and summarise them."""
-    run = evaluate(cases(seed), [COMPUTED_METRICS["latency"]], out=folder)
+    run = evaluate(write_answers(seed), [COMPUTED_METRICS["latency"]], out=folder)
     return summarise_duel(duel(run, [metric], judge_by(decide)), **options)
 
 
-@pytest.mark.parametrize(
-    ("decide", "habits"),
-    [(fair, []), (first_shown, ["POSITION BIAS"]), (longer, ["LENGTH BIAS"]), (evasive, ["TIE HABIT"])],
-    ids=["fair", "position", "length", "ties"],
-)
+@pytest.mark.parametrize(("decide", "habits"), JUDGES.values(), ids=JUDGES)
 def test_each_habit_is_named_and_no_other(tmp_path, decide, habits):
     """A judge with a habit has it named; a fair judge is accused of nothing."""
     found = duelled(tmp_path / "run", decide)
@@ -164,7 +108,7 @@ def test_an_id_is_no_value_of_a_tag(tmp_path):
     """A question without the tag is a cluster of its own, even if its id is the value of the tag of others."""
     given = [
         case.model_copy(update={"tags": {} if case.id == "q0" else {"doc": "q0" if case.id < "q3" else case.id}})
-        for case in cases(questions=10)
+        for case in write_answers(questions=10)
     ]
     run = evaluate(given, [COMPUTED_METRICS["latency"]], out=tmp_path / "run")
     duel(run, [CLEAR], judge_by(fair))
@@ -178,7 +122,7 @@ def test_an_id_is_no_value_of_a_tag(tmp_path):
 
 def test_mirrored_pairs_count_once(tmp_path):
     """Verdicts on `b vs a` are those on `a vs b`, and a question that has both counts once."""
-    pairs = list_pairs(cases(questions=40), [CLEAR], ["middle", "strong"])
+    pairs = list_pairs(write_answers(questions=40), [CLEAR], ["middle", "strong"])
     mirrored = [
         pair.model_copy(
             update={
@@ -233,7 +177,7 @@ def test_undefined_figures_have_reasons(tmp_path):
 
 def test_a_run_without_preferences_is_refused(tmp_path):
     """A run without duels, and a metric that is no preference, are errors that say what to do."""
-    run = evaluate(cases(questions=2), [COMPUTED_METRICS["latency"]], out=tmp_path / "run")
+    run = evaluate(write_answers(questions=2), [COMPUTED_METRICS["latency"]], out=tmp_path / "run")
     with pytest.raises(DataError, match="has no preference"):
         summarise_duel(run)
     duel(run, [CLEAR], judge_by(fair))

@@ -383,6 +383,23 @@ hostile = st.lists(
     st.sampled_from(HOSTILE) | st.text(st.characters(codec="utf-8", exclude_characters="\r\x00"), max_size=12)
 )
 hostile_texts = hostile.map(" ".join).map(lambda text: f"x{text}x")
+
+
+def try_hostile_texts(examples):
+    """Decorate a test so that it gets two hostile texts: first all at once, then this number of generated ones."""
+
+    def decorate(test):
+        limited = settings(
+            max_examples=examples,
+            phases=(Phase.explicit, Phase.generate),
+            suppress_health_check=[HealthCheck.function_scoped_fixture],
+        )
+        both = example(" ".join(HOSTILE), " ".join(reversed(HOSTILE)))
+        return given(hostile_texts, hostile_texts)(both(limited(test)))
+
+    return decorate
+
+
 METRIC = """
 name: evil_metric
 description: Whether it is hostile.
@@ -396,11 +413,7 @@ steps: [Read it.]
 """
 
 
-@given(hostile_texts, hostile_texts)
-@example(" ".join(HOSTILE), " ".join(reversed(HOSTILE)))
-@settings(
-    max_examples=6, phases=(Phase.explicit, Phase.generate), suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@try_hostile_texts(6)
 def test_hostile_texts_stay_text(chromium, tmp_path_factory, one, other):
     """Whatever a case, a verdict or a name holds, it is shown as it is, runs nothing and makes no element."""
     folder = tmp_path_factory.mktemp("evil")
@@ -443,13 +456,7 @@ def test_hostile_texts_stay_text(chromium, tmp_path_factory, one, other):
         assert page.evaluate("[window.hit ?? null, ...window.refused]") == [None]
 
 
-@given(hostile_texts, hostile_texts)
-@example(" ".join(HOSTILE), " ".join(reversed(HOSTILE)))
-@settings(
-    max_examples=4,
-    phases=(Phase.explicit, Phase.generate),
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+@try_hostile_texts(4)
 def test_hostile_texts_of_a_comparison_stay_text(chromium, tmp_path_factory, one, other):
     """Names of methods, ids, tags, answers and reasons of both sides are shown as they are."""
     folder = tmp_path_factory.mktemp("evil")
@@ -483,13 +490,7 @@ def test_hostile_texts_of_a_comparison_stay_text(chromium, tmp_path_factory, one
         assert page.evaluate("[window.hit ?? null, ...window.refused]") == [None]
 
 
-@given(hostile_texts, hostile_texts)
-@example(" ".join(HOSTILE), " ".join(reversed(HOSTILE)))
-@settings(
-    max_examples=4,
-    phases=(Phase.explicit, Phase.generate),
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+@try_hostile_texts(4)
 def test_hostile_texts_of_a_pair_stay_text(chromium, tmp_path_factory, one, other):
     """Both answers, the names of their methods and the reasons of both orders are shown as they are."""
     folder = tmp_path_factory.mktemp("evil")

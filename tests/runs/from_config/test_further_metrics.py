@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from claim_judge import judge_claims, name_metric
 from framework_folder import CONFIG, ROWS, make_folder, read
+from page_judge import answer_page
 
 from greval.errors import DataError, JudgeError
 from greval.runs.from_config.api import evaluate_config, forecast_config
@@ -102,15 +104,88 @@ def test_computed_metrics_need_no_judge(tmp_path):
         evaluate_config(tmp_path)
 
 
+QUALITY = """\
+name: quality
+description: Right and quick, and polite.
+formula: (0.5 * correctness + 0.5 * relevance if latency <= 2 else 0) * tone
+"""
+
+
+def test_what_a_formula_reads_is_judged_and_written_beside_it(tmp_path):
+    """Parts are in their sections, the composite is in its own, and a second command asks nothing."""
+    (tmp_path / "tone.yaml").write_text(TONE.format(name="tone"), encoding="utf-8")
+    (tmp_path / "quality.yaml").write_text(QUALITY, encoding="utf-8")
+    text = CONFIG.replace("methods.py:walk", "walks.py:walk") + "metrics: [quality.yaml, recall@1]\n"
+    walks = WALKS.replace('"traversal": walked', '"traversal": walked, "usage": {"latency": 1}')
+    make_folder(tmp_path, text, rows=[{**ROWS[0], "gold": GOLD}])
+    (tmp_path / "walks.py").write_text(walks, encoding="utf-8")
+    judge = ScriptedJudge(
+        lambda messages: {"reason": "r", "value": 0 if "Metric: relevance." in messages[0].text else 1}
+    )
+    done = evaluate_config(tmp_path, judge=judge)
+    detailed, summary = read(done.detailed), read(done.summary)
+    tog, bare = (detailed["results"][0]["methods"][name] for name in ("tog", "bare"))
+    assert tog["scores"] == {"correctness": 1, "relevance": 0}
+    assert tog["metrics"] == {"tone": 1, "quality": 0.5, "recall@1": 0.5}
+    assert (bare["metrics"]["quality"], bare["skipped"]["quality"]) == (
+        None,
+        "relevance is skipped: context is not recorded",
+    )
+    assert "pending" not in tog
+    assert summary["further_metrics"]["metrics"]["tog"]["quality"] == 0.5
+    assert summary["counts"]["by_method"]["tog"]["quality"] == {"scored": 1, "skipped": 0, "failed": 0, "pending": 0}
+    assert len(judge.calls) == 3 + 2
+    assert evaluate_config(tmp_path, judge=judge).run.progress.kept > 0
+    assert len(judge.calls) == 3 + 2
+    assert {one.metric for one in forecast_config(tmp_path, judge=judge, resume=False).forecast.expected} == {
+        "correctness",
+        "relevance",
+        "tone",
+    }
+
+
+COMPLETENESS = ("Relevant", "Somewhat relevant", "Hardly relevant", "Irrelevant")
+
+
+def test_metrics_that_use_others_and_claims_are_written(tmp_path):
+    """A metric over claims and one that sees only relevant chunks have their values, and what they build on too."""
+    text = CONFIG + "metrics: [claim_correctness, answer_completeness]\n"
+    make_folder(tmp_path, text, rows=[ROWS[0]])
+
+    def answer(messages):
+        return judge_claims(messages) if "claim" in name_metric(messages) else answer_page(messages)
+
+    done = evaluate_config(tmp_path, judge=ScriptedJudge(answer), selection=ConfigSelection(methods=["tog"]))
+    entry = read(done.detailed)["results"][0]["methods"]["tog"]
+    assert entry["metrics"]["answer_claims"] == 1
+    assert entry["metrics"]["claim_correctness"] == "Not stated"
+    assert entry["metrics"]["answer_completeness"] in COMPLETENESS
+    assert 0 <= entry["metrics"]["chunk_evaluation"] <= 1
+    assert entry["skipped"] == {"triple_evaluation": "triples is not recorded"}
+    assert "failures" not in entry
+    assert "pending" not in entry
+
+
+def test_metrics_of_a_config_are_loaded_together(tmp_path):
+    """A formula reads a metric of another file that the config names."""
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "style.yaml").write_text(TONE.format(name="style"), encoding="utf-8")
+    (tmp_path / "fine.yaml").write_text("name: fine\ndescription: Fine.\nformula: style\n", encoding="utf-8")
+    detailed, _, judge = run(tmp_path, CONFIG + "metrics: [fine.yaml, own/style.yaml]\n")
+    assert detailed["results"][0]["methods"]["bare"]["metrics"] == {"style": 1, "fine": 1}
+    assert len(judge.calls) == 2
+
+
 @pytest.mark.parametrize(
     ("name", "told"),
     [
         ("recal@5", "metrics.1: recal@5: no such metric .*did you mean recall@5"),
         ("none.yaml", "metrics.1: .*none.yaml"),
-        ("answer_completeness", "metrics.1: answer_completeness builds on chunk_evaluation.*greval evaluate"),
+        ("quality.yaml", "metrics.1: .*missing"),
     ],
 )
 def test_metrics_that_cannot_be_used(tmp_path, name, told):
-    """A slip in a name is a fault of the config in its line, like any other."""
+    """A slip in a name, of a metric that is built on too, is a fault of the config in its line, like any other."""
+    (tmp_path / "quality.yaml").write_text(QUALITY.replace("relevance", "missing"), encoding="utf-8")
     with pytest.raises(DataError, match=f":7: {told}"):
         run(tmp_path, CONFIG.strip() + f"\nmetrics: [{name}]\n")
