@@ -362,6 +362,20 @@ def test_a_pair_has_both_answers_side_by_side(visit, pairs):
     assert find_violations(visit.at) == []
 
 
+def test_a_pair_is_labelled_side_by_side(visit, pairs):
+    """A person who labels sees the question above both answers, which are in two columns where there is room."""
+    visit.open(f"runs/{pairs}/label?metric=comprehensiveness&annotator=ana&sample=random:3")
+    visit.sees("0 of 3 labelled")
+    parts = visit.at.locator(".label-fields > div")
+    assert [text.split()[0] for text in parts.all_inner_texts()] == ["Question", "Answer", "Answer"]
+    for width, columns in ((390, 1), (900, 2), (1440, 2)):
+        visit.at.set_viewport_size({"width": width, "height": 900})
+        question, first, second = (part.bounding_box() for part in parts.all())
+        assert question["y"] < first["y"]
+        assert (first["y"] == second["y"]) == (columns == 2)
+    assert find_violations(visit.at) == []
+
+
 def test_a_pair_has_the_verdict_of_each_order(visit, pairs):
     """Each order has its value, the method that it prefers and its reason; a pair whose winner changed has flipped."""
     seen = set()

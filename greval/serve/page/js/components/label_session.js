@@ -144,7 +144,8 @@ function LabelForm({ item, queue, label, undo }) {
   return html`
     <article class="sheet label-item" tabindex="-1" ref=${place} aria-label=${`${item.sample_id} ${item.method} ${item.item ?? ""}`}>
       <dl class="label-fields">
-        ${Object.entries(item.fields).map(([name, text]) => html`<dt>${queue.titles[name] ?? name}</dt><dd><${Text}>${text}<//></dd>`)}
+        ${Object.entries(item.fields).map(([name, text]) => html`
+          <div class=${isSide(name, item.fields) ? "side" : ""}><dt>${queue.titles[name] ?? name}</dt><dd><${Text}>${text}<//></dd></div>`)}
       </dl>
       ${item.judgement && html`<section class="label-verdict" aria-label="The judge's verdict"><${JudgementDetails} judgement=${item.judgement} scale=${queue.scale} /></section>`}
       <${OtherLabels} labels=${item.labels} scale=${queue.scale} />
@@ -164,6 +165,9 @@ function LabelForm({ item, queue, label, undo }) {
       </div>
     </article>`;
 }
+
+/** Return whether a field is of one of the two responses of a pair; the other one is beside it. */
+const isSide = (name, fields) => /_[ab]$/.test(name) && ["a", "b"].every((letter) => Object.hasOwn(fields, name.slice(0, -1) + letter));
 
 const readComment = (field) => (field?.value.trim() ? { comment: field.value.trim() } : {});
 
