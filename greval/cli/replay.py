@@ -52,7 +52,8 @@ def _describe_replayed(one: ReplayedMetric) -> str:
 
 def _describe_next(run: Path, done: Replay) -> str:
     missing = any(one.missing for one in done.replayed)
-    return f"next: greval {'evaluate, which judges what is missing' if missing else f'report {quote(str(run))}'}"
+    command = "evaluate (or duel, for a preference), which judges what is missing"
+    return f"next: greval {command if missing else f'report {quote(str(run))}'}"
 
 
 def _is_fault(refused: RefusedMetric, done: Replay) -> bool:

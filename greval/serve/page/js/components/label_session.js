@@ -142,7 +142,7 @@ function LabelForm({ item, queue, label, undo }) {
   }, []);
   useLabelKeys({ choices, give, discard, undo, comment });
   return html`
-    <article class="sheet label-item" tabindex="-1" ref=${place} aria-label=${`${item.sample_id} ${item.method} ${item.item ?? ""}`}>
+    <article class="sheet label-item" tabindex="-1" ref=${place} aria-label=${`${item.sample_id} ${item.item ?? ""}`}>
       <dl class="label-fields">
         ${Object.entries(item.fields).map(([name, text]) => html`
           <div class=${isSide(name, item.fields) ? "side" : ""}><dt>${queue.titles[name] ?? name}</dt><dd><${Text}>${text}<//></dd></div>`)}
