@@ -16,6 +16,7 @@ from greval.methods.questions.facts import (
 )
 from greval.methods.questions.records import StatedFact
 from greval.methods.questions.templates import choose_question_word
+from greval.methods.reference.records import Relation
 from greval.records.case import Edge, Gold
 
 MAX_HELPFUL = 5
@@ -74,17 +75,46 @@ class FactTable:
         return frozenset((find_role(fact.clause, name), name) for fact in self.facts for name in fact.names)
 
     @cached_property
-    def sentences(self) -> Sequence[tuple[str, str]]:
-        """All sentences in lower case, each with its chunk; descriptions of relations are sentences as well."""
-        told = [(chunk, one.casefold()) for chunk, found in self.text.sentences.items() for one in found]
-        described = self.text.relations if self.text.described else ()
-        return [*told, *((one.chunks[0], one.label.casefold()) for one in described)]
+    def told(self) -> Sequence[tuple[str, str]]:
+        """All sentences of the text, each with its chunk."""
+        return [*self.text.list_sentences()]
+
+    @cached_property
+    def sentences(self) -> Sequence[str]:
+        """All sentences in lower case, in the order of `told`; descriptions of relations follow them."""
+        described = (one.label for one in self.text.relations) if self.text.described else ()
+        return [one.casefold() for one in (*(sentence for _, sentence in self.told), *described)]
+
+    @cached_property
+    def _places(self) -> Mapping[str, Sequence[int]]:
+        """The positions of the sentences with each word."""
+        found: dict[str, list[int]] = {}
+        for position, sentence in enumerate(self.sentences):
+            for word in {*_WORD.findall(sentence)}:
+                found.setdefault(word, []).append(position)
+        return found
+
+    def find_candidates(self, name: str) -> list[int]:
+        """Return the positions of the sentences with the rarest word of an entity's name, which may have the name."""
+        found: set[int] = set()
+        for one in self.text.list_names(name):
+            words = _WORD.findall(one.casefold())
+            found |= {*min((self._places.get(word, ()) for word in words), key=len, default=())}
+        return sorted(found)
+
+    @cached_property
+    def _described_relations(self) -> Mapping[str, Sequence[Relation]]:
+        """The relations with descriptions of each entity."""
+        found: dict[str, list[Relation]] = {}
+        for one in self.text.relations if self.text.described else ():
+            for end in {one.source, one.target}:
+                found.setdefault(end, []).append(one)
+        return found
 
     def list_descriptions(self, names: Collection[str], *, of_both_ends: bool) -> list[str]:
         """List the descriptions of relations with one end, or both, among some names."""
-        wanted = all if of_both_ends else any
-        described = self.text.relations if self.text.described else ()
-        return [one.label for one in described if wanted(end in names for end in (one.source, one.target))]
+        found = (one for name in names for one in self._described_relations.get(name, ()))
+        return [one.label for one in found if not of_both_ends or (one.source in names and one.target in names)]
 
     def choose_word(self, name: str) -> str:
         """Return the question word for an entity, by its name and by what is stated of it."""
@@ -106,7 +136,7 @@ class FactTable:
         """
         stem, seen = find_stem(predicate), {one.casefold() for one in known}
         phrases = [compile_phrase(one) for one in self.text.list_names(name)]
-        for _, sentence in self.sentences:
+        for sentence in map(self.sentences.__getitem__, self.find_candidates(name)):
             before, found, after = sentence.partition(stem)
             part = before if name_first else after
             if found and sentence not in seen and any(phrase.search(part) for phrase in phrases):
@@ -118,7 +148,7 @@ class FactTable:
         first, second, *_ = *sorted(list_telling_words(fact.clause), key=len, reverse=True), "", ""
         known = {one.casefold() for one in self.list_descriptions({fact.subject}, of_both_ends=False)}
         known.add(fact.sentence.casefold())
-        return any(first in sentence and second in sentence and sentence not in known for _, sentence in self.sentences)
+        return any(first in sentence and second in sentence and sentence not in known for sentence in self.sentences)
 
 
 def find_stem(predicate: str) -> str:

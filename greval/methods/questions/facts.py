@@ -231,7 +231,13 @@ def _read_relation(chunk: IndexedChunk, sentences: Sequence[str], relation: Rela
 
 
 def _begins_with(text: str, name: str) -> bool:
-    return re.match(rf"(?:(?:The|A|An)\s+)?{compile_phrase(name).pattern}", text) is not None
+    return _compile_beginning(name).match(text) is not None
+
+
+@lru_cache(65_536)
+def _compile_beginning(name: str) -> re.Pattern[str]:
+    """Return the pattern of a name with an article before it, if there is one."""
+    return re.compile(rf"(?:(?:The|A|An)\s+)?{compile_phrase(name).pattern}")
 
 
 def _list_sentence_facts(text: IndexText, named: Mapping[str, Sequence[str]]) -> Iterator[StatedFact]:
@@ -269,7 +275,7 @@ def _read_sentence(chunk: IndexedChunk, sentence: str, names: Sequence[str]) -> 
     if not begun or not sentence.endswith("."):
         return None
     subject = max(begun, key=len)
-    rest = _END.sub("", re.sub(rf"^(?:(?:The|A|An)\s+)?{compile_phrase(subject).pattern}", "", sentence))
+    rest = _END.sub("", _compile_beginning(subject).sub("", sentence, count=1))
     if not rest.startswith(" "):
         return None
     clause = _cut_clause(rest).strip()

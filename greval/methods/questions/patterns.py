@@ -25,6 +25,8 @@ MAX_NESTED_WORDS, MAX_JOINED_WORDS = 10, 11
 """The most words of a clause that stands within another one, and of one that is joined with another one."""
 MAX_USES = 2
 """The number of intersections that one fact may be part of."""
+MAX_TRIED_NAMES = 200
+"""How many other names are tried for a question that the documents do not answer."""
 MAX_COUNT = 10
 NUMBERS = ("none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
@@ -237,7 +239,8 @@ def _draw_document_counts(table: FactTable) -> Iterator[DraftQuestion]:
     for name in subjects:
         phrases = [compile_phrase(one) for one in table.text.list_names(name)]
         first: dict[str, StatedFact] = {}
-        for chunk, sentence in table.text.list_sentences():
+        told = (table.told[position] for position in table.find_candidates(name) if position < len(table.told))
+        for chunk, sentence in told:
             document = table.text.chunks[chunk].doc_id
             if document not in first and any(phrase.search(sentence) for phrase in phrases):
                 first[document] = StatedFact(subject=name, clause="", chunk=chunk, document=document, sentence=sentence)
@@ -280,7 +283,8 @@ def _draw_unanswerable(table: FactTable) -> Iterator[DraftQuestion]:
     for fact in table.facts:
         others = [*names]
         table.random.shuffle(others)
-        draft = next((one for other in others if (one := _draft_absent(table, fact, other))), None)
+        tried = others[:MAX_TRIED_NAMES]
+        draft = next((one for other in tried if (one := _draft_absent(table, fact, other))), None)
         if draft:
             yield draft
 
