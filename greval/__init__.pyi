@@ -10,6 +10,8 @@ from .analysis.duel.records import Duel
 from .analysis.gate.api import check_gate
 from .analysis.gold.api import check_gold
 from .analysis.gold.rules import Finding
+from .analysis.ranking.api import measure_runs
+from .analysis.ranking.records import RankingReport
 from .datasets import RowFault, read_cases
 from .datasets.case_records import read_records
 from .datasets.chunk_sources import fill_sources
@@ -180,6 +182,7 @@ __all__ = [
     "Probe",
     "Qrels",
     "QuestionReport",
+    "RankingReport",
     "Rankings",
     "ReferenceIndex",
     "Replay",
@@ -254,6 +257,7 @@ __all__ = [
     "load_metric",
     "load_metrics",
     "measure_rankings",
+    "measure_runs",
     "merge",
     "panel",
     "panel_annotations",
