@@ -9,15 +9,15 @@ import typer
 
 from greval.cli import FAILED
 from greval.cli.console import escape_control_characters
-from greval.cli.options import print_report
+from greval.cli.options import Columns, parse_columns, print_report
 from greval.metrics.columns.rankings import TieOrder
 from greval.metrics.columns.trec_files import RankOrder
 from greval.stats.correction import Correction
 
 
 def rank(  # noqa: PLR0913 - the options of a command
-    qrels: Annotated[Path, typer.Argument(help="a file of judgements (TREC qrels)")],
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="files of ranked documents (TREC runs)")],
+    qrels: Annotated[Path, typer.Argument(help="judgements: TREC qrels, or .csv, .tsv, .parquet or .jsonl")],
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="ranked documents: TREC runs, or as above")],
     *,
     metric: Annotated[
         list[str] | None,
@@ -43,9 +43,11 @@ def rank(  # noqa: PLR0913 - the options of a command
         int | None,
         typer.Option(min=1, metavar="GRADE", help="the lowest grade of an essential document; --relevant by default"),
     ] = None,
+    column: Columns = None,
     order: Annotated[
-        RankOrder, typer.Option(help="rank documents by score, by rank, or by their order in the file")
-    ] = "score",
+        RankOrder | None,
+        typer.Option(help="rank documents by score, by rank, or by their order in the file; by what it has by default"),
+    ] = None,
     ties: Annotated[
         TieOrder | None,
         typer.Option(help="keep the order of equal scores, or sort them by falling id, as --trec-eval does"),
@@ -70,6 +72,7 @@ def rank(  # noqa: PLR0913 - the options of a command
         "conventions": "trec_eval" if trec_eval else "greval",
         "relevant": relevant,
         "essential": essential,
+        "columns": parse_columns(column),
         "order": order,
         "by_question": per_question,
         "correction": correction,

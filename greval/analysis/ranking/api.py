@@ -9,7 +9,7 @@ from typing import TypedDict, Unpack
 from greval._util.arguments import check_options, require_iterable
 from greval.analysis.comparison.api import build_comparison
 from greval.analysis.comparison.plan import ComparisonPlan, ComparisonRequest
-from greval.analysis.ranking.files import read_judgements, read_rankings
+from greval.analysis.ranking.files import read_qrels, read_rankings
 from greval.analysis.ranking.records import Conventions, MeasuredRun, RankingReport, UnreadRun
 from greval.analysis.ranking.run_figures import (
     NOT_COMPARED,
@@ -37,7 +37,8 @@ class MeasureRunsOptions(TypedDict, total=False):
     conventions: Conventions
     relevant: int
     essential: int | None
-    order: RankOrder
+    columns: Mapping[str, str] | None
+    order: RankOrder | None
     ties: TieOrder
     by_question: bool
     correction: Correction
@@ -53,15 +54,15 @@ def measure_runs(
     r"""Compute ranking measures of several runs, with intervals, and compare the runs with a baseline.
 
     Args:
-        qrels: The file of judgements.
+        qrels: The file of judgements, in any format of `read_qrels`.
         runs: The files of the runs. A run is named by its file, without the ending.
         measures: The names of the measures, as for `measure_rankings`; the usual ones by default.
         **options: `baseline`: the run that the others are compared with, its name or its file, which may be one that
             is not among `runs`. `conventions`: "greval" (default), or "trec_eval" for the measures of trec_eval by
             their own names, with its treatment of questions and its order of ties. `relevant` and `essential`: the
-            lowest grades that count as such, 1 by default. `order` and `ties`: as in `read_trec_run`. `by_question`:
-            whether the report holds the values of each question. `correction`: "bonferroni" (default) or "holm".
-            `level`: the confidence level of the intervals and of the whole family of tests, 0.95 by default.
+            lowest grades that count as such, 1 by default. `columns`, `order` and `ties`: as in `read_rankings`.
+            `by_question`: whether the report holds the values of each question. `correction`: "bonferroni" (default) or
+            "holm". `level`: the confidence level of the intervals and of the whole family of tests, 0.95 by default.
 
     Returns:
         The figures as data; `greval rank` prints them. A run that cannot be read is in `unread`, with the reason.
@@ -85,7 +86,12 @@ def measure_runs(
     conventions = options.get("conventions", "greval")
     wanted = MeasureSettings(choose_measures(measures, conventions), conventions, level)
     files, baseline = _name_files(runs, options.get("baseline"))
-    judged = read_judgements(Path(qrels), relevant=options.get("relevant", 1), essential=options.get("essential"))
+    judged = read_qrels(
+        qrels,
+        columns=options.get("columns"),
+        relevant=options.get("relevant", 1),
+        essential=options.get("essential"),
+    )
     found, unread = _measure_files(judged, files, wanted, options)
     if not found:
         raise DataError("\n".join(one.message for one in unread) or "no run is given; name at least one file")
@@ -114,7 +120,9 @@ def _measure_files(
     unread = []
     for name, path in files.items():
         try:
-            rankings = read_rankings(path, order=options.get("order", "score"), ties=_choose_ties(options))
+            rankings = read_rankings(
+                path, columns=options.get("columns"), order=options.get("order"), ties=_choose_ties(options)
+            )
             found[name] = compute_figures(qrels, rankings, wanted)
         except DataError as error:
             unread.append(UnreadRun(path=str(path), message=str(error)))
@@ -151,7 +159,7 @@ def _name_files(runs: Sequence[str | Path], baseline: str | Path | None) -> tupl
 def _plan_comparison(
     qrels: Path, judged: Qrels, found: Mapping[str, RunFigures], baseline: str | None, wanted: MeasureSettings
 ) -> ComparisonPlan | None:
-    """Plan the comparison of each run with the baseline over the judged questions; None if there is none to compare."""
+    """Plan the comparison of each run with the baseline over the judged questions; None without another run or measure to compare."""
     measures = tuple(name for name in wanted.names if name not in NOT_COMPARED)
     sides = {name: ComparisonSide(name) for name in found}
     if baseline not in sides or len(sides) == 1 or not measures:

@@ -26,7 +26,7 @@ def name_runs(paths: Iterable[str | Path]) -> dict[str, Path]:
 
 
 def find_run(given: str, runs: Mapping[str, Path]) -> str:
-    """Return the name of the run that is given by its name or by its path; raise `DataError` if there is none."""
+    """Return the name of the run that is given by its name or by its path; raise `DataError` if no run has it."""
     found = next((name for name, path in runs.items() if given == name or Path(given) == path), None)
     if found is None:
         raise DataError(f"baseline {given}: must be a file or the name of a run, is neither{did_you_mean(given, runs)}")
