@@ -159,7 +159,7 @@ def _name_files(runs: Sequence[str | Path], baseline: str | Path | None) -> tupl
 def _plan_comparison(
     qrels: Path, judged: Qrels, found: Mapping[str, RunFigures], baseline: str | None, wanted: MeasureSettings
 ) -> ComparisonPlan | None:
-    """Plan the comparison of each run with the baseline over the judged questions; None without another run or measure to compare."""
+    """Plan the comparison of each run with the baseline over the judged questions; None if nothing is comparable."""
     measures = tuple(name for name in wanted.names if name not in NOT_COMPARED)
     sides = {name: ComparisonSide(name) for name in found}
     if baseline not in sides or len(sides) == 1 or not measures:
