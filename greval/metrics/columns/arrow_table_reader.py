@@ -22,6 +22,9 @@ from greval.metrics.columns.json_line_template import QUOTE, parse_template
 from greval.metrics.columns.text_column import TextChunk, TextColumn, compact_chunk
 
 BLOCK_BYTES = 1 << 18
+"""The bytes that are read at once. Arrow reads some blocks ahead, so that larger ones take more memory."""
+LINE_BLOCK_BYTES = 1 << 19
+"""The same for JSON lines, of whose many cells only some are read."""
 BATCH_ROWS = 1 << 16
 
 
@@ -100,10 +103,11 @@ def read_regular_json_lines(path: Path, columns: ColumnNames, first: bytes) -> R
         return None
     for read in (_read_alike_lines, _read_other_lines):
         try:
-            if found := read(path, columns, first):
-                return found
+            found = read(path, columns, first)
         except (pa.ArrowException, OSError, DataError):
             continue
+        if found and all(np.isfinite(part).all() for part in (found.numbers.parts if found.numbers else ())):
+            return found  # Arrow takes Infinity for a number, which JSON does not have
     return None
 
 
@@ -170,7 +174,7 @@ def _read_alike_lines(path: Path, columns: ColumnNames, first: bytes) -> RankedR
     kinds |= {str(place): pa.string() for place in (*template.numbers, *map(template.cells.__getitem__, columns.used))}
     with csv.open_csv(
         str(path),
-        csv.ReadOptions(column_names=names, block_size=BLOCK_BYTES, use_threads=False),
+        csv.ReadOptions(column_names=names, block_size=LINE_BLOCK_BYTES, use_threads=False),
         csv.ParseOptions(delimiter=QUOTE, quote_char=False),
         csv.ConvertOptions(include_columns=[*kinds], column_types=kinds, null_values=[]),
     ) as batches:
@@ -187,7 +191,7 @@ def _read_other_lines(path: Path, columns: ColumnNames, first: bytes) -> RankedR
     kinds |= {name: pa.int64() for name in columns[:2] if isinstance(values.get(name), int)}
     batches = arrow_json.open_json(
         str(path),
-        arrow_json.ReadOptions(block_size=BLOCK_BYTES, use_threads=False),
+        arrow_json.ReadOptions(block_size=LINE_BLOCK_BYTES, use_threads=False),
         arrow_json.ParseOptions(explicit_schema=pa.schema([*kinds.items()]), unexpected_field_behavior="ignore"),
     )
     return _collect_rows(batches, columns)
