@@ -210,6 +210,7 @@ def test_large_files_are_read_in_parts(tmp_path):
     for ending in (".csv", ".parquet", ".jsonl"):
         grouped = read_rankings(write_table(tmp_path / f"run{ending}", ("qid", "docid", "score"), rows)).source.grouped
         assert grouped.lengths.tolist() == [7000] * 10
+        assert grouped.order is None, "a question that goes on in the next part is not brought together from two places"
         assert len(grouped.documents.parts) > 1
         assert grouped.documents.read(np.array([0, 69_999])) == ["d0", "d69999"]
 

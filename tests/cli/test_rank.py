@@ -151,6 +151,7 @@ def test_a_question_has_a_row_for_each_run(greval_says, files):
     ]
     found = json.loads(greval_says(*words, "--format", "json")[1])
     assert found["runs"][0]["questions"][1] == {"question": "q2", "values": {"mrr": None}}
+    assert (found["runs"][0]["means"][0]["mean"], found["runs"][0]["means"][0]["n"]) == (0.5, 1)
     table = greval_says(*words)[1]
     assert [line.split() for line in table.splitlines() if line.startswith("q") and "dense" in line] == [
         ["q1", "dense", "1.0000"],
