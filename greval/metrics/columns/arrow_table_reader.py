@@ -95,7 +95,7 @@ def read_regular_json_lines(path: Path, columns: ColumnNames, first: bytes) -> R
     """Read JSON lines, of which the first is given; None if they are not regular, or pyarrow is not installed.
 
     If the lines are alike except for their values, quotes separate their cells like those of a table. Other lines are
-    parsed as JSON, which takes three times as long.
+    parsed as JSON, which takes longer.
     """
     try:
         import pyarrow as pa
