@@ -63,7 +63,7 @@ def rank(  # noqa: PLR0913 - the options of a command
         typer.Option("--format", help="a table for people, JSON for programs, or CSV with a row for each figure"),
     ] = "table",
 ) -> None:
-    """Measure ranked runs by judgements. It prints means with intervals, and compares runs with a baseline."""
+    """Measure files of ranked runs, and compare them with a baseline. It prints means with intervals."""
     from greval.analysis.ranking.api import MeasureRunsOptions, measure_runs
     from greval.report.ranking import format_csv, render
 
