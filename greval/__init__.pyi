@@ -11,6 +11,9 @@ from .analysis.duel.records import Duel
 from .analysis.gate.api import check_gate
 from .analysis.gold.api import check_gold
 from .analysis.gold.rules import Finding
+from .analysis.ranking.api import measure_runs
+from .analysis.ranking.files import read_qrels, read_rankings
+from .analysis.ranking.records import RankingReport
 from .datasets import RowFault, read_cases
 from .datasets.case_records import read_records
 from .datasets.chunk_sources import fill_sources
@@ -55,7 +58,7 @@ from .methods.reference.settings import IndexSettings, SearchSettings
 from .metrics.columns.qrels import Qrels
 from .metrics.columns.rankings import Rankings
 from .metrics.columns.run_measures import measure_rankings
-from .metrics.columns.trec_files import read_qrels, read_trec, read_trec_run
+from .metrics.columns.trec_files import read_trec, read_trec_run
 from .metrics.columns.trec_measures import trec_eval
 from .metrics.computed import COMPUTED_METRICS, formulas
 from .metrics.files import parse_metric, read_metric, write_metric
@@ -180,6 +183,7 @@ __all__ = [
     "Probe",
     "Qrels",
     "QuestionReport",
+    "RankingReport",
     "Rankings",
     "ReferenceIndex",
     "Replay",
@@ -254,6 +258,7 @@ __all__ = [
     "load_metric",
     "load_metrics",
     "measure_rankings",
+    "measure_runs",
     "merge",
     "panel",
     "panel_annotations",
@@ -270,6 +275,7 @@ __all__ = [
     "read_inventory",
     "read_metric",
     "read_qrels",
+    "read_rankings",
     "read_records",
     "read_trec",
     "read_trec_run",

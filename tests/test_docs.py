@@ -25,7 +25,7 @@ from question_judge import REQUESTS, QuestionModelScript
 from typer.main import get_command
 
 import greval
-from greval import errors, parse_metric, predefined
+from greval import errors, parse_metric, predefined, read_cases
 from greval.cli import main
 from greval.cli.app import app
 from greval.records.result import FailureKind
@@ -153,12 +153,28 @@ def surroundings(openai, tmp_path, monkeypatch):
     (tmp_path / "systems.yaml").write_text(blocks("docs/config.md", "yaml")[-1], encoding="utf-8")
     for name, block in zip(("verdicts.csv", "scores.csv"), blocks("docs/import.md", "csv"), strict=True):
         (tmp_path / name).write_text(block, encoding="utf-8")
+    write_trec_files(tmp_path)
     (tmp_path / "labels.csv").write_text(blocks("docs/agreement.md", "csv")[0], encoding="utf-8")
     monkeypatch.setattr(sys, "path", [*sys.path])
     yield tmp_path
     for name, module in [*sys.modules.items()]:
         if str(getattr(module, "__file__", None) or "").startswith(str(tmp_path)):
             del sys.modules[name]  # other tests have modules of these names too
+
+
+def write_trec_files(folder):
+    """Write the gold of the shipped cases as qrels, and the documents of each method as a run."""
+    judged, ranked = {}, {"local": "", "walk": ""}
+    for case in read_cases(folder / "cases.jsonl"):
+        if case.gold and case.gold.gains:
+            judged[case.id] = "".join(f"{case.id} 0 {name} {gain}\n" for name, gain in case.gold.gains.items())
+        names = dict.fromkeys(chunk.doc_id for chunk in case.chunks or ())
+        ranked[case.method] += "".join(
+            f"{case.id} Q0 {name} {rank} {99 - rank} {case.method}\n" for rank, name in enumerate(names, 1)
+        )
+    (folder / "test.qrels").write_text("".join(judged.values()), encoding="utf-8")
+    for method, lines in ranked.items():
+        (folder / f"{method}.run").write_text(lines, encoding="utf-8")
 
 
 def list_labels():

@@ -22,7 +22,7 @@ PLAIN = frozenset(
 """Plain English words of public names."""
 TERMS = frozenset(
     WORD.findall("""
-    app argilla argument async batch chain config counter error eval formulas greval lang qrels rankings ray request
+    app argilla argument async batch chain config counter error eval formulas greval lang qrels ranking ray request
     server telemetry token trec warning
     """)
 )

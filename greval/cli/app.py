@@ -29,6 +29,7 @@ COMMAND_GROUPS = {
         "open": "Show a run in the web page.",
         "compare": "Compare methods: which is better, and with what certainty.",
         "duel": "Judge the answers of methods head to head, and rank the methods.",
+        "rank": "Measure files of ranked runs, and compare them with a baseline.",
         "import": "Import verdicts that were given elsewhere as a run.",
         "merge": "Merge the logs of several runs into one.",
         "batch": "Judge through the provider's batch endpoint.",

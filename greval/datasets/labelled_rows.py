@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 from greval.datasets.case_reader import MAX_COLUMNS, STDIN, translate_errors
 from greval.datasets.case_records import iterate_rows
@@ -17,6 +18,9 @@ from greval.datasets.field_names import fold_name, format_printable, list_names
 from greval.datasets.json_files import NO_OBJECT, RawRow, read_stdin
 from greval.datasets.raw_rows import READERS, TABLES, apply_columns, check_file
 from greval.errors import DataError
+
+if TYPE_CHECKING:
+    from greval.datasets.tables import ColumnCheck
 
 VALUE, REASON = "value", "reason"
 REASON_WORDS = ("reason", "reasoning", "rationale", "explanation", "justification", "comment", "critique")
@@ -32,12 +36,21 @@ LABEL_NAMES: Mapping[str, tuple[str, ...]] = {
     REASON: REASON_WORDS,
 }
 """The names of each field, greval's own or the most specific first; they count in any case."""
+VALUE_ROW = "the id of a case and a value"
+"""What a row has, in messages."""
 METRIC_FORMS = ("{}", "{}_score", "{}_value", "{}_verdict", "{}_label", "{}/value", "{}/score", "{}/v1/score")
 REASON_FORMS = (*(f"{{}}_{word}" for word in REASON_WORDS), "{}/rationale", "{}/v1/justification")
 METRIC_PREFIXES = ("", "feedback.", "metrics.", "scores.")
 """The prefixes of the scores of a row in files of other tools; none if the column has the metric's name alone."""
 SCORE_LISTS = frozenset({"metrics_data"})
 SCORE_OBJECTS = frozenset({"metrics", "scores", "feedback"})
+
+
+class OpenRows(NamedTuple):
+    """The rows of an open file, with the values under the names of their fields, and the column of each field."""
+
+    rows: Iterator[RawRow]
+    columns: Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -86,19 +99,50 @@ def read_labelled_rows(
         ({'id': 7, 'value': 3}, {'id': 'query_id', 'value': 'Rating'})
     """
     path = Path(source) if isinstance(source, str | Path) and source != STDIN else None
-    open_rows = _open_file(path) if path else _hold_rows(source)
+    open_rows = _open_file(path, VALUE_ROW) if path else _hold_rows(source)
     shown = format_printable(str(source if path or source == STDIN else name), 4096)
     with translate_errors(shown):
         names = _list_column_names(open_rows(None), is_table=bool(path and path.suffix.lower() in TABLES))
         if not names and not required:
             return LabelledRows(shown, tuple(open_rows(None)), {})
-        if not names:
-            raise DataError(f"{shown}: holds no rows; a row has the id of a case and a value")
-        named = {_find_field(name, fields): column for name, column in (columns or {}).items()}
-        found = {**find_columns(fields, named, names, shown), **named}
-        mapping = ColumnMap(found, others=fields)
-        mapping.check_names(names, shown)
-        return LabelledRows(shown, tuple(map(_correct_message, open_rows(mapping))), found)
+        found = _map_columns(fields, columns or {}, names, shown, VALUE_ROW)
+        rows = open_rows(ColumnMap(found, others=fields))
+        return LabelledRows(shown, tuple(_correct_message(row, VALUE_ROW) for row in rows), found)
+
+
+def open_labelled_rows(
+    path: Path, fields: Mapping[str, Sequence[str]], columns: Mapping[str, str], *, wanted: str, check: ColumnCheck
+) -> OpenRows:
+    """Open a file as `read_labelled_rows` does, to read one row at a time.
+
+    Args:
+        path: The file.
+        fields: As in `read_labelled_rows`.
+        columns: As in `read_labelled_rows`.
+        wanted: What a row has, for messages.
+        check: Raises `DataError` if the names of all columns lack what every row needs.
+
+    Raises:
+        DataError: As `read_labelled_rows` does.
+    """
+    open_rows = _open_file(path, wanted)
+    with translate_errors(str(path)):
+        names = _list_column_names(open_rows(None), is_table=path.suffix.lower() in TABLES)
+        found = _map_columns(fields, columns, names, str(path), wanted)
+        check(names, str(path))
+    return OpenRows((_correct_message(row, wanted) for row in open_rows(ColumnMap(found, others=fields))), found)
+
+
+def _map_columns(
+    fields: Mapping[str, Sequence[str]], columns: Mapping[str, str], names: Sequence[str], place: str, wanted: str
+) -> dict[str, str]:
+    """Return the column of each field; raise `DataError` without a row, or if a column that is named is not there."""
+    if not names:
+        raise DataError(f"{place}: holds no rows; a row has {wanted}")
+    named = {_find_field(name, fields): column for name, column in columns.items()}
+    found = {**find_columns(fields, named, names, place), **named}
+    ColumnMap(found, others=fields).check_names(names, place)
+    return found
 
 
 def find_columns(
@@ -147,12 +191,16 @@ def list_reason_names(metric: str) -> tuple[str, ...]:
     return tuple(f"{prefix}{form.format(metric)}" for form in REASON_FORMS for prefix in METRIC_PREFIXES)
 
 
-def _open_file(path: Path) -> Callable[[ColumnMap | None], Iterator[RawRow]]:
+def _open_file(path: Path, wanted: str) -> Callable[[ColumnMap | None], Iterator[RawRow]]:
     reader = READERS[check_file(path).suffix.lower()]
+
+    def check_header(names: Sequence[str], place: str) -> None:
+        if len(names) == 1:  # read with another delimiter if that gives several
+            raise DataError(f"{place}: has one column, {format_printable(names[0])}; a row has {wanted}")
 
     def open_rows(columns: ColumnMap | None) -> Iterator[RawRow]:
         if path.suffix.lower() in TABLES:  # before cells are parsed, because that depends on the field
-            return reader(path, check_needed=_check_header, columns=columns)
+            return reader(path, check_needed=check_header, columns=columns)
         return apply_columns(map(spread_scores, reader(path)), columns)
 
     return open_rows
@@ -164,19 +212,12 @@ def _hold_rows(source: object) -> Callable[[ColumnMap | None], Iterator[RawRow]]
     return lambda columns: apply_columns(map(spread_scores, held), columns)
 
 
-def _check_header(names: Sequence[str], place: str) -> None:
-    """Raise `DataError` for a table with one column, which is read with another delimiter if that gives several."""
-    if len(names) == 1:
-        name = format_printable(names[0])
-        raise DataError(f"{place}: has one column, {name}; a row has the id of a case and a value")
-
-
-def _correct_message(row: RawRow) -> RawRow:
+def _correct_message(row: RawRow, wanted: str) -> RawRow:
     """Return a row whose fault does not ask for a question, which only cases need."""
     fault = row.faults.get("", "")
     if not fault.startswith(NO_OBJECT):
         return row
-    return replace(row, faults={"": fault.replace(NO_OBJECT, "must be an object with an id and a value")})
+    return replace(row, faults={"": fault.replace(NO_OBJECT, f"must be an object with {wanted}")})
 
 
 def _list_column_names(rows: Iterator[RawRow], *, is_table: bool) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -43,21 +43,26 @@ MAX_PATH = 4096
 
 def check_file(path: Path) -> Path:
     """Return a path; raise `DataError` if there is no file to read, or if its ending is not known."""
-    try:
-        if path.is_dir():
-            raise DataError(f"{path}: is a folder; name a file in it, one of {', '.join(READERS)}")
-        if not path.exists():
-            near = find_typo(path.name, (other.name for other in path.parent.glob("*")))
-            guess = f"; is it {format_printable(near)}?" if near else ""
-            raise DataError(f"{format_printable(str(path), MAX_PATH)}: no such file{guess}")
-    except OSError as error:
-        raise DataError(f"{format_printable(str(path), 200)}: cannot be read: {error.strerror or error}") from error
+    check_exists(path, READERS)
     if path.suffix.lower() not in READERS:
         near = find_typo(path.suffix, READERS)
         hinted = f"; {SAVE_AS[path.suffix.lower()]}" if path.suffix.lower() in SAVE_AS else ""
         hinted = hinted or (f"; is it {near}?" if near else "")
         raise DataError(f"{path}: its ending {path.suffix!r} is not known{hinted} (known are {', '.join(READERS)})")
     return path
+
+
+def check_exists(path: Path, endings: Iterable[str]) -> None:
+    """Raise `DataError` if there is no file at a path; the message for a folder names the endings of files."""
+    try:
+        if path.is_dir():
+            raise DataError(f"{path}: is a folder; name a file in it, one of {', '.join(endings)}")
+        if not path.exists():
+            near = find_typo(path.name, (other.name for other in path.parent.glob("*")))
+            guess = f"; is it {format_printable(near)}?" if near else ""
+            raise DataError(f"{format_printable(str(path), MAX_PATH)}: no such file{guess}")
+    except OSError as error:
+        raise DataError(f"{format_printable(str(path), 200)}: cannot be read: {error.strerror or error}") from error
 
 
 def read_raw_rows(path: Path, columns: ColumnMap | None = None, *, needs_question: bool = True) -> Iterator[RawRow]:

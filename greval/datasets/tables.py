@@ -144,9 +144,27 @@ def _find_delimiter(path: Path, encoding: TextEncoding, usual: str, check: Colum
         return usual, False
     if named := _DELIMITER_LINE.match(head):
         return named[1], True
-    headers = {mark: _split_header(head, mark) for mark in dict.fromkeys((usual, *DELIMITERS))}
-    fitting = next((mark for mark, names in headers.items() if names and _is_usable(names, check)), None)
-    return fitting or max(headers, key=lambda mark: len(headers[mark])), False
+    headers = _split_headers(head, usual)
+    return find_header(head, usual, check)[0] or max(headers, key=lambda mark: len(headers[mark])), False
+
+
+def find_header(head: str, usual: str, check: ColumnCheck) -> tuple[str, list[str]]:
+    r"""Return the delimiter and the names of the columns of a table by its beginning, empty if no header can be used.
+
+    Example:
+        >>> def check(names, place):
+        ...     if "id" not in names:
+        ...         raise DataError(f"{place}: no id")
+        >>> find_header("id;text\n1;One, two", ",", check)
+        (';', ['id', 'text'])
+    """
+    headers = _split_headers(head, usual)
+    return next((found for found in headers.items() if found[1] and _is_usable(found[1], check)), ("", []))
+
+
+def _split_headers(head: str, usual: str) -> dict[str, list[str]]:
+    """Return the names of the columns with each delimiter, the usual one first."""
+    return {mark: _split_header(head, mark) for mark in dict.fromkeys((usual, *DELIMITERS))}
 
 
 def _split_header(head: str, delimiter: str) -> list[str]:

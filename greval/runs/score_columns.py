@@ -90,6 +90,17 @@ class ScoreColumn:
         if found.status != "skipped":
             self.marks.add(mark)
 
+    @classmethod
+    def from_arrays(cls, values: NDArray[np.float64], states: NDArray[np.uint8]) -> ScoreColumn:
+        """Build a column from the figure, 0 if it is not scored, and the state of each question."""
+        import numpy as np
+
+        found = cls()
+        found._sums = array("d", values.tobytes())
+        found._counts = array("q", np.equal(states, SCORED).astype(np.int64).tobytes())
+        found._states = bytearray(states.tobytes())
+        return found
+
     def get_states(self, questions: int) -> NDArray[np.uint8]:
         """Return the state of each question; questions without a row are `MISSING`."""
         import numpy as np
@@ -122,6 +133,16 @@ class ScoreColumns:
         self._questions: dict[str, int] = {}
         self._group_of = array("q")
         self._cluster_of = array("q")
+
+    @classmethod
+    def from_columns(
+        cls, questions: Sequence[str], columns: dict[str, dict[ComparisonSide, ScoreColumn]]
+    ) -> ScoreColumns:
+        """Build the columns of figures that were not read from a run, by metric and side, over the same questions."""
+        found = cls()
+        found.columns = columns
+        found._questions = {name: number for number, name in enumerate(questions)}
+        return found
 
     def add_run(self, store: Store, *, before: bool = False) -> None:
         """Read a run into the columns; only one row at a time is in memory in addition.

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from greval import DataError, DataWarning, evaluate, load_metric, read_cases
 from greval.cli.app import app
-from greval.metrics.columns.trec_files import read_qrels, read_trec
+from greval.metrics.columns.trec_files import read_trec, read_trec_qrels
 from greval.metrics.computed import COMPUTED_METRICS
 from greval.runs.store import Store
 
@@ -197,7 +197,7 @@ def test_words_after_a_run_and_remarks_in_qrels_are_passed_over():
     assert (first.gold.essential_docs, second.id, second.gold) == (("d1",), "#", None)
     Path("qrels.txt").write_text("q1 0 d1 1 more\n")
     with pytest.raises(DataError, match="must have 4 columns"):
-        read_qrels("qrels.txt")
+        read_trec_qrels("qrels.txt")
 
 
 def test_columns_are_named_on_the_command_line():

@@ -96,10 +96,10 @@ def compare(
         metrics=tuple(options.get("metrics") or ()) or None,
         methods=tuple(options.get("methods") or ()) or None,
     )
-    return _build_comparison(plan_comparison(wanted), options.get("correction", "bonferroni"), level)
+    return build_comparison(plan_comparison(wanted), options.get("correction", "bonferroni"), level)
 
 
-def _build_comparison(plan: ComparisonPlan, how: Correction, level: float) -> Comparison:
+def build_comparison(plan: ComparisonPlan, how: Correction, level: float) -> Comparison:
     """Compute every comparison, then correct all of their tests as one family."""
     tests = sum(bool(pairs.has_both.any()) for _, pairs in plan.iterate_pairs())
     resamples = min(MAX_RESAMPLES, max(RESAMPLES, DRAWS_PER_TEST * tests - 1))

@@ -3,7 +3,7 @@
 from greval.metrics.columns.qrels import Qrels
 from greval.metrics.columns.rankings import Rankings
 from greval.metrics.columns.run_measures import MeasureResult, MeasureResults, measure_rankings
-from greval.metrics.columns.trec_files import read_qrels, read_trec, read_trec_run
+from greval.metrics.columns.trec_files import read_trec, read_trec_qrels, read_trec_run
 from greval.metrics.columns.trec_measures import TrecEval, trec_eval
 
 __all__ = [
@@ -13,8 +13,8 @@ __all__ = [
     "Rankings",
     "TrecEval",
     "measure_rankings",
-    "read_qrels",
     "read_trec",
+    "read_trec_qrels",
     "read_trec_run",
     "trec_eval",
 ]

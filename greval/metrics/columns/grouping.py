@@ -97,6 +97,31 @@ def iterate_blocks(lengths: Ints, size: int = BLOCK_ROWS) -> Iterator[tuple[int,
         first = last
 
 
+class QuestionRuns:
+    """Runs of equal questions, added in parts; only their names and their first rows are kept."""
+
+    def __init__(self) -> None:
+        self._names: list[str] = []
+        self._starts: list[Ints] = []
+        self._size = 0
+
+    def add(self, names: Sequence[str], starts: Ints, count: int) -> None:
+        """Add the runs of the next `count` rows: their names, and their first rows among these."""
+        goes_on = bool(self._names and names and self._names[-1] == names[0])
+        self._names += names[goes_on:]
+        self._starts.append(starts[goes_on:] + self._size)
+        self._size += count
+
+    def group(self, documents: TextColumn) -> GroupedDocuments:
+        """Group the documents of all rows by question."""
+        edges = np.concatenate([*self._starts, np.array([self._size], np.intp)])
+        places = {name: n for n, name in enumerate(dict.fromkeys(self._names))}
+        if len(places) == len(self._names):
+            return GroupedDocuments(tuple(self._names), edges, documents)
+        which = np.fromiter(map(places.__getitem__, self._names), np.intp, len(self._names))
+        return _merge_runs(places, which, edges, documents)
+
+
 def group_columns(questions: object, documents: object) -> GroupedDocuments:
     """Group two columns of ids by question, rows in order; raise `DataError` if they differ in length."""
     question_texts, found = read_texts(questions, "questions"), read_texts(documents, "documents")

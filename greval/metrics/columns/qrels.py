@@ -69,6 +69,13 @@ class Qrels:
             raise DataError(
                 f"documents and grades must be equally long, got {len(grouped):,} and {len(numbers):,} rows"
             )
+        return cls.from_grouped(grouped, numbers, relevant=relevant, essential=essential)
+
+    @classmethod
+    def from_grouped(
+        cls, grouped: GroupedDocuments, numbers: NumberColumn, *, relevant: int = 1, essential: int | None = None
+    ) -> Qrels:
+        """Build judgements from grouped documents and the grade of each row; otherwise as `from_columns`."""
         grades = NumberColumn([_convert_grades(part) for part in numbers.parts]).read(
             grouped.select_rows(slice(0, len(grouped)))
         )

@@ -162,11 +162,22 @@ def compute_values(name: str, qrels: Qrels, hits: Hits) -> tuple[Floats, Flags]:
     Return the values, shape (questions,), and a boolean mask of the questions for which the measure is defined. A
     `DefinitionError` is raised if no measure has this name.
     """
+    read = _parse_name(name)
+    cut = int(read["cut"]) if read["cut"] else None
+    return FORMULAS[read["base"]](MeasureInput(qrels, hits, cut, bool(read["exponential"])))
+
+
+def check_measure_names(names: Iterable[str]) -> None:
+    """Raise `DefinitionError` if one of the names is not that of a measure."""
+    for name in names:
+        _parse_name(name)
+
+
+def _parse_name(name: str) -> re.Match[str]:
     read = _NAME.fullmatch(name)
     if not read or read["base"] not in FORMULAS or (read["exponential"] and read["base"] != "ndcg"):
         raise DefinitionError(_describe_unknown_measure(name))
-    cut = int(read["cut"]) if read["cut"] else None
-    return FORMULAS[read["base"]](MeasureInput(qrels, hits, cut, bool(read["exponential"])))
+    return read
 
 
 def _describe_unknown_measure(name: str) -> str:

@@ -181,6 +181,14 @@ class TextChunk:
         return np.flatnonzero(differs)
 
 
+def compact_chunk(chunk: TextChunk) -> TextChunk:
+    """Return a copy of a chunk that holds the bytes of its texts only."""
+    first, last = int(chunk.edges[0]), int(chunk.edges[-1])
+    data = np.zeros(last - first + WORD_BYTES, np.uint8)
+    data[: last - first] = chunk.data[first:last]
+    return TextChunk(chunk.edges - chunk.edges[0], data)
+
+
 def count_words(length: int) -> int:
     """Return the number of eight-byte words that a text of `length` bytes takes."""
     return -(-length // WORD_BYTES)

@@ -38,7 +38,7 @@ _QRELS = ("question", "iteration", "document", "grade")
 _RUN = ("question", "Q0", "document", "rank", "score", "name")
 
 
-def read_qrels(path: str | Path, *, relevant: int = 1, essential: int | None = None) -> Qrels:
+def read_trec_qrels(path: str | Path, *, relevant: int = 1, essential: int | None = None) -> Qrels:
     """Read a file of judgements.
 
     Args:
@@ -70,7 +70,9 @@ def read_trec_run(path: str | Path, *, order: RankOrder = "score", ties: TieOrde
     Raises:
         DataError: If the file cannot be read, or a line is not a result; the message names file and line.
     """
-    return Rankings(ColumnRankings(_rank_documents(_read_table(Path(path), _RUN, _choose_column(order)), order, ties)))
+    table = _read_table(Path(path), _RUN, choose_column(order))
+    grouped = group_columns(table.questions, table.documents)
+    return Rankings(ColumnRankings(rank_documents(grouped, table.numbers, order, ties)))
 
 
 def read_trec(
@@ -98,8 +100,8 @@ def read_trec(
     Raises:
         DataError: If a file cannot be read; the message names file and line.
     """
-    judged, table = read_qrels(qrels, essential=essential), _read_table(Path(run), _RUN, _choose_column(order))
-    ranked = _rank_documents(table, order, ties)
+    judged, table = read_trec_qrels(qrels, essential=essential), _read_table(Path(run), _RUN, choose_column(order))
+    ranked = rank_documents(group_columns(table.questions, table.documents), table.numbers, order, ties)
     for name in dict.fromkeys((*judged.questions, *ranked.names)):
         yield Case(
             id=name,
@@ -110,15 +112,18 @@ def read_trec(
         )
 
 
-def _choose_column(order: RankOrder) -> str:
+def choose_column(order: RankOrder) -> Literal["score", "rank"]:
+    """Return the column by which documents are ranked; files are read by score even if their own order counts."""
     return "rank" if order == "rank" else "score"
 
 
-def _rank_documents(table: TrecColumns, order: RankOrder, ties: TieOrder) -> GroupedDocuments:
-    grouped = group_columns(table.questions, table.documents)
+def rank_documents(
+    grouped: GroupedDocuments, numbers: NumberColumn, order: RankOrder, ties: TieOrder
+) -> GroupedDocuments:
+    """Rank the documents of each question by their scores or ranks, or leave them in the order of the file."""
     if order == "file":
         return grouped
-    return sort_documents(grouped, table.numbers, descending=order == "score", ties_by_id=ties == "trec_eval")
+    return sort_documents(grouped, numbers, descending=order == "score", ties_by_id=ties == "trec_eval")
 
 
 def _build_gold(judged: Qrels, name: str) -> Gold | None:

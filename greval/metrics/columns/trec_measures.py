@@ -7,14 +7,17 @@ without a ranking, and count one without a relevant document as 0. Sources: the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from math import exp, floor, log
 
 import numpy as np
 import numpy.typing as npt
 
+from greval._util.wording import did_you_mean
+from greval.errors import DefinitionError
 from greval.metrics.columns.chunked_array import Flags
 from greval.metrics.columns.qrels import Qrels
 from greval.metrics.columns.rankings import Rankings
@@ -33,6 +36,9 @@ MIN_GEOMETRIC = 1e-5
 INFAP_EPSILON = 1e-5
 """Smoothing constant of inferred average precision, which keeps the counts above 0."""
 NOT_IN_POOL, NOT_JUDGED = -1, -2
+ALL_MEASURES = "all_trec"
+"""The name that stands for all measures."""
+_CUT = re.compile(r"_[0-9.]+$")
 
 
 @dataclass(frozen=True)
@@ -63,6 +69,41 @@ def trec_eval(qrels: Qrels, rankings: Rankings) -> TrecEval:
     """
     by_question = {ranked.name: ranked.compute_measures() for ranked in _iterate_questions(qrels, rankings)}
     return TrecEval(by_question, _average_questions(list(by_question.values())))
+
+
+@cache
+def list_trec_measures() -> tuple[str, ...]:
+    """List the names of all measures, in the order of `TrecEval.overall`."""
+    one = {"q": {"d": 1}}
+    return tuple(trec_eval(Qrels.from_dicts(one), Rankings.from_dicts(one)).overall)
+
+
+def expand_trec_measures(names: Iterable[str]) -> tuple[str, ...]:
+    """Return the measures that names stand for, as those after trec_eval's `-m`.
+
+    A name is that of a measure as it is printed (`ndcg_cut_10`) or requested (`ndcg_cut.10`), of all measures with
+    cut-offs of one kind (`P`), or `all_trec`.
+
+    Raises:
+        DefinitionError: If a name is none of these.
+
+    Example:
+        >>> expand_trec_measures(["map", "ndcg_cut.10", "success"])
+        ('map', 'ndcg_cut_10', 'success_1', 'success_5', 'success_10')
+    """
+    return tuple(dict.fromkeys(measure for name in names for measure in _expand_name(name)))
+
+
+def _expand_name(name: str) -> list[str]:
+    known = list_trec_measures()
+    if name == ALL_MEASURES:
+        return [*known]
+    exact = [one for one in known if one in {name, name.replace(".", "_", 1)}]
+    found = exact or [one for one in known if _CUT.sub("", one) == name]
+    if not found:
+        hint = did_you_mean(name, known)
+        raise DefinitionError(f"no measure of trec_eval is called {name!r}{hint} ({ALL_MEASURES} stands for all)")
+    return found
 
 
 def format_relevance_strings(qrels: Qrels, rankings: Rankings, length: int = 10) -> dict[str, str]:

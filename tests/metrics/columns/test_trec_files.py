@@ -10,7 +10,7 @@ import pytest
 from greval import Gold, load_metric
 from greval.errors import DataError
 from greval.metrics.columns import measure_rankings
-from greval.metrics.columns.trec_files import read_qrels, read_trec, read_trec_run
+from greval.metrics.columns.trec_files import read_trec, read_trec_qrels, read_trec_run
 from greval.metrics.columns.trec_measures import format_relevance_strings, trec_eval
 
 FORMS = [("qrels.test", 1, 10, "expected_binary.csv"), ("qrels.rel_level", 2, 20, "expected_graded_l2.csv")]
@@ -32,7 +32,7 @@ OURS = {
 def test_every_value_of_trec_eval_is_reproduced(data_set, qrels, relevant, length, expected):
     """Each value that trec_eval prints comes out the same to 4 decimals: 387 for its own test data."""
     folder = data_set("trec_eval_golden")
-    judged = read_qrels(folder / qrels, relevant=relevant)
+    judged = read_trec_qrels(folder / qrels, relevant=relevant)
     run = read_trec_run(folder / "results.test", ties="trec_eval")
     found, strings = trec_eval(judged, run), format_relevance_strings(judged, run, length)
     own = measure_rankings(judged, run, OURS.values())
@@ -65,13 +65,13 @@ def files(tmp_path):
 
 def test_any_white_space_and_scripts(files, tmp_path):
     """Blank lines, tabs and a byte order mark change nothing, nor does gzip; a grade below 0 is not relevant."""
-    qrels = read_qrels(files[0])
+    qrels = read_trec_qrels(files[0])
     assert qrels.questions == ("q1", "q2")
     assert qrels.documents == ["d1", "d2", "d3", "文書"]
     assert qrels.grades.tolist() == [2, 1, -1, 1]
     packed = tmp_path / "qrels.gz"
     packed.write_bytes(gzip.compress(files[0].read_bytes()))
-    assert read_qrels(packed).documents == qrels.documents
+    assert read_trec_qrels(packed).documents == qrels.documents
     measured = measure_rankings(qrels, read_trec_run(files[1]), ["mrr"])
     assert measured["mrr"].by_question() == {"q1": 0.5, "q2": 0.0}
     assert (measured.missing, measured.unknown) == (("q2",), ("q3",))
@@ -108,9 +108,9 @@ def test_grades_of_judgements_are_gains(tmp_path):
     first, second = read_trec(tmp_path / "qrels.txt", tmp_path / "run.txt", essential=2)
     assert (first.gold.grades, first.gold.essential_docs) == ({"d1": 3, "d2": 1}, ("d1",))
     assert second.gold == Gold(essential_docs=("d1", "d2"), helpful_docs=())
-    ranked = measure_rankings(read_qrels(tmp_path / "qrels.txt"), read_trec_run(tmp_path / "run.txt"), ["ndcg@10"])[
-        "ndcg@10"
-    ]
+    ranked = measure_rankings(
+        read_trec_qrels(tmp_path / "qrels.txt"), read_trec_run(tmp_path / "run.txt"), ["ndcg@10"]
+    )["ndcg@10"]
     for case in (first, second):
         (judgement,) = load_metric("ndcg@10").compute(case)
         assert judgement.number == pytest.approx(ranked.by_question()[case.id], abs=1e-12)
@@ -132,7 +132,7 @@ def test_faults_name_file_and_line(tmp_path, content, told):
     path = tmp_path / "qrels.txt"
     path.write_bytes(content)
     with pytest.raises(DataError) as caught:
-        read_qrels(path)
+        read_trec_qrels(path)
     assert str(caught.value).startswith(str(path))
     assert told in str(caught.value)
 
@@ -144,7 +144,7 @@ def test_unreadable_files(tmp_path, content):
     if content is not None:
         path.write_bytes(content)
     with pytest.raises(DataError, match=r"qrels\.gz: cannot be read"):
-        read_qrels(path)
+        read_trec_qrels(path)
 
 
 def test_scores_are_numbers(tmp_path):
@@ -159,6 +159,6 @@ def test_an_empty_file_holds_nothing(tmp_path):
     """Empty files are no fault: nothing was asked and nothing answered."""
     path = tmp_path / "empty.txt"
     path.write_bytes(b"\n")
-    measured = measure_rankings(read_qrels(path), read_trec_run(path), ["ndcg@10", "map", "mrr", "precision"])
+    measured = measure_rankings(read_trec_qrels(path), read_trec_run(path), ["ndcg@10", "map", "mrr", "precision"])
     assert [figure.mean for figure in measured.values()] == [None] * 4
     assert list(read_trec(path, path)) == []

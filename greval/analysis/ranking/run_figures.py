@@ -1,0 +1,155 @@
+"""The figures of one run: a value and a state for each judged question and measure, and the means."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from greval.analysis.ranking.records import Conventions, QuestionValues, RunMean
+from greval.errors import DefinitionError
+from greval.metrics.columns.qrels import Qrels
+from greval.metrics.columns.rankings import Rankings
+from greval.metrics.columns.run_measures import check_measure_names, measure_rankings
+from greval.metrics.columns.trec_measures import GEOMETRIC, SUMS, expand_trec_measures, list_trec_measures, trec_eval
+from greval.metrics.computed.metric_names import find_computed_metric
+from greval.records.number_range import NumberRange, find_number_range
+from greval.records.scale_direction import ScaleDirection
+from greval.runs.score_columns import MISSING, SCORED, SKIPPED
+from greval.stats.bootstrap import Floats
+from greval.stats.mean_interval import mean_interval
+
+DEFAULT_MEASURES: Mapping[Conventions, tuple[str, ...]] = {
+    "greval": ("ndcg@10", "recall@20", "mrr", "map"),
+    "trec_eval": ("map", "Rprec", "bpref", "recip_rank", "P_10", "recall_100", "ndcg_cut_10"),
+}
+WITHOUT_QUESTIONS = frozenset({"num_q", *GEOMETRIC})
+"""Measures of trec_eval that have no value for a single question."""
+NOT_COMPARED = WITHOUT_QUESTIONS | {*SUMS, "unj_5", "unj_10", "unj_20", "rbp_resid"}
+"""Measures of trec_eval that do not say of a single question how good its ranking is."""
+UTILITY = "utility"
+"""The only measure of single questions without ends."""
+SHARE = NumberRange(0.0, 1.0)
+BINARY = NumberRange(0.0, 1.0, binary=True)
+SUCCESS = "success_"
+States = NDArray[np.uint8]
+
+
+class MeasureSettings(NamedTuple):
+    """The measures to compute, their conventions, and the confidence level of the intervals."""
+
+    names: tuple[str, ...]
+    conventions: Conventions
+    level: float
+
+
+class RunFigures(NamedTuple):
+    """The values and states of each measure over the judged questions, and the means over questions."""
+
+    columns: dict[str, tuple[Floats, States]]
+    means: tuple[RunMean, ...]
+    missing: tuple[str, ...]
+    unjudged: tuple[str, ...]
+    ranked: int
+    """The number of judged questions that have a ranking."""
+
+    def list_questions(self, names: Sequence[str]) -> tuple[QuestionValues, ...]:
+        """List the values of each question; `names` are all judged questions."""
+        listed = {
+            measure: [value if state == SCORED else None for value, state in zip(values.tolist(), states, strict=True)]
+            for measure, (values, states) in self.columns.items()
+        }
+        return tuple(
+            QuestionValues(question=name, values={measure: column[number] for measure, column in listed.items()})
+            for number, name in enumerate(names)
+        )
+
+
+def choose_measures(names: Sequence[str], conventions: Conventions) -> tuple[str, ...]:
+    """Return the measures of these names, each once; the usual ones if none is named.
+
+    Raises:
+        DefinitionError: If no measure has one of the names.
+    """
+    wanted = tuple(dict.fromkeys(names)) or DEFAULT_MEASURES[conventions]
+    if conventions == "trec_eval":
+        return expand_trec_measures(wanted)
+    try:
+        check_measure_names(wanted)
+    except DefinitionError as error:
+        theirs = any(name in list_trec_measures() for name in wanted)
+        hint = "; for the measures of trec_eval add --trec-eval, or conventions='trec_eval' in Python" if theirs else ""
+        raise DefinitionError(f"{error}{hint}") from error
+    return wanted
+
+
+def find_scale(measure: str, conventions: Conventions) -> NumberRange | None:
+    """Return the range of a measure; None if it has no lower end.
+
+    Example:
+        >>> find_scale("hit_rate@3", "greval"), find_scale("utility", "trec_eval")
+        (NumberRange(low=0.0, high=1.0, binary=True), None)
+    """
+    if conventions == "trec_eval":
+        return None if measure == UTILITY else BINARY if measure.startswith(SUCCESS) else SHARE
+    metric = find_computed_metric(measure)
+    return (find_number_range(metric.scale) if metric else None) or SHARE
+
+
+def find_measure_direction(measure: str, conventions: Conventions) -> ScaleDirection:
+    """Return the direction of a measure that is compared: higher is better."""
+    numbers = find_scale(measure, conventions)
+    low, high = numbers.ends if numbers and numbers.ends else (None, None)
+    return ScaleDirection("higher", low, high, computed=True)
+
+
+def compute_figures(qrels: Qrels, rankings: Rankings, wanted: MeasureSettings) -> RunFigures:
+    """Compute the measures of a run."""
+    compute = _compute_by_trec_eval if wanted.conventions == "trec_eval" else _compute_by_greval
+    return compute(qrels, rankings, wanted)
+
+
+def _compute_by_greval(qrels: Qrels, rankings: Rankings, wanted: MeasureSettings) -> RunFigures:
+    """Compute greval's measures: a judged question without a ranking counts as 0."""
+    found = measure_rankings(qrels, rankings, wanted.names)
+    size = len(qrels.questions)
+    columns = {}
+    for name, result in found.items():
+        values, states = np.zeros(size), np.full(size, SKIPPED, np.uint8)
+        values[result.places], states[result.places] = result.values, SCORED
+        columns[name] = values, states
+    means = tuple(_build_mean(name, values[states == SCORED], wanted) for name, (values, states) in columns.items())
+    return RunFigures(columns, means, found.missing, found.unknown, size - len(found.missing))
+
+
+def _compute_by_trec_eval(qrels: Qrels, rankings: Rankings, wanted: MeasureSettings) -> RunFigures:
+    """Compute trec_eval's measures: a judged question without a ranking is left out."""
+    found, names = trec_eval(qrels, rankings), qrels.questions
+    answered = np.array([name in found.by_question for name in names], np.bool_)
+    rows = [found.by_question[name] for name in names if name in found.by_question]
+    states = np.where(answered, SCORED, MISSING).astype(np.uint8)
+    columns = {}
+    for name in wanted.names:
+        if name not in WITHOUT_QUESTIONS:
+            values = np.zeros(len(names))
+            values[answered] = [row[name] for row in rows]
+            columns[name] = values, states
+    means = tuple(
+        RunMean(measure=name, n=len(rows), mean=found.overall.get(name))
+        if name in NOT_COMPARED
+        else _build_mean(name, columns[name][0][answered], wanted)
+        for name in wanted.names
+    )
+    missing = tuple(name for name in names if name not in found.by_question)
+    unjudged = tuple(name for name in rankings.questions if name not in qrels.grouped.places)
+    return RunFigures(columns, means, missing, unjudged, len(rows))
+
+
+def _build_mean(name: str, values: Floats, wanted: MeasureSettings) -> RunMean:
+    if not len(values):
+        return RunMean(measure=name, n=0, mean=None)
+    scale = find_scale(name, wanted.conventions)
+    interval = mean_interval(values, np.ones(len(values), np.int64), scale, level=wanted.level) if scale else None
+    return RunMean(measure=name, n=len(values), mean=float(values.mean()), interval=interval)

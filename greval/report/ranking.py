@@ -1,0 +1,131 @@
+"""Measures of ranked runs for the terminal and as CSV: a row for each run, or for each question of each run."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from io import StringIO
+
+from rich.console import Console
+from rich.table import Table
+
+from greval._util.spreadsheet_cells import escape_formula
+from greval._util.wording import format_count
+from greval.analysis.comparison.records import Contrast
+from greval.analysis.ranking.records import MeasuredRun, RankingReport, RunMean
+from greval.report import comparison
+from greval.report.tables import (
+    Cell,
+    Column,
+    format_measured,
+    format_number,
+    print_line,
+    print_lines,
+    print_tables,
+    split_table,
+)
+
+DIGITS = 4
+"""The decimals of measures: as many as trec_eval prints."""
+write_measure = partial(format_number, digits=DIGITS)
+MEAN_COLUMNS = ("run", "measure", "n", "mean", "low", "high")
+CONTRAST_COLUMNS = (
+    *("baseline", "pairs", "difference", "difference_low", "difference_high"),
+    *("won", "tied", "lost", "p", "corrected_p", "verdict"),
+)
+
+
+def render(report: RankingReport, console: Console) -> None:
+    """Print the measures: a table of the runs, the questions if there are any, warnings, and the comparison."""
+    print_line(console, format_title(report), "italic")
+    print_tables(console, _build_tables(report, console))
+    print_lines(console, format_legend(report), "dim")
+    print_lines(console, report.warnings, "yellow")
+    if report.comparison:
+        console.print()
+        comparison.render(report.comparison, console)
+
+
+def _build_tables(report: RankingReport, console: Console) -> Iterator[Table]:
+    """Build the table of the runs, in parts if it is too wide, and that of the questions if there are any."""
+    headings = (f"{name} [{report.level:.0%}]" if _has_interval(report, name) else name for name in report.measures)
+    columns = [Column("run", left=True), Column("n"), *map(Column, headings)]
+    yield from split_table(console, columns, map(_format_run, report.runs), keys=2)
+    if names := _list_question_measures(report):
+        columns = [Column("question", left=True), Column("run", left=True), *map(Column, names)]
+        yield from split_table(console, columns, _format_questions(report), keys=2)
+
+
+def format_title(report: RankingReport) -> str:
+    """Format the title: the judgements, their number of questions, and the conventions."""
+    by = ", measured as by trec_eval" if report.conventions == "trec_eval" else ""
+    return f"{report.qrels}: {format_count(report.judged, 'judged question')}{by}"
+
+
+def format_legend(report: RankingReport) -> Iterator[str]:
+    """Yield sentences that explain the figures."""
+    treated = (
+        "Judged questions without a ranking are left out; questions without a relevant document count as 0"
+        if report.conventions == "trec_eval"
+        else "Judged questions without a ranking count as 0; questions without a relevant document are left out"
+    )
+    yield f"n: questions that the means are over. {treated}. Intervals are {report.level:.0%}, over questions."
+
+
+def format_csv(report: RankingReport) -> str:
+    """Format the measures as CSV: a row for each run and measure, or for each question of each run."""
+    stream = StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerows(map(escape_formula, row) for row in _iterate_csv_rows(report))
+    return stream.getvalue()
+
+
+def _iterate_csv_rows(report: RankingReport) -> Iterator[Sequence[object]]:
+    if measures := _list_question_measures(report):
+        yield ("question", "run", *measures)
+        yield from ((one.question, run.name, *one.values.values()) for run in report.runs for one in run.questions)
+        return
+    contrasts = {(one.method, one.metric): one for one in (report.comparison.contrasts if report.comparison else ())}
+    yield (*MEAN_COLUMNS, *(CONTRAST_COLUMNS if report.comparison else ()))
+    for run in report.runs:
+        for mean in run.means:
+            compared = _list_contrast_cells(contrasts.get((run.name, mean.measure))) if report.comparison else ()
+            yield (*_list_mean_cells(run, mean), *compared)
+
+
+def _list_mean_cells(run: MeasuredRun, mean: RunMean) -> tuple[object, ...]:
+    interval = mean.interval
+    ends = (interval.low, interval.high) if interval else (None, None)
+    return run.name, mean.measure, mean.n, mean.mean, *ends
+
+
+def _list_contrast_cells(one: Contrast | None) -> tuple[object, ...]:
+    """List the cells of a comparison; they are empty for the baseline itself."""
+    if one is None:
+        return (None,) * len(CONTRAST_COLUMNS)
+    ends = (one.interval.low, one.interval.high) if one.interval else (None, None)
+    ps = (one.test.p, one.test.corrected) if one.test else (None, None)
+    return one.baseline, one.n, one.difference, *ends, one.won, one.tied, one.lost, *ps, one.verdict
+
+
+def _list_question_measures(report: RankingReport) -> list[str]:
+    """List the measures that questions have a value of; none if the report does not hold the questions."""
+    return next(([*run.questions[0].values] for run in report.runs if run.questions), [])
+
+
+def _has_interval(report: RankingReport, measure: str) -> bool:
+    return any(mean.interval for run in report.runs for mean in run.means if mean.measure == measure)
+
+
+def _format_run(run: MeasuredRun) -> list[Cell]:
+    counts = [*dict.fromkeys(sorted(mean.n for mean in run.means))]
+    shown = f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,}-{counts[-1]:,}"
+    return [run.name, shown, *(format_measured(mean.mean_value, write_measure) for mean in run.means)]
+
+
+def _format_questions(report: RankingReport) -> Iterable[list[Cell]]:
+    """Yield the rows of questions: the runs of one question follow each other."""
+    for several in zip(*(run.questions for run in report.runs), strict=True):
+        for run, one in zip(report.runs, several, strict=True):
+            yield [one.question, run.name, *(format_number(value, digits=DIGITS) for value in one.values.values())]
