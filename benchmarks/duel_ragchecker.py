@@ -19,12 +19,13 @@ import argparse
 import json
 import sys
 import time
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.stats import pearsonr, spearmanr
+from scipy.stats import ConstantInputWarning, pearsonr, spearmanr
 
 from greval import Case, Judge, Run, evaluate, load_metric, summarise_duel
 from greval.runs.progress import Progress
@@ -40,6 +41,7 @@ REPEATS = 2000
 def main() -> None:
     """Judge the pairs, and print how well each way agrees with people."""
     args = read_arguments()
+    warnings.simplefilter("ignore", ConstantInputWarning)  # a resample in which the judge decides no pair
     if not DATA.exists():
         sys.exit(f"{DATA}: expected the pairs of RAGChecker's meta-evaluation; nothing is there")
     rows = [json.loads(line) for line in DATA.read_text(encoding="utf-8").splitlines()][: args.n]
