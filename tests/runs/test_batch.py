@@ -11,13 +11,14 @@ from fault_server import sample
 from langchain_core.messages import convert_to_messages
 
 from greval.analysis.duel.api import summarise_duel
+from greval.analysis.duel.judging import duel_async
 from greval.errors import JudgeError
 from greval.judging.model.judge import Judge
 from greval.metrics.library import load
 from greval.records.case import Case
 from greval.records.metric import CategoricalMetric, ManyCategoricalMetric, PreferenceMetric
 from greval.runs.batch import collect, read_status, submit
-from greval.runs.duels import duel_async, list_pairs
+from greval.runs.duels import list_pairs
 from greval.runs.manifest import read_spending
 from greval.runs.store import Store
 from greval.testing import ScriptedJudge

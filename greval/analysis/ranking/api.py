@@ -9,16 +9,16 @@ from typing import TypedDict, Unpack
 from greval._util.arguments import check_options, require_iterable
 from greval.analysis.comparison.api import build_comparison
 from greval.analysis.comparison.plan import ComparisonPlan, ComparisonRequest
-from greval.analysis.ranking.files import read_qrels, read_rankings
-from greval.analysis.ranking.records import Conventions, MeasuredRun, RankingReport, UnreadRun
-from greval.analysis.ranking.run_figures import (
+from greval.analysis.ranking.figures import (
     NOT_COMPARED,
     MeasureSettings,
-    RunFigures,
+    RankingFigures,
     choose_measures,
     compute_figures,
     find_measure_direction,
 )
+from greval.analysis.ranking.files import read_qrels, read_rankings
+from greval.analysis.ranking.records import Conventions, MeasuredRun, RankingReport, UnreadRun
 from greval.analysis.ranking.run_names import find_run, name_runs
 from greval.analysis.ranking.warnings import find_warnings
 from greval.errors import DataError
@@ -114,9 +114,9 @@ def measure_runs(
 
 def _measure_files(
     qrels: Qrels, files: Mapping[str, Path], wanted: MeasureSettings, options: MeasureRunsOptions
-) -> tuple[dict[str, RunFigures], list[UnreadRun]]:
+) -> tuple[dict[str, RankingFigures], list[UnreadRun]]:
     """Measure each run, one at a time in memory; a file that cannot be read does not stop the others."""
-    found: dict[str, RunFigures] = {}
+    found: dict[str, RankingFigures] = {}
     unread = []
     for name, path in files.items():
         try:
@@ -129,7 +129,7 @@ def _measure_files(
     return found, unread
 
 
-def _build_run(name: str, path: Path, figures: RunFigures, questions: Sequence[str]) -> MeasuredRun:
+def _build_run(name: str, path: Path, figures: RankingFigures, questions: Sequence[str]) -> MeasuredRun:
     return MeasuredRun(
         name=name,
         path=str(path),
@@ -157,7 +157,7 @@ def _name_files(runs: Sequence[str | Path], baseline: str | Path | None) -> tupl
 
 
 def _plan_comparison(
-    qrels: Path, judged: Qrels, found: Mapping[str, RunFigures], baseline: str | None, wanted: MeasureSettings
+    qrels: Path, judged: Qrels, found: Mapping[str, RankingFigures], baseline: str | None, wanted: MeasureSettings
 ) -> ComparisonPlan | None:
     """Plan the comparison of each run with the baseline over the judged questions; None if nothing is comparable."""
     measures = tuple(name for name in wanted.names if name not in NOT_COMPARED)

@@ -7,11 +7,12 @@ from contextlib import contextmanager
 
 import pytest
 from accessibility import find_violations
+from duelled_answers import fair, judge_by, write_answers
 from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 from report_pages import MADE, judge_pair, make_page
 
-from greval import Case, evaluate, load_metric
+from greval import Case, duel, evaluate, load_metric
 from greval.analysis.comparison.api import compare
 from greval.metrics.files import parse_metric
 from greval.report.html.archive import ArchiveLimits
@@ -507,3 +508,23 @@ def test_hostile_texts_of_a_pair_stay_text(chromium, tmp_path_factory, one, othe
             assert page.evaluate(READ_TEXTS, f"{place} .order .text") == [one, other]
         page.get_by_label("Search").fill(other)
         page.locator("#count").get_by_text("1 of 1 case", exact=True).wait_for()
+
+
+def test_names_stay_legible_in_the_tables_of_preferences(chromium, tmp_path):
+    """On a narrow screen the tables scroll within their place; a name is not broken letter by letter."""
+    run = duel(_write_answers(tmp_path), [load_metric("overall_preference")], judge_by(fair), out=tmp_path / "run")
+    file = tmp_path / "page.html"
+    file.write_text(make_page(run.folder), encoding="utf-8")
+    with opened(chromium, file) as page:
+        page.set_viewport_size({"width": 390, "height": 800})
+        cells = page.locator("#preferences td.lines")
+        widths = [cells.nth(number).bounding_box()["width"] for number in range(cells.count())]
+        assert min(widths) > 60
+        assert page.evaluate("document.documentElement.scrollWidth") == 390
+
+
+def _write_answers(folder):
+    """Write a few answers of three methods to a file."""
+    file = folder / "cases.jsonl"
+    file.write_text("\n".join(case.model_dump_json() for case in write_answers(questions=4)), encoding="utf-8")
+    return file

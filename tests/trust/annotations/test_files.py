@@ -99,7 +99,7 @@ def test_bad_lines_of_json_are_told(tmp_path):
     assert [one.value for one in found.annotations] == [4]
     assert [fault.place.rpartition(":")[2] for fault in found.faults] == ["3", "4", "5", "6", "7"]
     assert "is not UTF-8" in found.faults[2].message
-    assert found.faults[1].message == "must be an object with an id and a value, got a list; " + ONE_LIST
+    assert found.faults[1].message == "must be an object with the id of a case and a value, got a list; " + ONE_LIST
     assert found.faults[4].message == "value: 'true' is not an integer from 1 to 5"
 
 

@@ -45,7 +45,7 @@ class MeasureSettings(NamedTuple):
     level: float
 
 
-class RunFigures(NamedTuple):
+class RankingFigures(NamedTuple):
     """The values and states of each measure over the judged questions, and the means over questions."""
 
     columns: dict[str, tuple[Floats, States]]
@@ -105,13 +105,13 @@ def find_measure_direction(measure: str, conventions: Conventions) -> ScaleDirec
     return ScaleDirection("higher", low, high, computed=True)
 
 
-def compute_figures(qrels: Qrels, rankings: Rankings, wanted: MeasureSettings) -> RunFigures:
+def compute_figures(qrels: Qrels, rankings: Rankings, wanted: MeasureSettings) -> RankingFigures:
     """Compute the measures of a run."""
     compute = _compute_by_trec_eval if wanted.conventions == "trec_eval" else _compute_by_greval
     return compute(qrels, rankings, wanted)
 
 
-def _compute_by_greval(qrels: Qrels, rankings: Rankings, wanted: MeasureSettings) -> RunFigures:
+def _compute_by_greval(qrels: Qrels, rankings: Rankings, wanted: MeasureSettings) -> RankingFigures:
     """Compute greval's measures: a judged question without a ranking counts as 0."""
     found = measure_rankings(qrels, rankings, wanted.names)
     size = len(qrels.questions)
@@ -121,10 +121,10 @@ def _compute_by_greval(qrels: Qrels, rankings: Rankings, wanted: MeasureSettings
         values[result.places], states[result.places] = result.values, SCORED
         columns[name] = values, states
     means = tuple(_build_mean(name, values[states == SCORED], wanted) for name, (values, states) in columns.items())
-    return RunFigures(columns, means, found.missing, found.unknown, size - len(found.missing))
+    return RankingFigures(columns, means, found.missing, found.unknown, size - len(found.missing))
 
 
-def _compute_by_trec_eval(qrels: Qrels, rankings: Rankings, wanted: MeasureSettings) -> RunFigures:
+def _compute_by_trec_eval(qrels: Qrels, rankings: Rankings, wanted: MeasureSettings) -> RankingFigures:
     """Compute trec_eval's measures: a judged question without a ranking is left out."""
     found, names = trec_eval(qrels, rankings), qrels.questions
     answered = np.array([name in found.by_question for name in names], np.bool_)
@@ -144,7 +144,7 @@ def _compute_by_trec_eval(qrels: Qrels, rankings: Rankings, wanted: MeasureSetti
     )
     missing = tuple(name for name in names if name not in found.by_question)
     unjudged = tuple(name for name in rankings.questions if name not in qrels.grouped.places)
-    return RunFigures(columns, means, missing, unjudged, len(rows))
+    return RankingFigures(columns, means, missing, unjudged, len(rows))
 
 
 def _build_mean(name: str, values: Floats, wanted: MeasureSettings) -> RunMean:
