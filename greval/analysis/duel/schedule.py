@@ -45,7 +45,7 @@ class PairSchedule:
 
     Iterating yields a pair only if a metric does not yet know the win rate of its methods. The verdicts that are in the
     run come first, because they cost nothing; then the questions follow in an order that depends only on their ids, so
-    that the questions judged are no particular ones, and the same command goes on where it was stopped.
+    that the questions judged are no particular ones, and the same command continues after a stop.
 
     The width decides when to stop, never which method is ahead, so that stopping favours no method.
 
@@ -135,7 +135,7 @@ class PairSchedule:
         return self._compute_width(duelists) <= self._goal.width
 
     def _compute_width(self, duelists: _Duelists) -> float:
-        """Compute the width of the interval of a win rate; 1 if there is none."""
+        """Compute the width of the interval of a win rate; 1 if it has no interval."""
         if duelists not in self._widths:
             judged = [one for one in self._verdicts[duelists].values() if one.outcome is not None]
             rate = measure_win_rate(judged, level=self._goal.level)
