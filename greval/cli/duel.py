@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -34,6 +35,7 @@ from greval.cli.options import (
     print_report,
 )
 from greval.cli.progress_bar import ProgressBar
+from greval.datasets import RowFault
 from greval.datasets.case_records import read_records
 from greval.records.case import Case
 from greval.records.metric import Metric
@@ -124,7 +126,7 @@ def duel(  # noqa: PLR0913 - the options of a command
     if metrics:
         check_preferences(metrics)
         model, judges = create_judges(settings, judge, metrics)
-        cases = read_responses(run)
+        cases, faults = read_responses(run)
         pairs = list_pairs(cases, metrics, split_method_names(methods or (), cases), limit=limit, place=run)
         schedule = None
         if until_width is not None:
@@ -143,19 +145,19 @@ def duel(  # noqa: PLR0913 - the options of a command
             "max_calls": caps.max_calls,
             "max_cost": caps.max_cost,
             "prices": caps.read_prices(),
-            "total": None if schedule else len(pairs),
+            "total": None if schedule else len(faults) + len(pairs),
         }
         if batch and not dry_run:
             _refuse_unbatched_options(context)
-            _submit_pairs(pairs, metrics, model, folder, options)
+            _submit_pairs([*faults, *pairs], metrics, model, folder, options)
             return
         if dry_run:
-            print_forecast(iter(pairs), metrics, model, folder, options)
+            print_forecast(chain(faults, pairs), metrics, model, folder, options)
             if schedule:
                 typer.echo("at most: judging ends when the win rates are known (--until-width)")
             return
         bar = ProgressBar(quiet=quiet, json=False, also=schedule.add_result if schedule else None)
-        given = _open_pairs(schedule or pairs)
+        given = _open_pairs(chain(faults, schedule or pairs))
         finished = asyncio.run(judge_cases(given, metrics, model, folder, bar, options))
         if schedule and not quiet:
             for line in schedule.describe():
@@ -174,7 +176,11 @@ def _refuse_unbatched_options(context: typer.Context) -> None:
 
 
 def _submit_pairs(
-    pairs: Sequence[Case], metrics: Sequence[Metric], model: Judge | None, folder: Path, options: EvaluateOptions
+    pairs: Sequence[Case | RowFault],
+    metrics: Sequence[Metric],
+    model: Judge | None,
+    folder: Path,
+    options: EvaluateOptions,
 ) -> None:
     """Submit the requests of pairs as a batch, and print what comes next."""
     from greval.runs.batch import submit
@@ -191,7 +197,7 @@ def _submit_pairs(
     print_submitted(asyncio.run(sending), folder)
 
 
-def _open_pairs(pairs: Iterable[Case]) -> CaseInput:
+def _open_pairs(pairs: Iterable[Case | RowFault]) -> CaseInput:
     reading = read_records(pairs)
     return CaseInput(reading, iter(reading))
 

@@ -10,8 +10,7 @@ from itertools import combinations
 from pathlib import Path
 
 from greval._util.arguments import build_unknown_name_error
-from greval.datasets import read_cases
-from greval.datasets.case_records import read_case
+from greval.datasets import RowFault, read_cases
 from greval.errors import DataError, DefinitionError
 from greval.records.case import OTHER_RESPONSE, RESPONSE_FIELDS, TAG, Case, Response
 from greval.records.metric import Metric, is_preference
@@ -127,17 +126,18 @@ def read_paired_methods(store: Store) -> dict[CaseKey, tuple[str, str]]:
     }
 
 
-def read_responses(source: str | Path) -> list[Case]:
-    """Read the cases of a run folder, or of a file.
+def read_responses(source: str | Path) -> tuple[list[Case], list[RowFault]]:
+    """Read the cases of a run folder, or of a file, and the rows of the file that are no cases.
 
     Raises:
-        DataError: If a row of the file is no case.
+        DataError: If the file cannot be read.
         StoreError: If the folder is no run.
     """
     if Path(source).is_dir():
         with Store.open(source) as store, store.snapshot():
-            return [*store.cases()]
-    return [read_case(row) for row in read_cases(source)]
+            return [*store.cases()], []
+    rows = [*read_cases(source)]
+    return [row for row in rows if isinstance(row, Case)], [row for row in rows if isinstance(row, RowFault)]
 
 
 def find_duel_folder(source: Path, out: Path | None) -> Path:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from duelled_answers import JUDGES, QUESTIONS, judge_by, write_answers
-from fault_server import FaultServer, answers_as, ok
+from fault_server import FaultServer, answers_as, ok, refuses
 
 from greval.analysis.duel.records import Duel
 
@@ -181,3 +181,26 @@ def test_each_habit_is_named_by_the_command_and_on_the_page(empty_folder, greval
     assert [habit for habit in HABITS if f"{habit}: overall_preference: " in section] == habits
     for first, second in (("middle", "strong"), ("middle", "weak"), ("strong", "weak")):
         assert f'<bdi>{first}</bdi></td><td class="lines"><bdi>{second}</bdi>' in section
+
+
+@pytest.mark.parametrize("until", [(), ("--until-width", 0.9)])
+def test_a_row_that_is_no_case_does_not_stop_the_others(cases, judged, greval_says, until):
+    """Its place and its fault are printed, the pairs of the others are judged, and the exit code is 3."""
+    with cases.open("a", encoding="utf-8") as file:
+        file.write('\n{"id": "q9", "method": "walk", "answer": "x"}\n')
+    words = ("-m", "directness", "--judge", "openai:m", "--base-url", judged.url, "-o", "run", *until)
+    code, out, err = greval_says("duel", cases, *words)
+    assert code == 3
+    assert "cases.jsonl:19: question: is missing" in err
+    assert 0 < judged.calls <= 36
+    assert "walk" in out
+
+
+def test_failed_pairs_are_not_counted_as_judged(cases, greval_says):
+    """What --until-width says of a duel whose judge is down counts what was judged only."""
+    with FaultServer(refuses()) as server:
+        words = ("-m", "directness", "--judge", "openai:m", "--base-url", server.url, "-o", "run", "--max-retries", 0)
+        code, _, err = greval_says("duel", cases, *words, "--until-width", 0.3, "--no-retry-failed")
+    assert code == 3
+    assert "0 of 18 pairs judged" in err
+    assert "after 0 questions" in err

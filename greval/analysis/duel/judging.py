@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Iterable, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Unpack, cast
 
@@ -12,6 +13,7 @@ from langchain_core.language_models import BaseChatModel
 from greval._util.arguments import check_options
 from greval._util.concurrency import run_sync
 from greval.analysis.duel.schedule import PairSchedule, WidthGoal
+from greval.datasets import RowFault
 from greval.judging.model.judge import Judge
 from greval.records.case import Case
 from greval.records.metric import Metric
@@ -92,14 +94,15 @@ async def duel_async(
     check_preferences(metrics)
     out = options.get("out")
     folder = find_duel_folder(source, None if out is None else Path(out))
-    pairs: Iterable[Case] = list_pairs(
-        read_responses(source), metrics, options.get("methods", ()), limit=options.get("limit"), place=source
-    )
+    cases, faults = read_responses(source)
+    pairs = list_pairs(cases, metrics, options.get("methods", ()), limit=options.get("limit"), place=source)
+    rows: Iterable[Case | RowFault] = [*faults, *pairs]
     kept = {name: option for name, option in options.items() if name in EvaluateOptions.__annotations__}
     given = cast("EvaluateOptions", kept)
     if (width := options.get("until_width")) is not None:
         goal = WidthGoal(width, options.get("cluster_by"), options.get("level", LEVEL))
-        pairs = schedule = PairSchedule.resume(pairs, [metric.name for metric in metrics], goal, folder)
+        schedule = PairSchedule.resume(pairs, [metric.name for metric in metrics], goal, folder)
+        rows = chain(faults, schedule)
         on_result = options.get("on_result")
 
         def add_result(result: Result) -> None:
@@ -108,4 +111,4 @@ async def duel_async(
                 on_result(result)
 
         given["on_result"] = add_result
-    return await evaluate_async(pairs, metrics, judge, out=folder, stop=stop, **given)
+    return await evaluate_async(rows, metrics, judge, out=folder, stop=stop, **given)

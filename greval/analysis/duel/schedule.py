@@ -112,11 +112,16 @@ class PairSchedule:
 
     def describe(self) -> Iterator[str]:
         """Yield lines that say how much was judged, and which win rates are not known well enough."""
-        judged = {(one.first, one.second, key) for one, found in self._verdicts.items() for key in found}
+        judged = {
+            (one.first, one.second, key)
+            for one, found in self._verdicts.items()
+            for key, verdict in found.items()
+            if verdict.outcome is not None
+        }
         yield f"{len(judged):,} of {format_count(len(self._pairs), 'pair')} judged"
         for duelists in dict.fromkeys(one for pair in self._pairs.values() for one in self._list_duelists(pair)):
             if not self._is_known(duelists):
-                count = format_count(len(self._verdicts[duelists]), "question")
+                count = format_count(len(self._list_judged(duelists)), "question")
                 yield (
                     f"{duelists.metric}: {duelists.first} vs {duelists.second}: after {count} the interval "
                     f"is {self._compute_width(duelists):.2f} wide, expected at most {self._goal.width:g}"
@@ -137,8 +142,10 @@ class PairSchedule:
     def _compute_width(self, duelists: _Duelists) -> float:
         """Compute the width of the interval of a win rate; 1 if it has no interval."""
         if duelists not in self._widths:
-            judged = [one for one in self._verdicts[duelists].values() if one.outcome is not None]
-            rate = measure_win_rate(judged, level=self._goal.level)
+            rate = measure_win_rate(self._list_judged(duelists), level=self._goal.level)
             interval = rate.interval if isinstance(rate, MeasuredValue) else None
             self._widths[duelists] = interval.high - interval.low if interval else 1.0
         return self._widths[duelists]
+
+    def _list_judged(self, duelists: _Duelists) -> list[PairVerdict]:
+        return [one for one in self._verdicts[duelists].values() if one.outcome is not None]
