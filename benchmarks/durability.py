@@ -33,6 +33,8 @@ from greval.runs.evaluation import CALLS_PER_SPARE_WORKER
 
 WRONG_KEY = "sk-wrong"
 FOR_EVER = 3600.0
+HELD = WIDTH + WIDTH // CALLS_PER_SPARE_WORKER
+"""The judgements that a run may hold without having stored them: one for each of its workers, also the spare ones."""
 MOMENT = 0.05
 """What was sent to the server has come to it after so many seconds."""
 MAX_WRONG_KEY_CALLS = 20
@@ -82,9 +84,7 @@ def kills(n: int = 5000, times: int = 10, number: signal.Signals = signal.SIGKIL
         last = place.run()
         repeated = place.server.calls - n
         equal, sound = place.whole(), place.sound()
-    held = flying + times * (
-        WIDTH // CALLS_PER_SPARE_WORKER
-    )  # a spare worker holds an answer that it is about to write down
+    held = flying + times * (HELD - WIDTH)  # a spare worker holds an answer that it is about to store
     allowed, code = (0, 130) if number == signal.SIGTERM else (held, -number)
     return finding(
         f"{n} judgements, stopped {times} times by {number.name}: {repeated} calls repeated; at these moments "
@@ -120,7 +120,7 @@ def disk(n: int = 5000, kilobytes: int = 4000, *, mounted: bool = True) -> Findi
             "the message names the folder and what to do, without a traceback": told and "Traceback" not in full.error,
             "SQLite finds the log sound": sound,
             "with room the same command finishes, and the log equals that of an unbroken run": equal and not last.code,
-            "no more calls are repeated than may be in flight": calls - n <= 2 * WIDTH,
+            "no more calls are repeated than the two runs may hold": calls - n <= 2 * HELD,
         },
     )
 
