@@ -3,6 +3,7 @@
     python benchmarks/answers.py
     python benchmarks/answers.py --judge local -m correctness -m answer_alignment --reason-depth brief
     python benchmarks/answers.py --judge local -m correctness --each-answer --reason after --reason-depth brief
+    python benchmarks/answers.py --part dev -n 100 --prompt-start case --reason-depth brief
 
 The answers are split by question: what prompts were chosen on (`--part dev`) is never what is
 reported (`--part heldout`, the default). People among themselves reach kappa 0.73 on the whole set,
@@ -30,6 +31,7 @@ import numpy as np
 from sklearn.metrics import cohen_kappa_score
 
 from greval import Case, Judge, Result, evaluate, load_metric
+from greval.judging.prompt import PromptStart
 from greval.records.metric import ReasonDepth
 
 DATA = Path(__file__).parents[2] / "shared" / "data" / "nq301_answer_judgments" / "judgments.jsonl"
@@ -49,8 +51,13 @@ def main() -> None:
     human = {row["id"]: row["human"] == "correct" for row in rows}
     print(f"{len(rows)} answers of {len({row['question_id'] for row in rows})} questions, part {args.part}")
     print(f"on these answers: {baselines(rows)}")
-    judge = Judge(args.judge, base_url=args.base_url, timeout=300, reason=args.reason)
-    way = "".join([*(["-each"] if args.each_answer else []), *(["-value-first"] if args.reason == "after" else [])])
+    judge = Judge(args.judge, base_url=args.base_url, timeout=300, reason=args.reason, prompt_start=args.prompt_start)
+    ways = {
+        "-each": args.each_answer,
+        "-value-first": args.reason == "after",
+        "-case-first": args.prompt_start == "case",
+    }
+    way = "".join(name for name, chosen in ways.items() if chosen)
     for name in args.metric or ["correctness"]:
         for depth in args.reason_depth or DEPTHS:
             start = time.perf_counter()
@@ -81,6 +88,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("-n", type=int, default=200, help="answers, half of them correct by people")
     parser.add_argument(
         "--reason", choices=("before", "after"), default="before", help="where the judge's reason stands"
+    )
+    parser.add_argument(
+        "--prompt-start", choices=get_args(PromptStart), default="metric", help="what a prompt begins with"
     )
     parser.add_argument("--each-answer", action="store_true", help="judge against each accepted answer alone")
     parser.add_argument("--data", type=Path, default=DATA, help="the file of judged answers")

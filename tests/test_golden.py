@@ -20,7 +20,13 @@ from greval.analysis.summary import build_report
 from greval.cli.app import app
 from greval.cli.console import ReportConsole
 from greval.judging.answer_schema import build_answer_schema
-from greval.judging.prompt import format_case_text, format_system_text
+from greval.judging.prompt import (
+    SHARED_SYSTEM_TEXT,
+    format_case_before_metric,
+    format_case_text,
+    format_metric_text,
+    format_system_text,
+)
 from greval.records.case import Response
 from greval.records.metric import JudgedMetric
 from greval.records.metric_input import list_judged_items
@@ -99,6 +105,18 @@ def test_messages_of_the_text_tier():
         for many in forms(load_metric(name))
     }
     same(GOLDEN / "messages-text-tier.txt", titled(parts))
+
+
+def test_messages_with_the_case_first():
+    """A prompt with the case first changes only with its golden file."""
+    parts: dict[str, str] = {"system": SHARED_SYSTEM_TEXT}
+    for name in ("faithfulness", "chunk_evaluation", "comprehensiveness"):
+        metric = load_metric(name)
+        case = PAIR if metric.preference else CASE
+        found = list_judged_items(metric, case) if metric.over else ()
+        text = format_metric_text(metric, many=metric.over is not None)
+        parts[name] = format_case_before_metric(metric, case, found, text)
+    same(GOLDEN / "messages-case-first.txt", titled(parts))
 
 
 @pytest.mark.parametrize("name", JUDGED)

@@ -24,6 +24,7 @@ from greval.judging.answer_schema import ReasonPosition
 from greval.judging.model.judge import KEY_VARIABLE, NO_JUDGE_MESSAGE, Judge, Structured, build_chosen_judge
 from greval.judging.model.judge_names import LOCAL, parse_judge_name
 from greval.judging.model.prices import FILE_VARIABLE, Prices
+from greval.judging.prompt import PromptStart
 from greval.records.metric import JudgedMetric, Metric, ReasonDepth, needs_judge
 
 if TYPE_CHECKING:
@@ -195,6 +196,10 @@ class JudgeOptions(NamedTuple):
         ReasonPosition,
         judge_option("--reason", help="the place of the reason in the judge's answer, before or after the value"),
     ] = "before"
+    prompt_start: Annotated[
+        PromptStart,
+        judge_option("--prompt-start", help="what prompts begin with: the metric, or the case, which metrics share"),
+    ] = "metric"
     reason_depth: Depth = None
     confidence: Annotated[
         bool,

@@ -7,6 +7,7 @@ of the error. A part that is still unreadable fails alone. The usage counts ever
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
@@ -30,11 +31,15 @@ from greval.judging.model.client import CHARS_PER_TOKEN, JudgeClient
 from greval.judging.model.judge import LOCAL_MAX_TOKENS, LOCAL_REASON_LENGTH
 from greval.judging.model.reply_cache import Reply
 from greval.judging.prompt import (
+    SHARED_SYSTEM_TEXT,
+    format_case_before_metric,
     format_case_text,
     format_examples,
+    format_metric_text,
     format_system_text,
     list_numbered_ids,
     neutralise_fences,
+    sort_shared_fields,
 )
 from greval.judging.reply_json import ValuePath, compute_probability, compute_value_probabilities, parse_last_object
 from greval.records.case import Case
@@ -93,9 +98,12 @@ class MetricJudge:
         self.many = metric.over is not None and self.max_items > 1
         reason = client.judge.reason
         self.weighed_values = self._list_weighed_values()
+        form: dict[str, Any] = {"many": self.many, "example": self.tier == "text", "reason": reason}
+        self._starts_with_case = client.judge.prompt_start == "case" and not metric.examples
+        self._metric_text = format_metric_text(metric, **form) if self._starts_with_case else ""
         examples = format_examples(metric, many=self.many, reason=reason)
         self.start = [
-            SystemMessage(format_system_text(metric, many=self.many, example=self.tier == "text", reason=reason)),
+            SystemMessage(SHARED_SYSTEM_TEXT if self._starts_with_case else format_system_text(metric, **form)),
             *(turn for case, answer in examples for turn in _build_example_turns(case, answer)),
         ]
         length = LOCAL_REASON_LENGTH if client.judge.local else None
@@ -125,6 +133,18 @@ class MetricJudge:
         is_weighed = judge.local and judge.reason == "after" and self.tier == "schema" and not self.metric.counts
         values: Sequence[Value] = scale.answer_schema().get("enum", ()) if is_weighed else ()
         return () if any(scale.number(value) is None for value in values) else values
+
+    @property
+    def prompt_group(self) -> str:
+        """The name of the prompts for a case that begin alike and are asked of the same judge; empty if none do.
+
+        Prompts with the case first begin alike if their first field is the same. `context` begins with the chunks.
+        """
+        if not self._starts_with_case:
+            return ""
+        shown = [need for need in sort_shared_fields(self.metric.needs) if need != self.metric.over or self.many]
+        first = next(iter(shown), "")
+        return json.dumps([*self.client.identity.items(), "chunks" if first == "context" else first], default=str)
 
     @property
     def settings(self) -> dict[str, JsonValue]:
@@ -171,6 +191,8 @@ class MetricJudge:
 
     def build_messages(self, case: Case, batch: ItemBatch = ()) -> list[BaseMessage]:
         """Build the messages of the first attempt for a case or for a batch of its items."""
+        if self._starts_with_case:
+            return [*self.start, HumanMessage(format_case_before_metric(self.metric, case, batch, self._metric_text))]
         return [*self.start, HumanMessage(format_case_text(self.metric, case, batch))]
 
     def _pack_items(self, found: Sequence[Item]) -> Iterator[tuple[Item, ...]]:

@@ -59,6 +59,8 @@ class MetricRunnable(CaseRunnable):
         self.judging = judging
         self.judge = judge
         self.tier: Tier = tier
+        self.prompt_group = ""
+        """The same name for metrics whose prompts for a case begin alike; empty if they do not."""
         self._prepare = prepare
 
     def with_judging(self, judging: JudgeFunction, prepare: Callable[[], Awaitable[object]]) -> Self:

@@ -35,7 +35,7 @@ def _format_cells(part: MetricForecast) -> tuple[str, ...]:
 
 
 def _sum_metrics(forecast: Forecast) -> MetricForecast:
-    names = ("judged", "kept", "skipped", "calls", "input_tokens", "output_tokens")
+    names = ("judged", "kept", "skipped", "calls", "input_tokens", "repeated_tokens", "output_tokens")
     sums = {name: sum(getattr(part, name) for part in forecast.expected) for name in names}
     return MetricForecast(metric="all", **sums, cost=forecast.cost)
 
@@ -43,6 +43,11 @@ def _sum_metrics(forecast: Forecast) -> MetricForecast:
 def _format_notes(forecast: Forecast) -> list[str]:
     """Return notes on how the figures were made."""
     notes = [f"input tokens: {forecast.how}; output tokens: an estimate", "calls: without what is asked again"]
+    if repeated := _sum_metrics(forecast).repeated_tokens:
+        notes.append(
+            f"{repeated:,} input tokens or more repeat the start of an earlier prompt, for which a provider may charge "
+            "less; see --prompt-start"
+        )
     free = dict.fromkeys(part.judge for part in forecast.expected if part.judge and part.calls and part.cost is None)
     if free or (forecast.judge and forecast.cost is None):
         names = ", ".join(filter(None, free)) or forecast.judge

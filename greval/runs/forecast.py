@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from os.path import commonprefix
 from pathlib import Path
 from typing import Unpack
 
@@ -50,7 +51,8 @@ SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
 class MetricForecast(Record):
     """The forecast of one metric: calls and tokens for what is not judged yet. `cost` is None if no price is known.
 
-    `judge` is the label of its judge, None if it is computed.
+    `judge` is the label of its judge, None if it is computed. `repeated_tokens` is the minimum number of input tokens
+    with which prompts begin like an earlier prompt of the run; a provider with a prompt cache may charge less for them.
     """
 
     metric: str
@@ -60,6 +62,7 @@ class MetricForecast(Record):
     skipped: int = 0
     calls: int = 0
     input_tokens: int = 0
+    repeated_tokens: int = 0
     output_tokens: int = 0
     cost: float | None = None
 
@@ -189,8 +192,9 @@ async def _forecast_async(
                 continue
             if shard is None or shard.holds(case.id):
                 kept: dict[str, Result] = {}
+                starts: dict[str, str] = {}
                 for part in parts:
-                    if old := part.add(case, known, kept):
+                    if old := part.add(case, known, kept, starts):
                         kept[old.metric] = old
     finally:
         if known:
@@ -264,10 +268,14 @@ class _MetricCounter:
         self._retry_failed = options.get("retry_failed", True)
         self._start = sum(count(message.text) for message in self._asking.start) if self._asking else 0
         self._seen: set[str] = set()
+        self._last_prompt = ""
         self._totals = MetricForecast(metric=metric.name, judge=self._asking and self._asking.client.label)
 
-    def add(self, case: Case, known: Store | None, kept: Mapping[str, Result]) -> Result | None:
-        """Count one case and return its stored result, if any; `kept` holds those of the metrics before this one."""
+    def add(self, case: Case, known: Store | None, kept: Mapping[str, Result], starts: dict[str, str]) -> Result | None:
+        """Count one case and return its stored result, if any.
+
+        `kept` holds the results of the metrics before this one, and `starts` the last prompt of each of their groups.
+        """
         seen, broken = self._narrow_case(case, kept)
         content, key = compute_keys(seen, self._metric, self._fingerprint, select_verdicts(self._metric, kept))
         old = known.get(key, (case.id, case.method, self._metric.name)) if known else None
@@ -280,7 +288,8 @@ class _MetricCounter:
             self._increase(judged=1)
         else:
             self._seen.add(content)
-            self._increase(judged=1, **self._estimate_calls(self._asking, select_remaining(seen, self._metric, old)))
+            remaining = select_remaining(seen, self._metric, old)
+            self._increase(judged=1, **self._estimate_calls(self._asking, remaining, starts))
         return None
 
     def _narrow_case(self, case: Case, kept: Mapping[str, Result]) -> tuple[Case, Failure | None]:
@@ -294,19 +303,34 @@ class _MetricCounter:
             return narrow_for_metric(case, self._metric, known)
         return fill_claims(case, {field: _assume_claims(case, field) for field in self._metric.claim_fields}), None
 
-    def _estimate_calls(self, asking: MetricJudge, case: Case) -> dict[str, int]:
+    def _estimate_calls(self, asking: MetricJudge, case: Case, starts: dict[str, str]) -> dict[str, int]:
         try:
             batches = asking.split_batches(case)
         except DataError:
             return {}
-        tokens = sum(self._start + self._count(asking.build_messages(case, batch)[-1].text) for batch in batches)
+        tokens = repeated = 0
+        for batch in batches:
+            messages = asking.build_messages(case, batch)
+            tokens += self._start + self._count(messages[-1].text)
+            repeated += self._count_repeated("\n".join(message.text for message in messages), starts)
         verdicts = sum(max(1, len(batch)) for batch in batches)
         listed = tokens - self._start * len(batches) if asking.metric.counts else 0  # a list repeats what it is made of
         return {
             "calls": len(batches) * self._times,
             "input_tokens": tokens * self._times,
+            "repeated_tokens": repeated * self._times,
             "output_tokens": (verdicts * estimate_output_tokens(asking.metric) + listed) * self._times,
         }
+
+    def _count_repeated(self, prompt: str, starts: dict[str, str]) -> int:
+        """Count the tokens with which a prompt begins like the last one of the metric, or of its group for the case."""
+        group = self._asking.prompt_group if self._asking else ""
+        earlier = (self._last_prompt, starts.get(group, ""))
+        longest = max((commonprefix([prompt, text]) for text in earlier), key=len)  # noqa: RUF071 - no paths
+        self._last_prompt = prompt
+        if group:
+            starts[group] = prompt
+        return self._count(longest) if longest else 0
 
     def _increase(self, **counts: int) -> None:
         now = self._totals

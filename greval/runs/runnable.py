@@ -213,7 +213,9 @@ def _compile_one(
     settings = {**asking.settings, "prompt": PROMPT_VERSION, "tier": client.tier}
     mark = compute_fingerprint(metric, {**settings, "repeats": repeats}, fingerprints)
     judging = asking if repeats == 1 and not metric.preference else RepeatedJudge(asking, repeats)
-    return MetricRunnable(metric, judging, judge=client.label, tier=client.tier, mark=mark, prepare=client.ready)
+    compiled = MetricRunnable(metric, judging, judge=client.label, tier=client.tier, mark=mark, prepare=client.ready)
+    compiled.prompt_group = asking.prompt_group
+    return compiled
 
 
 def _create_compute_function(metric: FunctionMetric, verdicts: Verdicts) -> JudgeFunction:

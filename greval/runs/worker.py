@@ -285,17 +285,25 @@ class JudgingLoop:
     async def _judge_case(
         self, case: Case, config: RunnableConfig | None, *, counted: Mapping[str, Result] | None = None
     ) -> list[Result | None]:
-        """Judge a case by every metric, each as soon as the results that it builds on are available."""
+        """Judge a case by every metric, each as soon as the results that it builds on are available.
+
+        Of metrics whose prompts begin alike, the first is judged alone, so that the judge's server has read that start
+        when the others are asked.
+        """
         if len(self.runnables) == 1:  # a separate task would cost as much as parsing the reply
             (runnable,) = self.runnables.values()
             return [await self._judge_metric(case, runnable, {}, config=config, counted=counted)]
         due: dict[str, asyncio.Task[Result | None]] = {}
+        first_of_group: dict[str, asyncio.Task[Result | None]] = {}
         async with asyncio.TaskGroup() as group:
             for name, runnable in self.runnables.items():
                 before = {other: due[other] for other in list_dependency_names(runnable.metric)}
+                first = first_of_group.get(runnable.prompt_group)
                 due[name] = group.create_task(
-                    self._judge_metric(case, runnable, before, config=config, counted=counted)
+                    self._judge_metric(case, runnable, before, first=first, config=config, counted=counted)
                 )
+                if runnable.prompt_group:
+                    first_of_group.setdefault(runnable.prompt_group, due[name])
         return [task.result() for task in due.values()]
 
     async def _judge_metric(  # noqa: PLR0911 - a state each
@@ -304,10 +312,16 @@ class JudgingLoop:
         runnable: MetricRunnable,
         dependency_tasks: Mapping[str, asyncio.Task[Result | None]],
         *,
+        first: asyncio.Task[Result | None] | None = None,
         config: RunnableConfig | None,
         counted: Mapping[str, Result] | None,
     ) -> Result | None:
-        """Take one judgement through its states, see the drawing above; None if the run is stopped."""
+        """Take one judgement through its states, see the drawing above; None if the run is stopped.
+
+        It begins when those of its dependencies have ended, and the `first` of its group of prompts.
+        """
+        if first:
+            await first
         before = {name: await task for name, task in dependency_tasks.items()}
         known = {name: result for name, result in before.items() if result}
         if len(known) < len(before):

@@ -32,6 +32,7 @@ USAGE = {
     "prompt_tokens_details": {"cached_tokens": 40},
 }
 ITEM = re.compile(r'<item n="(\d+)">')
+CHUNK = re.compile(r'<chunk n="(\d+)">')
 
 
 class FaultServer:
@@ -220,8 +221,9 @@ def sample(schema: Mapping[str, Any], body: Body, value: object = None) -> Any:
 
 
 def numbers(body: Body) -> list[int]:
-    """Give the numbers of the items that a request asks for, in the last message that holds any."""
-    asked = (ITEM.findall(message["content"] or "") for message in reversed(body["messages"]))
+    """Give the numbers of the items, or else of the chunks, that a request asks for, in the last message with any."""
+    texts = [message["content"] or "" for message in reversed(body["messages"])]
+    asked = (pattern.findall(text) for pattern in (ITEM, CHUNK) for text in texts)
     return [int(number) for number in next(filter(None, asked), [])]
 
 

@@ -30,6 +30,7 @@ from greval.judging.model.judge_names import (
     suggest_judge_name,
 )
 from greval.judging.model.rate_limit import RateLimiter, get_rate_limiter
+from greval.judging.prompt import PromptStart
 from greval.records.judge_choice import SECRET_NAME, JudgeChoice, check_base_url
 from greval.records.record import Record
 
@@ -69,6 +70,8 @@ class Judge(Record):
     - `confidence` requests log-probabilities.
     - `reason` sets whether the judge gives its reason before or after the value. After the value, the embedded model's
       numbers are means over the values of the scale, weighted by their probabilities.
+    - `prompt_start` sets what a prompt begins with: the metric, or the case, which several metrics share. A metric with
+      examples always comes first.
     - `options` are passed to the model.
 
     Raises:
@@ -95,6 +98,7 @@ class Judge(Record):
     item_tokens: Annotated[int, Field(gt=0)] = 8000
     confidence: bool = False
     reason: ReasonPosition = "before"
+    prompt_start: PromptStart = "metric"
     options: dict[str, JsonValue] = Field(default_factory=dict)
 
     def __init__(self, model: str, **settings: Any) -> None:  # noqa: ANN401 - the fields above
