@@ -3,7 +3,7 @@
     python benchmarks/answers.py
     python benchmarks/answers.py --judge local -m correctness -m answer_alignment --reason-depth brief
     python benchmarks/answers.py --judge local -m correctness --each-answer --reason after --reason-depth brief
-    python benchmarks/answers.py --part dev -n 100 --prompt-start case --reason-depth brief
+    python benchmarks/answers.py --part dev -n 100 --reason-depth brief --prompt-start case
 
 The answers are split by question: what prompts were chosen on (`--part dev`) is never what is
 reported (`--part heldout`, the default). People among themselves reach kappa 0.73 on the whole set,
