@@ -113,20 +113,35 @@ def convert_items(
     mean of repeats, is not a category; such items are left out. Raise `DataError` if the scale cannot be compared in
     the requested way.
     """
+    compared = convert_scale(metric, scale, wanted)
+    if isinstance(scale, ValueScale) and isinstance(compared, CategoricalScale):
+        return compared, tuple(one for item in items for one in _convert_item(item, scale))
+    return compared, tuple(items)
+
+
+def convert_scale(metric: str, scale: Scale, wanted: TreatAs | None) -> Scale:
+    """Return the scale on which values are compared; see `convert_items`."""
     match scale:
         case CategoricalScale():
             if wanted == "numbers":
                 raise DataError(f"{metric}: its values are categories; they cannot be compared as numbers")
         case ValueScale(size=size):
             if (wanted or ("categories" if size == BINARY_SIZE else "numbers")) == "categories":
-                return _convert_scale(metric, scale), tuple(one for item in items for one in _convert_item(item, scale))
+                return _convert_levels(metric, scale)
         case MeasureScale():
             if wanted == "categories":
                 raise DataError(f"{metric}: is measured; its numbers cannot be compared as categories")
-    return scale, tuple(items)
+    return scale
 
 
-def _convert_scale(metric: str, scale: ValueScale) -> CategoricalScale:
+def convert_value(value: Value, scale: Scale, compared: Scale) -> Value | None:
+    """Return a value of `scale` in the form in which it is compared; None if it is between two levels."""
+    if isinstance(scale, ValueScale) and isinstance(compared, CategoricalScale):
+        return _name_level(value, scale)
+    return value
+
+
+def _convert_levels(metric: str, scale: ValueScale) -> CategoricalScale:
     """Return a categorical scale whose categories are the levels, best first."""
     if scale.size > MAX_ENUM_LEVELS:
         raise DataError(f"{metric}: has {scale.size} levels, too many for categories; compare them as numbers")

@@ -213,7 +213,12 @@ def group_items(
 
 def check_tags(things: Iterable[AnnotatedItem], by: Iterable[str], place: str) -> None:
     """Raise `DataError` if a name by which items are grouped is neither "method" nor a tag of any item."""
-    known = {METHOD, *(tag for thing in things for tag in thing.tags)}
+    check_tag_names({tag for thing in things for tag in thing.tags}, by, place)
+
+
+def check_tag_names(tags: Iterable[str], by: Iterable[str], place: str) -> None:
+    """Raise `DataError` if a name by which items are grouped is neither "method" nor one of the tags."""
+    known = {METHOD, *tags}
     for tag in by:
         if tag not in known:
             raise build_unknown_name_error("tag", tag, known, place)
