@@ -382,6 +382,10 @@ class Store(CloseOnExit):
         """
         return self._select("key, content, tags, row", ResultFilter(metrics=(metric,)))
 
+    def placed_lines(self, metric: str) -> Iterator[tuple[str, str, str]]:
+        """Yield the sample id and the method of the same results of a metric, and each result as a JSON line."""
+        return self._select("sample_id, method, row", ResultFilter(metrics=(metric,)))
+
     def filter_lines(self, result_filter: ResultFilter) -> Iterator[str]:
         """Yield those of the same results that meet a filter as JSON lines."""
         for (row,) in self._select("row", result_filter):

@@ -6,8 +6,6 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from pydantic_core import from_json
-
 from greval._util.arguments import build_unknown_name_error
 from greval.records.annotation import Annotation
 from greval.records.case import Tags
@@ -263,12 +261,11 @@ def _read_verdicts(
     items: dict[tuple[str, str], list[ItemKey]] = {}
     for key in wanted:
         items.setdefault(key[:2], []).append(key)
-    for line in store.lines(metric):
-        head = from_json(line)  # most rows have no annotation and need no validation
-        keys = items.get((head["sample_id"], head["method"]))
-        if not keys:
+    for sample_id, method, line in store.placed_lines(metric):
+        keys = items.get((sample_id, method))
+        if not keys:  # most rows have no annotation and need no parsing
             continue
-        result = Result.model_validate(head)
+        result = Result.model_validate_json(line)
         judged = {one.item: one for one in result.judgements}
         failed = {one.item for one in result.failures}
         for key in keys:
