@@ -5,7 +5,8 @@ A value scale of two levels, such as 1 and 0, is a choice between right and wron
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache, partial
 from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -115,7 +116,8 @@ def convert_items(
     """
     compared = convert_scale(metric, scale, wanted)
     if isinstance(scale, ValueScale) and isinstance(compared, CategoricalScale):
-        return compared, tuple(one for item in items for one in _convert_item(item, scale))
+        name_level = lru_cache(partial(_name_level, scale=scale))
+        return compared, tuple(one for item in items for one in _convert_item(item, name_level))
     return compared, tuple(items)
 
 
@@ -150,13 +152,13 @@ def _convert_levels(metric: str, scale: ValueScale) -> CategoricalScale:
     return CategoricalScale.model_validate({"categories": {str(level): "" for level in best_first}})
 
 
-def _convert_item(thing: AnnotatedItem, scale: ValueScale) -> tuple[AnnotatedItem, ...]:
+def _convert_item(thing: AnnotatedItem, name_level: Callable[[Value], str | None]) -> tuple[AnnotatedItem, ...]:
     """Return an item with level names as values, or nothing if the judge's value is not a level."""
-    judge = _name_level(thing.judgement.value, scale)
+    judge = name_level(thing.judgement.value)
     if judge is None:
         return ()
     values: dict[str, Value] = {
-        who: name for who, value in thing.values.items() if (name := _name_level(value, scale)) is not None
+        who: name for who, value in thing.values.items() if (name := name_level(value)) is not None
     }
     judgement = thing.judgement.model_copy(update={"value": judge})
     return (thing.model_copy(update={"values": values, "judgement": judgement}),)

@@ -152,6 +152,7 @@ def place_annotations(
 
     `contents` has the hash of what the judge was shown of each item, if known. If `scale` is None, any value is valid.
     """
+    parsed: dict[tuple[type, Value], Value] = {}  # few values are given to many items
     for one in annotations:
         key = get_item_key(one)
         if key not in judged:
@@ -163,8 +164,11 @@ def place_annotations(
         elif is_of_other_text(one.content, contents.get(key)):
             yield PlacedAnnotation(key, one, "another_text")
         else:
+            given = type(one.value), one.value
             try:
-                value = one.value if scale is None else parse_on_scale(scale, one.value)
+                value = parsed.get(given)
+                if value is None:
+                    value = parsed[given] = one.value if scale is None else parse_on_scale(scale, one.value)
             except OffScaleError as error:
                 yield PlacedAnnotation(key, one, "off_scale", str(error))
             else:
