@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, Self
 
 from pydantic import JsonValue, TypeAdapter
+from pydantic_core import from_json
 
 from greval._util.files import CloseOnExit
 from greval._util.row_index import RowIndex, format_key, hash_key
@@ -356,7 +357,7 @@ class Store(CloseOnExit):
         place, condition = "json_extract(row, '$.id', '$.method')", self._build_case_condition()
         query = f"SELECT rowid, {place} FROM cases WHERE {condition} ORDER BY rowid"  # noqa: S608 - constants
         for number, names in self._db.execute(query):
-            sample_id, method = json.loads(names)
+            sample_id, method = from_json(names)
             yield number, sample_id or "", method or ""
 
     def read_case(self, number: int) -> Case:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypedDict, Unpack
 
 from greval._util.arguments import check_options, require_iterable, resolve_run_folder
+from greval._util.concurrency import reduce_collections
 from greval.records.annotation import Annotation
 from greval.records.scale import CategoricalScale, OffScaleError, Value
 from greval.records.scale_values import parse_on_scale
@@ -76,6 +77,11 @@ def panel(runs: Sequence[str | Path | Run], metric: str, **options: Unpack[Panel
     """
     check_options(options, PanelOptions, "panel")
     require_iterable(runs, "runs", "['runs/first', 'runs/second']")
+    with reduce_collections():
+        return _compute_panel(runs, metric, options)
+
+
+def _compute_panel(runs: Sequence[str | Path | Run], metric: str, options: PanelOptions) -> Panel:
     items = _read_items(runs, metric, options)
     level = check_level(options.get("level", LEVEL))
     by = options.get("by", ())
