@@ -181,7 +181,7 @@ def hash_json(content: JsonValue) -> str:
         >>> hash_json({"a": 1, "b": 2}) == hash_json({"b": 2, "a": 1})
         True
     """
-    return _hash_text(format_canonical_json(content))
+    return hash_text(format_canonical_json(content))
 
 
 def format_canonical_json(content: JsonValue) -> str:
@@ -189,7 +189,8 @@ def format_canonical_json(content: JsonValue) -> str:
     return _CANONICAL.encode(content)
 
 
-def _hash_text(text: str) -> str:
+def hash_text(text: str) -> str:
+    """Return the hash of JSON content that is formatted as canonical JSON."""
     return hashlib.sha256(text.encode()).hexdigest()[:HASH_DIGITS]
 
 
@@ -232,7 +233,7 @@ def compute_content_key(case: Case, metric: Metric, fingerprint: str, verdicts: 
 
 def hash_metric_input(name: str, fingerprint: str, *parts: str) -> str:
     """Return the content key of a metric from what it reads of a case, as canonical JSON."""
-    return _hash_text(f"[{_format_version(name, fingerprint)},{','.join(parts)}]")
+    return hash_text(f"[{_format_version(name, fingerprint)},{','.join(parts)}]")
 
 
 @lru_cache

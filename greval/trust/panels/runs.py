@@ -99,6 +99,7 @@ class _RunReader:
         """The judge and the fingerprint of each verdict."""
         self.items, self.values, self.tags = array("q"), array("q"), array("q")
         self._numbers = numbers
+        self._names: dict[str, str] = {}
 
     def read_rows(self, rows: Iterable[tuple[int, int | None, str, str]]) -> None:
         """Read results, each with the numbers of its keys, its tags and itself as JSON."""
@@ -106,7 +107,8 @@ class _RunReader:
             row = from_json(line)  # it was validated when it was written
             outcome, case = row["outcome"], (row["sample_id"], row["method"])
             if not row["repeat"]:
-                self.keys[case] = JudgementKey(row["fingerprint"], key, content)
+                fingerprint = self._names.setdefault(row["fingerprint"], row["fingerprint"])  # one text for all rows
+                self.keys[case] = JudgementKey(fingerprint, key, content)
             if outcome["status"] == "skipped":
                 self.skipped += 1
                 continue

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from greval._util.row_index import format_key, hash_key
@@ -14,6 +14,7 @@ from greval.records.metric_input import (
     hash_json,
     hash_metric_input,
     hash_place,
+    hash_text,
     select_metric_input,
 )
 from greval.records.stored_metric import StoredMetric
@@ -49,7 +50,7 @@ class ShownInputs:
         self._room = MAX_KEPT_CHARACTERS
 
     def read_hashes(
-        self, store: Store, metric: StoredMetric, judged: Mapping[CaseKey, JudgementKey]
+        self, store: Store, metric: StoredMetric, judged: dict[CaseKey, JudgementKey]
     ) -> Iterator[tuple[CaseKey, int]]:
         """Yield each case with the hash of what was shown, in the version that was judged.
 
@@ -58,7 +59,7 @@ class ShownInputs:
         Args:
             store: The run, opened for reading.
             metric: The metric as the run stores it.
-            judged: The key of the verdict of each case.
+            judged: The key of the verdict of each case. Cases whose version is found are removed from it.
         """
         if metric.judged and list_dependency_names(metric.judged):  # what was shown depends on other verdicts
             described, prints = metric.describe(), {one.fingerprint for one in judged.values()}
@@ -68,13 +69,12 @@ class ShownInputs:
         if metric != self._metric:
             self._metric, self._kept, self._room = metric, {}, MAX_KEPT_CHARACTERS
         described = metric.describe()
-        done: set[CaseKey] = set()
         for line in store.case_lines():
             case = self._read_input(line, metric, described)
             if metric.judged is None:
                 yield case.place, case.shown
-            elif case.place not in done and _is_judged(case, metric.name, judged.get(case.place)):
-                done.add(case.place)
+            elif _is_judged(case, metric.name, judged.get(case.place)):
+                del judged[case.place]
                 yield case.place, case.shown
 
     def _read_input(self, line: str, metric: StoredMetric, described: Metric) -> _CaseInput:
@@ -82,8 +82,10 @@ class ShownInputs:
         found = self._kept.get(line)
         if found is None:
             case = Case.model_validate_json(line)
-            text = format_canonical_json(select_metric_input(metric.judged, case)) if metric.judged else ""
-            found = _CaseInput((case.id, case.method), _hash_case(described, case), text)
+            text = format_canonical_json(select_metric_input(metric.judged or described, case))
+            differs = metric.is_preference or described.inputs != (metric.judged or described).inputs
+            shown = _hash_case(described, case) if differs else hash_key(hash_text(text))
+            found = _CaseInput((case.id, case.method), shown, text)
             if self._room > 0:
                 self._kept[line] = found
                 self._room -= len(line) + len(text)
