@@ -6,8 +6,8 @@
     python benchmarks/big_results.py panel --grades              # with five grades instead of right and wrong
 
 Each command runs in a process of its own: CPU time and peak memory are those of the whole process, with Python and the
-imports. `--folder` keeps the made run folders and label files for the next time. `agreement` is measured with labels
-of 1 % of the items and of all of them. Targets: at most 20 s and 500 MB each; the exit code is 1 if one is missed.
+imports. `--folder` keeps the made run folders and label files for the next time. Labels are of 1 % of the items, or of
+the share that `--labelled` gives. Targets: at most 20 s and 500 MB each; the exit code is 1 if one is missed.
 """
 
 from __future__ import annotations
@@ -143,10 +143,11 @@ def make_two_methods(folder: Path, n: int, name: str = "run") -> Path:
 def list_commands(folder: Path, given: argparse.Namespace) -> Iterator[tuple[str, str, Callable[[], list[str]]]]:
     """Yield the analysis, its description, and a function that makes its data and returns the arguments of greval."""
     n = given.n
-    labels = {share: folder / f"labels-{n}-{share}.csv" for share in (0.01, 1.0)}
+    labelled = f"{given.labelled:.0%} labelled"
 
-    def list_labelled(name: str, share: float, *more: str) -> list[str]:
-        run, file = make_two_methods(folder, n), make_labels(labels[share], n // 2, share)
+    def list_labelled(name: str, *more: str) -> list[str]:
+        run = make_two_methods(folder, n)
+        file = make_labels(folder / f"labels-{n}-{given.labelled}.csv", n // 2, given.labelled)
         return [name, str(run), str(file), "-m", RIGHT.name, *more]
 
     def list_panel() -> list[str]:
@@ -172,15 +173,15 @@ def list_commands(folder: Path, given: argparse.Namespace) -> Iterator[tuple[str
             str(make_two_methods(folder, n // 2, "old")),
         ],
     )
-    yield "agreement", "1 % labelled", lambda: list_labelled("agreement", 0.01)
-    yield "agreement", "all labelled", lambda: list_labelled("agreement", 1.0)
-    yield "estimate", "1 % labelled", lambda: list_labelled("estimate", 0.01, "--baseline", METHODS[1])
+    yield "agreement", labelled, lambda: list_labelled("agreement")
+    yield "estimate", labelled, lambda: list_labelled("estimate", "--baseline", METHODS[1])
     yield "panel", f"{given.judges} judges x {given.items or n // given.judges:,} items", list_panel
 
 
 def measure(command: list[str]) -> tuple[float, float]:
     """Run a command of greval in a process of its own, and return its CPU seconds and its peak memory in MB."""
-    process = subprocess.Popen([sys.executable, "-m", "greval", *command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    words = [sys.executable, "-m", "greval", *command]
+    process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
@@ -196,6 +197,7 @@ def main() -> int:
     parser.add_argument("-n", type=int, default=1_000_000, help="how many results (a million)")
     parser.add_argument("--judges", type=int, default=33, help="how many judges the panel has")
     parser.add_argument("--items", type=int, help="how many items each of them judged; by default n / judges")
+    parser.add_argument("--labelled", type=float, default=0.01, help="the share of the items that people labelled")
     parser.add_argument("--grades", action="store_true", help="let the panel give grades from 1 to 5")
     parser.add_argument("--folder", type=Path, help="where the run folders are kept")
     parser.add_argument("--show", action="store_true", help="print the commands instead of running them")

@@ -22,7 +22,7 @@ class PanelColumns(NamedTuple):
     """The verdicts of the judges, a row for each item and a column for each judge, and what belongs to the items.
 
     A category is given by its index on the scale of `size` categories; for numbers `size` is 0. `questions` has the
-    number of each item's question, and `people` the people's combined value, NaN if there is none or they are tied.
+    number of each item's question, and `people` the people's combined value, NaN if they gave no value or are tied.
     """
 
     judges: tuple[str, ...]
