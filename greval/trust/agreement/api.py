@@ -175,6 +175,7 @@ def _match_items(
     scales = {metric: scale_of_run}
     rows, unread = load_annotations(store.folder, annotations, scales, metric=metric, label_columns=labels)
     matched = match_annotations(store, metric, rows, scale_of_run)
+    del rows  # many annotations take more memory than all that follows
     scale, things = convert_items(metric, scale_of_run, matched.things, options.get("treat_as"))
     between = len(matched.things) - len(things)
     matched = matched.model_copy(update={"things": things})

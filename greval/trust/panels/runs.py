@@ -69,8 +69,8 @@ class PanelNumbers:
 class RunVerdicts:
     """The verdicts of one run, the numbers of failed and skipped ones, the judges, and hashes of what was shown.
 
-    `verdicts` are the numbers of the values of the items, `MISSING` if an item has no verdict, and `tags` those of their tags,
-    see `PanelNumbers`. `shown` are the hashes of what was shown of the cases, `UNKNOWN` if it is not known.
+    `verdicts` are the numbers of the values of the items, `MISSING` if an item has no verdict, and `tags` those of
+    their tags, see `PanelNumbers`. `shown` are the hashes of what was shown of the cases, `UNKNOWN` if it is not known.
     """
 
     folder: Path
