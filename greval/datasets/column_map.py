@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import NamedTuple
 
 from greval._util.json_path import JsonPath, JsonPathError
@@ -23,6 +24,7 @@ from greval.errors import DataError
 
 TARGETS = (*OWN_FIELDS, *DOTTED_NAMES)
 MAX_NAMES_SHOWN = 200
+MAX_CACHED_NAMES = 1_024
 
 
 class _ColumnValue(NamedTuple):
@@ -161,7 +163,11 @@ class ColumnMap:
 
 def _find_column(source: str, names: Iterable[str]) -> str | None:
     """Return the column that is meant by its name or by the first step of a path, or None if it is not there."""
-    given = [*names]
+    return _find_name(source, tuple(names))
+
+
+@lru_cache(maxsize=MAX_CACHED_NAMES)  # the rows of a table have the same columns
+def _find_name(source: str, given: tuple[str, ...]) -> str | None:
     wanted = [source]
     try:
         first = JsonPath.parse(source).steps[:1]

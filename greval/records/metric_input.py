@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Collection, Mapping
+from functools import lru_cache
 from typing import Any
 
 from pydantic import JsonValue
@@ -27,6 +28,7 @@ from greval.records.metric import Metric, Verdicts, is_preference
 
 Item = Chunk | Triple | Claim
 HASH_DIGITS = 16
+_CANONICAL = json.JSONEncoder(sort_keys=True, ensure_ascii=True, separators=(",", ":"))
 
 
 def explain_missing_needs(metric: Metric, case: Case, besides: Collection[str] = ()) -> str | None:
@@ -179,7 +181,16 @@ def hash_json(content: JsonValue) -> str:
         >>> hash_json({"a": 1, "b": 2}) == hash_json({"b": 2, "a": 1})
         True
     """
-    text = json.dumps(content, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+    return hash_text(format_canonical_json(content))
+
+
+def format_canonical_json(content: JsonValue) -> str:
+    """Return JSON content as the text that is hashed: ASCII, with sorted keys and without spaces."""
+    return _CANONICAL.encode(content)
+
+
+def hash_text(text: str) -> str:
+    """Return the hash of JSON content that is formatted as canonical JSON."""
     return hashlib.sha256(text.encode()).hexdigest()[:HASH_DIGITS]
 
 
@@ -216,10 +227,26 @@ def compute_content_key(case: Case, metric: Metric, fingerprint: str, verdicts: 
     changed case is judged again.
     """
     read: dict[str, JsonValue] = {name: outcome.model_dump(mode="json") for name, outcome in (verdicts or {}).items()}
-    return hash_json([metric.name, fingerprint, select_metric_input(metric, case), *([read] if read else [])])
+    parts = [select_metric_input(metric, case), *([read] if read else [])]
+    return hash_metric_input(metric.name, fingerprint, *map(format_canonical_json, parts))
+
+
+def hash_metric_input(name: str, fingerprint: str, *parts: str) -> str:
+    """Return the content key of a metric from what it reads of a case, as canonical JSON."""
+    return hash_text(f"[{_format_version(name, fingerprint)},{','.join(parts)}]")
+
+
+@lru_cache
+def _format_version(name: str, fingerprint: str) -> str:
+    return f"{format_canonical_json(name)},{format_canonical_json(fingerprint)}"
+
+
+def hash_place(sample_id: str, method: str, content: str) -> str:
+    """Return the key of a judgement from the id and the method of its case and the content key."""
+    return hash_json([sample_id, method, content])
 
 
 def compute_keys(case: Case, metric: Metric, fingerprint: str, verdicts: Verdicts | None = None) -> tuple[str, str]:
     """Return the content key of a judgement, and its own key: the hash of case id, method and content key."""
     content = compute_content_key(case, metric, fingerprint, verdicts)
-    return content, hash_json([case.id, case.method, content])
+    return content, hash_place(case.id, case.method, content)

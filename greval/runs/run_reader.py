@@ -143,9 +143,9 @@ def read_judged_cases(
     known = _read_fingerprints(store, metric) if prints is None else set(prints)
     before = _read_prior_values(store, list_dependency_names(metric), wanted)
     done: set[CaseKey] = set()
-    for case in store.cases():
+    for case in store.cases() if wanted is None else _read_cases(store, wanted):
         who = (case.id, case.method)
-        if who in done or (wanted is not None and who not in wanted):
+        if who in done:
             continue
         seen = narrow_case(metric, case, before.get(who, {}))
         for fingerprint in known:
@@ -156,10 +156,21 @@ def read_judged_cases(
                 break
 
 
+def _read_cases(store: Store, wanted: Collection[CaseKey]) -> Iterator[Case]:
+    """Yield every stored version of some cases; only these are parsed."""
+    for number, sample_id, method in store.case_places():
+        if (sample_id, method) in wanted:
+            yield store.read_case(number)
+
+
 class CaseFinder:
     """Finds the case of a result in the version that was judged, without holding the cases in memory.
 
     Claims that the run listed are part of the case if the result is of a metric that reads them.
+
+    Args:
+        store: The run, which must stay open.
+        wanted: The samples and methods whose results are given to it; None for all.
 
     Example:
         >>> import tempfile
@@ -171,12 +182,13 @@ class CaseFinder:
         'Who?'
     """
 
-    def __init__(self, store: Store) -> None:
-        """Read which cases a store holds. The store must stay open."""
+    def __init__(self, store: Store, wanted: Collection[CaseKey] | None = None) -> None:
         self._store = store
         self._newest = RowIndex()
         self._several: dict[CaseKey, list[int]] = {}
         for number, *place in store.case_places():
+            if wanted is not None and (place[0], place[1]) not in wanted:
+                continue
             key = json.dumps(place)
             before = self._newest.get(key)
             if before is not None:

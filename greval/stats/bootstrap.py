@@ -8,7 +8,6 @@ at once. Ten thousand annotations on a scale of a few categories have a few doze
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from itertools import pairwise
 from math import isnan, sqrt
 from typing import Any, NamedTuple
 
@@ -29,6 +28,7 @@ FEW_KINDS = 500
 SEED = 20260101
 DRAWS_AT_ONCE = 2_000_000
 """The number of draws per batch, which bounds the bootstrap's memory to about 100 MB."""
+HASH_FACTOR, HASH_SHIFT = np.uint64(0x9E3779B97F4A7C15), np.uint64(29)
 MIN_CLUSTERS = 2
 MAX_UNDEFINED = 0.05
 """If the figure is undefined in a larger share of the resamples, the others are biased and no interval is returned."""
@@ -184,7 +184,19 @@ class BootstrapSample(NamedTuple):
     @property
     def is_clustered(self) -> bool:
         """True if some question has several items."""
-        return len(set(self.questions.tolist())) < len(set(self.things.tolist()))
+        return self.question_count < _count_distinct(self.things)
+
+    @property
+    def question_count(self) -> int:
+        """The number of questions."""
+        return _count_distinct(self.questions)
+
+
+def _count_distinct(numbers: Integers) -> int:
+    """Count distinct numbers, those of an enumeration without sorting."""
+    if len(numbers) and numbers.min() >= 0 and numbers.max() <= 2 * len(numbers):
+        return int(np.count_nonzero(np.bincount(numbers)))
+    return len(np.unique(numbers))
 
 
 def build_sparse(entries: tuple[Integers, Integers], values: Floats, shape: tuple[int, int]) -> Any:  # noqa: ANN401 - scipy is untyped
@@ -244,12 +256,39 @@ def group_equal_rows(rows: Any, clusters: Integers) -> tuple[Any, Integers]:  # 
     belongs = build_sparse((places, np.arange(len(places))), np.ones(len(places)), (len(names), len(places)))
     summed = (belongs @ rows).tocsr()
     summed.sort_indices()
-    at: dict[tuple[bytes, bytes], list[int]] = {}
-    for row, (begin, end) in enumerate(pairwise(summed.indptr.tolist())):
-        at.setdefault((summed.indices[begin:end].tobytes(), summed.data[begin:end].tobytes()), []).append(row)
-    order = sorted(at)  # the result does not depend on the order of observations
-    first = np.array([at[mark][0] for mark in order], dtype=np.int64)
-    return summed[first], np.array([len(at[mark]) for mark in order], dtype=np.int64)
+    kinds = [kind for part in _split_by_length(summed) for kind in _find_equal_rows(*part)]
+    kinds.sort()  # the result does not depend on the order of observations
+    first, times = (np.array([kind[place] for kind in kinds], dtype=np.int64) for place in (-2, -1))
+    return summed[first], times
+
+
+_RowKind = tuple[bytes, bytes, int, int]
+"""The columns and the values of equal sparse rows, the number of the first of these rows, and how many there are."""
+
+
+def _split_by_length(table: Any) -> Iterator[tuple[Integers, Integers, Floats]]:  # noqa: ANN401 - scipy is untyped
+    """Yield the numbers, the columns and the values of the rows of a sparse matrix that have equally many entries."""
+    lengths = np.diff(table.indptr)
+    for length in np.unique(lengths).tolist():
+        rows = np.flatnonzero(lengths == length)
+        places = table.indptr[rows].astype(np.int64)[:, None] + np.arange(length)
+        yield rows, table.indices[places], table.data[places]
+
+
+def _find_equal_rows(rows: Integers, columns: Integers, values: Floats) -> Iterator[_RowKind]:
+    """Yield each distinct row of two arrays side by side, compared by their bytes."""
+    parts = [np.ascontiguousarray(part).view(np.uint8).reshape(len(rows), -1) for part in (columns, values)]
+    marks = np.concatenate([*parts, np.zeros((len(rows), 1), np.uint8)], axis=1)
+    hashes = np.zeros(len(rows), np.uint64)
+    for part in (*columns.astype(np.uint64).T, *np.ascontiguousarray(values).view(np.uint64).T):
+        hashes = (hashes ^ part) * HASH_FACTOR
+        hashes ^= hashes >> HASH_SHIFT
+    _, first, kind, times = np.unique(hashes, return_index=True, return_inverse=True, return_counts=True)
+    if not np.array_equal(marks[first][kind], marks):  # two different rows have one hash
+        whole = marks.view(f"V{marks.shape[1]}").ravel()
+        _, first, times = np.unique(whole, return_index=True, return_counts=True)
+    for at, count in zip(first.tolist(), times.tolist(), strict=True):
+        yield columns[at].tobytes(), values[at].tobytes(), int(rows[at]), count
 
 
 class ValueBasis(NamedTuple):
@@ -293,7 +332,7 @@ def build_values(
 
     A share of 0 or 1 that is the same in all resamples gets Wilson's interval.
     """
-    questions = len(set(sample.questions.tolist())) if sample.is_clustered else 0
+    questions = sample.question_count if sample.is_clustered else 0
     found: dict[str, Measured] = {}
     for name, value in values.items():
         basis = describe_basis(name)

@@ -38,7 +38,7 @@ def confusion_matrix(choices: Choices) -> Floats:
     Raises:
         MissingExtraError: If scikit-learn is not installed.
     """
-    metrics, labels = _load_sklearn_metrics(), [*range(choices.size)]
+    metrics, labels, choices = _load_sklearn_metrics(), [*range(choices.size)], _merge_equal(choices)
     found: Floats = metrics.confusion_matrix(choices.truth, choices.given, labels=labels, sample_weight=choices.weights)
     return found
 
@@ -74,7 +74,7 @@ def compute_figures(choices: Choices) -> dict[str, float]:
     Raises:
         MissingExtraError: If scikit-learn is not installed.
     """
-    metrics = _load_sklearn_metrics()
+    metrics, choices = _load_sklearn_metrics(), _merge_equal(choices)
     sides, size = (choices.truth, choices.given), choices.size
     how = {"labels": [*range(size)], "sample_weight": choices.weights}
     single = len(np.union1d(*sides)) < 2  # noqa: PLR2004 - kappa is 0 / 0 then
@@ -186,6 +186,18 @@ def _build_basis(choices: Choices) -> Callable[[str], ValueBasis]:
                 return ValueBasis(n=int(true[at]), why="neither side chose it")
 
     return describe_basis
+
+
+def _merge_equal(choices: Choices) -> Choices:
+    """Return one choice for each pair of categories that occurs, weighted by how often it does.
+
+    Weighted choices stay as they are: sums of other weights than 1 would be rounded in another order.
+    """
+    if not (choices.weights == 1).all():
+        return choices
+    cells, times = np.unique(choices.truth * choices.size + choices.given, return_counts=True)
+    truth, given = np.divmod(cells, choices.size)
+    return Choices(truth, given, times.astype(float), cells, cells, choices.size, choices.ordered)
 
 
 def _load_sklearn_metrics() -> Any:  # noqa: ANN401 - scikit-learn is untyped

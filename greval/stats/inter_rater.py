@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import product
+from itertools import chain
 from math import fsum, nan
 from typing import Any, Literal, NamedTuple
 
@@ -19,6 +18,14 @@ PAIR = 2
 NEAR_ZERO = 1e-12
 
 
+class FlatRatings(NamedTuple):
+    """Ratings one after the other: the number of each one's item, its value, and how many ratings each item has."""
+
+    items: Integers
+    values: Floats
+    counts: Integers
+
+
 class Ratings(NamedTuple):
     """The ratings of each item, in any order, and the number of each item's question.
 
@@ -26,7 +33,7 @@ class Ratings(NamedTuple):
     `size` is 0 and the distance is "interval".
     """
 
-    units: Sequence[Sequence[float]]
+    units: Sequence[Sequence[float]] | FlatRatings
     questions: Integers
     size: int
     distance: Distance
@@ -37,11 +44,12 @@ def compute_reliability(ratings: Ratings, *, level: float) -> dict[str, Measured
 
     Alpha, and the observed agreement of AC1, use only items with at least two ratings.
     """
-    twice = sum(len(unit) >= PAIR for unit in ratings.units)
+    flat = _flatten_units(ratings.units)
+    twice = int((flat.counts >= PAIR).sum())
     basis = ValueBasis(n=twice, why="no thing has two people's values" if not twice else "all values are equal")
-    places = np.arange(len(ratings.units))
+    places = np.arange(len(flat.counts))
     found: dict[str, Measured] = {}
-    for name, (rows, formula) in _build_formulas(ratings).items():
+    for name, (rows, formula) in _build_formulas(ratings, flat).items():
         values = {name: float(formula(rows.sum(axis=0).reshape(1, -1))[0])}
         sample = BootstrapSample(rows, places, ratings.questions)
         statistic = partial(_evaluate_formula, name, formula)
@@ -53,17 +61,17 @@ def _evaluate_formula(name: str, formula: Callable[[Floats], Floats], sums: Floa
     return {name: formula(sums)}
 
 
-def _build_formulas(ratings: Ratings) -> dict[str, tuple[Any, Callable[[Floats], Floats]]]:
+def _build_formulas(ratings: Ratings, flat: FlatRatings) -> dict[str, tuple[Any, Callable[[Floats], Floats]]]:
     """Return the addends of each item and the formula on their sums, for each coefficient."""
     if not ratings.size:
-        return {"alpha": (_collect_moments(ratings.units), interval_alpha)}
+        return {"alpha": (_collect_moments(flat), interval_alpha)}
     size, distance = ratings.size, ratings.distance
     return {
         "alpha": (
-            _count_coincidences(ratings.units, size),
+            _count_coincidences(flat, size),
             lambda sums: krippendorff_alpha(sums.reshape(-1, size, size), ordinal=distance == "ordinal"),
         ),
-        "ac1": (_collect_shares(ratings.units, size), multi_rater_ac1),
+        "ac1": (_collect_shares(flat, size), multi_rater_ac1),
     }
 
 
@@ -127,53 +135,81 @@ def multi_rater_ac1(sums: Floats) -> Floats:
         return np.where(twice > 0, (agreed / twice - chance) / (1 - chance), nan)
 
 
-def _count_coincidences(units: Sequence[Sequence[float]], size: int) -> Any:  # noqa: ANN401 - scipy is untyped
+def _flatten_units(units: Sequence[Sequence[float]] | FlatRatings) -> FlatRatings:
+    """Return the ratings of each item one after the other."""
+    if isinstance(units, FlatRatings):
+        return units
+    counts = np.fromiter(map(len, units), dtype=np.int64, count=len(units))
+    values = np.fromiter(chain.from_iterable(units), dtype=float, count=int(counts.sum()))
+    return FlatRatings(np.repeat(np.arange(len(counts)), counts), values, counts)
+
+
+def _count_values(flat: FlatRatings, size: int) -> tuple[Integers, Integers, Floats]:
+    """Return the item, the value and the count of each value that an item has, in their order."""
+    table = build_sparse(
+        (flat.items, flat.values.astype(np.int64)), np.ones(len(flat.values)), (len(flat.counts), size)
+    )
+    table.sort_indices()
+    items = np.repeat(np.arange(len(flat.counts)), np.diff(table.indptr))
+    return items, table.indices.astype(np.int64), table.data
+
+
+def _count_coincidences(flat: FlatRatings, size: int) -> Any:  # noqa: ANN401 - scipy is untyped
     """Count how often each pair of values occurs within each item, divided by its number of ratings minus 1."""
-    found: list[tuple[int, int, float]] = []
-    for row, unit in enumerate(units):
-        counts = Counter(int(value) for value in unit)
-        for one, other in product(counts, repeat=PAIR) if len(unit) >= PAIR else ():
-            met = counts[one] * (counts[other] - (one == other))
-            found.append((row, one * size + other, met / (len(unit) - 1)))
-    return _build_matrix(found, (len(units), size * size))
+    items, values, counts = _count_values(flat, size)
+    paired = flat.counts[items] >= PAIR
+    items, values, counts = items[paired], values[paired], counts[paired]
+    distinct = np.bincount(items, minlength=len(flat.counts))
+    partners, ends = distinct[items], np.cumsum(distinct)
+    one = np.repeat(np.arange(len(items)), partners)
+    within = np.arange(len(one)) - np.repeat(np.cumsum(partners) - partners, partners)
+    other = (ends - distinct)[items[one]] + within
+    met = counts[one] * (counts[other] - (one == other))
+    entries = items[one], values[one] * size + values[other]
+    return build_sparse(entries, met / (flat.counts[items[one]] - 1), (len(flat.counts), size * size))
 
 
-def _collect_shares(units: Sequence[Sequence[float]], size: int) -> Any:  # noqa: ANN401 - scipy is untyped
+def _collect_shares(flat: FlatRatings, size: int) -> Any:  # noqa: ANN401 - scipy is untyped
     """Return a row per item: 1 if it has two ratings, its share of agreeing pairs, 1, and its category shares."""
-    found: list[tuple[int, int, float]] = []
-    for row, unit in enumerate(units):
-        if not unit:
-            continue
-        counts, n = Counter(int(value) for value in unit), len(unit)
-        found += [(row, 3 + value, count / n) for value, count in counts.items()]
-        found.append((row, 2, 1.0))
-        if n >= PAIR:
-            agreed = sum(count * (count - 1) for count in counts.values()) / (n * (n - 1))
-            found += [(row, 0, 1.0), (row, 1, agreed)]
-    return _build_matrix(found, (len(units), 3 + size))
+    items, values, counts = _count_values(flat, size)
+    rated, twice = np.flatnonzero(flat.counts), np.flatnonzero(flat.counts >= PAIR)
+    pairs = np.bincount(items, counts * (counts - 1), minlength=len(flat.counts))[twice]
+    agreed = pairs / (flat.counts[twice] * (flat.counts[twice] - 1))
+    parts = (
+        (items, 3 + values, counts / flat.counts[items]),
+        (rated, np.full(len(rated), 2), np.ones(len(rated))),
+        (twice, np.zeros(len(twice), np.int64), np.ones(len(twice))),
+        (twice, np.ones(len(twice), np.int64), agreed),
+    )
+    rows, columns, addends = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return build_sparse((rows, columns), addends, (len(flat.counts), 3 + size))
 
 
-def _collect_moments(units: Sequence[Sequence[float]]) -> Any:  # noqa: ANN401 - scipy is untyped
+def _collect_moments(flat: FlatRatings) -> Any:  # noqa: ANN401 - scipy is untyped
     """Return a row per item with two ratings: their number n, sum, sum of squares, and disagreement.
 
-    The disagreement is the sum of the squared differences of all ordered pairs of ratings, divided by n - 1.
+    The disagreement is the sum of the squared differences of all ordered pairs of ratings, divided by n - 1. All sums
+    are exactly rounded, so that equal items have equal rows whatever the order of their ratings.
     """
-    every = [value for unit in units if len(unit) >= PAIR for value in unit]
-    middle = fsum(every) / len(every) if every else 0.0  # centring avoids a loss of digits in the sums of squares
-    found: list[tuple[int, int, float]] = []
-    for row, unit in enumerate(units):
-        if len(unit) >= PAIR:
-            values = [value - middle for value in unit]
-            n, total, squares = len(unit), fsum(values), fsum(value**2 for value in values)
-            apart = 2 * (n * squares - total**2) / (n - 1) if len(set(unit)) > 1 else 0.0
-            found += [(row, column, part) for column, part in enumerate((float(n), total, squares, apart))]
-    return _build_matrix(found, (len(units), 4))
-
-
-def _build_matrix(found: Sequence[tuple[int, int, float]], shape: tuple[int, int]) -> Any:  # noqa: ANN401 - scipy is untyped
-    rows, columns, values = zip(*found, strict=True) if found else ((), (), ())
-    entries = np.array(rows, dtype=np.int64), np.array(columns, dtype=np.int64)
-    return build_sparse(entries, np.array(values, dtype=float), shape)
+    every = flat.values[flat.counts[flat.items] >= PAIR]
+    middle = fsum(every.tolist()) / len(every) if len(every) else 0.0  # centring avoids a loss of digits in the squares
+    centred = flat.values - middle
+    kinds, place = np.unique(centred, return_inverse=True)
+    squared = np.array([kind**2 for kind in kinds.tolist()])[place]
+    begins = np.cumsum(flat.counts) - flat.counts
+    found: list[Floats] = []
+    rows: list[Integers] = []
+    for n in np.unique(flat.counts[flat.counts >= PAIR]).tolist():
+        of_size = np.flatnonzero(flat.counts == n)
+        members = begins[of_size][:, None] + np.arange(n)
+        total, squares = (np.array([*map(fsum, part[members].tolist())]) for part in (centred, squared))
+        apart = 2 * (n * squares - np.array([one**2 for one in total.tolist()])) / (n - 1)
+        differs = flat.values[members].min(axis=1) < flat.values[members].max(axis=1)
+        found.append(np.stack([np.full(len(of_size), float(n)), total, squares, np.where(differs, apart, 0.0)], axis=1))
+        rows.append(of_size)
+    table = np.concatenate(found) if found else np.empty((0, 4))
+    entries = np.repeat(np.concatenate(rows) if rows else np.empty(0, np.int64), 4), np.tile(np.arange(4), len(table))
+    return build_sparse(entries, table.ravel(), (len(flat.counts), 4))
 
 
 def _one_minus_ratio(above: Floats, below: Floats) -> Floats:

@@ -8,7 +8,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from greval.stats import confusion
+from greval.stats import bootstrap, confusion
 from greval.stats.bootstrap import (
     BootstrapSample,
     ValueBasis,
@@ -18,6 +18,7 @@ from greval.stats.bootstrap import (
     encode_names,
     expand_level,
     group_equal_clusters,
+    group_equal_rows,
     resample_clusters,
     resample_counts,
     resample_means,
@@ -163,3 +164,47 @@ def test_codes_are_equal_for_equal_names_only(names):
     """The codes count from 0 and keep which names are equal."""
     codes = encode_names(names)
     assert len(set(zip(names, codes.tolist(), strict=True))) == len(set(names)) == codes.max() + 1
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 5), st.dictionaries(st.integers(0, 3), st.sampled_from([0.0, 0.5, 1.0, -2.0]))),
+        min_size=1,
+        max_size=20,
+    )
+)
+def test_equal_rows_are_those_of_the_plain_definition(rows):
+    """The distinct sums of clusters, their counts and their order are those of a dict of their bytes."""
+    entries = [(n, column, value) for n, (_, row) in enumerate(rows) for column, value in row.items()]
+    places = tuple(np.array([one[side] for one in entries], np.int64) for side in (0, 1))
+    table = build_sparse(places, np.array([one[2] for one in entries], float), (len(rows), 4))
+    clusters = np.array([cluster for cluster, _ in rows])
+    kinds, times = group_equal_rows(table, clusters)
+    at: dict[tuple[bytes, bytes], list[list[float]]] = {}
+    for cluster in np.unique(clusters):
+        total = table.toarray()[clusters == cluster].sum(axis=0)
+        columns = np.flatnonzero(total).astype(np.int32)
+        at.setdefault((columns.tobytes(), total[columns].tobytes()), []).append(total.tolist())
+    assert times.tolist() == [len(at[mark]) for mark in sorted(at)]
+    assert kinds.toarray().tolist() == [at[mark][0] for mark in sorted(at)]
+
+
+def test_different_rows_of_one_hash_are_told_apart():
+    """Two rows whose hashes collide stay two rows."""
+
+    def mix(part):
+        mixed = np.uint64(part) * bootstrap.HASH_FACTOR
+        return mixed ^ (mixed >> bootstrap.HASH_SHIFT)
+
+    first = next(
+        one
+        for one in np.arange(1.0, 500.0)
+        if np.isfinite((np.float64(one).view(np.uint64) ^ mix(0) ^ mix(1)).view(np.float64))
+    )
+    other = (np.float64(first).view(np.uint64) ^ mix(0) ^ mix(1)).view(np.float64)
+    table = build_sparse((np.arange(3), np.array([0, 1, 0])), np.array([first, other, first]), (3, 2))
+    kinds, times = group_equal_rows(table, np.arange(3))
+    assert dict(zip(map(tuple, kinds.toarray().tolist()), times.tolist(), strict=True)) == {
+        (first, 0.0): 2,
+        (0.0, float(other)): 1,
+    }

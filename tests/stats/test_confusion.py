@@ -90,3 +90,23 @@ def test_nothing_is_ever_nan(drawn):
     size, rows = drawn
     for one in confusion.compare_choices(choices([row[:2] for row in rows], size), level=LEVEL).values():
         assert isinstance(one, Undefined) or not isnan(one.value)
+
+
+@given(
+    st.integers(2, 4).flatmap(
+        lambda size: st.tuples(
+            st.just(size),
+            st.lists(st.tuples(st.integers(0, size - 1), st.integers(0, size - 1)), min_size=1, max_size=40),
+        )
+    )
+)
+@unhurried
+def test_equal_choices_count_as_often_as_they_occur(drawn):
+    """Figures of merged choices are those of the single ones, to the last digit; weights of 2 are not merged."""
+    size, pairs = drawn
+    merged = choices(pairs, size)
+    single = choices(pairs, size, weights=[2.0] * len(pairs))
+    ours, plain = confusion.compute_figures(merged), confusion.compute_figures(single)
+    assert [*ours] == [*plain]
+    np.testing.assert_array_equal([*ours.values()], [*plain.values()])
+    np.testing.assert_array_equal(confusion.confusion_matrix(merged) * 2, confusion.confusion_matrix(single))

@@ -1,11 +1,11 @@
 """Agreement of several raters: alpha and AC1 against other packages and written-out formulas."""
 
-from itertools import combinations
-from math import nan
+from itertools import combinations, permutations
+from math import fsum, nan
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from greval.stats import confusion
@@ -81,3 +81,40 @@ def test_alpha_without_pairs_or_spread_is_undefined():
     equal = alpha.compute_reliability(alpha.Ratings([[0.1] * 3, [0.1] * 2], np.arange(2), 0, "interval"), level=LEVEL)
     assert alone["alpha"].reason == "no thing has two people's values"
     assert equal["alpha"].reason == "all values are equal"
+
+
+def add_up(units, size, distance):
+    """Give the sums of all items by the plain definitions, one item at a time."""
+    if distance == "interval":
+        pairable = [unit for unit in units if len(unit) > 1]
+        middle = fsum(value for unit in pairable for value in unit) / max(1, sum(map(len, pairable)))
+        rows = []
+        for unit in pairable:
+            values = [value - middle for value in unit]
+            total, squares = fsum(values), fsum(value**2 for value in values)
+            apart = 2 * (len(unit) * squares - total**2) / (len(unit) - 1) if len(set(unit)) > 1 else 0.0
+            rows.append([float(len(unit)), total, squares, apart])
+        return np.array(rows).reshape(-1, 4)
+    found = np.zeros((len(units), size, size))
+    for row, unit in enumerate(units):
+        for one, other in permutations(unit, 2):
+            found[row, one, other] += 1 / (len(unit) - 1)
+    return found.reshape(-1, size * size)
+
+
+@given(raters, st.sampled_from(["nominal", "interval"]))
+@unhurried
+@example((4, [[0, 0, 0], [0, 3]]), "interval")
+def test_addends_are_those_of_single_items(drawn, distance):
+    """What all items at once add to alpha is what each item adds alone; for numbers to the last digit."""
+    size, units = drawn
+    units = [[value / 3 + 0.1 for value in unit] for unit in units] if distance == "interval" else units
+    rows, _ = alpha._build_formulas(
+        alpha.Ratings(units, np.arange(len(units)), 0 if distance == "interval" else size, distance),
+        alpha._flatten_units(units),
+    )["alpha"]
+    found = rows.toarray()
+    if distance == "interval":
+        assert found[found[:, 0] > 0].tolist() == add_up(units, size, distance).tolist()
+    else:
+        np.testing.assert_allclose(found, add_up(units, size, distance), atol=1e-12)

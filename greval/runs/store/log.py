@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, Self
 
 from pydantic import JsonValue, TypeAdapter
+from pydantic_core import from_json
 
 from greval._util.files import CloseOnExit
 from greval._util.row_index import RowIndex, format_key, hash_key
@@ -336,24 +337,27 @@ class Store(CloseOnExit):
     def case_lines(self) -> Iterator[str]:
         """Yield every judged case as a JSON line."""
         self._write_kept_rows()
-        query = f"SELECT row FROM cases WHERE {self._build_condition(COUNTED_CASE)} GROUP BY key ORDER BY min(rowid)"  # noqa: S608 - constant
-        for (row,) in self._db.execute(query):
-            yield row
+        query = f"SELECT key, row FROM cases WHERE {self._build_case_condition()} ORDER BY rowid"  # noqa: S608 - constant
+        seen: set[int] = set()
+        for key, row in self._db.execute(query):
+            if key not in seen:
+                seen.add(key)
+                yield row
 
     def case_heads(self) -> Iterator[CaseHead]:
         """Yield the id, methods and the begin of the question of each version of each judged case, oldest first."""
         self._write_kept_rows()
-        condition = self._build_condition(COUNTED_CASE)
+        condition = self._build_case_condition()
         for texts in self._db.execute(f"SELECT {CASE_HEAD} FROM cases WHERE {condition} ORDER BY rowid"):  # noqa: S608 - constants
             yield parse_case_head(*texts)
 
     def case_places(self) -> Iterator[tuple[int, str, str]]:
         """Yield the row number, the id and the method of every judged case, oldest first."""
         self._write_kept_rows()
-        place, condition = "json_extract(row, '$.id', '$.method')", self._build_condition(COUNTED_CASE)
+        place, condition = "json_extract(row, '$.id', '$.method')", self._build_case_condition()
         query = f"SELECT rowid, {place} FROM cases WHERE {condition} ORDER BY rowid"  # noqa: S608 - constants
         for number, names in self._db.execute(query):
-            sample_id, method = json.loads(names)
+            sample_id, method = from_json(names)
             yield number, sample_id or "", method or ""
 
     def read_case(self, number: int) -> Case:
@@ -369,6 +373,19 @@ class Store(CloseOnExit):
     def lines(self, metric: str | None = None) -> Iterator[str]:
         """Yield the same results as JSON lines, all of them or those of one metric."""
         return self.filter_lines(ResultFilter(metrics=() if metric is None else (metric,)))
+
+    def keyed_lines(self, metric: str) -> Iterator[tuple[int, int | None, str, str]]:
+        """Iterate over the same results of a metric with their keys.
+
+        Returns:
+            Tuples of the numbers of the key and of the content key (`hash_key`; None if it was stored without one),
+            the tags as JSON, and the result as a JSON line.
+        """
+        return self._select("key, content, tags, row", ResultFilter(metrics=(metric,)))
+
+    def placed_lines(self, metric: str) -> Iterator[tuple[str, str, str]]:
+        """Yield the sample id and the method of the same results of a metric, and each result as a JSON line."""
+        return self._select("sample_id, method, row", ResultFilter(metrics=(metric,)))
 
     def filter_lines(self, result_filter: ResultFilter) -> Iterator[str]:
         """Yield those of the same results that meet a filter as JSON lines."""
@@ -551,6 +568,11 @@ class Store(CloseOnExit):
 
     def _build_condition(self, counted: str) -> str:
         return "1" if self._all_rows else counted
+
+    def _build_case_condition(self) -> str:
+        """Return the condition of counted cases; if all plans are counted, so is every case."""
+        is_needed = self._db.execute("SELECT 1 FROM plans WHERE NOT current LIMIT 1").fetchone()
+        return self._build_condition(COUNTED_CASE if is_needed else "1")
 
     def _put_case(self, key: int, case: str, method: str) -> int:
         row = (key, self.plans.source_id, method, case)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypedDict, Unpack
 
 from greval._util.arguments import check_options, resolve_run_folder
+from greval._util.concurrency import reduce_collections
 from greval.errors import DataError
 from greval.records.annotation import Annotation
 from greval.records.scale import CategoricalScale, Scale
@@ -80,8 +81,18 @@ def agreement(
         -1.0
     """
     check_options(options, AgreementOptions, "agreement")
-    tags = _list_tags(options)
     folder = resolve_run_folder(run)
+    with reduce_collections():
+        return _compute_agreement(folder, metric, annotations, options)
+
+
+def _compute_agreement(
+    folder: Path,
+    metric: str,
+    annotations: str | Path | Iterable[str | Path | Annotation] | None,
+    options: AgreementOptions,
+) -> Agreement:
+    tags = _list_tags(options)
     with Store.open(folder) as store, store.snapshot():
         found = _match_items(store, metric, annotations, options)
         matched, scale, things = found.matched, found.scale, found.matched.things
@@ -164,6 +175,7 @@ def _match_items(
     scales = {metric: scale_of_run}
     rows, unread = load_annotations(store.folder, annotations, scales, metric=metric, label_columns=labels)
     matched = match_annotations(store, metric, rows, scale_of_run)
+    del rows  # many annotations take more memory than all that follows
     scale, things = convert_items(metric, scale_of_run, matched.things, options.get("treat_as"))
     between = len(matched.things) - len(things)
     matched = matched.model_copy(update={"things": things})

@@ -38,13 +38,13 @@ def measure_lengths(store: Store, metric: str, things: Sequence[AnnotatedItem]) 
     items: dict[CaseKey, list[str | None]] = {}
     for thing in things:
         items.setdefault((thing.sample_id, thing.method), []).append(thing.item)
-    finder = CaseFinder(store)
+    finder = CaseFinder(store, items)
     stored = read_metrics(store).get(metric)
     measure = _measure_difference if stored and stored.is_preference else _measure_length
     return {
         (case.id, case.method, item): length
-        for result in map(Result.model_validate_json, store.lines(metric))
-        if (wanted := items.get((result.sample_id, result.method))) and (case := finder.find_case(result))
+        for sample_id, method, line in store.placed_lines(metric)
+        if (wanted := items.get((sample_id, method))) and (case := finder.find_case(Result.model_validate_json(line)))
         for item in wanted
         if (length := measure(case, item)) is not None
     }

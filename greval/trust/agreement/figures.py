@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import combinations
+from itertools import combinations, pairwise
+from typing import TYPE_CHECKING, NamedTuple
 
-from greval.records.scale import CategoricalScale, Scale, Value
+from greval.records.scale import CategoricalScale, Scale
 from greval.stats.bootstrap import encode_names
-from greval.stats.confusion import PARTS, compare_choices, confusion_matrix
-from greval.stats.correlation import compare_numbers, extract_spreads
-from greval.stats.inter_rater import Distance, Ratings, compute_reliability
+from greval.stats.confusion import PARTS, Choices, compare_choices, confusion_matrix
+from greval.stats.correlation import NumberPairs, compare_numbers, extract_spreads
+from greval.stats.inter_rater import Distance, FlatRatings, Ratings, compute_reliability
 from greval.stats.measured import Measured
 from greval.trust.agreement.records import (
     AnnotatorPair,
@@ -22,7 +23,11 @@ from greval.trust.agreement.records import (
 from greval.trust.agreement.value_pairs import ValuePair, build_choices, build_numbers, index_categories
 from greval.trust.annotations.matching import AnnotatedItem
 
+if TYPE_CHECKING:
+    from greval.stats.bootstrap import Floats, Integers
+
 MAX_PAIRS = 10
+JUDGE = "the judge"
 CATEGORICAL_FIGURES = ("accuracy", "kappa", "kappa linear", "kappa quadratic", "ac1")
 NUMERIC_FIGURES = ("mae", "bias", "pearson", "spearman", "kendall")
 WEIGHTED_FIGURES = ("people mean", "judge mean", "bias", "mae", "pearson")
@@ -37,7 +42,7 @@ def compute_judge_figures(
 
     Raise `MissingExtraError` if scikit-learn is not installed.
     """
-    alpha = build_ratings([[*thing.values.values(), thing.judgement.value] for thing in things], things, scale)
+    alpha = build_ratings(_add_judge(collect_ratings(things, scale), things, scale), scale)
     if isinstance(scale, CategoricalScale):
         columns = build_choices(found, scale)
         figures = compare_choices(columns, level=level)
@@ -59,6 +64,23 @@ def compute_judge_figures(
     return NumericAgreement(figures={**figures, **compute_reliability(alpha, level=level)}, people=people, judge=judge)
 
 
+def _add_judge(ratings: RatingColumns, things: Sequence[AnnotatedItem], scale: Scale) -> RatingColumns:
+    """Return the ratings of the annotators with those of the judge."""
+    import numpy as np
+
+    place = index_categories(scale)
+    values = [float(place[one.judgement.value] if place else one.judgement.value) for one in things]
+    items = np.r_[ratings.items, np.arange(len(things))]
+    who = np.r_[ratings.who, np.full(len(things), len(ratings.raters))]
+    order = np.argsort(items, kind="stable")
+    return ratings._replace(
+        raters=(*ratings.raters, JUDGE),
+        items=items[order],
+        who=who[order],
+        numbers=np.r_[ratings.numbers, values][order],
+    )
+
+
 def compute_weighted_figures(found: Sequence[ValuePair], scale: Scale, *, level: float) -> dict[str, Measured]:
     """Compute the weighted figures, which estimate those of all items that the annotated ones were sampled from."""
     if isinstance(scale, CategoricalScale):
@@ -68,28 +90,77 @@ def compute_weighted_figures(found: Sequence[ValuePair], scale: Scale, *, level:
     return {name: figures[name] for name in WEIGHTED_FIGURES}
 
 
+class RatingColumns(NamedTuple):
+    """The ratings of several raters: of each rating the item, the rater and the number, by item and then by rater.
+
+    A category is given by its index on the scale. `questions` has the number of each item's question.
+    """
+
+    raters: tuple[str, ...]
+    items: Integers
+    who: Integers
+    numbers: Floats
+    questions: Integers
+
+
+def collect_ratings(things: Sequence[AnnotatedItem], scale: Scale) -> RatingColumns:
+    """Return the values of all annotators as columns; the annotators are in the order of their names."""
+    import numpy as np
+
+    place = index_categories(scale)
+    raters = tuple(sorted({annotator for thing in things for annotator in thing.values}))
+    number = {annotator: n for n, annotator in enumerate(raters)}
+    counts = np.fromiter((len(thing.values) for thing in things), np.int64, len(things))
+    items = np.repeat(np.arange(len(things)), counts)
+    who = np.fromiter((number[one] for thing in things for one in thing.values), np.int64, len(items))
+    values = (value for thing in things for value in thing.values.values())
+    numbers = np.fromiter((float(place[value] if place else value) for value in values), float, len(items))
+    order = np.lexsort((who, items))
+    return RatingColumns(raters, items, who[order], numbers[order], encode_names([one.sample_id for one in things]))
+
+
 def compute_people_agreement(things: Sequence[AnnotatedItem], scale: Scale, *, level: float) -> PeopleAgreement:
     """Compute the agreement among annotators.
 
     If there is one annotator, or no item that two of them annotated, the result has the reason instead of figures.
     """
-    annotators = tuple(sorted({annotator for thing in things for annotator in thing.values}))
-    common = Counter(pair for thing in things for pair in combinations(sorted(thing.values), 2))
+    return compute_rater_agreement(collect_ratings(things, scale), scale, level=level)
+
+
+def compute_rater_agreement(ratings: RatingColumns, scale: Scale, *, level: float) -> PeopleAgreement:
+    """Compute the agreement among raters, see `compute_people_agreement`."""
+    common = _count_common_items(ratings)
     if not common:
-        alone = "one annotator only" if len(annotators) == 1 else "no two annotators valued the same item"
-        return PeopleAgreement(annotators=annotators, why=f"{alone}: have some items annotated twice")
+        alone = "one annotator only" if len(ratings.raters) == 1 else "no two annotators valued the same item"
+        return PeopleAgreement(annotators=ratings.raters, why=f"{alone}: have some items annotated twice")
     most = common.most_common(MAX_PAIRS)
     return PeopleAgreement(
-        annotators=annotators,
-        figures=compute_reliability(
-            build_ratings([[*thing.values.values()] for thing in things], things, scale), level=level
-        ),
+        annotators=ratings.raters,
+        figures=compute_reliability(build_ratings(ratings, scale), level=level),
         pairs=tuple(
-            AnnotatorPair(annotators=who, n=n, figures=_compute_pair(things, who, scale, level=level))
-            for who, n in most
+            AnnotatorPair(
+                annotators=(ratings.raters[one], ratings.raters[other]),
+                n=n,
+                figures=_compute_pair(ratings, (one, other), scale, level=level),
+            )
+            for (one, other), n in most
         ),
         left_out=len(common) - len(most),
     )
+
+
+def _count_common_items(ratings: RatingColumns) -> Counter[tuple[int, int]]:
+    """Count the items that each pair of raters rated."""
+    import numpy as np
+
+    ends = np.cumsum(np.bincount(ratings.items, minlength=len(ratings.questions))).tolist()
+    who = ratings.who.tolist()
+    sets = Counter(tuple(who[begin:end]) for begin, end in pairwise([0, *ends]))  # few sets of raters rate many items
+    common: Counter[tuple[int, int]] = Counter()
+    for raters, n in sets.items():
+        for pair in combinations(raters, 2):
+            common[pair] += n
+    return common
 
 
 def find_referees(things: Sequence[AnnotatedItem]) -> Iterator[str]:
@@ -109,28 +180,41 @@ def find_referees(things: Sequence[AnnotatedItem]) -> Iterator[str]:
     yield from sorted(who for who, times in seen.items() if times >= MIN_ITEMS and apart[who] >= REFEREE_SHARE * times)
 
 
-def build_ratings(values: Sequence[Sequence[Value]], things: Sequence[AnnotatedItem], scale: Scale) -> Ratings:
+def build_ratings(ratings: RatingColumns, scale: Scale) -> Ratings:
     """Build the ratings of several raters for the figures over all of them."""
-    place = index_categories(scale)
+    import numpy as np
+
+    size = len(index_categories(scale))
     distance: Distance = "interval"
     if isinstance(scale, CategoricalScale):
-        distance = "ordinal" if scale.ordered and len(place) > 2 else "nominal"  # noqa: PLR2004 - two have no order
-    units = [[float(place[value] if place else value) for value in unit] for unit in values]
-    return Ratings(units, encode_names([thing.sample_id for thing in things]), len(place), distance)
+        distance = "ordinal" if scale.ordered and size > 2 else "nominal"  # noqa: PLR2004 - two have no order
+    counts = np.bincount(ratings.items, minlength=len(ratings.questions))
+    return Ratings(FlatRatings(ratings.items, ratings.numbers, counts), ratings.questions, size, distance)
 
 
-def _compute_pair(
-    things: Sequence[AnnotatedItem], who: tuple[str, str], scale: Scale, *, level: float
+def _compute_pair(ratings: RatingColumns, pair: tuple[int, int], scale: Scale, *, level: float) -> dict[str, Measured]:
+    """Compute the figures of two raters, the first in place of the people and the second in place of the judge."""
+    import numpy as np
+
+    first, second = (np.flatnonzero(ratings.who == one) for one in pair)
+    items, *places = np.intersect1d(
+        ratings.items[first], ratings.items[second], assume_unique=True, return_indices=True
+    )
+    sides = ratings.numbers[first[places[0]]], ratings.numbers[second[places[1]]]
+    return compare_sides(sides, items, ratings.questions[items], scale, level=level)
+
+
+def compare_sides(
+    sides: tuple[Floats, Floats], items: Integers, questions: Integers, scale: Scale, *, level: float
 ) -> dict[str, Measured]:
-    """Compute the figures of two annotators, the first in place of the people and the second in place of the judge."""
-    first, second = who
-    found = [
-        ValuePair(thing, number, thing.values[first], thing.values[second])
-        for number, thing in enumerate(things)
-        if first in thing.values and second in thing.values
-    ]
+    """Compute the figures of two sides, the first in place of the people and the second in place of the judge."""
+    import numpy as np
+
+    weights = np.ones(len(items))
     if isinstance(scale, CategoricalScale):
-        figures = compare_choices(build_choices(found, scale), level=level)
+        truth, given = (side.astype(np.int64) for side in sides)
+        choices = Choices(truth, given, weights, items, questions, len(scale.names), scale.ordered)
+        figures = compare_choices(choices, level=level)
         return {name: figures[name] for name in CATEGORICAL_FIGURES if name in figures}
-    figures = compare_numbers(build_numbers(found), level=level)
+    figures = compare_numbers(NumberPairs(*sides, weights, items, questions), level=level)
     return {name: figures[name] for name in NUMERIC_FIGURES}

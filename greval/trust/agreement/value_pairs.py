@@ -5,7 +5,8 @@ A value scale of two levels, such as 1 and 0, is a choice between right and wron
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache, partial
 from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -113,20 +114,36 @@ def convert_items(
     mean of repeats, is not a category; such items are left out. Raise `DataError` if the scale cannot be compared in
     the requested way.
     """
+    compared = convert_scale(metric, scale, wanted)
+    if isinstance(scale, ValueScale) and isinstance(compared, CategoricalScale):
+        name_level = lru_cache(partial(_name_level, scale=scale))
+        return compared, tuple(one for item in items for one in _convert_item(item, name_level))
+    return compared, tuple(items)
+
+
+def convert_scale(metric: str, scale: Scale, wanted: TreatAs | None) -> Scale:
+    """Return the scale on which values are compared; see `convert_items`."""
     match scale:
         case CategoricalScale():
             if wanted == "numbers":
                 raise DataError(f"{metric}: its values are categories; they cannot be compared as numbers")
         case ValueScale(size=size):
             if (wanted or ("categories" if size == BINARY_SIZE else "numbers")) == "categories":
-                return _convert_scale(metric, scale), tuple(one for item in items for one in _convert_item(item, scale))
+                return _convert_levels(metric, scale)
         case MeasureScale():
             if wanted == "categories":
                 raise DataError(f"{metric}: is measured; its numbers cannot be compared as categories")
-    return scale, tuple(items)
+    return scale
 
 
-def _convert_scale(metric: str, scale: ValueScale) -> CategoricalScale:
+def convert_value(value: Value, scale: Scale, compared: Scale) -> Value | None:
+    """Return a value of `scale` in the form in which it is compared; None if it is between two levels."""
+    if isinstance(scale, ValueScale) and isinstance(compared, CategoricalScale):
+        return _name_level(value, scale)
+    return value
+
+
+def _convert_levels(metric: str, scale: ValueScale) -> CategoricalScale:
     """Return a categorical scale whose categories are the levels, best first."""
     if scale.size > MAX_ENUM_LEVELS:
         raise DataError(f"{metric}: has {scale.size} levels, too many for categories; compare them as numbers")
@@ -135,13 +152,13 @@ def _convert_scale(metric: str, scale: ValueScale) -> CategoricalScale:
     return CategoricalScale.model_validate({"categories": {str(level): "" for level in best_first}})
 
 
-def _convert_item(thing: AnnotatedItem, scale: ValueScale) -> tuple[AnnotatedItem, ...]:
+def _convert_item(thing: AnnotatedItem, name_level: Callable[[Value], str | None]) -> tuple[AnnotatedItem, ...]:
     """Return an item with level names as values, or nothing if the judge's value is not a level."""
-    judge = _name_level(thing.judgement.value, scale)
+    judge = name_level(thing.judgement.value)
     if judge is None:
         return ()
     values: dict[str, Value] = {
-        who: name for who, value in thing.values.items() if (name := _name_level(value, scale)) is not None
+        who: name for who, value in thing.values.items() if (name := name_level(value)) is not None
     }
     judgement = thing.judgement.model_copy(update={"value": judge})
     return (thing.model_copy(update={"values": values, "judgement": judgement}),)

@@ -38,7 +38,10 @@ def find_majority(values: Iterable[Value]) -> Value | None:
         >>> find_majority(["Yes", "No", "Yes"]), find_majority(["Yes", "No"])
         ('Yes', None)
     """
-    counted = Counter(values).most_common(2)
+    given = [*values]
+    if len(given) == 1:
+        return given[0]
+    counted = Counter(given).most_common(2)
     if not counted or (len(counted) > 1 and counted[0][1] == counted[1][1]):
         return None
     return counted[0][0]

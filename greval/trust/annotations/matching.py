@@ -6,8 +6,6 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from pydantic_core import from_json
-
 from greval._util.arguments import build_unknown_name_error
 from greval.records.annotation import Annotation
 from greval.records.case import Tags
@@ -154,6 +152,7 @@ def place_annotations(
 
     `contents` has the hash of what the judge was shown of each item, if known. If `scale` is None, any value is valid.
     """
+    parsed: dict[tuple[type, Value], Value] = {}  # few values are given to many items
     for one in annotations:
         key = get_item_key(one)
         if key not in judged:
@@ -165,8 +164,11 @@ def place_annotations(
         elif is_of_other_text(one.content, contents.get(key)):
             yield PlacedAnnotation(key, one, "another_text")
         else:
+            given = type(one.value), one.value
             try:
-                value = one.value if scale is None else parse_on_scale(scale, one.value)
+                value = parsed.get(given)
+                if value is None:
+                    value = parsed[given] = one.value if scale is None else parse_on_scale(scale, one.value)
             except OffScaleError as error:
                 yield PlacedAnnotation(key, one, "off_scale", str(error))
             else:
@@ -213,7 +215,12 @@ def group_items(
 
 def check_tags(things: Iterable[AnnotatedItem], by: Iterable[str], place: str) -> None:
     """Raise `DataError` if a name by which items are grouped is neither "method" nor a tag of any item."""
-    known = {METHOD, *(tag for thing in things for tag in thing.tags)}
+    check_tag_names({tag for thing in things for tag in thing.tags}, by, place)
+
+
+def check_tag_names(tags: Iterable[str], by: Iterable[str], place: str) -> None:
+    """Raise `DataError` if a name by which items are grouped is neither "method" nor one of the tags."""
+    known = {METHOD, *tags}
     for tag in by:
         if tag not in known:
             raise build_unknown_name_error("tag", tag, known, place)
@@ -258,12 +265,11 @@ def _read_verdicts(
     items: dict[tuple[str, str], list[ItemKey]] = {}
     for key in wanted:
         items.setdefault(key[:2], []).append(key)
-    for line in store.lines(metric):
-        head = from_json(line)  # most rows have no annotation and need no validation
-        keys = items.get((head["sample_id"], head["method"]))
-        if not keys:
+    for sample_id, method, line in store.placed_lines(metric):
+        keys = items.get((sample_id, method))
+        if not keys:  # most rows have no annotation and need no parsing
             continue
-        result = Result.model_validate(head)
+        result = Result.model_validate_json(line)
         judged = {one.item: one for one in result.judgements}
         failed = {one.item for one in result.failures}
         for key in keys:

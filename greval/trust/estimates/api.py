@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypedDict, Unpack
 
 from greval._util.arguments import build_unknown_name_error, check_options, resolve_run_folder
+from greval._util.concurrency import reduce_collections
 from greval.errors import DataError
 from greval.records.scale_direction import find_direction
 from greval.runs.score_columns import JudgedColumns, read_judged_columns
@@ -113,8 +114,20 @@ def estimate(
         (40, 14, 1.5, 2.13)
     """
     check_options(options, EstimateOptions, "estimate")
+    with reduce_collections():
+        return _compute_estimate(resolve_run_folder(run), metric, annotations, options, by=by, baseline=baseline)
+
+
+def _compute_estimate(
+    folder: Path,
+    metric: str,
+    annotations: AnnotationSource,
+    options: EstimateOptions,
+    *,
+    by: str | Sequence[str],
+    baseline: str | None,
+) -> Estimate:
     level = check_level(options.get("level", LEVEL))
-    folder = resolve_run_folder(run)
     tags = tuple(tag for tag in ((by,) if isinstance(by, str) else by) if tag != METHOD)
     labels_in = options.get("label_columns", ())
     all_given = load_annotations(folder, annotations, metric=metric, label_columns=labels_in)

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypedDict, Unpack
 
 from greval._util.arguments import check_options, require_iterable, resolve_run_folder
+from greval._util.concurrency import reduce_collections
 from greval.records.annotation import Annotation
 from greval.records.scale import CategoricalScale, OffScaleError, Value
 from greval.records.scale_values import parse_on_scale
 from greval.runs.run_reader import ItemKey
 from greval.runs.store import Store
 from greval.stats.interval import LEVEL, check_level
+from greval.stats.summary import Grouping
 from greval.trust.agreement.records import TreatAs
 from greval.trust.agreement.value_pairs import convert_items
 from greval.trust.annotations.files import ANNOTATIONS_FILE, AnnotationSource, load_annotations
-from greval.trust.annotations.matching import AnnotatedItem, check_tags, group_items, match_annotations
-from greval.trust.panels.members import PanelSettings, build_group, combine_verdicts, find_outlier
+from greval.trust.annotations.matching import check_tag_names, match_annotations
+from greval.trust.panels.columns import PanelColumns, build_columns, combine_verdicts
+from greval.trust.panels.members import PanelSettings, build_group, find_outlier
 from greval.trust.panels.records import CombineJudges, Panel
 from greval.trust.panels.runs import PanelItems, count_run_verdicts, read_panel_items
 from greval.trust.panels.warnings import find_people_warnings, find_warnings
@@ -74,18 +77,24 @@ def panel(runs: Sequence[str | Path | Run], metric: str, **options: Unpack[Panel
     """
     check_options(options, PanelOptions, "panel")
     require_iterable(runs, "runs", "['runs/first', 'runs/second']")
+    with reduce_collections():
+        return _compute_panel(runs, metric, options)
+
+
+def _compute_panel(runs: Sequence[str | Path | Run], metric: str, options: PanelOptions) -> Panel:
     items = _read_items(runs, metric, options)
     level = check_level(options.get("level", LEVEL))
     by = options.get("by", ())
     tags = (by,) if isinstance(by, str) else tuple(by)
-    check_tags(items.things, tags, ", ".join(str(run.folder) for run in items.runs.values()))
+    check_tag_names(set().union(*items.tags), tags, ", ".join(str(run.folder) for run in items.runs.values()))
     people = _read_people(items, metric, options)
-    settings = PanelSettings(items.scale, items.combine, level, people.values)
-    groups = tuple(build_group(name, things, settings) for name, things in group_items(items.things, tags))
+    settings = PanelSettings(items.scale, items.combine, level, bool(people.values))
+    whole = build_columns(items, people.values)
+    groups = tuple(build_group(name, columns, settings) for name, columns in _group_columns(whole, items, tags))
     outlier, why_none = find_outlier(groups[0].seats)
     return Panel(
         metric=metric,
-        benches=count_run_verdicts(items.runs),
+        benches=count_run_verdicts(items.runs, items.numbers),
         annotators=people.annotators,
         treat_as="categories" if isinstance(items.scale, CategoricalScale) else "numbers",
         combine=items.combine,
@@ -127,7 +136,10 @@ def panel_annotations(
         1
     """
     items = _read_items(runs, metric, options)
-    return tuple(_build_annotation(thing, metric, items) for thing in items.things)
+    return tuple(
+        _build_annotation(key, [items.values[place] for place in row], metric, items)
+        for key, row in zip(items.keys, items.verdicts.tolist(), strict=True)
+    )
 
 
 def _read_items(runs: Sequence[str | Path | Run], metric: str, options: PanelOptions) -> PanelItems:
@@ -167,10 +179,23 @@ def _read_people(items: PanelItems, metric: str, options: PanelOptions) -> _Peop
     return _PeopleVerdicts(values, tuple(sorted({who for thing in things for who in thing.values})), warnings)
 
 
-def _build_annotation(thing: AnnotatedItem, metric: str, items: PanelItems) -> Annotation:
+def _group_columns(whole: PanelColumns, items: PanelItems, by: Sequence[str]) -> Iterator[tuple[str, PanelColumns]]:
+    """Yield all items with the name "", then the items of each combination of tag values, by name."""
+    import numpy as np
+
+    yield "", whole
+    grouping = Grouping(by)
+    groups: dict[str, list[int]] = {}
+    for place, (key, tags) in enumerate(zip(items.keys, items.tags, strict=True) if by else ()):
+        groups.setdefault(grouping.name_group(key[1], tags), []).append(place)
+    for name, places in sorted(groups.items()):
+        yield name, whole.select(np.array(places))
+
+
+def _build_annotation(key: ItemKey, values: Sequence[Value], metric: str, items: PanelItems) -> Annotation:
     """Build the annotation of the panel's verdict on an item."""
-    verdict = combine_verdicts([*thing.values.values()], items.combine)
-    votes = "; ".join(f"{judge}: {value}" for judge, value in thing.values.items())
+    verdict = combine_verdicts(values, items.combine)
+    votes = "; ".join(f"{judge}: {value}" for judge, value in zip(items.runs, values, strict=True))
     value = None
     if verdict is not None:
         try:
@@ -178,10 +203,10 @@ def _build_annotation(thing: AnnotatedItem, metric: str, items: PanelItems) -> A
         except OffScaleError:
             votes = f"{items.combine} {float(verdict):g} is not a level; {votes}"
     return Annotation(
-        sample_id=thing.sample_id,
-        method=thing.method,
+        sample_id=key[0],
+        method=key[1],
         metric=metric,
-        item=thing.item,
+        item=key[2],
         annotator=PANEL,
         status="pending" if value is None else "submitted",
         value=value,

@@ -2,77 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from statistics import fmean, median
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from greval.records.scale import Scale, Value
-from greval.runs.run_reader import ItemKey
-from greval.stats.bootstrap import BootstrapSample, ValueBasis, bootstrap_values, build_sparse, encode_names
+from greval.records.scale import Scale
+from greval.stats.bootstrap import BootstrapSample, ValueBasis, bootstrap_values, build_sparse
 from greval.stats.inter_rater import compute_reliability
 from greval.stats.measured import Measured, MeasuredValue
-from greval.trust.agreement.figures import build_ratings, compute_people_agreement
-from greval.trust.annotations.adjudication import find_majority
-from greval.trust.annotations.matching import AnnotatedItem
+from greval.trust.agreement.figures import RatingColumns, build_ratings, compare_sides, compute_rater_agreement
+from greval.trust.panels.columns import PanelColumns, combine_columns
 from greval.trust.panels.records import CombineJudges, JudgeFigures, PanelGroup, SideAgreement
 
 if TYPE_CHECKING:
     from greval.stats.bootstrap import Floats
 
-OTHER, THIS = "the other side", "this side"
-"""The names of two sides, in the order in which they are compared."""
 MIN_JUDGES = 3
 NO_OUTLIER = "no judge agrees with the others clearly less than the rest do"
 TIED = "no verdict to compare with: all are tied"
 
 
 class PanelSettings(NamedTuple):
-    """The settings for the figures; `people` has the people's value for each item on which they are not tied."""
+    """The settings for the figures; `with_people` is whether the sides are compared with people too."""
 
     scale: Scale
     combine: CombineJudges
     level: float
-    people: Mapping[ItemKey, Value]
+    with_people: bool
 
 
-def combine_verdicts(values: Sequence[Value], how: CombineJudges | str) -> Value | None:
-    """Combine several verdicts into one; None if several values have the most votes.
-
-    Example:
-        >>> combine_verdicts(["Yes", "Yes", "No"], "majority"), combine_verdicts(["Yes", "No"], "majority")
-        ('Yes', None)
-        >>> combine_verdicts([1, 2, 5], "median")
-        2
-    """
-    if how == "majority":
-        return find_majority(values)
-    numbers = [float(value) for value in values]
-    found = median(numbers) if how == "median" else fmean(numbers)
-    return int(found) if found.is_integer() and all(isinstance(value, int) for value in values) else found
-
-
-def build_group(name: str, things: Sequence[AnnotatedItem], settings: PanelSettings) -> PanelGroup:
+def build_group(name: str, columns: PanelColumns, settings: PanelSettings) -> PanelGroup:
     """Compute the figures of a group."""
-    verdicts = {thing.key: combine_verdicts([*thing.values.values()], settings.combine) for thing in things}
-    names = [*things[0].values]
+    import numpy as np
+
+    panel = combine_columns(columns.verdicts, settings.combine, columns.size)
     return PanelGroup(
         name=name,
-        things=len(things),
-        questions=len({thing.sample_id for thing in things}),
-        ties=sum(verdict is None for verdict in verdicts.values()),
-        unanimous=compute_unanimity(things, level=settings.level),
-        among=compute_people_agreement(things, settings.scale, level=settings.level),
-        seats=tuple(_build_judge_figures(judge, things, settings, verdicts) for judge in names),
-        people=_compare_with_people(things, verdicts, settings, verdicts) if settings.people else None,
+        things=len(panel),
+        questions=len(np.unique(columns.questions)),
+        ties=int(np.isnan(panel).sum()),
+        unanimous=compute_unanimity(columns, level=settings.level),
+        among=compute_rater_agreement(_list_ratings(columns), settings.scale, level=settings.level),
+        seats=tuple(
+            _build_judge_figures(place, columns, settings, panel) for place in range(columns.verdicts.shape[1])
+        ),
+        people=_compare_with_people(columns, panel, settings, panel),
     )
 
 
-def compute_unanimity(things: Sequence[AnnotatedItem], *, level: float) -> Measured:
+def compute_unanimity(columns: PanelColumns, *, level: float) -> Measured:
     """Compute the share of items on which all judges give the same verdict."""
     import numpy as np
 
-    n = len(things)
-    same = np.array([float(len({*thing.values.values()}) == 1) for thing in things])
+    n = len(columns.verdicts)
+    same = (columns.verdicts == columns.verdicts[:, :1]).all(axis=1).astype(float)
     rows = build_sparse(
         (np.repeat(np.arange(n), 2), np.tile([0, 1], n)), np.stack([same, np.ones(n)], axis=1).ravel(), (n, 2)
     )
@@ -80,67 +62,73 @@ def compute_unanimity(things: Sequence[AnnotatedItem], *, level: float) -> Measu
     def compute_share(sums: Floats) -> dict[str, Floats]:
         return {"unanimous": sums[:, 0] / sums[:, 1]}
 
-    sample = BootstrapSample(rows, np.arange(n), encode_names([thing.sample_id for thing in things]))
+    sample = BootstrapSample(rows, np.arange(n), columns.questions)
     basis = ValueBasis(n=n, why="nothing was judged", share=True)
     values = {"unanimous": float(same.mean())}
     return bootstrap_values(sample, compute_share, lambda _: basis, values=values, level=level)["unanimous"]
 
 
-def _build_judge_figures(
-    judge: str, things: Sequence[AnnotatedItem], settings: PanelSettings, verdicts: Mapping[ItemKey, Value | None]
-) -> JudgeFigures:
+def _list_ratings(columns: PanelColumns) -> RatingColumns:
+    """Return the verdicts one after the other, those of each item in the order of the judges' names."""
+    import numpy as np
+
+    items, judges = columns.verdicts.shape
+    order = sorted(range(judges), key=columns.judges.__getitem__)
+    return RatingColumns(
+        raters=tuple(columns.judges[place] for place in order),
+        items=np.repeat(np.arange(items), judges),
+        who=np.tile(np.arange(judges), items),
+        numbers=columns.verdicts[:, order].ravel(),
+        questions=columns.questions,
+    )
+
+
+def _build_judge_figures(place: int, columns: PanelColumns, settings: PanelSettings, panel: Floats) -> JudgeFigures:
     """Compare one judge with the others and with people."""
-    own = {thing.key: thing.values[judge] for thing in things}
-    rest = [[value for name, value in thing.values.items() if name != judge] for thing in things]
-    others = {thing.key: combine_verdicts(values, settings.combine) for thing, values in zip(things, rest, strict=True)}
+    import numpy as np
+
+    own, rest = columns.verdicts[:, place], np.delete(columns.verdicts, place, axis=1)
     alpha = None
-    if len(rest[0]) > 1:
-        alpha = compute_reliability(build_ratings(rest, things, settings.scale), level=settings.level)["alpha"]
+    if rest.shape[1] > 1:
+        others = columns._replace(judges=(*columns.judges[:place], *columns.judges[place + 1 :]), verdicts=rest)
+        ratings = build_ratings(_list_ratings(others), settings.scale)
+        alpha = compute_reliability(ratings, level=settings.level)["alpha"]
     return JudgeFigures(
-        name=judge,
-        others=_compare_sides(things, others, own, settings),
-        people=_compare_with_people(things, own, settings, verdicts) if settings.people else None,
+        name=columns.judges[place],
+        others=_compare_sides(columns, combine_columns(rest, settings.combine, columns.size), own, settings),
+        people=_compare_with_people(columns, own, settings, panel),
         alpha_without=alpha,
     )
 
 
 def _compare_with_people(
-    things: Sequence[AnnotatedItem],
-    own: Mapping[ItemKey, Value | None],
-    settings: PanelSettings,
-    verdicts: Mapping[ItemKey, Value | None],
-) -> SideAgreement:
-    """Compare a side with people on the items that have a verdict of the panel.
+    columns: PanelColumns, own: Floats, settings: PanelSettings, panel: Floats
+) -> SideAgreement | None:
+    """Compare a side with people on the items that have a verdict of the panel; None if people gave no values.
 
     All sides are thus compared on the same items.
     """
-    known = [thing for thing in things if thing.key in settings.people]
-    if not known:
+    import numpy as np
+
+    if not settings.with_people:
+        return None
+    known = np.flatnonzero(~np.isnan(columns.people))
+    if not len(known):
         return SideAgreement(n=0, why="people gave no verdict on these items")
-    return _compare_sides(
-        known,
-        {key: None if verdicts[key] is None else value for key, value in settings.people.items() if key in verdicts},
-        own,
-        settings,
-    )
+    other = np.where(np.isnan(panel), np.nan, columns.people)[known]
+    return _compare_sides(columns.select(known), other, own[known], settings)
 
 
-def _compare_sides(
-    things: Sequence[AnnotatedItem],
-    other: Mapping[ItemKey, Value | None],
-    own: Mapping[ItemKey, Value | None],
-    settings: PanelSettings,
-) -> SideAgreement:
-    """Compare one side with another by the figures of two annotators."""
-    both = [
-        thing.model_copy(update={"values": {OTHER: other[key], THIS: own[key]}})
-        for thing in things
-        if other[key := thing.key] is not None and own[key] is not None
-    ]
-    if not both:
-        return SideAgreement(n=0, ties=len(things), why=TIED)
-    pair = compute_people_agreement(both, settings.scale, level=settings.level).pairs[0]
-    return SideAgreement(n=pair.n, figures=pair.figures, ties=len(things) - len(both))
+def _compare_sides(columns: PanelColumns, other: Floats, own: Floats, settings: PanelSettings) -> SideAgreement:
+    """Compare one side with another by the figures of two annotators; NaN stands for no verdict."""
+    import numpy as np
+
+    both = np.flatnonzero(~np.isnan(other) & ~np.isnan(own))
+    if not len(both):
+        return SideAgreement(n=0, ties=len(own), why=TIED)
+    sides = other[both], own[both]
+    figures = compare_sides(sides, both, columns.questions[both], settings.scale, level=settings.level)
+    return SideAgreement(n=len(both), figures=figures, ties=len(own) - len(both))
 
 
 def find_outlier(judges: Sequence[JudgeFigures]) -> tuple[str | None, str | None]:

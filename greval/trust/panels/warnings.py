@@ -28,16 +28,16 @@ def find_warnings(items: PanelItems, ties: int) -> Iterator[str]:
         names = ", ".join(map(format_item_key, items.differing[:MAX_LISTED]))
         more = f" and {count - MAX_LISTED} more" if count > MAX_LISTED else ""
         yield f"{count} left out, as the runs judged different texts: {names}{more}"
-    for label, run in items.runs.items():
-        if unknown := sum(thing.key[:2] not in run.shown for thing in items.things):
+    for label, unknown in items.unknown.items():
+        if unknown:
             yield f"{label}: what it judged is not known for {format_count(unknown, 'item')}; they are matched by id"
     if items.between:
         yield f"{items.between} left out: a verdict is a mean of repeats between two levels"
     if ties:
-        yield f"{ties} of {len(items.things)} items have no verdict of the panel, which is tied on them"
-    if len(items.things) < MIN_ITEMS:
-        what = "item" if len(items.things) == 1 else "items"
-        yield f"only {len(items.things)} {what}: with fewer than {MIN_ITEMS}, intervals are rough"
+        yield f"{ties} of {len(items.keys)} items have no verdict of the panel, which is tied on them"
+    if len(items.keys) < MIN_ITEMS:
+        what = "item" if len(items.keys) == 1 else "items"
+        yield f"only {len(items.keys)} {what}: with fewer than {MIN_ITEMS}, intervals are rough"
 
 
 def find_people_warnings(

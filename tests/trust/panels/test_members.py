@@ -17,7 +17,7 @@ from sklearn.metrics import accuracy_score, cohen_kappa_score
 
 from greval.stats.measured import Undefined
 from greval.trust.panels.api import panel
-from greval.trust.panels.members import combine_verdicts
+from greval.trust.panels.columns import combine_columns, combine_verdicts
 
 PLACE = {name: place for place, name in enumerate(RELEVANT)}
 
@@ -112,3 +112,20 @@ def test_the_panels_number_lies_among_the_judges(values):
         assert min(values) - 1e-9 <= found <= max(values) + 1e-9
         assert found == pytest.approx(combine_verdicts(values[::-1], how))
     assert all(combine_verdicts([one, other], "majority") is None for one, other in combinations({*values}, 2))
+
+
+@given(
+    st.integers(1, 6).flatmap(
+        lambda judges: st.lists(st.lists(st.integers(0, 3), min_size=judges, max_size=judges), min_size=1, max_size=9)
+    ),
+    st.sampled_from(["majority", "median", "mean"]),
+)
+def test_columns_are_combined_as_single_verdicts_are(rows, how):
+    """All rows at once give what each row gives alone, to the last digit."""
+    found = combine_columns(np.array(rows, dtype=float) / 10, how, 0) if how != "majority" else None
+    if found is None:
+        found = combine_columns(np.array(rows, dtype=float), how, 4)
+        expected = [combine_verdicts(row, how) for row in rows]
+    else:
+        expected = [combine_verdicts([value / 10 for value in row], how) for row in rows]
+    assert [None if np.isnan(one) else one for one in found.tolist()] == expected

@@ -7,7 +7,8 @@ from agreed_runs import FAILED, write
 
 from greval import COMPUTED_METRICS, evaluate
 from greval.errors import DataError
-from greval.trust.panels.runs import count_run_verdicts, find_common_items, read_panel_items, read_run, read_runs
+from greval.trust.panels.runs import UNKNOWN, PanelNumbers, count_run_verdicts, read_panel_items, read_run, read_runs
+from greval.trust.panels.shown_inputs import ShownInputs
 
 
 def build_runs(tmp_path, *judges, metric="graded"):
@@ -20,23 +21,25 @@ def build_runs(tmp_path, *judges, metric="graded"):
 
 def test_a_run_has_its_verdicts_and_what_is_missing(tmp_path):
     """An item that one run failed on is not common, and is counted as missing there."""
-    found = read_runs(
-        build_runs(tmp_path, ["Relevant", "Partly", FAILED], ["Relevant", "Irrelevant", "Partly"]), "graded"
-    )
-    things, differing = find_common_items(found)
-    assert {one.sample_id: one.values for one in things} == {
-        "q0": {"j0": "Relevant", "j1": "Relevant"},
-        "q1": {"j0": "Partly", "j1": "Irrelevant"},
+    folders = build_runs(tmp_path, ["Relevant", "Partly", FAILED], ["Relevant", "Irrelevant", "Partly"])
+    found = read_panel_items(folders, "graded")
+    assert [*found.runs] == ["j0", "j1"]
+    said = [[found.values[place] for place in row] for row in found.verdicts.tolist()]
+    assert dict(zip([key[0] for key in found.keys], said, strict=True)) == {
+        "q0": ["Relevant", "Relevant"],
+        "q1": ["Partly", "Irrelevant"],
     }
-    assert differing == ()
-    counts = {one.name: (one.verdicts, one.failed, one.missing) for one in count_run_verdicts(found)}
+    assert found.differing == ()
+    counts = {
+        one.name: (one.verdicts, one.failed, one.missing) for one in count_run_verdicts(found.runs, found.numbers)
+    }
     assert counts == {"j0": (2, 1, 1), "j1": (3, 0, 0)}
 
 
 def test_runs_of_one_judge_go_by_their_folders_too(tmp_path):
     """Names stay unique, also if folders have equal names."""
     folders = [write(tmp_path / name, "graded", ["Partly"]) for name in ("a/run", "b/run", "c")]
-    names = [*read_runs(folders, "graded")]
+    names = [*read_runs(folders, "graded", PanelNumbers())]
     assert names == [f"j ({tmp_path}/a/run)", f"j ({tmp_path}/b/run)", "j (c)"]
 
 
@@ -46,7 +49,7 @@ def test_fewer_than_two_runs_are_no_panel(tmp_path, count):
     folders = build_runs(tmp_path, ["Partly"])
     for given in (folders[:count], [*folders, tmp_path / "x" / ".." / "r0"]):
         with pytest.raises(DataError, match="a panel needs two runs or more"):
-            read_runs(given, "graded")
+            read_runs(given, "graded", PanelNumbers())
 
 
 def test_another_scale_is_refused(tmp_path):
@@ -58,15 +61,16 @@ def test_another_scale_is_refused(tmp_path):
         out=tmp_path / "second",
     )
     with pytest.raises(DataError, match="passed has another scale than in"):
-        read_runs([first, second.folder], "passed")
+        read_runs([first, second.folder], "passed", PanelNumbers())
 
 
 def test_a_metric_whose_fields_are_all_optional_can_be_read(tmp_path):
     """A computed metric may need nothing, and its cases are compared by what it reads."""
     metric = COMPUTED_METRICS["latency"].model_copy(update={"needs": (), "optional": ("usage",)})
     run = evaluate([{"id": "q0", "question": "?", "usage": {"latency": 2.0}}], [metric], out=tmp_path / "run").folder
-    found = read_run(run, "latency")
+    found = read_run(run, "latency", PanelNumbers(), ShownInputs())
     assert len(found.shown) == len(found.verdicts) == 1
+    assert found.shown[0] != UNKNOWN
 
 
 @pytest.mark.parametrize(
@@ -86,6 +90,6 @@ def test_verdicts_between_two_levels_are_left_out_as_categories(tmp_path):
     """They are kept as numbers."""
     folders = build_runs(tmp_path, [1, 0.5], [1, 1], metric="passed")
     found = read_panel_items(folders, "passed")
-    assert (len(found.things), found.between) == (1, 1)
+    assert (len(found.keys), found.between) == (1, 1)
     numbers = read_panel_items(folders, "passed", treat_as="numbers")
-    assert (len(numbers.things), numbers.between) == (2, 0)
+    assert (len(numbers.keys), numbers.between) == (2, 0)
