@@ -27,6 +27,7 @@ from greval.records.metric import Metric, Verdicts, is_preference
 
 Item = Chunk | Triple | Claim
 HASH_DIGITS = 16
+_CANONICAL_JSON = json.JSONEncoder(sort_keys=True, ensure_ascii=True, separators=(",", ":"))
 
 
 def explain_missing_needs(metric: Metric, case: Case, besides: Collection[str] = ()) -> str | None:
@@ -179,8 +180,7 @@ def hash_json(content: JsonValue) -> str:
         >>> hash_json({"a": 1, "b": 2}) == hash_json({"b": 2, "a": 1})
         True
     """
-    text = json.dumps(content, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()[:HASH_DIGITS]
+    return hashlib.sha256(_CANONICAL_JSON.encode(content).encode()).hexdigest()[:HASH_DIGITS]
 
 
 def compute_fingerprint(
