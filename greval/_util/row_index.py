@@ -33,7 +33,7 @@ def hash_key(key: str) -> int:
         True
     """
     try:
-        raw = bytes.fromhex(key)
+        raw = bytes.fromhex(key) if len(key) == 2 * BYTES else b""
     except ValueError:
         raw = b""
     if len(raw) != BYTES or raw.hex() != key:  # `fromhex` also accepts spaces and capitals

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from copy import copy
 from typing import Any, Self, cast
 
@@ -19,6 +19,7 @@ from greval.records.metric_input import explain_missing_needs, find_method_error
 from greval.records.result import Failed, Failure, Outcome, Result, Skipped, Tier, Usage
 
 JudgeFunction = Callable[[Case, RunnableConfig], Awaitable[tuple[Outcome, Usage]]]
+NO_USAGE = Usage()
 
 
 class CaseRunnable(Runnable[CaseLike, Result]):
@@ -37,6 +38,10 @@ class CaseRunnable(Runnable[CaseLike, Result]):
     def invoke(self, input: CaseLike, config: RunnableConfig | None = None, **_: Any) -> Result:  # noqa: A002, ANN401
         """Judge one case from synchronous code: a script, a thread or a notebook; see `ainvoke`."""
         return run_sync(self.ainvoke(input, config))
+
+
+BoundCall = Callable[["MetricRunnable", CaseLike], Coroutine[Any, Any, Result]]
+"""A function that calls a runnable for a case, see `bind_config`."""
 
 
 class MetricRunnable(CaseRunnable):
@@ -107,16 +112,17 @@ class MetricRunnable(CaseRunnable):
         Raises:
             DataError: If the input is not a case. Errors during judging are part of the result instead.
         """
-        config = ensure_config(config)
-        if get_async_callback_manager_for_config(config).handlers:
-            return await self._acall_with_config(self._judge_case, input, config, run_type="chain")
-        return await self._judge_case(input, None, _strip_run_name(config))
+        return await bind_config(config)(self, input)
+
+    async def judge_with_callbacks(self, given: CaseLike, config: RunnableConfig) -> Result:
+        """Judge a case as a run of LangChain, of which the callbacks of `config` are told."""
+        return await self._acall_with_config(self._judge_case, given, config, run_type="chain")
 
     async def _judge_case(self, given: CaseLike, run_manager: object, config: RunnableConfig) -> Result:  # noqa: ARG002
         """Judge a case and build its result. The callbacks of `config` already belong to this run."""
         start = read_clock()
         case = given if isinstance(given, Case) else as_case(given)
-        usage = Usage()
+        usage = NO_USAGE
         if (error := find_method_error(self.metric, case)) is not None:
             why = f"the method gave no response: {error}"
             outcome: Outcome = Failed(error=Failure(kind="method", message=why))
@@ -142,10 +148,23 @@ class MetricRunnable(CaseRunnable):
             judge=self.judge,
             tier=self.tier,
             outcome=outcome,
-            usage=usage or Usage(),
+            usage=usage or NO_USAGE,
             latency=latency,
             tags=case.tags,
         )
+
+
+def bind_config(config: RunnableConfig | None) -> BoundCall:
+    """Return the function that calls a runnable with a config, for one case or many.
+
+    LangChain looks up the callbacks of a config in the environment and the context, which takes longer than most
+    computed metrics. If there are none, the function judges a case without LangChain's machinery.
+    """
+    complete = ensure_config(config)
+    if get_async_callback_manager_for_config(complete).handlers:
+        return lambda runnable, case: runnable.judge_with_callbacks(case, complete)
+    silent = _strip_run_name(complete)
+    return lambda runnable, case: runnable._judge_case(case, None, silent)  # noqa: SLF001 - its own
 
 
 def _strip_run_name(config: RunnableConfig) -> RunnableConfig:

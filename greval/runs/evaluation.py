@@ -359,6 +359,7 @@ async def _judge_source(
     to_end = False
     try:
         await work.run(source, concurrency + max(1, concurrency // CALLS_PER_SPARE_WORKER))
+        store.commit()
         to_end = work.guard.why is None
         if not to_end and read_remaining:
             await work.read_remaining(source)
@@ -377,6 +378,7 @@ async def _flush_periodically(store: Store) -> AsyncIterator[None]:
     async def flush() -> None:
         while True:
             await asyncio.sleep(FLUSH_SECONDS)
+            store.commit()
             await asyncio.to_thread(store.flush)
 
     async with run_in_background(flush()):

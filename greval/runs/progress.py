@@ -51,7 +51,7 @@ class Progress(Record):
                 status: getattr(self, status) + 1,
                 "items_failed": self.items_failed + _count_failed_items(result),
                 "kept": self.kept + kept,
-                "usage": self.usage if kept else self.usage + result.usage,
+                "usage": self.usage if kept or result.tier == "computed" else self.usage + result.usage,
                 "seconds": seconds,
                 "in_flight": in_flight,
                 "cost": cost,

@@ -11,7 +11,7 @@ from langchain_core.runnables import RunnableConfig
 from greval.datasets.case_records import CaseLike, as_case
 from greval.errors import JudgeError, StoppedError
 from greval.judging.metric_judge import MetricJudge, gather_all
-from greval.judging.metric_runnable import JudgeFunction, MetricRunnable
+from greval.judging.metric_runnable import NO_USAGE, JudgeFunction, MetricRunnable
 from greval.judging.model.budget import RunGuard
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.judge import Judge
@@ -222,7 +222,7 @@ def _create_compute_function(metric: FunctionMetric, verdicts: Verdicts) -> Judg
     """Create the judging function of a computed metric. An exception of its function becomes a failure of the case."""
 
     async def compute(case: Case, _: RunnableConfig) -> tuple[Outcome, Usage]:
-        return compute_outcome(metric, case, verdicts), Usage()
+        return compute_outcome(metric, case, verdicts), NO_USAGE
 
     return compute
 

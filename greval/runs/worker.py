@@ -23,6 +23,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple, Protocol
 
 from langchain_core.runnables import RunnableConfig
@@ -32,7 +33,7 @@ from greval.datasets import RowFault
 from greval.datasets.case_records import MAX_LISTED_ROWS, dump_case, read_case
 from greval.errors import DataError, StoppedError
 from greval.judging.call_record import CallRecord, record_calls
-from greval.judging.metric_runnable import MetricRunnable
+from greval.judging.metric_runnable import BoundCall, MetricRunnable, bind_config
 from greval.judging.model.budget import RunGuard
 from greval.judging.model.client import read_clock
 from greval.judging.model.reply_cache import ReplyOrigin
@@ -65,7 +66,7 @@ class ResultLog(Protocol):
     def holds_result(self, result_of: tuple[str, str, str]) -> bool:
         """Return whether there is a result of a sample, method and metric."""
 
-    def append(
+    def append(  # noqa: PLR0913 - what a row has
         self,
         key: str,
         result: Result,
@@ -74,10 +75,12 @@ class ResultLog(Protocol):
         case: str,
         calls: Sequence[CallRecord],
         asked: int | None,
+        recomputable: bool,
     ) -> None:
         """Store a result with the calls of its judge, and its case as JSON if that is not empty.
 
-        A replayed result has no calls, but the number of the content that the judge was `asked` about.
+        A replayed result has no calls, but the number of the content that the judge was `asked` about. A result that
+        is `recomputable` at no cost may be lost if the process is killed within the next second.
         """
 
     def append_calls(self, content: str, fingerprint: str, place: tuple[str, str], calls: Sequence[CallRecord]) -> None:
@@ -107,7 +110,7 @@ class MemoryLog:
         """Return the newest finished result with a content key, or None."""
         return self._finished.get(content)
 
-    def append(
+    def append(  # noqa: PLR0913 - what a row has
         self,
         key: str,
         result: Result,
@@ -116,6 +119,7 @@ class MemoryLog:
         case: str,  # noqa: ARG002 - the caller has it
         calls: Sequence[CallRecord],  # noqa: ARG002 - only runs store them
         asked: int | None,  # noqa: ARG002 - only runs are replayed
+        recomputable: bool,  # noqa: ARG002 - the same in memory
     ) -> None:
         """Store a result in memory."""
         if result.finished:
@@ -193,6 +197,11 @@ class JudgingLoop:
     _case_texts: dict[int, str] = field(default_factory=dict)
     _in_progress: dict[str, asyncio.Future[Result | None]] = field(default_factory=dict)
 
+    @cached_property
+    def _call(self) -> BoundCall:
+        """The function that calls a runnable with the config of the run."""
+        return bind_config(self.config)
+
     async def run(self, source: Iterator[Case | RowFault], workers: int) -> None:
         """Judge all cases with several workers, then retry transient failures once."""
         await run_workers(self._judge_rows(source) for _ in range(workers))
@@ -213,9 +222,11 @@ class JudgingLoop:
         """
         rows: list[dict[str, Result]] = [{} for _ in cases]
 
+        call = bind_config(config)
+
         async def judge(number: int) -> None:
             before = rows[number]
-            found = await self._judge_case(cases[number], config, counted=before or None)
+            found = await self._judge_case(cases[number], call, counted=before or None)
             rows[number] = before | {row.metric: _add_cost(row, before.get(row.metric)) for row in found if row}
 
         await run_workers(map(judge, range(len(cases))))
@@ -240,7 +251,7 @@ class JudgingLoop:
         if self.on_method and case.method not in self.planned:
             self.on_method(case.method)
         self.planned[case.method] += 1
-        found = await self._judge_case(case, self.config)
+        found = await self._judge_case(case, self._call)
         self._case_texts.pop(id(case), None)
         if len(self.to_retry) < MAX_RETRIED_CASES and is_retryable(found):
             self.to_retry.append((case, {result.metric: result for result in found if result}))
@@ -248,7 +259,7 @@ class JudgingLoop:
     async def _retry_cases(self, source: Iterator[tuple[Case, dict[str, Result]]]) -> None:
         """Retry cases with transient failures; each comes with the results that were counted for it."""
         while self.guard.why is None and (given := next(source, None)):
-            await self._judge_case(given[0], self.config, counted=given[1])
+            await self._judge_case(given[0], self._call, counted=given[1])
 
     def count_stored(self, statuses: Iterable[tuple[str, int]]) -> None:
         """Set the progress to stored results only, given the number of results of each status."""
@@ -283,7 +294,7 @@ class JudgingLoop:
         self.progress = self.progress.model_copy(update={"unread": self.progress.unread + 1})
 
     async def _judge_case(
-        self, case: Case, config: RunnableConfig | None, *, counted: Mapping[str, Result] | None = None
+        self, case: Case, call: BoundCall, *, counted: Mapping[str, Result] | None = None
     ) -> list[Result | None]:
         """Judge a case by every metric, each as soon as the results that it builds on are available.
 
@@ -292,7 +303,7 @@ class JudgingLoop:
         """
         if len(self.runnables) == 1:  # a separate task would cost as much as parsing the reply
             (runnable,) = self.runnables.values()
-            return [await self._judge_metric(case, runnable, {}, config=config, counted=counted)]
+            return [await self._judge_metric(case, runnable, {}, call=call, counted=counted)]
         due: dict[str, asyncio.Task[Result | None]] = {}
         first_of_group: dict[str, asyncio.Task[Result | None]] = {}
         async with asyncio.TaskGroup() as group:
@@ -300,7 +311,7 @@ class JudgingLoop:
                 before = {other: due[other] for other in list_dependency_names(runnable.metric)}
                 first = first_of_group.get(runnable.prompt_group)
                 due[name] = group.create_task(
-                    self._judge_metric(case, runnable, before, first=first, config=config, counted=counted)
+                    self._judge_metric(case, runnable, before, first=first, call=call, counted=counted)
                 )
                 if runnable.prompt_group:
                     first_of_group.setdefault(runnable.prompt_group, due[name])
@@ -313,7 +324,7 @@ class JudgingLoop:
         dependency_tasks: Mapping[str, asyncio.Task[Result | None]],
         *,
         first: asyncio.Task[Result | None] | None = None,
-        config: RunnableConfig | None,
+        call: BoundCall,
         counted: Mapping[str, Result] | None,
     ) -> Result | None:
         """Take one judgement through its states, see the drawing above; None if the run is stopped.
@@ -337,7 +348,7 @@ class JudgingLoop:
         keys = compute_keys(seen, runnable.metric, runnable.fingerprint, verdicts)
         judged, runnable = _PlannedJudgement(case, seen, broken, *keys), runnable.with_verdicts(verdicts)
         if self.replays:
-            return await self._replay(judged, runnable, config)
+            return await self._replay(judged, runnable, call)
         place = (case.id, case.method, runnable.metric.name)
         old = self.store.get(judged.key, place)
         if old and (old.finished or not self.retry_failed or self.reads_stored_only):
@@ -349,7 +360,7 @@ class JudgingLoop:
             else:
                 equal = await self._copy_equal(seen, runnable, judged.content)
                 with record_calls(made if self.stores_calls else None):
-                    result = equal or await self._ask(seen, runnable, judged.content, old, config)
+                    result = equal or await self._ask(seen, runnable, judged.content, old, call)
         except StoppedError:
             if old:
                 self.store.keep(place, "")
@@ -357,9 +368,7 @@ class JudgingLoop:
         self._store(judged, result, calls=made.calls)
         return self._count_result(result, kept=False, replaced=replaced)
 
-    async def _replay(
-        self, judged: _PlannedJudgement, runnable: MetricRunnable, config: RunnableConfig | None
-    ) -> Result | None:
+    async def _replay(self, judged: _PlannedJudgement, runnable: MetricRunnable, call: BoundCall) -> Result | None:
         """Replay: read a result again from stored replies, and store it if its definition or its outcome changed.
 
         None if the log has no result to read again, or if no reply to the request is stored.
@@ -372,7 +381,7 @@ class JudgingLoop:
         try:
             with record_calls(found):
                 failed = judged.broken and runnable.row(case, Failed(error=judged.broken))
-                result = failed or await runnable.ainvoke(judged.seen, config)
+                result = failed or await call(runnable, judged.seen)
         except StoppedError:
             self._count_unanswered(case, runnable)
             if old:
@@ -401,7 +410,15 @@ class JudgingLoop:
     ) -> None:
         """Store a new result, with its case if that is not stored yet."""
         text = self._case_texts.pop(id(judged.case), "")
-        self.store.append(judged.key, result, content=judged.content, case=text, calls=calls, asked=asked)
+        self.store.append(
+            judged.key,
+            result,
+            content=judged.content,
+            case=text,
+            calls=calls,
+            asked=asked,
+            recomputable=result.tier == "computed",
+        )
         if self.on_result:
             self.on_result(result)
 
@@ -431,7 +448,7 @@ class JudgingLoop:
         return twin and runnable.row(case, twin.outcome, usage=Usage(hits=1) if twin.judgements else Usage())
 
     async def _ask(
-        self, case: Case, runnable: MetricRunnable, content: str, old: Result | None, config: RunnableConfig | None
+        self, case: Case, runnable: MetricRunnable, content: str, old: Result | None, call: BoundCall
     ) -> Result:
         """Ask: judge what is missing of the case, while cases of equal content wait for the result.
 
@@ -439,12 +456,12 @@ class JudgingLoop:
             StoppedError: If no further call may be made.
         """
         if runnable.metric.kind == "computed":
-            return await runnable.ainvoke(case, config)
+            return await call(runnable, case)
         promise: asyncio.Future[Result | None] = asyncio.get_running_loop().create_future()
         self._in_progress[content] = promise
         result = None
         try:
-            result = await runnable.ainvoke(select_remaining(case, runnable.metric, old), config)
+            result = await call(runnable, select_remaining(case, runnable.metric, old))
             if old and old.judgements:
                 judgements = (*old.judgements, *result.judgements)
                 result = result.replace(outcome=Scored(judgements=judgements, failures=result.failures))

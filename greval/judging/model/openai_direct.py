@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 COMPLETIONS_PATH = "/chat/completions"
 FIRST_ERROR_STATUS = 400
+_BODY_JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 NOT_IN_BODY = frozenset({"extra_headers", "extra_query", "timeout"})
 """Arguments of a call that are not part of its body."""
 
@@ -76,9 +77,12 @@ class DirectModel:
         """Send a body, as `openai` does, and return the response, or raise the error that it makes of a refusal."""
         client = self._model.root_async_client
         built = self._built = self._built or await _build_request(client)
-        headers = [(name, value) for name, value in built.headers.raw if name.lower() != b"content-length"]
-        content = json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
-        request = type(built)("POST", built.url, headers=headers, content=content, extensions=built.extensions)
+        content = _BODY_JSON.encode(body).encode()
+        headers = built.headers.copy()
+        headers["Content-Length"] = str(len(content))
+        stream: Any = type(built.stream)
+        request = type(built)("POST", built.url, headers=headers, stream=stream(content), extensions=built.extensions)
+        request.read()
         sender: Any = self._model.http_async_client
         response: Response = await sender.send(request)
         if response.status_code >= FIRST_ERROR_STATUS:

@@ -50,19 +50,18 @@ def compute_outcome(metric: FunctionMetric, case: Case, verdicts: Verdicts = NO_
         >>> compute_outcome(metric, Case(question="Who?", answer="Ada.")).judgements[0].number
         1.0
     """
-    function = describe_source(metric)
     try:
         found = metric.call_function(case, verdicts)
         found = tuple(found) if isinstance(found, Iterator) else found
     except FormulaError as error:
-        return _build_failure(f"{function} has no value: {error}")
+        return _build_failure(f"{describe_source(metric)} has no value: {error}")
     except Exception as error:  # noqa: BLE001 - one case's failure is a row
-        return _build_failure(f"{function} raised {type(error).__name__}: {error}")
+        return _build_failure(f"{describe_source(metric)} raised {type(error).__name__}: {error}")
     if isinstance(found, Skipped):
         return found
     given = _convert_to_judgements(found, metric)
     if not given:
-        return _build_failure(f"{function} returned {_format_returned(found)}; return {ALLOWED_RETURNS}")
+        return _build_failure(f"{describe_source(metric)} returned {_format_returned(found)}; return {ALLOWED_RETURNS}")
     ids: set[str | None] = {item.id for item in list_judged_items(metric, case)} if metric.over else {None}
     counts = Counter(judgement.item for judgement in given)
     judgements, failures = [], []
@@ -71,10 +70,10 @@ def compute_outcome(metric: FunctionMetric, case: Case, verdicts: Verdicts = NO_
             _check_item(judgement.item, ids, counts, metric)
             judgements.append(_fit_to_scale(judgement, metric))
         except OffScaleError as error:
-            message = f"{function} returned a value that is not on the scale: {error}"
+            message = f"{describe_source(metric)} returned a value that is not on the scale: {error}"
             failures.append(Failure(kind="off_scale", message=message, item=judgement.item))
         except _InvalidReturnError as error:
-            failures.append(Failure(kind="error", message=f"{function} {error}", item=judgement.item))
+            failures.append(Failure(kind="error", message=f"{describe_source(metric)} {error}", item=judgement.item))
     return build_outcome(judgements, [*dict.fromkeys(failures)])
 
 

@@ -1,13 +1,15 @@
 """The log of results: append-only and crash-safe (kill -9); a run resumes from it.
 
 It is an SQLite database in WAL mode. A row is handed to the operating system before it counts as done, and is on disk
-after the next `flush` (measurements: docs/design/decisions/0001-result-log.md).
+after the next `flush` (measurements: docs/design/decisions/0001-result-log.md). Results that can be computed again at
+no cost are written in groups, about two a second.
 """
 
 from __future__ import annotations
 
 import json
 import sqlite3
+import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -60,6 +62,8 @@ FROM results
 """  # noqa: S608 - constant
 MAX_BUFFERED_ROWS = 4_096
 """The maximum number of kept rows that are buffered in memory before they are written."""
+GROUP_SECONDS = 0.5
+"""The seconds after which a transaction of recomputable results ends with the next result."""
 _JSON: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
 
 
@@ -118,6 +122,8 @@ class Store(CloseOnExit):
         self._all_rows = all_rows
         self._kept_results: dict[int, int] = {}
         self._kept_cases: dict[int, int] = {}
+        self._group_start: float | None = None
+        self._is_group_lost = False
 
     @classmethod
     def create(cls, folder: str | Path) -> Self:
@@ -170,8 +176,12 @@ class Store(CloseOnExit):
         cost: Usage | None = None,
         calls: Sequence[CallRecord] = (),
         asked: int | None = None,
+        recomputable: bool = False,
     ) -> None:
         """Append a result. After this returns, the result survives if the process is killed.
+
+        A result that is `recomputable` survives after the next `commit`, or the next write that is not recomputable or
+        comes after `GROUP_SECONDS`. Until then, only this store reads it.
 
         Args:
             key: The key of the judgement, see `greval.records.metric_input.compute_keys`.
@@ -182,6 +192,7 @@ class Store(CloseOnExit):
             cost: The cost of the result; None for its own usage.
             calls: The calls of the judge for this result, which are stored together with it.
             asked: The number of the content whose calls a replayed result was read from; None for its own.
+            recomputable: Whether the result can be made again at no cost, as those of computed metrics can.
 
         Raises:
             StoreError: If the disk is full or the folder is gone; what was written before stays.
@@ -193,7 +204,7 @@ class Store(CloseOnExit):
         if plan is None:
             plan = self.plans.claim_plan(result.metric, result.method)
         # one transaction, because its overhead exceeds the cost of its statements
-        with self._write():
+        with self._write(recomputable=recomputable):
             whole = cost or result.usage
             if replaced is not None:
                 whole += self._read_repeated_cost(replaced, numbers[1], replayed=bool(result.replayed_from))
@@ -217,19 +228,48 @@ class Store(CloseOnExit):
 
         It is for rows that can be made again at no cost.
         """
+        self.commit()
         with translate_errors(self.folder), self._db:
             self._db.execute("BEGIN")
             yield
 
     @contextmanager
-    def _write(self) -> Iterator[None]:
-        """Context manager for a transaction of its own, or for a part of `write_together`."""
-        if self._db.in_transaction:
-            with translate_errors(self.folder):
+    def _write(self, *, recomputable: bool = False) -> Iterator[None]:
+        """Context manager for a transaction that ends with the block, or for a part of `write_together`.
+
+        If what is written is `recomputable`, the transaction is left open for more of it.
+        """
+        with translate_errors(self.folder):
+            if self._db.in_transaction and self._group_start is None:
                 yield
-        else:
-            with self.write_together():
+                return
+            is_group_open = self._group_start is not None
+            if self._is_group_lost or (is_group_open and not self._db.in_transaction):  # SQLite itself rolled it back
+                raise StoreError(f"{self.folder / FILE}: computed results were not stored; run the same command again")
+            start = self._group_start or time.monotonic()
+            if not is_group_open:
+                self._db.execute("BEGIN")
+                self._group_start = start
+            try:
                 yield
+                if not recomputable or time.monotonic() - start > GROUP_SECONDS:
+                    self._db.commit()
+                    self._group_start = None
+            except BaseException:
+                self._group_start, self._is_group_lost = None, is_group_open
+                self._db.rollback()
+                raise
+
+    def commit(self) -> None:
+        """Write the results that were appended as recomputable, so that they survive if the process is killed.
+
+        Raises:
+            StoreError: If the disk is full or the folder is gone; what was written before stays. Nothing more can be
+                written, because the store would refer to the lost results.
+        """
+        if self._group_start is not None:
+            with self._write():
+                pass
 
     def append_calls(self, content: str, fingerprint: str, place: tuple[str, str], calls: Sequence[CallRecord]) -> None:
         """Append calls of a judgement that has no result yet. After this returns, they survive a killed process.
@@ -243,8 +283,7 @@ class Store(CloseOnExit):
         Raises:
             StoreError: If the disk is full or the folder is gone; what was written before stays.
         """
-        with translate_errors(self.folder), self._db:
-            self._db.execute("BEGIN")
+        with self._write():
             self._calls.insert(hash_key(content), fingerprint, place, calls)
 
     def get(self, key: str, result_of: tuple[str, str, str], repeat: int = 0) -> Result | None:
@@ -322,7 +361,7 @@ class Store(CloseOnExit):
         key = hash_key(hash_json(case))
         at = self._case_index.get(key)
         if at is None:
-            with translate_errors(self.folder), self._db:
+            with self._write():
                 self._case_index[key] = self._put_case(key, case, method)
             return
         (source,) = self._db.execute(f"SELECT {CASE_SOURCE} FROM cases WHERE rowid = ?", (at,)).fetchone()  # noqa: S608 - constant
@@ -436,8 +475,7 @@ class Store(CloseOnExit):
 
     def copy_calls(self, source: Store) -> int:
         """Copy the calls of another run that are not stored yet, and return their number."""
-        with translate_errors(self.folder), self._db:
-            self._db.execute("BEGIN")
+        with self._write():
             return self._calls.copy_calls(
                 source.call_reader, lambda case: self._case_index.get(hash_key(hash_json(case)))
             )
@@ -603,6 +641,7 @@ class Store(CloseOnExit):
     @contextmanager
     def snapshot(self) -> Iterator[None]:
         """Context manager for a read transaction: all reads see the state at the first one, even while a run writes."""
+        self.commit()
         self._db.execute("BEGIN")
         try:
             yield
@@ -623,7 +662,7 @@ class Store(CloseOnExit):
 
     def put_fact(self, name: str, content: JsonValue) -> None:
         """Store a metadata entry of the run, replacing an older one of this name."""
-        with translate_errors(self.folder):
+        with self._write():
             self._db.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, json.dumps(content)))
 
     def fact(self, name: str) -> JsonValue:
@@ -637,6 +676,7 @@ class Store(CloseOnExit):
             if self._lock:
                 opened.callback(self._lock.close)
             opened.callback(self._db.close)
+            self.commit()
             self._write_kept_rows()
             if self._disk:
                 self._disk.close()

@@ -348,6 +348,69 @@ def test_a_limit_on_the_file_is_told_and_the_same_log_goes_on_when_it_is_lifted(
         assert store._db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
 
+def list_written(folder):
+    """Return the sample ids that another reader of a run folder sees."""
+    with Store.open(folder) as reader:
+        return [result.sample_id for result in reader.results()]
+
+
+@pytest.mark.parametrize("end", ["commit", "judged result", "calls", "entry"])
+def test_computed_results_are_written_together_and_no_later_than_the_next_other_write(tmp_path, monkeypatch, end):
+    """Recomputable results wait for a commit or for any other write, which they never delay."""
+    monkeypatch.setattr("greval.runs.store.log.GROUP_SECONDS", 3600)
+    with Store.create(tmp_path) as store:
+        store.append("judged", row("judged"))
+        for number in range(3):
+            store.append(str(number), row(str(number)), recomputable=True)
+        assert list_written(tmp_path) == ["judged"]
+        assert store.find_newest(("2", "", "m")) == row("2")
+        match end:
+            case "commit":
+                store.commit()
+            case "judged result":
+                store.append("last", row("last"))
+            case "calls":
+                store.append_calls("0", "f", ("3", ""), ())
+            case "entry":
+                store.put_fact("judge", "local")
+        others = ["last"] if end == "judged result" else []
+        assert list_written(tmp_path) == ["judged", "0", "1", "2", *others]
+        store.append("3", row("3"), recomputable=True)
+    assert list_written(tmp_path) == ["judged", "0", "1", "2", *others, "3"]
+
+
+def test_computed_results_are_written_by_time(tmp_path, monkeypatch):
+    """A group ends with the first result after its time."""
+    monkeypatch.setattr("greval.runs.store.log.GROUP_SECONDS", -1)
+    with Store.create(tmp_path) as store:
+        store.append("0", row("0"), recomputable=True)
+        assert list_written(tmp_path) == ["0"]
+
+
+def test_after_a_lost_group_nothing_is_written(tmp_path):
+    """If computed results could not be written, the store takes no more: they would be missing among the others."""
+    with Store.create(tmp_path) as store:
+        store.append("judged", row("judged"))
+        store.append("0", row("0"), recomputable=True)
+        store._db.rollback()
+        for recomputable in (False, True):
+            with pytest.raises(StoreError, match="computed results were not stored; run the same command again"):
+                store.append("1", row("1"), recomputable=recomputable)
+        store._group_start = None
+    assert list_written(tmp_path) == ["judged"]
+
+
+def test_a_row_that_cannot_be_stored_loses_the_group_it_is_in_and_says_so(tmp_path):
+    """A group is stored as a whole or not at all."""
+    with Store.create(tmp_path) as store:
+        store.append("0", row("0"), recomputable=True)
+        with pytest.raises(ValueError, match="surrogate"):
+            store.append("1", row("\ud800"), recomputable=True)
+        with pytest.raises(StoreError, match="run the same command again"):
+            store.append("2", row("2"))
+    assert list_written(tmp_path) == []
+
+
 @contextmanager
 def small_disk(folder):
     folder.mkdir()
