@@ -54,6 +54,10 @@ MAX_RETRIED_CASES = 10_000
 """The maximum number of cases kept for the retry at the end. More failures than this usually have a common cause."""
 
 
+MAX_TURN_SECONDS = 0.05
+"""The seconds for which computed metrics are computed before the event loop has its turn, for example to stop the run."""
+
+
 class ResultLog(Protocol):
     """The interface of a result log, which returns earlier results and stores new ones: a `Store` or a `MemoryLog`."""
 
@@ -196,6 +200,8 @@ class JudgingLoop:
     unanswered: Counter[str] = field(default_factory=Counter)
     _case_texts: dict[int, str] = field(default_factory=dict)
     _in_progress: dict[str, asyncio.Future[Result | None]] = field(default_factory=dict)
+    _turn_start: float = field(default_factory=read_clock)
+    _is_turn_over: bool = False
 
     @cached_property
     def _call(self) -> BoundCall:
@@ -238,6 +244,7 @@ class JudgingLoop:
         """Judge cases until the source is exhausted or the run is stopped."""
         while self.guard.why is None and (case := self._read_next(source)):
             await self._judge_row(case)
+            await self._end_long_turn()
 
     async def read_remaining(self, source: Iterator[Case | RowFault]) -> None:
         """Read the remaining cases of a stopped run and count their stored results, without calling the judge."""
@@ -245,6 +252,21 @@ class JudgingLoop:
         while case := self._read_next(source):
             await self._judge_row(case)
             await asyncio.sleep(0)  # so that a second Ctrl-C is handled
+
+    async def _end_long_turn(self) -> None:
+        """Let the event loop go on if cases were computed for some time; a case that waits for its judge does so anyway.
+
+        Otherwise a run of computed metrics would handle no signal, no timer and no request before its end.
+        """
+        if read_clock() - self._turn_start < MAX_TURN_SECONDS:
+            return
+        if not self._is_turn_over:
+            self._is_turn_over = True
+            asyncio.get_running_loop().call_soon(self._begin_turn)
+        await asyncio.sleep(0)
+
+    def _begin_turn(self) -> None:
+        self._turn_start, self._is_turn_over = read_clock(), False
 
     async def _judge_row(self, case: Case) -> None:
         """Judge a case of the run, and remember it if it is to be retried at the end."""

@@ -312,6 +312,23 @@ async def test_a_stopped_run_does_not_wait_for_its_turn(tmp_path):
     assert (run.stopped, [*run.results()], judge.calls) == (True, [], [])
 
 
+async def test_a_run_of_computed_metrics_is_stopped_too(tmp_path):
+    """Computed metrics wait for nothing, and still a run of them hears at once that it shall stop, and goes on later."""
+    stop, total = asyncio.Event(), 20_000
+    given = [Case(id=f"q{number}", question="Who?", usage={"latency": number}) for number in range(total)]
+
+    def ask_to_stop(_):
+        asyncio.get_running_loop().call_soon(stop.set)
+
+    options = {"out": tmp_path, "stop": stop, "on_progress": ask_to_stop}
+    run = await evaluate_async(given, [COMPUTED_METRICS["latency"]], **options)
+    assert run.stopped
+    left = run.progress.total - run.progress.done
+    assert 0 < left < total
+    last = await evaluate_async(given, [COMPUTED_METRICS["latency"]], out=tmp_path)
+    assert (last.progress.done, last.progress.scored, last.progress.kept) == (total, total, total - left)
+
+
 def test_progress_counts_and_estimates(tmp_path):
     """Snapshots count every result, and the time left is known as soon as one was judged."""
     seen = []
