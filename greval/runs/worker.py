@@ -55,7 +55,7 @@ MAX_RETRIED_CASES = 10_000
 
 
 MAX_TURN_SECONDS = 0.05
-"""The seconds for which computed metrics are computed before the event loop has its turn, for example to stop the run."""
+"""The seconds for which metrics are computed before the event loop has its turn, for example to stop the run."""
 
 
 class ResultLog(Protocol):
@@ -254,7 +254,7 @@ class JudgingLoop:
             await asyncio.sleep(0)  # so that a second Ctrl-C is handled
 
     async def _end_long_turn(self) -> None:
-        """Let the event loop go on if cases were computed for some time; a case that waits for its judge does so anyway.
+        """Let the event loop have its turn if no case waited for a judge for some time.
 
         Otherwise a run of computed metrics would handle no signal, no timer and no request before its end.
         """
