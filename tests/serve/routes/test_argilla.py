@@ -90,15 +90,13 @@ def stand_in(monkeypatch):
         yield server
 
 
-@pytest.fixture
-def tenants(tmp_path):
+@pytest.fixture(scope="module")
+def tenants(tmp_path_factory):
     """Give a client, and for ana and ben the headers of a key and the id of a run with verdicts."""
-    with two_tenants(tmp_path) as (client, *headers):
-        runs = []
-        for sent in headers:
-            run = started(client, uploaded(client, rows(2), headers=sent), headers=sent)
+    with two_tenants(tmp_path_factory.mktemp("tenants")) as (client, *headers):
+        runs = [started(client, uploaded(client, rows(2), headers=sent), headers=sent) for sent in headers]
+        for run, sent in zip(runs, headers, strict=True):
             assert ended(client, run, sent)["status"] == "finished"
-            runs.append(run)
         yield client, *zip(headers, runs, strict=True)
 
 
