@@ -18,14 +18,16 @@ from waiting import SECONDS, until
 
 from greval.runs.store import Store
 
-COUNT = 1_000
-FEWER = 400
+COUNT = 400
+LATENCY = 0.2
+"""The seconds of an answer: a run lasts so long that it is at work whenever a busy machine comes to stop it."""
 ASKED = re.compile(r"Who is (\d+)\?")
 
 
 @pytest.fixture
 def judge():
-    with FaultServer(latency=0.05) as server:
+    """Give a slow judge; a test takes the latency away for the rest of a run."""
+    with FaultServer(latency=LATENCY) as server:
         yield server
 
 
@@ -57,18 +59,19 @@ def judged(folder) -> set[int]:
 
 def check(client, run, folder, count) -> dict:
     """Wait for the end of a run of so many cases, and see that every one is judged."""
-    info = ended(client, run, seconds=120)
+    info = ended(client, run)
     assert (info["status"], info["progress"]["done"], info["progress"]["scored"]) == ("finished", count, count), info
     assert judged(folder) == set(range(count))
     return info
 
 
 def test_after_kill_9_a_run_goes_on_by_itself(judge, tmp_path):
-    """Killed in the middle of 1,000 cases and started again, it ends the run and asks no finished judgement again."""
+    """Killed in the middle of its cases and started again, it ends the run and asks no finished judgement again."""
     with running(judge, tmp_path) as (server, client):
         run = started(client, uploaded(client, rows(COUNT)), concurrency=16)
         waited(client, run, done(COUNT // 4))
         server.kill()
+    judge.latency = 0
     folder = tmp_path / "runs" / run
     before, calls = judged(folder), judge.calls
     assert COUNT // 4 <= len(before) < COUNT
@@ -83,31 +86,33 @@ def test_after_kill_9_a_run_goes_on_by_itself(judge, tmp_path):
 def test_the_end_in_order_stores_what_is_in_flight(judge, tmp_path):
     """SIGTERM finishes the calls in flight and stores them; the next start goes on, and nothing is asked twice."""
     with running(judge, tmp_path) as (server, client):
-        run = started(client, uploaded(client, rows(FEWER)), concurrency=16)
-        waited(client, run, done(FEWER // 4))
+        run = started(client, uploaded(client, rows(COUNT)), concurrency=16)
+        waited(client, run, done(COUNT // 4))
         with client.stream("GET", f"/v1/runs/{run}/events") as stream:
             next(stream.iter_lines())
             server.stop()  # a stream that is open does not hold it up
-        assert len(judged(tmp_path / "runs" / run)) == judge.calls
+        assert len(judged(tmp_path / "runs" / run)) == judge.calls < COUNT
+    judge.latency = 0
     with running(judge, tmp_path) as (_, client):
-        check(client, run, tmp_path / "runs" / run, FEWER)
+        check(client, run, tmp_path / "runs" / run, COUNT)
     assert set(Counter(asked(judge)).values()) == {1}
 
 
 def test_workers_share_runs(judge, tmp_path):
     """A run is followed, read and cancelled through any worker; killed with -9, another one goes on with its run."""
     with running(judge, tmp_path, "--workers", "2") as (server, client), ThreadPoolExecutor(8) as threads:
-        data = uploaded(client, rows(FEWER))
+        data = uploaded(client, rows(COUNT))
         run, other = (started(client, data, concurrency=8, name=name) for name in ("first", "other"))
         folder = tmp_path / "runs" / run
-        waited(client, run, done(FEWER // 10))
+        waited(client, run, done(COUNT // 10))
         until(lambda: all(_going_on(f"{server.url}/v1/runs/{run}") for _ in range(6)))  # whichever worker answers
         assert httpx.post(f"{server.url}/v1/runs/{other}/cancel", timeout=SECONDS).status_code == 202
         assert ended(client, other)["status"] == "stopped"
         following = [threads.submit(_followed, f"{server.url}/v1/runs/{run}/events") for _ in range(6)]
         before, calls = judged(folder), judge.calls
         _worker_on(server, folder).kill()
-        check(client, run, folder, FEWER)
+        judge.latency = 0
+        check(client, run, folder, COUNT)
         ends = [last for last in (one.result() for one in following) if last]
     assert ends  # those on the worker that was not killed
     assert set(ends) == {"finished"}

@@ -9,7 +9,7 @@ from contextlib import closing
 
 import pytest
 from agreed_runs import lines_of, said, write
-from served_runs import ended, get_json, rows, started, two_tenants, uploaded
+from served_runs import ended, get_json, rows, serving, started, two_tenants, uploaded
 
 from greval.analysis.comparison.api import compare
 from greval.analysis.summary import build_report
@@ -42,22 +42,31 @@ def compared(client, count=12, shift=1.0) -> str:
     return run
 
 
+@pytest.fixture(scope="module")
+def two_methods(tmp_path_factory):
+    """Yield a client, the folder of its runs, and a run of two methods that no test changes."""
+    runs = tmp_path_factory.mktemp("served") / "runs"
+    with serving(runs) as client:
+        yield client, runs, compared(client)
+
+
 def plain(record, folder) -> dict:
     """Give a record as the server tells it: the run's id in place of its folder."""
     return json.loads(record.model_dump_json().replace(str(folder), folder.name))
 
 
-def test_a_report_is_the_library_s_own(client, runs):
+def test_a_report_is_the_library_s_own(two_methods):
     """The report by any tag equals that of the library, failures by kind included."""
-    run = compared(client)
+    client, runs, run = two_methods
     with Store.open(runs / run) as store:
         for by in ((), ("kind",), ("method", "kind")):
             assert get_json(client, f"/v1/runs/{run}/report", by=by) == plain(build_report(store, by=by), runs / run)
 
 
-def test_a_comparison_is_the_library_s_own(client, runs):
+def test_a_comparison_is_the_library_s_own(two_methods):
     """Comparing methods, by a tag and against an earlier run, equals the library's figures."""
-    run, earlier = compared(client), compared(client, shift=0.5)
+    client, runs, run = two_methods
+    earlier = compared(client, shift=0.5)
     path = f"/v1/runs/{run}/compare"
     here = get_json(client, path, baseline="local", by="kind", metric="latency", correction="holm", level=0.9)
     there = compare(runs / run, baseline="local", by="kind", metrics=["latency"], correction="holm", level=0.9)
@@ -117,12 +126,12 @@ def test_a_log_of_another_version_is_told_without_a_path(client, runs, method, p
         ("agreement", "metric"),
     ],
 )
-def test_figures_that_cannot_be_had_are_told(client, tmp_path, path, told):
+def test_figures_that_cannot_be_had_are_told(two_methods, path, told):
     """What the library refuses is 422 with its own words, and names no path of the server."""
-    run = compared(client)
+    client, runs, run = two_methods
     answer = client.get(f"/v1/runs/{run}/{path}")
     assert (answer.status_code, told in answer.text) == (422, True), answer.text
-    assert str(tmp_path) not in answer.text
+    assert str(runs) not in answer.text
 
 
 def test_runs_of_others_are_no_baseline(tmp_path):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from xml.etree import ElementTree as ET
 
 import pytest
-from served_runs import ended, get_json, rows, started, two_tenants, uploaded
+from served_runs import ended, get_json, rows, serving, started, two_tenants, uploaded
 from waiting import until
 
 from greval import Case
@@ -21,9 +21,36 @@ WALK = {
 }
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """Return the folder of the runs of this file's server."""
+    return tmp_path_factory.mktemp("served") / "runs"
+
+
+@pytest.fixture(scope="module")
+def client(runs):
+    """Yield a client of a server that all tests of this file share."""
+    with serving(runs) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
 def run(client):
-    """Return a run of two methods; one case has a walk."""
+    """Return a run that no test changes."""
+    return judge_two_methods(client)
+
+
+@pytest.fixture(scope="module")
+def of_two(tmp_path_factory):
+    """Yield a client, the headers of a key, and a run of another key."""
+    with two_tenants(tmp_path_factory.mktemp("tenants")) as (client, ana, ben):
+        theirs = started(client, uploaded(client, rows(2), headers=ana), "exact_match", headers=ana)
+        ended(client, theirs, headers=ana)
+        yield client, ben, theirs
+
+
+def judge_two_methods(client):
+    """Run two metrics on two methods and return the run; one case has a walk."""
     given = [{**row, "method": method, "tags": {"kind": "x"}} for row in rows(4) for method in ("local", "walk")]
     given[1]["traversal"] = WALK
     found = started(client, uploaded(client, given), "token_f1", "correctness")
@@ -53,8 +80,9 @@ def test_words_are_found(client, run):
     assert client.get(path).status_code == 422
 
 
-def test_who_sees_the_cases_searches_by_an_index(client, runs, run):
+def test_who_sees_the_cases_searches_by_an_index(client, runs):
     """A text index is built after the grid was sent; it finds the same, and is not used once the run has changed."""
+    run = judge_two_methods(client)
     path, index = f"/v1/runs/{run}/search", runs / run / TEXT_INDEX
     before = get_json(client, path, q="it fits")
     assert not index.exists()
@@ -109,9 +137,7 @@ def test_a_sent_case_that_cannot_be_drawn_is_told(client):
 
 
 @pytest.mark.parametrize("path", ["grid", "search?q=who", "walk.svg?sample_id=q0"])
-def test_runs_of_others_are_not_there(tmp_path, path):
+def test_runs_of_others_are_not_there(of_two, path):
     """Another key's run is 404."""
-    with two_tenants(tmp_path) as (client, ana, ben):
-        theirs = started(client, uploaded(client, rows(2), headers=ana), "exact_match", headers=ana)
-        ended(client, theirs, headers=ana)
-        assert client.get(f"/v1/runs/{theirs}/{path}", headers=ben).status_code == 404
+    client, ben, theirs = of_two
+    assert client.get(f"/v1/runs/{theirs}/{path}", headers=ben).status_code == 404

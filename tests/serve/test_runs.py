@@ -74,18 +74,26 @@ def test_without_a_judge_what_is_computed_runs(tmp_path):
         assert client.post("/v1/runs", json=asked).status_code == 503
 
 
+@pytest.fixture(scope="module")
+def computed(tmp_path_factory):
+    """Give a client and a finished run that no test changes."""
+    with serving(tmp_path_factory.mktemp("served") / "runs") as client:
+        run = started(client, uploaded(client, rows(1)), "exact_match")
+        ended(client, run)
+        yield client, run
+
+
 @pytest.mark.parametrize("cursor", ["x", "W10", "LTE", "MWUw", "dHJ1ZQ", "é", "OTk5OTk5OTk5OTk5OTk5OTk5OTk5OTk"])
-def test_cursors_that_are_none(client, cursor):
+def test_cursors_that_are_none(computed, cursor):
     """A cursor that the server did not give is refused, never a fault of the server."""
-    run = started(client, uploaded(client, rows(1)), "exact_match")
-    ended(client, run)
+    client, run = computed
     for path in (f"/v1/runs/{run}/results", f"/v1/runs/{run}/cases", "/v1/runs", f"/v1/runs/{run}/annotations"):
         assert client.get(path, params={"cursor": cursor}).status_code == 422, path
 
 
 def test_a_cancelled_run_goes_on_where_it_was(tmp_path):
     """What is in flight is finished and kept, nothing more is asked, and resuming asks only for the rest."""
-    judges = slow()
+    judges = slow(0.4)
     with serving(tmp_path / "runs", judges=judges) as client:
         run = started(client, uploaded(client, rows(60)), concurrency=2)
         waited(client, run, lambda info: (info["progress"] or {}).get("done", 0) >= 5)
@@ -99,6 +107,7 @@ def test_a_cancelled_run_goes_on_where_it_was(tmp_path):
         assert client.post(f"/v1/runs/{run}/resume").status_code == 202
         assert client.post(f"/v1/runs/{run}/resume").status_code == 409
         assert client.delete(f"/v1/runs/{run}").status_code == 409
+        judges["slow"].delay = 0
         assert ended(client, run)["status"] == "finished"
     assert len(judges["slow"].calls) == 60
 
@@ -137,14 +146,14 @@ def test_chosen_cases_are_judged_alone(client):
 
 def test_a_judge_that_is_gone_is_told(tmp_path):
     """A run whose judge the operator took away is failed at the next start, with its name; it can be resumed later."""
-    with serving(tmp_path / "runs", judges=slow()) as client:
+    with serving(tmp_path / "runs", judges=slow(0.4)) as client:
         run = started(client, uploaded(client, rows(60)), concurrency=2)
         waited(client, run, lambda info: info["status"] == "running")
     with serving(tmp_path / "runs", judges={"other": ScriptedJudge([YES])}) as client:
         info = ended(client, run)
         assert (info["status"], "'slow'" in info["why"]) == ("failed", True)
         assert client.post(f"/v1/runs/{run}/resume").status_code == 404
-    with serving(tmp_path / "runs", judges=slow()) as client:
+    with serving(tmp_path / "runs", judges=slow(0)) as client:
         assert client.post(f"/v1/runs/{run}/resume").status_code == 202
         assert ended(client, run)["status"] == "finished"
 

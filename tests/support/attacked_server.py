@@ -87,12 +87,11 @@ Attack = Callable[[Attacker], Awaitable[None]]
 class AttackFigures:
     """What an attack cost.
 
-    `idle` is what the other key saw before the attack, `attacked` what it saw during and after it. Memory is the most
-    that the server's own process held, and the most that its child processes held together, in MB. `end` is the seconds
-    from SIGTERM to the exit, while the attack's connections are still open.
+    `attacked` is what the other key saw during and after the attack. Memory is the most that the server's own process
+    held, and the most that its child processes held together, in MB. `end` is the seconds from SIGTERM to the exit,
+    while the attack's connections are still open.
     """
 
-    idle: SeenAnswers
     attacked: SeenAnswers
     answers: Counter[str]
     memory: float
@@ -105,9 +104,9 @@ class AttackFigures:
         counts = ", ".join(f"{count} x {answer}" for answer, count in sorted(self.answers.items()))
         return (
             f"other key p99 {self.attacked.p99:.3f} s, max {self.attacked.longest:.3f} s of "
-            f"{len(self.attacked.seconds)} (idle p99 {self.idle.p99:.3f} s), {len(self.attacked.wrong)} wrong; server "
-            f"{self.memory:.0f} MB, children {self.children:.0f} MB; ended {self.end:.1f} s after SIGTERM with "
-            f"{self.code}, {len(self.orphans)} orphans; attacker saw {counts}"
+            f"{len(self.attacked.seconds)}, {len(self.attacked.wrong)} wrong; server {self.memory:.0f} MB, children "
+            f"{self.children:.0f} MB; ended {self.end:.1f} s after SIGTERM with {self.code}, "
+            f"{len(self.orphans)} orphans; attacker saw {counts}"
         )
 
 
@@ -210,14 +209,19 @@ def launched(attack: Attack, url: str, key: str, runs: Path) -> Iterator[tuple[t
         raise errors[0]
 
 
+def measure_idle(folder: Path) -> SeenAnswers:
+    """Measure what the other key sees of a server of its own that nobody attacks."""
+    folder.mkdir()
+    with attacked_server(folder) as (server, keys), asking_steadily(server.url, keys[OTHER]) as other:
+        time.sleep(IDLE_SECONDS)
+        return other.stop()
+
+
 def measure_attack(attack: Attack, folder: Path) -> AttackFigures:
     """Attack a server of its own, and measure what the other key and the machine see of it."""
     with attacked_server(folder) as (server, keys):
         runs = folder / "runs" / ATTACKER
         watch = ProcessWatch(server.process.pid)
-        with asking_steadily(server.url, keys[OTHER]) as other:
-            time.sleep(IDLE_SECONDS)
-            idle = other.stop()
         with (
             asking_steadily(server.url, keys[OTHER]) as other,
             launched(attack, server.url, keys[ATTACKER], runs) as (done, answers),
@@ -229,4 +233,4 @@ def measure_attack(attack: Attack, folder: Path) -> AttackFigures:
             code = server.stop()
             end = time.monotonic() - start
         watch.stop()
-    return AttackFigures(idle, attacked, answers, watch.memory, watch.children, end, code, watch.list_orphans())
+    return AttackFigures(attacked, answers, watch.memory, watch.children, end, code, watch.list_orphans())

@@ -92,7 +92,8 @@ def test_a_process_that_dies_again_and_again_fails_its_run(tmp_path):
 def test_a_run_that_needs_too_much_memory_fails(tmp_path):
     """A data set that does not fit into the memory of a run ends this run only, with the option to raise."""
     with serving(tmp_path / "runs", limits=ServerLimits(run_memory=64 * MEGABYTE)) as client:
-        given = json.dumps([{**rows(1)[0], "chunks": ["s"] * 100}] * 40_000)
+        wide = "s" * 190_000 + "\N{GRINNING FACE}"  # which has four bytes for each of its characters
+        given = json.dumps([{**rows(1)[0], "chunks": [wide]}] * 150)
         sent = client.post("/v1/datasets?name=big", content=given, headers={"Content-Type": "application/json"})
         info = ended(client, started(client, sent.json()["id"], "exact_match"))
         assert (info["status"], "64 MB of memory" in info["why"], "--run-memory" in info["why"]) == (

@@ -12,38 +12,46 @@ PULL = {"dataset": "people"}
 BOTH = pytest.mark.parametrize(("action", "body"), [("push", PUSH), ("pull", PULL)])
 
 
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    """Give a client and the folder of a server that the tests of this file share."""
+    runs = tmp_path_factory.mktemp("served") / "runs"
+    with serving(runs) as client:
+        yield client, runs
+
+
 @pytest.fixture
-def client(tmp_path, monkeypatch):
-    """Give a client of a server whose operator has set up an Argilla server that is not there."""
+def client(server, monkeypatch):
+    """Give its client, where the operator has set up an Argilla server that is not there."""
     monkeypatch.setenv("ARGILLA_API_URL", "http://127.0.0.1:9")
     monkeypatch.setenv("ARGILLA_API_KEY", "argilla.secret-of-the-operator")
-    with serving(tmp_path / "runs") as client:
-        yield client
+    return server[0]
 
 
-@pytest.fixture
-def run(client):
+@pytest.fixture(scope="module")
+def run(server):
     """Give a run with verdicts."""
+    client, _ = server
     run = started(client, uploaded(client, rows(2)))
     assert ended(client, run)["status"] == "finished"
     return run
 
 
 @BOTH
-def test_a_server_that_is_away(client, run, tmp_path, action, body):
+def test_a_server_that_is_away(client, run, server, action, body):
     """An Argilla server that does not answer is a 502 that says so, without key or path; the log has more."""
     with logged("greval.server") as lines:
         answer = client.post(f"/v1/runs/{run}/argilla/{action}", json=body)
     assert "is Argilla running there" in lines[-1]["message"]
     assert (answer.status_code, "no answer" in answer.text) == (502, True), answer.text
     assert "secret-of-the-operator" not in answer.text
-    assert str(tmp_path) not in answer.text
+    assert str(server[1]) not in answer.text
 
 
-def test_what_was_not_judged_is_not_pushed(client, run, tmp_path):
+def test_what_was_not_judged_is_not_pushed(client, run, server):
     """A metric that the run does not hold is told, without a path."""
     answer = client.post(f"/v1/runs/{run}/argilla/push", json={**PUSH, "metric": "tone"})
-    assert (answer.status_code, "tone" in answer.text, str(tmp_path) in answer.text) == (422, True, False)
+    assert (answer.status_code, "tone" in answer.text, str(server[1]) in answer.text) == (422, True, False)
 
 
 @BOTH
@@ -82,15 +90,13 @@ def stand_in(monkeypatch):
         yield server
 
 
-@pytest.fixture
-def tenants(tmp_path):
+@pytest.fixture(scope="module")
+def tenants(tmp_path_factory):
     """Give a client, and for ana and ben the headers of a key and the id of a run with verdicts."""
-    with two_tenants(tmp_path) as (client, *headers):
-        runs = []
-        for sent in headers:
-            run = started(client, uploaded(client, rows(2), headers=sent), headers=sent)
+    with two_tenants(tmp_path_factory.mktemp("tenants")) as (client, *headers):
+        runs = [started(client, uploaded(client, rows(2), headers=sent), headers=sent) for sent in headers]
+        for run, sent in zip(runs, headers, strict=True):
             assert ended(client, run, sent)["status"] == "finished"
-            runs.append(run)
         yield client, *zip(headers, runs, strict=True)
 
 

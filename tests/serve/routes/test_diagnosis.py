@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from served_runs import ended, get_json, lines, started, two_tenants, uploaded
+from served_runs import ended, get_json, lines, serving, started, two_tenants, uploaded
 
 from greval.analysis.diagnosis.api import diagnose_run
 from greval.analysis.diagnosis.records import tabulate
@@ -23,8 +23,22 @@ def same(found, record, runs):
     assert found == json.loads(record.model_dump_json().replace(f"{runs}/", ""))
 
 
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """Return the folder of the runs of this file's server."""
+    return tmp_path_factory.mktemp("served") / "runs"
+
+
+@pytest.fixture(scope="module")
+def client(runs):
+    """Yield a client of a server that all tests of this file share."""
+    with serving(runs) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
 def answered(client):
-    """Run the metric that decides which answers are right, over right and wrong ones."""
+    """Return a run of the metric that decides which answers are right, over right and wrong ones."""
     given = [
         {
             "id": f"q{n}",
@@ -42,9 +56,9 @@ def answered(client):
     return run
 
 
-def test_a_diagnosis_is_that_of_the_library(client, runs):
+def test_a_diagnosis_is_that_of_the_library(client, runs, answered):
     """The groups and the cases are those of `greval diagnose`, by the type of question or named tags."""
-    run = answered(client)
+    run = answered
     rows = [*diagnose_run(runs / run)]
     assert {row.cause for row in rows} == {"answered rightly", "not reached"}
     same(get_json(client, f"/v1/runs/{run}/diagnose"), tabulate(rows, by=["query_type"]), runs)
@@ -84,9 +98,9 @@ def test_a_panel_is_that_of_the_library(client, runs):
         ("panel", {"metric": "right", "run": "none"}, "run_not_found"),
     ],
 )
-def test_what_cannot_be_analysed_is_refused(client, runs, path, query, code):
+def test_what_cannot_be_analysed_is_refused(client, runs, answered, path, query, code):
     """The reason has a code, and no path of the server."""
-    answer = client.get(f"/v1/runs/{answered(client)}/{path}", params=query)
+    answer = client.get(f"/v1/runs/{answered}/{path}", params=query)
     assert answer.json()["code"] == code, answer.text
     assert str(runs) not in answer.text
 

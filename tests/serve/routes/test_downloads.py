@@ -24,9 +24,27 @@ from greval.runs.store.filters import ResultFilter
 DATE = re.compile(r"\d{1,2} \w+ \d{4}, \d\d:\d\d UTC|\d{4}-\d\d-\d\dT[\d:.]+\+00:00")
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """Return the folder of the runs of this file's server."""
+    return tmp_path_factory.mktemp("served") / "runs"
+
+
+@pytest.fixture(scope="module")
+def client(runs):
+    """Yield a client of a server that all tests of this file share."""
+    with serving(runs) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
 def run(client):
-    """Give a run of two methods by a judged and a computed metric."""
+    """Give a run that no test changes."""
+    return judge_two_methods(client)
+
+
+def judge_two_methods(client):
+    """Run a judged and a computed metric on two methods and return the run."""
     given = rows(5, method="walk", tags={"kind": "a"}) + rows(4, method="local", tags={"kind": "b"})
     run = started(client, uploaded(client, given), "correctness", "exact_match")
     assert ended(client, run)["status"] == "finished"
@@ -42,8 +60,9 @@ def get(client, path, **query):
     return answer
 
 
-def test_labels_go_out_and_in_again(client, run):
+def test_labels_go_out_and_in_again(client):
     """Both files hold each label, and are taken back; a comment that looks like a formula is escaped in CSV."""
+    run = judge_two_methods(client)
     for form in ("csv", "jsonl"):
         assert len(get(client, f"/v1/runs/{run}/labels.{form}").text.splitlines()) == (form == "csv")
     said = [
@@ -139,11 +158,11 @@ def test_charts_have_each_metric_and_group(client, run):
         assert client.get(f"/v1/runs/{run}/report.svg", params=query).status_code == 422
 
 
-def test_the_address_of_the_judge_is_not_shown(runs, fault_server, monkeypatch):
+def test_the_address_of_the_judge_is_not_shown(tmp_path, fault_server, monkeypatch):
     """The operator's address of the judge, which may hold a password, is in no page."""
     monkeypatch.setenv("OPENAI_API_KEY", "test-key")
     judge = Judge("openai:x", base_url=fault_server.url)
-    with serving(runs, judges={"x": judge}) as client:
+    with serving(tmp_path / "runs", judges={"x": judge}) as client:
         run = started(client, uploaded(client, rows(4)))
         ended(client, run)
         for page in ("report.html", "compare.html"):

@@ -92,7 +92,7 @@ def test_requests_that_cannot_be_served(replayable):
 def test_a_run_that_is_worked_on_is_not_replayed(tmp_path):
     """Only a preview reads it meanwhile."""
     with serving(tmp_path / "runs", judges=slow(0.2)) as client:
-        run = started(client, uploaded(client, rows(60)), concurrency=1)
+        run = started(client, uploaded(client, rows(600)), concurrency=1)
         waited(client, run, lambda info: (info["progress"] or {}).get("done", 0) >= 1)
         answer = client.post(f"/v1/runs/{run}/replay", json={})
         assert (answer.status_code, answer.json()["code"]) == (409, "run_active")

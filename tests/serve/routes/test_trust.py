@@ -100,11 +100,12 @@ def test_an_alignment_is_that_of_the_library(tmp_path):
 
 def test_a_killed_probe_goes_on(tmp_path):
     """Killed with -9, the process of a probe is started again, and no finished judgement is asked again."""
-    asked = ScriptedJudge(answering(), delay=0.1)
+    asked = ScriptedJudge(answering(), delay=0.3)
     with serving(tmp_path / "runs", judges={"j": asked}) as client:
         run = probed(client, repeats=1, mutants=2, concurrency=1)
         waited(client, run, lambda info: (info["progress"] or {}).get("done", 0) >= 8)
         kill_jobs()
+        asked.delay = 0
         info = ended(client, run)
         found = client.get(f"/v1/runs/{run}/probe").json()
     expected = probe(RIGHT, judge(), cases(3), repeats=1, mutants=2, out=tmp_path / "own")
@@ -116,13 +117,15 @@ def test_a_killed_probe_goes_on(tmp_path):
 
 def test_a_killed_alignment_goes_on(tmp_path):
     """Killed with -9, an alignment goes on with its stored judgements and texts, and ends as if it had not been."""
-    asked = follower(TONE, RULES, FOLLOWS, delay=0.02)
+    asked = follower(TONE, RULES, FOLLOWS)
     with serving(tmp_path / "runs", judges={"j": asked}) as client:
         run = annotated(client)
         before = len(asked.calls)
+        asked.delay = 0.2
         made = sent(client, "align", run=run, metric="tone", folds=2, ways=["rewrite"], concurrency=1)
         waited(client, made, lambda info: (info["progress"] or {}).get("done", 0) >= 8)
         kill_jobs()
+        asked.delay = 0
         info = ended(client, made)
         found = client.get(f"/v1/runs/{made}/alignment").json()
     assert (info["status"], found["accepted"]) == ("finished", True)
