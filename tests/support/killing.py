@@ -10,6 +10,7 @@ import threading
 from itertools import count
 
 from proxy import DROP, PASS
+from waiting import SECONDS
 
 BEFORE, AFTER = "before", "after"
 """Kill before the server sees the call, or when it has done it."""
@@ -23,7 +24,7 @@ def killed_at_call(proxy, wanted, when, call, *args, **more):
     process = CONTEXT.Process(target=call, args=args, kwargs={**more, "url": proxy.url})
 
     def kill():
-        started.wait(10)
+        started.wait(SECONDS)
         os.kill(process.pid, signal.SIGKILL)
 
     def plan(n, method, path):
@@ -50,7 +51,7 @@ def killed_at_write(number, call, *args, **more):
 
 
 def _end(process):
-    process.join(60)
+    process.join(SECONDS)
     code = process.exitcode
     if code is None:
         process.kill()

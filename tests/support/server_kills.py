@@ -25,8 +25,6 @@ from greval.runs.store import Store
 
 QUESTION = re.compile(r"Who is (\d+-\d+)\?")
 RUN_MODULE = "greval.serve.jobs.child"
-END_SECONDS = 60.0
-"""More time than a process has to end after its server is gone."""
 KILLED = ("run", "run", "worker", "supervisor", "all")
 """What a kill may hit: a process of a run, a worker, the process that starts the workers, or all at once."""
 
@@ -71,7 +69,7 @@ def kill_at_random(folder: Path, *, kills: int, runs: int, count: int, seed: int
                     server.stop()
                     break
         with suppress(AssertionError):
-            until(lambda: not any(map(_is_alive, seen)), END_SECONDS)
+            until(lambda: not any(map(_is_alive, seen)))
         found.left = sum(map(_is_alive, seen))
         asked = [QUESTION.findall(json.dumps(body["messages"][-1]))[-1] for body in judge.bodies]
     found.calls, found.told = len(asked), sum(one["progress"]["usage"]["calls"] for one in infos)

@@ -37,7 +37,7 @@ class Visit:
         self._context.route("**/*", self._let)
         self._context.add_init_script(WATCH)
         self.at = self._context.new_page()
-        self.at.set_default_timeout(15_000)
+        self.at.set_default_timeout(60_000)
         self.at.on("console", self._told)
         self.at.on("pageerror", lambda error: self.faults.append(f"error: {error}"))
 

@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
+from waiting import SECONDS
 
 from greval.errors import JudgeUnavailableError
 from greval.judging.local.cache import cache_dir, cached_path, hold_lock
@@ -154,7 +155,7 @@ def test_two_fetches_at_once(shop, model: LocalModel, python: Callable[..., subp
         for process in processes:
             assert process.stdout is not None
             assert "another process is fetching" in process.stdout.readline()
-    outputs = [process.communicate(timeout=60) for process in processes]
+    outputs = [process.communicate(timeout=SECONDS) for process in processes]
     assert [process.returncode for process in processes] == [0, 0]
     assert {out.splitlines()[-1] for out, _ in outputs} == {str(cached_path(model))}
     assert sum("joining" in out for out, _ in outputs) == 1

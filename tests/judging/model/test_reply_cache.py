@@ -10,6 +10,7 @@ import time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from waiting import SECONDS
 
 from greval.errors import StoreError
 from greval.judging.model.reply_cache import (
@@ -99,7 +100,7 @@ def test_processes_that_create_the_file_at_one_moment_all_open_it(tmp_path):
             str(time.time() + 1.5),
         ]
         running = [subprocess.Popen(words, stderr=subprocess.PIPE, text=True) for _ in range(6)]
-        assert [process.communicate(timeout=60)[1] for process in running] == [""] * 6
+        assert [process.communicate(timeout=SECONDS)[1] for process in running] == [""] * 6
 
 
 def test_several_processes_remember_at_once(tmp_path):
@@ -117,7 +118,7 @@ def test_several_processes_remember_at_once(tmp_path):
     """
     command = [sys.executable, "-c", textwrap.dedent(code), str(tmp_path / "new" / CACHE_FILE)]
     running = [subprocess.Popen([*command, str(n)], stderr=subprocess.PIPE, text=True) for n in range(4)]
-    assert [process.communicate(timeout=60)[1] for process in running] == [""] * 4
+    assert [process.communicate(timeout=SECONDS)[1] for process in running] == [""] * 4
     with ReplyCache(tmp_path / "new" / CACHE_FILE) as replies:
         assert replies.size().replies == 240
 

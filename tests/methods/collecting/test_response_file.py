@@ -12,6 +12,7 @@ import sys
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from waiting import SECONDS
 
 from greval import Case, read_cases
 from greval.errors import StoreError
@@ -201,7 +202,7 @@ def test_killed_while_writing(path):
         "file.append(Case(id='q1', question='?', method='walk', answer='Ada.'))\n"
         "os.kill(os.getpid(), signal.SIGKILL)\n"
     )
-    done = subprocess.run([sys.executable, "-c", code, os.fspath(path)], check=False, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code, os.fspath(path)], check=False, timeout=SECONDS)
     assert done.returncode == -signal.SIGKILL
     filled(path, response("q2"))
     assert ids(path) == [("q1", "walk"), ("q2", "walk")]

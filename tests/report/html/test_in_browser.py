@@ -64,7 +64,7 @@ def opened(chromium, path, text=None, **window):
     context.route("**/*", answer)
     context.add_init_script(WATCH)
     page = context.new_page()
-    page.set_default_timeout(15_000)
+    page.set_default_timeout(60_000)
     page.on("console", lambda message: faults.append(message.text))
     page.on("pageerror", lambda error: faults.append(str(error)))
     page.goto(path.as_uri())

@@ -33,7 +33,7 @@ def test_a_picture_shows_a_view_of_today(chromium, server, judged, name):
     view, text = VIEWS[name]
     picture = ROOT / "docs" / "images" / name
     with Visit(chromium, server.url, viewport=WINDOW, color_scheme="light") as visit:
-        visit.open(view.format(run=judged)).until(lambda: text in visit.text(), seconds=30)
+        visit.open(view.format(run=judged)).until(lambda: text in visit.text())
         if os.environ.get("GREVAL_WRITE_GOLDEN"):
             visit.at.wait_for_timeout(300)
             visit.at.screenshot(path=picture)

@@ -139,7 +139,7 @@ def test_no_worker_outlives_its_server(tmp_path, killed):
             if killed:
                 parent.kill()
             else:
-                server.stop(seconds=30)
+                server.stop()
                 assert b" 503 " in line.recv(1000)
             until(lambda: not any(child.is_running() for child in children))
 
