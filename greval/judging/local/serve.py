@@ -189,7 +189,7 @@ def _find_shared_server(path: Path) -> LocalServer | None:
 def _start_server(name: str, path: Path, context: int) -> LocalServer:
     library = _import_xllamacpp()
     key = secrets.token_urlsafe(24)
-    params = _build_params(library, path, context)
+    params = build_params(library, path, context)
     params.model_alias = {name}
     params.api_keys = [key]
     try:
@@ -225,7 +225,8 @@ def _import_xllamacpp() -> ModuleType:
         ) from error
 
 
-def _build_params(library: ModuleType, path: Path, context: int) -> Any:  # noqa: ANN401 - it has no types
+def build_params(library: ModuleType, path: Path, context: int) -> Any:  # noqa: ANN401 - it has no types
+    """Build the settings with which xllamacpp serves a model file with a context of so many tokens."""
     params = library.CommonParams()
     params.model.path = str(path)
     params.hostnames = ["127.0.0.1"]
