@@ -17,8 +17,6 @@ from compared_runs import write as write_run
 PARQUET, JSONL, CSV = "application/vnd.apache.parquet", "application/jsonl", "text/csv"
 UPLOAD = "/v1/datasets?name=x"
 MEGABYTE = 1_000_000
-SENT_SECONDS = 15.0
-"""The seconds after which a client gives up what keeps the workers busy for longer; the server then ends its tasks."""
 BURST = 80
 """As many requests as a key may send at once."""
 
@@ -71,7 +69,7 @@ async def abandon_uploads(attacker: Attacker) -> None:
 async def upload_open_quotes(attacker: Attacker) -> None:
     """Send a table of 6 MB in which one quotation mark opens and none closes."""
     file = b'question,answer\n"' + b"a,b\n" * (6 * MEGABYTE // 4)
-    await _send_all(attacker.send("POST", UPLOAD, file, CSV, seconds=SENT_SECONDS) for _ in range(2))
+    await _send_all(attacker.send("POST", UPLOAD, file, CSV) for _ in range(2))
 
 
 async def upload_long_lines(attacker: Attacker) -> None:
@@ -85,7 +83,7 @@ async def check_metrics(attacker: Attacker) -> None:
     """Send a hundred metric files of 6,500 unknown keys at once."""
     text = "".join(f"k{n}: 1\n" for n in range(6_500))
     content = json.dumps({"yaml": text}).encode()
-    await _send_all(attacker.send("POST", "/v1/metrics/check", content, seconds=SENT_SECONDS) for _ in range(100))
+    await _send_all(attacker.send("POST", "/v1/metrics/check", content) for _ in range(100))
 
 
 TAGS = 12

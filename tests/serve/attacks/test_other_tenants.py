@@ -1,4 +1,4 @@
-"""What one client does to a real server: another one goes on, memory stays small, and SIGTERM ends it."""
+"""What one client does to a real server: another one goes on, memory stays small, and SIGTERM ends it in time."""
 
 from __future__ import annotations
 
@@ -13,14 +13,12 @@ SLOWEST = 1.0
 BUSY = 20
 """On a busy machine as many times the same figure without an attack are allowed."""
 MEMORY = 400
+END = 30.0
 
 
 @pytest.mark.parametrize("name", ATTACKS)
 def test_an_attack_stops_nobody_else(name, tmp_path):
-    """Another key has its right answers in time; the server stays below 400 MB, and ends without orphans.
-
-    That it ends is waited for while the connections of the attack are open: a server that waited for them would hang.
-    """
+    """Another key has its right answers in time; the server stays below 400 MB, and ends in time without orphans."""
     found = measure_attack(ATTACKS[name], tmp_path)
     print(f"{name}: {found}")  # noqa: T201 - the figures, for those who look with -s
     assert not found.attacked.wrong
@@ -29,3 +27,4 @@ def test_an_attack_stops_nobody_else(name, tmp_path):
     assert found.memory < MEMORY
     assert found.code in {0, -signal.SIGTERM}
     assert not found.orphans
+    assert found.end < END
