@@ -60,17 +60,22 @@ async def measure(sequences: int, *, repacked: bool) -> None:
         await complete(session, "Hello.", 1)
         prompt = " ".join(f"word {number}" for number in range(LONG_PROMPT_WORDS))
         start = time.process_time()
-        used = await complete(session, prompt, 1)
-        prompt_cost = (time.process_time() - start) / used["prompt_tokens"]
+        evaluated = count_evaluated(await complete(session, prompt, 1))
+        prompt_cost = (time.process_time() - start) / evaluated
         start = time.process_time()
         asked = (complete(session, f"Write a long story about {number}.", ANSWER_TOKENS) for number in range(REQUESTS))
         usages = await asyncio.gather(*asked)
-        spent = time.process_time() - start - prompt_cost * sum(usage["prompt_tokens"] for usage in usages)
+        spent = time.process_time() - start - prompt_cost * sum(map(count_evaluated, usages))
     written = sum(usage["completion_tokens"] for usage in usages)
     print(
         f"{sequences} sequences in a batch{', repacked weights' if repacked else ''}: CPU of a token of a prompt "
         f"{prompt_cost:.4f} s, of an answer {spent / written:.4f} s"
     )
+
+
+def count_evaluated(usage: dict[str, Any]) -> int:
+    """Count the tokens of a prompt that were not in the model's cache."""
+    return usage["prompt_tokens"] - usage["prompt_tokens_details"]["cached_tokens"]
 
 
 async def complete(session: aiohttp.ClientSession, text: str, tokens: int) -> dict[str, Any]:
