@@ -113,7 +113,7 @@ class Store(CloseOnExit):
     ) -> None:
         """Wrap an open connection; use `create` or `open` instead."""
         self.folder = folder
-        self.plans = PlanTable(connection)
+        self.plans = PlanTable(connection, folder)
         self.call_reader = CallReader(connection)
         self._calls = CallTable(connection)
         self._db = connection

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from greval.datasets.file_identity import CaseSource
+from greval.runs.store.disk import translate_errors
 
 RESULT_PLAN = "coalesce((SELECT kept.plan FROM kept_results AS kept WHERE kept.result = results.rowid), results.plan)"
 COUNTED = f"{RESULT_PLAN} IN (SELECT id FROM plans WHERE current)"  # noqa: S608 - constant
@@ -56,9 +57,10 @@ class _StoredPlan(NamedTuple):
 class PlanTable:
     """The plans of a log that is open for writing."""
 
-    def __init__(self, database: sqlite3.Connection) -> None:
-        """Store the connection; nothing is read before `begin`."""
+    def __init__(self, database: sqlite3.Connection, folder: Path) -> None:
+        """Store the connection and the run folder, which errors name; nothing is read before `begin`."""
         self._db = database
+        self._folder = folder
         self._ids: dict[tuple[str, str], int] = {}
         self._versions: Mapping[str, PlannedVersion] = {}
         self._source = CaseSource()
@@ -79,26 +81,31 @@ class PlanTable:
             part: The part of the whole, such as "2/3" for a shard; empty for the whole.
             versions: Fingerprint and judge of each metric by name.
             total: The number of cases; None if it is unknown before they are read.
+
+        Raises:
+            StoreError: If the disk is full or the folder is gone. This holds for all methods that write.
         """
         self._ids, self._versions, self._source, self._part = {}, versions, source, part
-        self.source_id, self.continued = self._find_source(source, part)
-        self._db.execute(
-            "UPDATE sources SET label = ?, total = coalesce(?, total), stopped = ? WHERE id = ?",
-            (source.label, total, UNFINISHED, self.source_id),
-        )
-        for metric in versions:
-            self._db.execute("DELETE FROM plans WHERE method IS NULL AND metric = ?", (metric,))
-            if source.label:
-                before = (plan for plan in self._read_counted(metric) if plan.label == source.label)
-                self._retire(plan.id for plan in before if not self._is_same_whole(plan))
+        with translate_errors(self._folder):
+            self.source_id, self.continued = self._find_source(source, part)
+            self._db.execute(
+                "UPDATE sources SET label = ?, total = coalesce(?, total), stopped = ? WHERE id = ?",
+                (source.label, total, UNFINISHED, self.source_id),
+            )
+            for metric in versions:
+                self._db.execute("DELETE FROM plans WHERE method IS NULL AND metric = ?", (metric,))
+                if source.label:
+                    before = (plan for plan in self._read_counted(metric) if plan.label == source.label)
+                    self._retire(plan.id for plan in before if not self._is_same_whole(plan))
 
     def expect_methods(self) -> None:
         """Count the number of cases as planned while their methods are not known yet."""
-        for metric, version in self._versions.items():
-            self._db.execute(
-                "INSERT INTO plans (source, metric, fingerprint, judge, current) VALUES (?, ?, ?, ?, 1)",
-                (self.source_id, metric, *version),
-            )
+        with translate_errors(self._folder):
+            for metric, version in self._versions.items():
+                self._db.execute(
+                    "INSERT INTO plans (source, metric, fingerprint, judge, current) VALUES (?, ?, ?, ?, 1)",
+                    (self.source_id, metric, *version),
+                )
 
     def claim_plan(self, metric: str, method: str) -> int:
         """Return the plan id for a metric and a method; other plans for them are no longer counted."""
@@ -107,7 +114,8 @@ class PlanTable:
             if not self.source_id:
                 self.begin(APPENDED, "", {})
                 self.end(None, None)
-            found = self._ids[metric, method] = self._replace_plans(metric, method)
+            with translate_errors(self._folder):
+                found = self._ids[metric, method] = self._replace_plans(metric, method)
         return found
 
     def replace_versions(self, versions: Mapping[str, PlannedVersion]) -> None:
@@ -135,14 +143,16 @@ class PlanTable:
             why: The reason why it was stopped; None if it was not.
             unread: The number of rows that are not cases.
         """
-        self._db.execute("UPDATE sources SET stopped = ?, unread = ? WHERE id = ?", (why, unread, self.source_id))
-        if planned is None:
-            return
-        self._db.execute("DELETE FROM plans WHERE method IS NULL AND source = ?", (self.source_id,))
-        self._db.execute("UPDATE sources SET total = ? WHERE id = ?", (sum(planned.values()), self.source_id))
-        for metric in self._versions:
-            for method, count in planned.items():
-                self._db.execute("UPDATE plans SET planned = ? WHERE id = ?", (count, self.claim_plan(metric, method)))
+        with translate_errors(self._folder):
+            self._db.execute("UPDATE sources SET stopped = ?, unread = ? WHERE id = ?", (why, unread, self.source_id))
+            if planned is None:
+                return
+            self._db.execute("DELETE FROM plans WHERE method IS NULL AND source = ?", (self.source_id,))
+            self._db.execute("UPDATE sources SET total = ? WHERE id = ?", (sum(planned.values()), self.source_id))
+            for metric in self._versions:
+                for method, count in planned.items():
+                    plan = self.claim_plan(metric, method)
+                    self._db.execute("UPDATE plans SET planned = ? WHERE id = ?", (count, plan))
 
     def is_complete(self) -> bool:
         """Return whether everything in the current plan is judged.

@@ -21,11 +21,13 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from greval import evaluate, load_metric
+from greval.datasets.file_identity import CaseSource
 from greval.errors import StoreError
 from greval.records.case import Case
 from greval.records.result import Failed, Failure, Judgement, Result, Scored, Skipped, Usage
 from greval.runs.store import FILE, Store
 from greval.runs.store.exports import COLUMNS, TableLayout, write_csv, write_parquet
+from greval.runs.store.plans import PlannedVersion
 
 
 def row(sample="q1", value=1, **more):
@@ -423,6 +425,26 @@ def small_disk(folder):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small disk needs root")
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda plans: plans.begin(CaseSource(label="other"), "", {"tone": PlannedVersion("f", "j")}),
+        lambda plans: plans.expect_methods(),
+        lambda plans: plans.claim_plan("tone", "other"),
+        lambda plans: plans.end({"": 1}, None),
+    ],
+    ids=["begin", "expect", "claim", "end"],
+)
+def test_a_plan_that_cannot_be_written_is_told_with_the_folder(tmp_path, write):
+    """What is wrong with the disk is told by our error from each write of a plan, as from each write of a result."""
+    with Store.create(tmp_path / "run") as store:
+        store.plans.begin(CaseSource(label="cases"), "", {"tone": PlannedVersion("f", "j")})
+        store._db.execute("PRAGMA query_only = ON")
+        with pytest.raises(StoreError, match=r"run/results\.sqlite"):
+            write(store.plans)
+        store._db.execute("PRAGMA query_only = OFF")
+
+
 def test_a_full_disk_is_told_and_the_folder_goes_on_when_there_is_space(tmp_path):
     """On a full disk the error says what to do, all rows before it are there, and with space it goes on."""
     with small_disk(tmp_path / "disk") as disk:
