@@ -115,7 +115,7 @@ class MetricRunnable(CaseRunnable):
         return await bind_config(config)(self, input)
 
     async def judge_with_callbacks(self, given: CaseLike, config: RunnableConfig) -> Result:
-        """Judge a case as a run of LangChain, of which the callbacks of `config` are told."""
+        """Judge a case as a run of LangChain, and report it to the callbacks of `config`."""
         return await self._acall_with_config(self._judge_case, given, config, run_type="chain")
 
     async def _judge_case(self, given: CaseLike, run_manager: object, config: RunnableConfig) -> Result:  # noqa: ARG002
@@ -158,7 +158,7 @@ def bind_config(config: RunnableConfig | None) -> BoundCall:
     """Return the function that calls a runnable with a config, for one case or many.
 
     LangChain looks up the callbacks of a config in the environment and the context, which takes longer than most
-    computed metrics. If there are none, the function judges a case without LangChain's machinery.
+    computed metrics. Without callbacks, the function judges a case without LangChain's machinery.
     """
     complete = ensure_config(config)
     if get_async_callback_manager_for_config(complete).handlers:

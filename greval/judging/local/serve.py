@@ -226,7 +226,7 @@ def _import_xllamacpp() -> ModuleType:
 
 
 def build_params(library: ModuleType, path: Path, context: int) -> Any:  # noqa: ANN401 - it has no types
-    """Build the settings with which xllamacpp serves a model file with a context of so many tokens."""
+    """Build the settings with which xllamacpp serves a model file; `context` is the length of its context in tokens."""
     params = library.CommonParams()
     params.model.path = str(path)
     params.hostnames = ["127.0.0.1"]
