@@ -45,7 +45,7 @@ def _format_notes(forecast: Forecast) -> list[str]:
     notes = [f"input tokens: {forecast.how}; output tokens: an estimate", "calls: without what is asked again"]
     if repeated := _sum_metrics(forecast).repeated_tokens:
         notes.append(
-            f"{repeated:,} input tokens or more repeat the start of an earlier prompt, for which a provider may charge "
+            f"about {repeated:,} input tokens repeat the start of an earlier prompt, for which a provider may charge "
             "less; see --prompt-start"
         )
     free = dict.fromkeys(part.judge for part in forecast.expected if part.judge and part.calls and part.cost is None)

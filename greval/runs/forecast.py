@@ -51,7 +51,7 @@ SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
 class MetricForecast(Record):
     """The forecast of one metric: calls and tokens for what is not judged yet. `cost` is None if no price is known.
 
-    `judge` is the label of its judge, None if it is computed. `repeated_tokens` is the minimum number of input tokens
+    `judge` is the label of its judge, None if it is computed. `repeated_tokens` estimates the input tokens
     with which prompts begin like an earlier prompt of the run; a provider with a prompt cache may charge less for them.
     """
 
@@ -311,8 +311,10 @@ class _MetricCounter:
         tokens = repeated = 0
         for batch in batches:
             messages = asking.build_messages(case, batch)
-            tokens += self._start + self._count(messages[-1].text)
-            repeated += self._count_repeated("\n".join(message.text for message in messages), starts)
+            found = self._start + self._count(messages[-1].text)
+            tokens += found
+            prompt = "\n".join(message.text for message in messages)
+            repeated += int(found * self._compute_repeated_share(prompt, asking.prompt_group, starts))
         verdicts = sum(max(1, len(batch)) for batch in batches)
         listed = tokens - self._start * len(batches) if asking.metric.counts else 0  # a list repeats what it is made of
         return {
@@ -322,15 +324,14 @@ class _MetricCounter:
             "output_tokens": (verdicts * estimate_output_tokens(asking.metric) + listed) * self._times,
         }
 
-    def _count_repeated(self, prompt: str, starts: dict[str, str]) -> int:
-        """Count the tokens with which a prompt begins like the last one of the metric, or of its group for the case."""
-        group = self._asking.prompt_group if self._asking else ""
+    def _compute_repeated_share(self, prompt: str, group: str, starts: dict[str, str]) -> float:
+        """Compute the share of a prompt that begins like the last one of the metric, or of its group for the case."""
         earlier = (self._last_prompt, starts.get(group, ""))
-        longest = max((commonprefix([prompt, text]) for text in earlier), key=len)  # noqa: RUF071 - no paths
+        repeated = max(len(commonprefix([prompt, text])) for text in earlier)  # noqa: RUF071 - no paths
         self._last_prompt = prompt
         if group:
             starts[group] = prompt
-        return self._count(longest) if longest else 0
+        return repeated / len(prompt)
 
     def _increase(self, **counts: int) -> None:
         now = self._totals

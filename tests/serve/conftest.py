@@ -17,3 +17,16 @@ def client(runs):
     """Yield a client of a server with these runs."""
     with serving(runs) as client:
         yield client
+
+
+@pytest.fixture(scope="module")
+def shared_runs(tmp_path_factory):
+    """Return the folder of the runs of a server that all tests of a file share."""
+    return tmp_path_factory.mktemp("served") / "runs"
+
+
+@pytest.fixture(scope="module")
+def shared_client(shared_runs):
+    """Yield a client of a server that all tests of a file share."""
+    with serving(shared_runs) as client:
+        yield client

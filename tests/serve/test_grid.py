@@ -5,7 +5,7 @@ from __future__ import annotations
 from xml.etree import ElementTree as ET
 
 import pytest
-from served_runs import ended, get_json, rows, serving, started, two_tenants, uploaded
+from served_runs import ended, get_json, rows, started, two_tenants, uploaded
 from waiting import until
 
 from greval import Case
@@ -22,22 +22,9 @@ WALK = {
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory):
-    """Return the folder of the runs of this file's server."""
-    return tmp_path_factory.mktemp("served") / "runs"
-
-
-@pytest.fixture(scope="module")
-def client(runs):
-    """Yield a client of a server that all tests of this file share."""
-    with serving(runs) as client:
-        yield client
-
-
-@pytest.fixture(scope="module")
-def run(client):
+def run(shared_client):
     """Return a run that no test changes."""
-    return judge_two_methods(client)
+    return judge_two_methods(shared_client)
 
 
 @pytest.fixture(scope="module")
@@ -58,57 +45,57 @@ def judge_two_methods(client):
     return found
 
 
-def test_the_grid_is_that_of_the_report(client, runs, run):
+def test_the_grid_is_that_of_the_report(shared_client, shared_runs, run):
     """The grid over HTTP equals the library's, and is not sent again while nothing changes."""
-    answer = client.get(f"/v1/runs/{run}/grid")
-    with Store.open(runs / run) as store:
+    answer = shared_client.get(f"/v1/runs/{run}/grid")
+    with Store.open(shared_runs / run) as store:
         grid = build_case_grid(store)
     assert answer.json() == grid.model_dump(mode="json")
     assert [(one.metric, one.method) for one in grid.columns] == [
         (metric, method) for metric in ("token_f1", "correctness") for method in ("local", "walk")
     ]
-    again = client.get(f"/v1/runs/{run}/grid", headers={"If-None-Match": answer.headers["etag"]})
+    again = shared_client.get(f"/v1/runs/{run}/grid", headers={"If-None-Match": answer.headers["etag"]})
     assert (again.status_code, again.content) == (304, b"")
 
 
-def test_words_are_found(client, run):
+def test_words_are_found(shared_client, run):
     """A search finds samples by words of questions, answers and reasons; a search for nothing is refused."""
     path = f"/v1/runs/{run}/search"
-    assert get_json(client, path, q="WHO 2") == {"sample_ids": ["q2"]}
-    assert get_json(client, path, q="it fits")["sample_ids"] == ["q0", "q1", "q2", "q3"]
-    assert get_json(client, path, q="nowhere") == {"sample_ids": []}
-    assert client.get(path).status_code == 422
+    assert get_json(shared_client, path, q="WHO 2") == {"sample_ids": ["q2"]}
+    assert get_json(shared_client, path, q="it fits")["sample_ids"] == ["q0", "q1", "q2", "q3"]
+    assert get_json(shared_client, path, q="nowhere") == {"sample_ids": []}
+    assert shared_client.get(path).status_code == 422
 
 
-def test_who_sees_the_cases_searches_by_an_index(client, runs):
+def test_who_sees_the_cases_searches_by_an_index(shared_client, shared_runs):
     """A text index is built after the grid was sent; it finds the same, and is not used once the run has changed."""
-    run = judge_two_methods(client)
-    path, index = f"/v1/runs/{run}/search", runs / run / TEXT_INDEX
-    before = get_json(client, path, q="it fits")
+    run = judge_two_methods(shared_client)
+    path, index = f"/v1/runs/{run}/search", shared_runs / run / TEXT_INDEX
+    before = get_json(shared_client, path, q="it fits")
     assert not index.exists()
-    get_json(client, f"/v1/runs/{run}/grid")
+    get_json(shared_client, f"/v1/runs/{run}/grid")
     until(index.exists)
-    assert get_json(client, path, q="IT FITS") == before
+    assert get_json(shared_client, path, q="IT FITS") == before
     stamp = index.stat().st_mtime_ns
-    with Store.create(runs / run) as store:
+    with Store.create(shared_runs / run) as store:
         store.keep_cases([Case(id="late", question="It fits late?")])
-    assert get_json(client, path, q="fits late")["sample_ids"] == ["late"]
-    get_json(client, f"/v1/runs/{run}/grid")
+    assert get_json(shared_client, path, q="fits late")["sample_ids"] == ["late"]
+    get_json(shared_client, f"/v1/runs/{run}/grid")
     until(lambda: index.stat().st_mtime_ns != stamp)
-    assert get_json(client, path, q="FITS late")["sample_ids"] == ["late"]
+    assert get_json(shared_client, path, q="FITS late")["sample_ids"] == ["late"]
 
 
-def test_a_walk_is_drawn(client, run):
+def test_a_walk_is_drawn(shared_client, run):
     """The walk of a case is the drawing of the report; no text of it is markup, and no script may run in it."""
-    answer = client.get(f"/v1/runs/{run}/walk.svg", params={"sample_id": "q0", "method": "walk"})
+    answer = shared_client.get(f"/v1/runs/{run}/walk.svg", params={"sample_id": "q0", "method": "walk"})
     assert answer.headers["content-type"] == "image/svg+xml"
     assert answer.headers["content-security-policy"].startswith("sandbox")
-    case = get_json(client, f"/v1/runs/{run}/case", sample_id="q0", method="walk")["case"]
+    case = get_json(shared_client, f"/v1/runs/{run}/case", sample_id="q0", method="walk")["case"]
     read = Case.model_validate(case)
     assert answer.text == draw_walk_svg(read.traversal, read.gold, title=read.question)
     assert "owns <b>" in {"".join(one.itertext()) for one in ET.fromstring(answer.text).iter()}  # noqa: S314 - our own
     given = {name: case[name] for name in ("question", "traversal", "gold")}
-    sent = client.post("/v1/walk.svg", json={"input": given})
+    sent = shared_client.post("/v1/walk.svg", json={"input": given})
     assert (sent.status_code, sent.text) == (200, answer.text)
     assert sent.headers["content-security-policy"] == answer.headers["content-security-policy"]
 
@@ -120,18 +107,18 @@ def test_a_walk_is_drawn(client, run):
         ({"sample_id": "q9", "method": "walk"}, "case_not_found"),
     ],
 )
-def test_what_cannot_be_drawn_is_told(client, run, query, code):
+def test_what_cannot_be_drawn_is_told(shared_client, run, query, code):
     """A case without a walk, and one that is not there, are 404 with their own codes."""
-    answer = client.get(f"/v1/runs/{run}/walk.svg", params=query)
+    answer = shared_client.get(f"/v1/runs/{run}/walk.svg", params=query)
     assert (answer.status_code, answer.json()["code"]) == (404, code)
 
 
-def test_a_sent_case_that_cannot_be_drawn_is_told(client):
+def test_a_sent_case_that_cannot_be_drawn_is_told(shared_client):
     """A case without a walk is 404; what is no case, or has an unknown field, is 422 with its place."""
-    answer = client.post("/v1/walk.svg", json={"input": {"question": "Who?"}})
+    answer = shared_client.post("/v1/walk.svg", json={"input": {"question": "Who?"}})
     assert (answer.status_code, answer.json()["code"]) == (404, "walk_not_found")
     for given in ({"question": "Who?", "traversal": 3}, {"question": "Who?", "walk": {}}, {"question": ["Who?"]}):
-        answer = client.post("/v1/walk.svg", json={"input": given})
+        answer = shared_client.post("/v1/walk.svg", json={"input": given})
         assert answer.status_code == 422
         assert answer.json()["faults"][0]["place"].startswith("body.input"), answer.text
 

@@ -33,7 +33,7 @@ class JudgementKey(NamedTuple):
     content: int | None
 
 
-class _CaseInput(NamedTuple):
+class _ParsedCase(NamedTuple):
     """A parsed case: its id and method, the hash of what was shown of it, and the text that is hashed into keys."""
 
     place: CaseKey
@@ -46,7 +46,7 @@ class ShownInputs:
 
     def __init__(self) -> None:
         self._metric: StoredMetric | None = None
-        self._kept: dict[str, _CaseInput] = {}
+        self._kept: dict[str, _ParsedCase] = {}
         self._room = MAX_KEPT_CHARACTERS
 
     def read_hashes(
@@ -77,7 +77,7 @@ class ShownInputs:
                 del judged[case.place]
                 yield case.place, case.shown
 
-    def _read_input(self, line: str, metric: StoredMetric, described: Metric) -> _CaseInput:
+    def _read_input(self, line: str, metric: StoredMetric, described: Metric) -> _ParsedCase:
         """Return a case given as JSON, which is parsed once for all runs as long as there is room."""
         found = self._kept.get(line)
         if found is None:
@@ -85,14 +85,14 @@ class ShownInputs:
             text = format_canonical_json(select_metric_input(metric.judged or described, case))
             differs = metric.is_preference or described.inputs != (metric.judged or described).inputs
             shown = _hash_case(described, case) if differs else hash_key(hash_text(text))
-            found = _CaseInput((case.id, case.method), shown, text)
+            found = _ParsedCase((case.id, case.method), shown, text)
             if self._room > 0:
                 self._kept[line] = found
                 self._room -= len(line) + len(text)
         return found
 
 
-def _is_judged(case: _CaseInput, metric: str, wanted: JudgementKey | None) -> bool:
+def _is_judged(case: _ParsedCase, metric: str, wanted: JudgementKey | None) -> bool:
     """Return whether a verdict is of this version of its case."""
     if wanted is None:
         return False

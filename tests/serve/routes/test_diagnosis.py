@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from served_runs import ended, get_json, lines, serving, started, two_tenants, uploaded
+from served_runs import ended, get_json, lines, started, two_tenants, uploaded
 
 from greval.analysis.diagnosis.api import diagnose_run
 from greval.analysis.diagnosis.records import tabulate
@@ -24,20 +24,7 @@ def same(found, record, runs):
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory):
-    """Return the folder of the runs of this file's server."""
-    return tmp_path_factory.mktemp("served") / "runs"
-
-
-@pytest.fixture(scope="module")
-def client(runs):
-    """Yield a client of a server that all tests of this file share."""
-    with serving(runs) as client:
-        yield client
-
-
-@pytest.fixture(scope="module")
-def answered(client):
+def answered(shared_client):
     """Return a run of the metric that decides which answers are right, over right and wrong ones."""
     given = [
         {
@@ -51,21 +38,21 @@ def answered(client):
         }
         for n in range(6)
     ]
-    run = started(client, uploaded(client, given), "fuzzy_containment@0.80")
-    ended(client, run)
+    run = started(shared_client, uploaded(shared_client, given), "fuzzy_containment@0.80")
+    ended(shared_client, run)
     return run
 
 
-def test_a_diagnosis_is_that_of_the_library(client, runs, answered):
+def test_a_diagnosis_is_that_of_the_library(shared_client, shared_runs, answered):
     """The groups and the cases are those of `greval diagnose`, by the type of question or named tags."""
     run = answered
-    rows = [*diagnose_run(runs / run)]
+    rows = [*diagnose_run(shared_runs / run)]
     assert {row.cause for row in rows} == {"answered rightly", "not reached"}
-    same(get_json(client, f"/v1/runs/{run}/diagnose"), tabulate(rows, by=["query_type"]), runs)
-    same(get_json(client, f"/v1/runs/{run}/diagnose", by="kind"), tabulate(rows, by=["kind"]), runs)
-    some = get_json(client, f"/v1/runs/{run}/diagnose", cause="not reached")
+    same(get_json(shared_client, f"/v1/runs/{run}/diagnose"), tabulate(rows, by=["query_type"]), shared_runs)
+    same(get_json(shared_client, f"/v1/runs/{run}/diagnose", by="kind"), tabulate(rows, by=["kind"]), shared_runs)
+    some = get_json(shared_client, f"/v1/runs/{run}/diagnose", cause="not reached")
     assert {row["cause"] for row in some["rows"]} == {"not reached"}
-    assert some["groups"] == get_json(client, f"/v1/runs/{run}/diagnose")["groups"]
+    assert some["groups"] == get_json(shared_client, f"/v1/runs/{run}/diagnose")["groups"]
 
 
 def imported(client, judge, values, **sent):
@@ -77,15 +64,17 @@ def imported(client, judge, values, **sent):
     return answer.json()["run"]["id"]
 
 
-def test_a_panel_is_that_of_the_library(client, runs):
+def test_a_panel_is_that_of_the_library(shared_client, shared_runs):
     """The figures of several judges are those of `greval panel`."""
-    judges = [imported(client, name, values) for name, values in PANEL]
+    judges = [imported(shared_client, name, values) for name, values in PANEL]
     first, *others = judges
-    found = get_json(client, f"/v1/runs/{first}/panel", run=others, metric="right", combine="majority")
-    same(found, panel([runs / run for run in judges], "right", combine="majority"), runs)
+    found = get_json(shared_client, f"/v1/runs/{first}/panel", run=others, metric="right", combine="majority")
+    same(found, panel([shared_runs / run for run in judges], "right", combine="majority"), shared_runs)
     people = [{"sample_id": f"q{n}", "metric": "right", "annotator": "ana", "value": "yes"} for n in range(8)]
-    client.put(f"/v1/runs/{first}/annotations", content=lines(people), headers={"Content-Type": "application/jsonl"})
-    assert get_json(client, f"/v1/runs/{first}/panel", run=others, metric="right")["annotators"] == ["ana"]
+    shared_client.put(
+        f"/v1/runs/{first}/annotations", content=lines(people), headers={"Content-Type": "application/jsonl"}
+    )
+    assert get_json(shared_client, f"/v1/runs/{first}/panel", run=others, metric="right")["annotators"] == ["ana"]
 
 
 @pytest.mark.parametrize(
@@ -98,11 +87,11 @@ def test_a_panel_is_that_of_the_library(client, runs):
         ("panel", {"metric": "right", "run": "none"}, "run_not_found"),
     ],
 )
-def test_what_cannot_be_analysed_is_refused(client, runs, answered, path, query, code):
+def test_what_cannot_be_analysed_is_refused(shared_client, shared_runs, answered, path, query, code):
     """The reason has a code, and no path of the server."""
-    answer = client.get(f"/v1/runs/{answered}/{path}", params=query)
+    answer = shared_client.get(f"/v1/runs/{answered}/{path}", params=query)
     assert answer.json()["code"] == code, answer.text
-    assert str(runs) not in answer.text
+    assert str(shared_runs) not in answer.text
 
 
 def test_runs_of_others_are_not_compared(tmp_path):
