@@ -144,8 +144,6 @@ def draft(  # noqa: PLR0913 - the options of a command
     else:
         typer.echo(write_metric(found.metric), nl=False)
     typer.echo(f"# drafted with {model.label}: review it before use", err=True)
-    if model.local:
-        typer.echo("# if the embedded model judges with it, add --reason after: it then separates more cases", err=True)
     typer.echo(f"# {_format_draft_cost(model.label, found.usage)}", err=True)
     if found.remarks:
         typer.echo(f"# {format_count(len(found.remarks), 'remark')} left, which you can mend in the file:", err=True)

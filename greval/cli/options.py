@@ -193,9 +193,12 @@ class JudgeOptions(NamedTuple):
     ] = None
     structured: Annotated[Structured, judge_option("--structured", help="how answers are structured")] = "auto"
     reason: Annotated[
-        ReasonPosition,
-        judge_option("--reason", help="the place of the reason in the judge's answer, before or after the value"),
-    ] = "before"
+        ReasonPosition | None,
+        judge_option(
+            "--reason",
+            help="the place of the reason in the judge's answer: before the value, or after it as by default of local",
+        ),
+    ] = None
     prompt_start: Annotated[
         PromptStart,
         judge_option("--prompt-start", help="what prompts begin with: the metric, or the case, which metrics share"),

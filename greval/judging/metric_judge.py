@@ -12,6 +12,7 @@ from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
+from math import exp
 from typing import Any, Self, TypeVar, cast
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
@@ -26,6 +27,7 @@ from greval.judging.answer_schema import (
     parse_verdict,
 )
 from greval.judging.call_record import CallForm, CallRecord, get_call_recorder, list_messages
+from greval.judging.local.calibration import Calibration, find_calibration
 from greval.judging.model.answer_format import AnswerFormat
 from greval.judging.model.client import CHARS_PER_TOKEN, JudgeClient
 from greval.judging.model.judge import LOCAL_MAX_TOKENS, LOCAL_REASON_LENGTH
@@ -96,10 +98,11 @@ class MetricJudge:
         self.tier = client.tier
         self.max_items = client.judge.max_items or (LOCAL_MAX_ITEMS if client.judge.local else DEFAULT_MAX_ITEMS)
         self.many = metric.over is not None and self.max_items > 1
-        reason = client.judge.reason
-        self.weighed_values = self._list_weighed_values()
-        form: dict[str, Any] = {"many": self.many, "example": self.tier == "text", "reason": reason}
+        reason = client.judge.reason_position
         self._starts_with_case = client.judge.prompt_start == "case" and not metric.examples
+        self.weighed_values = self._list_weighed_values()
+        self.calibration = self._find_calibration()
+        form: dict[str, Any] = {"many": self.many, "example": self.tier == "text", "reason": reason}
         self._metric_text = format_metric_text(metric, **form) if self._starts_with_case else ""
         examples = format_examples(metric, many=self.many, reason=reason)
         self.start = [
@@ -116,6 +119,7 @@ class MetricJudge:
             client.judge.confidence,
             max_tokens=most,
             alternatives=WEIGHED_ALTERNATIVES if self.weighed_values else 0,
+            token_shifts=self.calibration.token_shifts if self.calibration else {},
         )
 
     def with_client(self, client: JudgeClient) -> Self:
@@ -127,12 +131,20 @@ class MetricJudge:
     def _list_weighed_values(self) -> Sequence[Value]:
         """List the values that are weighed by their probabilities: those of the embedded model if it gives them first.
 
-        Once it has written a reason, one value has nearly all probability. Values without a number have no mean.
+        Once it has written a reason, one value has nearly all probability. Values without a number have no mean. The
+        verdicts on both orders of a pair are merged by their values.
         """
         judge, scale = self.client.judge, self.metric.scale
-        is_weighed = judge.local and judge.reason == "after" and self.tier == "schema" and not self.metric.counts
+        is_embedded = judge.local and self.tier == "schema"
+        is_number = not self.metric.counts and not self.metric.preference
+        is_weighed = is_embedded and judge.reason_position == "after" and is_number
         values: Sequence[Value] = scale.answer_schema().get("enum", ()) if is_weighed else ()
         return () if any(scale.number(value) is None for value in values) else values
+
+    def _find_calibration(self) -> Calibration | None:
+        """Find the correction of the embedded model, for prompts in the form for which it was chosen."""
+        is_measured = self.weighed_values and not self._starts_with_case and not self.many and not self.metric.examples
+        return find_calibration(self.metric, self.client.label) if is_measured else None
 
     @property
     def prompt_group(self) -> str:
@@ -151,6 +163,8 @@ class MetricJudge:
         """The settings that affect the verdicts, as JSON: those of the judge, and how it is asked for this metric."""
         packing: dict[str, JsonValue] = {"max_items": self.max_items} if self.metric.over else {}
         reading: dict[str, JsonValue] = {"number": "weighted"} if self.weighed_values else {}
+        if self.calibration:
+            reading["shifts"] = {**self.calibration.shifts}
         return {**self.client.identity, **packing, **reading}
 
     @cached_property
@@ -278,9 +292,12 @@ class MetricJudge:
         probabilities = compute_value_probabilities(reply.tokens, path, self.weighed_values)
         if probabilities is None:
             raise MalformedVerdictError("malformed", "the reply has no probabilities, with which its value is weighed")
-        numbers = {value: self.metric.scale.number(value) or 0.0 for value in probabilities}
-        total = sum(probabilities.values())
-        mean = sum(numbers[value] * share for value, share in probabilities.items()) / total
+        shifts = self.calibration.shifts if self.calibration else {}
+        weights = {value: share * exp(shifts.get(str(value), 0.0)) for value, share in probabilities.items()}
+        total = sum(weights.values())
+        mean = sum((self.metric.scale.number(value) or 0.0) * weight for value, weight in weights.items()) / total
+        if self.calibration and self.question.confidence:
+            judgement = judgement.model_copy(update={"confidence": weights.get(judgement.value, 0.0) / total})
         return judgement.model_copy(update={"number": round(mean, MEAN_DIGITS)})
 
 

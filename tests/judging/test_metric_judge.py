@@ -479,9 +479,9 @@ async def test_gate_is_shared(fault_server):
 @pytest.mark.parametrize(
     ("judge", "weighed"),
     [
-        (Judge("local", reason="after"), (0, 1, 2, 3)),
-        (Judge("local"), ()),
-        (Judge("local", reason="after", structured="text"), ()),
+        (Judge("local"), (0, 1, 2, 3)),
+        (Judge("local", reason="before"), ()),
+        (Judge("local", structured="text"), ()),
         (Judge("openai:m", reason="after"), ()),
     ],
 )
@@ -496,6 +496,6 @@ def test_values_are_weighed_only_where_the_embedded_model_gives_them_first(judge
 
 def test_categories_without_scores_are_not_weighed():
     """There is no mean of names."""
-    asking = MetricJudge(TONE, JudgeClient(Judge("local", reason="after")))
+    asking = MetricJudge(TONE, JudgeClient(Judge("local")))
     assert TONE.scale.number(TONE.scale.names[0]) is None
     assert (asking.weighed_values, asking.question.alternatives, asking.question.confidence) == ((), 0, False)

@@ -68,8 +68,9 @@ class Judge(Record):
     - `structured` sets how structured answers are requested.
     - `max_items` is the most items judged in one call, and `item_tokens` the most tokens of these items.
     - `confidence` requests log-probabilities.
-    - `reason` sets whether the judge gives its reason before or after the value. After the value, the embedded model's
-      numbers are means over the values of the scale, weighted by their probabilities.
+    - `reason` sets whether the judge gives its reason before or after the value. If it is None, the embedded model
+      gives it after the value, and every other model before. After the value, the embedded model's numbers are means
+      over the values of the scale, weighted by their probabilities.
     - `prompt_start` sets what a prompt begins with: the metric, or the case, which several metrics share. A metric with
       examples always comes first.
     - `options` are passed to the model.
@@ -97,7 +98,7 @@ class Judge(Record):
     max_items: Annotated[int, Field(gt=0)] | None = None
     item_tokens: Annotated[int, Field(gt=0)] = 8000
     confidence: bool = False
-    reason: ReasonPosition = "before"
+    reason: ReasonPosition | None = None
     prompt_start: PromptStart = "metric"
     options: dict[str, JsonValue] = Field(default_factory=dict)
 
@@ -136,12 +137,27 @@ class Judge(Record):
         return self.model.partition(":")[0] == LOCAL
 
     @property
+    def reason_position(self) -> ReasonPosition:
+        """Whether the judge gives its reason before or after the value: `reason`, or the default of the model.
+
+        The embedded model agrees better with people if its value does not follow from its reason
+        (`benchmarks/answers.py`).
+
+        Example:
+            >>> Judge("local").reason_position, Judge("openai:gpt-5.4-mini").reason_position
+            ('after', 'before')
+        """
+        return self.reason or ("after" if self.local else "before")
+
+    @property
     def identity(self) -> dict[str, JsonValue]:
         """The settings that affect the verdicts, as JSON, with the server's address.
 
         Timeouts, retries, rate limits, batch sizes and `confidence` are excluded.
         """
-        settings = self.model_dump(mode="json", exclude=NOT_IN_IDENTITY, exclude_defaults=True)
+        settings = self.model_dump(mode="json", exclude={*NOT_IN_IDENTITY, "reason"}, exclude_defaults=True)
+        if self.reason_position == "after":
+            settings["reason"] = "after"
         url = self.base_url or (os.environ.get(URL_VARIABLE) if self.model.startswith("openai:") else None)
         return {**settings, "model": self.label, **({"base_url": url} if url else {})}
 

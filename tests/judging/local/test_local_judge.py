@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from typing import TYPE_CHECKING
 
+import httpx
 import pytest
+from langchain_core.messages import HumanMessage
+from waiting import SECONDS
 
 from greval import Case, Judge, ManyCategoricalMetric, ValueMetric, compile_metric, evaluate, load_metric
+from greval.judging.answer_schema import build_object_schema
 from greval.judging.model import judge
+from greval.judging.model.answer_format import AnswerFormat
+from greval.judging.model.client import JudgeClient
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -60,12 +67,24 @@ def test_a_value_before_its_reason_has_a_number_weighted_by_probability(smollm):
         steps=["Read the answer."],
     )
     case = {"question": "Who wrote it?", "answer": "Ada wrote it."}
-    weighing = compile_metric(metric, JUDGE.model_copy(update={"reason": "after"}))
+    weighing = compile_metric(metric, JUDGE)
     (judgement,) = weighing.invoke(case).judgements
     assert judgement.value in {0, 1, 2, 3}
     assert 0 < judgement.number < 3
     assert not float(judgement.number).is_integer()
-    plain = compile_metric(metric, JUDGE)
+    plain = compile_metric(metric, JUDGE.model_copy(update={"reason": "before"}))
     (judgement,) = plain.invoke(case).judgements
     assert judgement.number == judgement.value
     assert plain.fingerprint != weighing.fingerprint
+
+
+@pytest.mark.parametrize("written", ["Relevant", "Irrelevant"])
+async def test_a_shift_of_a_token_decides_what_a_real_model_writes(written, smollm, server):
+    """A category is written if the token that begins it is made likely enough."""
+    schema = build_object_schema({"value": {"type": "string", "enum": ["Relevant", "Irrelevant"]}})
+    headers = {"Authorization": f"Bearer {server.api_key}"}
+    url = f"{server.base_url.removesuffix('/v1')}/tokenize"
+    token = httpx.post(url, json={"content": written}, headers=headers, timeout=SECONDS).json()["tokens"][0]
+    form = AnswerFormat("relevance", schema, "schema", token_shifts={token: 50.0})
+    reply = await JudgeClient(JUDGE).ask(form, [HumanMessage("Is a passage on tea relevant to ships?")], {})
+    assert json.loads(reply.text) == {"value": written}

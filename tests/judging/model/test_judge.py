@@ -80,6 +80,14 @@ def test_where_the_reason_stands_makes_another_judge():
     assert Judge("openai:fake", reason="before").identity == Judge("openai:fake").identity
 
 
+def test_the_embedded_model_gives_its_value_first_by_default():
+    """Its verdicts in the other order are those of another judge, and the setting decides if there is one."""
+    assert Judge("local").identity == Judge("local", reason="after").identity
+    assert Judge("local").identity["reason"] == "after"
+    assert "reason" not in Judge("local", reason="before").identity
+    assert [Judge(name).reason_position for name in ("local:small", "openai:local")] == ["after", "before"]
+
+
 def test_options_that_are_no_secrets():
     """Options that merely speak of tokens are options."""
     options = {"max_completion_tokens": 9, "logit_bias": {"7": 1}, "extra_body": {"cache_prompt": False}}
