@@ -2,7 +2,7 @@
 
     python benchmarks/answers.py
     python benchmarks/answers.py --judge local -m correctness -m answer_alignment --reason-depth brief
-    python benchmarks/answers.py --judge local -m correctness --each-answer --reason after --reason-depth brief
+    python benchmarks/answers.py --judge local -m correctness --each-answer --reason before --reason-depth brief
     python benchmarks/answers.py --part dev -n 100 --reason-depth brief --prompt-start case
 
 The answers are split by question: what prompts were chosen on (`--part dev`) is never what is
@@ -54,7 +54,7 @@ def main() -> None:
     judge = Judge(args.judge, base_url=args.base_url, timeout=300, reason=args.reason, prompt_start=args.prompt_start)
     ways = {
         "-each": args.each_answer,
-        "-value-first": args.reason == "after",
+        "-value-first": judge.reason_position == "after",
         "-case-first": args.prompt_start == "case",
     }
     way = "".join(name for name, chosen in ways.items() if chosen)
@@ -87,7 +87,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--part", choices=("dev", "heldout"), default="heldout")
     parser.add_argument("-n", type=int, default=200, help="answers, half of them correct by people")
     parser.add_argument(
-        "--reason", choices=("before", "after"), default="before", help="where the judge's reason stands"
+        "--reason", choices=("before", "after"), help="where the judge's reason stands, by default as the judge does"
     )
     parser.add_argument(
         "--prompt-start", choices=get_args(PromptStart), default="metric", help="what a prompt begins with"

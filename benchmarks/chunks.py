@@ -32,14 +32,14 @@ def main() -> None:
     rows = sample(args.part, args.n)
     gold = {row["id"]: set(row["gold_titles"]) for row in rows}
     judge = Judge(args.judge, base_url=args.base_url, timeout=600, max_items=args.max_items, reason=args.reason)
-    out = args.out / f"items-{args.max_items}-{args.reason}"
+    out = args.out / f"items-{args.max_items}-{judge.reason_position}"
     start = time.perf_counter()
     run = evaluate(
         map(case, rows), [load_metric("chunk_evaluation")], judge, out=out, total=len(rows), on_progress=told
     )
     seconds = time.perf_counter() - start
     results = [row for row in run.results() if row.sample_id in gold]
-    print(f"\nmax_items {args.max_items}, reason {args.reason}, part {args.part}: {figures(results, gold, FOUND)}")
+    print(f"\nmax_items {args.max_items}, reason {judge.reason_position}, part {args.part}: {figures(results, gold, FOUND)}")
     print(f"Relevant alone: {figures(results, gold, {'Relevant'})}")
     print(f"every passage: {figures(results, gold, set(load_metric('chunk_evaluation').scale.names))}")
     passages = sum(len(row["passages"]) for row in rows)
@@ -53,7 +53,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--judge", default="local")
     parser.add_argument("--base-url")
     parser.add_argument("--max-items", type=int, default=1)
-    parser.add_argument("--reason", choices=("before", "after"), default="before", help="where the reason stands")
+    parser.add_argument("--reason", choices=("before", "after"), help="where the reason stands, by default as the judge does")
     parser.add_argument("--part", choices=("dev", "heldout"), default="heldout")
     parser.add_argument("-n", type=int, default=30, help="questions")
     parser.add_argument("--out", type=Path, default=Path("runs/chunks"))

@@ -138,7 +138,7 @@ class Judge(Record):
 
     @property
     def reason_position(self) -> ReasonPosition:
-        """Whether the judge gives its reason before or after the value: `reason`, or the default of the model.
+        """The place of the reason in the judge's answer, before or after the value: `reason` or the model's default.
 
         The embedded model agrees better with people if its value does not follow from its reason
         (`benchmarks/answers.py`).
