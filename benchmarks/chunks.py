@@ -39,7 +39,8 @@ def main() -> None:
     )
     seconds = time.perf_counter() - start
     results = [row for row in run.results() if row.sample_id in gold]
-    print(f"\nmax_items {args.max_items}, reason {judge.reason_position}, part {args.part}: {figures(results, gold, FOUND)}")
+    way = f"max_items {args.max_items}, reason {judge.reason_position}, part {args.part}"
+    print(f"\n{way}: {figures(results, gold, FOUND)}")
     print(f"Relevant alone: {figures(results, gold, {'Relevant'})}")
     print(f"every passage: {figures(results, gold, set(load_metric('chunk_evaluation').scale.names))}")
     passages = sum(len(row["passages"]) for row in rows)
@@ -53,7 +54,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--judge", default="local")
     parser.add_argument("--base-url")
     parser.add_argument("--max-items", type=int, default=1)
-    parser.add_argument("--reason", choices=("before", "after"), help="where the reason stands, by default as the judge does")
+    parser.add_argument("--reason", choices=("before", "after"), help="the place of the reason, by default the judge's")
     parser.add_argument("--part", choices=("dev", "heldout"), default="heldout")
     parser.add_argument("-n", type=int, default=30, help="questions")
     parser.add_argument("--out", type=Path, default=Path("runs/chunks"))
