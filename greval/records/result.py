@@ -283,7 +283,10 @@ def format_outline(result: Result) -> str:
     judgements = [[str(judgement.value), judgement.number] for judgement in result.judgements]
     failures = [[failure.kind, failure.item is not None] for failure in result.failures]
     skip = result.outcome.reason if result.outcome.status == "skipped" else None
-    return json.dumps([result.outcome.status, judgements, failures, skip], ensure_ascii=False, separators=(",", ":"))
+    return _encode_outline([result.outcome.status, judgements, failures, skip])
+
+
+_encode_outline = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 @lru_cache(maxsize=4096)  # most results of a run have one of a few outlines
