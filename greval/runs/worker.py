@@ -206,7 +206,7 @@ class JudgingLoop:
 
     @property
     def progress(self) -> Progress:
-        """The progress of the run, as it was after the last result."""
+        """The progress of the run; its seconds are those until the last result."""
         return self.counter.build_snapshot(seconds=self._seconds, in_flight=self.guard.flying, cost=self.guard.spent)
 
     @cached_property

@@ -29,7 +29,7 @@ from greval.judging.call_record import CallRecord
 from greval.records.case import Case
 from greval.records.judge_call import JudgeCall
 from greval.records.metric_input import hash_json
-from greval.records.result import IMPORTED, Result, Usage, format_outline
+from greval.records.result import IMPORTED, Result, Usage, format_compact_json, format_outline
 from greval.runs.store.calls import CallReader, CallTable, JudgedContent
 from greval.runs.store.case_heads import CASE_HEAD, CaseHead, parse_case_head
 from greval.runs.store.disk import COST_COLUMNS, FILE, LogSync, lock_folder, prepare_tables, translate_errors
@@ -218,8 +218,8 @@ class Store(CloseOnExit):
     ) -> None:
         """Append a result. After this returns, the result survives if the process is killed.
 
-        A result that is `recomputable` survives after the next `commit`, or the next write that is not recomputable or
-        comes after `GROUP_SECONDS`. Until then, only this store reads it.
+        A result that is `recomputable` and made no calls survives after the next `commit`, the next other write, or the
+        next full group of `MAX_GROUP_ROWS`. Until then, only this store reads it.
 
         Args:
             key: The key of the judgement, see `greval.records.metric_input.compute_keys`.
@@ -320,7 +320,7 @@ class Store(CloseOnExit):
 
     @property
     def _db(self) -> sqlite3.Connection:
-        """The connection, with all results written that were appended."""
+        """The connection, after all results that were appended have been written."""
         self.commit()
         return self._connection
 
@@ -785,25 +785,19 @@ INSERT_CASE = "INSERT INTO cases (key, source, method, row) VALUES (?, ?, ?, ?)"
 LAST_ROWS = "SELECT (SELECT coalesce(max(rowid), 0) FROM results), (SELECT coalesce(max(rowid), 0) FROM cases)"
 _get_costs = attrgetter(*COST_COLUMNS)
 _encode_text = json.JSONEncoder().encode
-_encode_compact = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-
-
-def _format_place(sample_id: str, method: str, metric: str, repeat: int) -> str:
-    """Return the identifier that a row shares with the rows it replaces: a JSON list."""
-    return f"[{', '.join(map(_encode_text, (sample_id, method, metric)))}, {repeat}]"
 
 
 @lru_cache(maxsize=256)  # a result is looked up before it is stored
 def _hash_place(sample_id: str, method: str, metric: str, repeat: int) -> int:
-    """Return the number of the identifier that a row shares with the rows it replaces."""
-    return hash_key(_format_place(sample_id, method, metric, repeat))
+    """Return the number that a row shares with the rows it replaces, the hash of a JSON list."""
+    return hash_key(f"[{', '.join(map(_encode_text, (sample_id, method, metric)))}, {repeat}]")
 
 
 def _build_columns(result: Result, cost: Usage) -> tuple[object, ...]:
     """Return the columns of a row after its numeric keys."""
     return (
         *(result.sample_id, result.method, result.metric, result.repeat),
-        *(_encode_compact(result.tags), format_outline(result)),
+        *(format_compact_json(result.tags), format_outline(result)),
         *_get_costs(cost),
         result.model_dump_json(),
     )
