@@ -96,7 +96,7 @@ class CaseReader:
         with translate_errors(self._name):
             for position, row in enumerate(self._rows(), 1):
                 if isinstance(row, Case):
-                    yield self._assign_id(row, RawRow(position, unit=LIST_UNIT), position, known, made=not row.id)
+                    yield self._assign_id(row, position, known, made=not row.id)
                 elif isinstance(row, RowFault):
                     yield row
                 elif METHODS in row.values:
@@ -244,10 +244,15 @@ class CaseReader:
             return self._build_fault(row, case, format_printable(given) if isinstance(given, str) else made_id)
         if self._check and (refusal := self._check(case)):
             return self._build_fault(row, refusal, format_printable(case.id))
-        return self._assign_id(case, row, position, known, made=_has_no_id(settled))
+        return self._assign_id(case, position, known, made=_has_no_id(settled), row=row)
 
-    def _assign_id(self, case: Case, row: RawRow, position: int, known: _SeenCases, *, made: bool) -> Case | RowFault:
-        """Return a case with its id, or a fault if a case with the same id and method was read before."""
+    def _assign_id(
+        self, case: Case, position: int, known: _SeenCases, *, made: bool, row: RawRow | None = None
+    ) -> Case | RowFault:
+        """Return a case with its id, or a fault if a case with the same id and method was read before.
+
+        `row` is None for a case that a program passes.
+        """
         if made:
             self._made += 1
             made_id, paired = known.make_id(case.question, case.method, position)
@@ -256,9 +261,10 @@ class CaseReader:
         who = hash_key(f"{len(case.method)} {case.method}{case.id}")  # hashed once for both uses
         first = known.rows.get(who)
         if first is None:
-            known.rows[who] = row.number
+            known.rows[who] = row.number if row else position
             return case
         of = f" of the method {format_printable(case.method)}" if case.method else ""
+        row = row or RawRow(position, unit=LIST_UNIT)
         place = self._format_place(row, first)
         message = f"id: {format_printable(case.id)}{of} is at {place} already; give each case its own"
         return self._build_fault(row, message, case.id)

@@ -6,8 +6,7 @@ The part of a prompt that all calls of a metric share is in `CallForm`, so that 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cached_property
@@ -80,14 +79,17 @@ class CallRecorder(Protocol):
 _RECORDER: ContextVar[CallRecorder | None] = ContextVar("call_recorder", default=None)
 
 
-@contextmanager
-def record_calls(recorder: CallRecorder | None) -> Iterator[None]:
+class record_calls:  # noqa: N801 - used like a function in `with`
     """Context manager in which all calls of judges are passed to a recorder, including those of tasks begun in it."""
-    token = _RECORDER.set(recorder)
-    try:
-        yield
-    finally:
-        _RECORDER.reset(token)
+
+    def __init__(self, recorder: CallRecorder | None) -> None:
+        self._recorder = recorder
+
+    def __enter__(self) -> None:
+        self._token = _RECORDER.set(self._recorder)
+
+    def __exit__(self, *_: object) -> None:
+        _RECORDER.reset(self._token)
 
 
 def get_call_recorder() -> CallRecorder | None:

@@ -12,6 +12,7 @@ CLAIM_LISTS: Mapping[ClaimField, str] = MappingProxyType(
     {"claims": "answer_claims", "expected_claims": "expected_answer_claims"}
 )
 """The name of the metric that lists the claims of each field if a case has none."""
+_LISTED_FIELDS: Mapping[str, ClaimField] = {lister: field for field, lister in CLAIM_LISTS.items()}
 CLAIM_SOURCES: Mapping[ClaimField, str] = MappingProxyType({"claims": "answer", "expected_claims": "expected_answer"})
 """The field of the text that makes the claims of each field."""
 CLAIMS_NOTE, CLAIM_PART = "claims", "claim"
@@ -25,7 +26,7 @@ def find_listed_field(name: str) -> ClaimField | None:
         >>> find_listed_field("answer_claims")
         'claims'
     """
-    return next((field for field, lister in CLAIM_LISTS.items() if lister == name), None)
+    return _LISTED_FIELDS.get(name)
 
 
 def map_values(results: Iterable[Result]) -> dict[str, dict[str, object]]:

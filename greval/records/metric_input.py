@@ -46,11 +46,12 @@ def explain_missing_needs(metric: Metric, case: Case, besides: Collection[str] =
     """
     if (field := find_listed_field(metric.name)) and getattr(case, field) is not None:
         return f"{field} are recorded, so that none are listed"
-    if is_preference(metric) and case.other_response is None:
+    is_pair_judged = is_preference(metric)
+    if is_pair_judged and case.other_response is None:
         return f"{OTHER_RESPONSE} is not recorded, and a preference needs two responses; see greval duel"
     needed = [need for need in metric.needs if need not in besides]
     needs = [(need, _explain_absence(need, read_need(case, need), metric)) for need in needed]
-    if is_preference(metric):
+    if is_pair_judged:
         other, shared = swap_responses(case), [need for need in needed if need in RESPONSE_FIELDS]
         needs += [(f"{OTHER_RESPONSE}.{one}", _explain_absence(one, read_need(other, one), metric)) for one in shared]
     reasons = [f"{need} {why}{_explain_source(need, case)}" for need, why in needs if why]
@@ -59,8 +60,9 @@ def explain_missing_needs(metric: Metric, case: Case, besides: Collection[str] =
 
 def find_method_error(metric: Metric, case: Case) -> str | None:
     """Return why a response that the metric judges was not given, None if all were."""
-    others = (case.other_response,) if is_preference(metric) and case.other_response else ()
-    return next((response.error for response in (case, *others) if response.error is not None), None)
+    if case.error is not None or case.other_response is None or not is_preference(metric):
+        return case.error
+    return case.other_response.error
 
 
 def list_judged_items(metric: Metric, case: Case) -> tuple[Item, ...]:
@@ -110,16 +112,26 @@ def keep_items(case: Case, field: str, ids: frozenset[str]) -> Case:
 
 def select_metric_input(metric: Metric, case: Case) -> dict[str, JsonValue]:
     """Return the fields of a case that a metric reads, as JSON. A case is judged again if they change."""
-    context = ("chunks", "triples", *(("aggregates",) if case.aggregates else ()))
-    fields = {field for need in metric.inputs for field in (context if need == "context" else (need,))}
-    fields |= {*filter(None, [find_listed_field(metric.name)])}
-    tags = {need for need in fields if need.startswith(TAG)}
-    part: dict[str, JsonValue] = case.model_dump(mode="json", include=fields - tags, exclude_none=True)
-    if is_preference(metric) and case.other_response:
+    fields, tags = _list_inputs(metric.name, metric.inputs, has_aggregates=bool(case.aggregates))
+    part: dict[str, JsonValue] = case.model_dump(mode="json", include=fields, exclude_none=True)
+    if case.other_response and is_preference(metric):
         own = fields & type(case.other_response).model_fields.keys() | {"error"}
         part[OTHER_RESPONSE] = case.other_response.model_dump(mode="json", include=own, exclude_none=True)
-    broken = {} if case.error is None else {"error": case.error}
-    return {**part, **broken, **{tag: case.tags.get(tag.removeprefix(TAG)) for tag in tags}}
+    if case.error is not None:
+        part["error"] = case.error
+    for tag in tags:
+        part[tag] = case.tags.get(tag.removeprefix(TAG))
+    return part
+
+
+@lru_cache
+def _list_inputs(name: str, inputs: tuple[str, ...], *, has_aggregates: bool) -> tuple[set[str], set[str]]:
+    """Return the fields of a case that a metric reads, and its tags with their prefix."""
+    context = ("chunks", "triples", *(("aggregates",) if has_aggregates else ()))
+    fields = {field for need in inputs for field in (context if need == "context" else (need,))}
+    fields |= {*filter(None, [find_listed_field(name)])}
+    tags = {need for need in fields if need.startswith(TAG)}
+    return fields - tags, tags
 
 
 def narrow_case(metric: Metric, case: Case, judged: Mapping[str, Mapping[str, object]]) -> Case:
@@ -191,7 +203,7 @@ def format_canonical_json(content: JsonValue) -> str:
 
 def hash_text(text: str) -> str:
     """Return the hash of JSON content that is formatted as canonical JSON."""
-    return hashlib.sha256(text.encode()).hexdigest()[:HASH_DIGITS]
+    return hashlib.sha256(text.encode()).digest()[: HASH_DIGITS // 2].hex()
 
 
 def compute_fingerprint(
@@ -243,7 +255,7 @@ def _format_version(name: str, fingerprint: str) -> str:
 
 def hash_place(sample_id: str, method: str, content: str) -> str:
     """Return the key of a judgement from the id and the method of its case and the content key."""
-    return hash_json([sample_id, method, content])
+    return hash_text(f"[{','.join(map(format_canonical_json, (sample_id, method, content)))}]")
 
 
 def compute_keys(case: Case, metric: Metric, fingerprint: str, verdicts: Verdicts | None = None) -> tuple[str, str]:

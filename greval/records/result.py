@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from functools import lru_cache
 from math import fsum
+from operator import not_
 from typing import Annotated, Any, Final, Literal, NamedTuple, Self
 
 from pydantic import Field, JsonValue, WithJsonSchema
@@ -47,6 +48,9 @@ An imported verdict was given elsewhere, and greval knows nothing of the request
 IMPORTED: Final = "imported"
 """The tier of imported results, and the beginning of their judge's name: `imported:NAME`."""
 
+format_compact_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+"""Format JSON content without spaces, for columns of the log."""
+
 ShownIds = dict[str, tuple[str, ...]]
 """For each kind (`chunk`, `triple`, `item`), the ids of the items in the prompt in the order of their numbers."""
 NESTED_RESULTS_SCHEMA: dict[str, JsonValue] = {
@@ -84,10 +88,6 @@ class Usage(Record):
         )
 
 
-def _is_empty(given: tuple[object, ...] | str) -> bool:
-    return not given
-
-
 class OrderVerdict(Record):
     """The verdict on a pair of responses that were shown to the judge in one order.
 
@@ -121,7 +121,7 @@ class Judgement(Record):
     flip_rate: Annotated[float, Field(ge=0, le=1)] | None = None
     findings: tuple[str, ...] = ()
     shown_ids: ShownIds = Field(default_factory=dict)
-    orders: Annotated[tuple[OrderVerdict, ...], Field(exclude_if=_is_empty)] = ()
+    orders: Annotated[tuple[OrderVerdict, ...], Field(exclude_if=not_)] = ()
 
 
 class Failure(Record):
@@ -197,8 +197,8 @@ class Result(Record):
     latency: Annotated[float, Field(ge=0)] = 0.0
     repeat: Count = 0
     tags: Tags = Field(default_factory=dict)
-    replayed_from: Annotated[str, Field(exclude_if=_is_empty)] = ""
-    built_on: Annotated[tuple[Result, ...], Field(exclude_if=_is_empty), WithJsonSchema(NESTED_RESULTS_SCHEMA)] = ()
+    replayed_from: Annotated[str, Field(exclude_if=not_)] = ""
+    built_on: Annotated[tuple[Result, ...], Field(exclude_if=not_), WithJsonSchema(NESTED_RESULTS_SCHEMA)] = ()
 
     @property
     def value(self) -> Value:
@@ -283,7 +283,7 @@ def format_outline(result: Result) -> str:
     judgements = [[str(judgement.value), judgement.number] for judgement in result.judgements]
     failures = [[failure.kind, failure.item is not None] for failure in result.failures]
     skip = result.outcome.reason if result.outcome.status == "skipped" else None
-    return json.dumps([result.outcome.status, judgements, failures, skip], ensure_ascii=False, separators=(",", ":"))
+    return format_compact_json([result.outcome.status, judgements, failures, skip])
 
 
 @lru_cache(maxsize=4096)  # most results of a run have one of a few outlines

@@ -47,7 +47,7 @@ from greval.runs.options import (
     get_source,
     get_total_concurrency,
 )
-from greval.runs.progress import Progress
+from greval.runs.progress import Progress, ProgressCounter
 from greval.runs.run_reader import add_texts, check_metric_names
 from greval.runs.run_summary import ShareSummary, find_missing_tag, summarise_run, summarise_shares
 from greval.runs.runnable import compile_metrics
@@ -297,7 +297,7 @@ async def evaluate_async(
             store,
             runnables,
             guard,
-            Progress(total=count_judgements(cases, options, len(runnables))),
+            ProgressCounter(count_judgements(cases, options, len(runnables))),
             shard=shard,
             retry_failed=options.get("retry_failed", True),
             retries_at_end=options.get("retry_failed", True) and "reply_source" not in options,
@@ -328,7 +328,7 @@ async def evaluate_async(
                     await _judge_source(work, store, iter(reading), width, read_remaining=reads_on)
     if "on_unread" not in options:
         _warn_unread(work, reading)
-    if guard.why is None and work.row_count and work.row_count == work.progress.unread:
+    if guard.why is None and work.row_count and work.row_count == work.counter.unread:
         raise build_unreadable_error(work.unread, work.row_count)
     if guard.why is None and "reply_source" not in options:
         delete_cache_file(folder / JOURNAL)
@@ -337,7 +337,7 @@ async def evaluate_async(
 
 def _warn_unread(work: JudgingLoop, reading: CaseReader) -> None:
     """Warn about rows that are not cases and about ignored field names."""
-    unread, taken = work.progress.unread, work.row_count
+    unread, taken = work.counter.unread, work.row_count
     if unread and unread < taken:
         lines = [
             f"{unread:,} of {taken:,} rows are no cases and were not judged:",
@@ -366,9 +366,9 @@ async def _judge_source(
             to_end = True
     finally:
         why = work.guard.why or (None if to_end else INTERRUPTED)
-        store.plans.end(work.planned if to_end else None, why, unread=work.progress.unread)
+        store.plans.end(work.planned if to_end else None, why, unread=work.counter.unread)
         store.put_fact("unread", list(work.unread))
-        store.put_fact("unread_count", work.progress.unread)
+        store.put_fact("unread_count", work.counter.unread)
 
 
 @asynccontextmanager
@@ -416,7 +416,7 @@ async def _record_spending(
 
 def _price_batch(work: JudgingLoop, judge: str, options: EvaluateOptions) -> RunSpending:
     """Return the cost of the replies of a batch, which has one judge and which this process did not request itself."""
-    usage = work.progress.usage
+    usage = work.counter.usage
     return RunSpending(calls=usage.calls, cost=get_prices(options).cost(judge, usage) if usage.calls else None)
 
 
@@ -497,7 +497,7 @@ def _store_metadata(
 def _begin_plan(work: JudgingLoop, store: Store, source: CaseSource, options: EvaluateOptions) -> None:
     """Begin the plan of the run, which replaces earlier plans of the same metrics and methods."""
     versions = {name: PlannedVersion(runnable.fingerprint, runnable.judge) for name, runnable in work.runnables.items()}
-    total = work.progress.total
+    total = work.counter.total
     part = options.get("part") or (str(work.shard) if work.shard else "")
     store.plans.begin(source, part, versions, None if total is None else total // len(versions))
 

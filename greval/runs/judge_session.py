@@ -30,7 +30,6 @@ from greval.records.metric import JudgedMetric, Metric, needs_judge
 from greval.records.metric_input import hash_json
 from greval.records.result import Result, Usage, format_outline
 from greval.runs.judges import JudgeGroup, build_own_guard, choose_judges, is_same_judge
-from greval.runs.progress import Progress
 from greval.runs.runnable import compile_metrics
 from greval.runs.worker import JudgingLoop, MemoryLog
 
@@ -154,7 +153,7 @@ class JudgeSession:
             StoppedError: If no further call may be made.
         """
         runnables = self._compile(metric, repeats, built_on)
-        loop = JudgingLoop(self._log, runnables, self.guard, Progress(), retries_at_end=False)
+        loop = JudgingLoop(self._log, runnables, self.guard, retries_at_end=False)
         (found,) = run_sync(loop.judge_cases([case]))
         text = case.model_dump(mode="json", exclude_defaults=True)
         self.rows += [_build_row(result, text) for result in found.values()]

@@ -1,6 +1,8 @@
-"""Progress of a run: counts that callers can display, one snapshot after each result."""
+"""Progress of a run: counts of its results, and snapshots of them that callers can display."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 from greval.records.record import Record
 from greval.records.result import Result, Usage
@@ -40,35 +42,55 @@ class Progress(Record):
         """The mean number of judge calls per second since the start."""
         return self.usage.calls / self.seconds if self.seconds else 0.0
 
-    def with_result(
-        self, result: Result, *, kept: bool, seconds: float, in_flight: int = 0, cost: float | None = None
-    ) -> Progress:
-        """Return the snapshot after one more result."""
-        status = result.outcome.status
-        return self.model_copy(
-            update={
-                "done": self.done + 1,
-                status: getattr(self, status) + 1,
-                "items_failed": self.items_failed + _count_failed_items(result),
-                "kept": self.kept + kept,
-                "usage": self.usage if kept or result.tier == "computed" else self.usage + result.usage,
-                "seconds": seconds,
-                "in_flight": in_flight,
-                "cost": cost,
-            }
-        )
 
-    def without_result(self, result: Result | None) -> Progress:
-        """Return the snapshot without a result that is about to be replaced; its cost stays included."""
-        if result is None:
-            return self
-        status = result.outcome.status
-        return self.model_copy(
-            update={
-                "done": self.done - 1,
-                status: getattr(self, status) - 1,
-                "items_failed": self.items_failed - _count_failed_items(result),
-            }
+class ProgressCounter:
+    """Counts the results of a run.
+
+    Args:
+        total: The number of planned judgements; None if it is unknown.
+        unread: The number of rows that are not cases.
+    """
+
+    def __init__(self, total: int | None = None, unread: int = 0) -> None:
+        """Start without results."""
+        self.total = total
+        self.unread = unread
+        self.usage = Usage()
+        self._statuses = {"scored": 0, "skipped": 0, "failed": 0}
+        self._kept = 0
+        self._items_failed = 0
+
+    def add(self, result: Result, *, kept: bool) -> None:
+        """Count one more result; `kept` if it exists from an earlier run."""
+        self._statuses[result.outcome.status] += 1
+        self._items_failed += _count_failed_items(result)
+        self._kept += kept
+        if not kept and result.tier != "computed":
+            self.usage += result.usage
+
+    def remove(self, result: Result) -> None:
+        """Count a result no more, because it is about to be replaced; its cost stays included."""
+        self._statuses[result.outcome.status] -= 1
+        self._items_failed -= _count_failed_items(result)
+
+    def count_stored(self, statuses: Mapping[str, int]) -> None:
+        """Count stored results only, given their number by status, which is then the total."""
+        self._statuses |= statuses
+        self.total = self._kept = sum(statuses.values())
+
+    def build_snapshot(self, *, seconds: float = 0.0, in_flight: int = 0, cost: float | None = None) -> Progress:
+        """Return the counts at this moment; the arguments are fields of `Progress`."""
+        return Progress(
+            total=self.total,
+            done=sum(self._statuses.values()),
+            items_failed=self._items_failed,
+            kept=self._kept,
+            unread=self.unread,
+            in_flight=in_flight,
+            usage=self.usage,
+            cost=cost,
+            seconds=seconds,
+            **self._statuses,
         )
 
 

@@ -252,7 +252,6 @@ async def replay_async(
             store,
             compiled,
             RunGuard(),
-            Progress(),
             retries_at_end=False,
             replays=True,
             stores_calls=True,

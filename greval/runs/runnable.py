@@ -26,7 +26,6 @@ from greval.records.metric import FunctionMetric, JudgedMetric, Metric, Verdicts
 from greval.records.metric_input import compute_fingerprint
 from greval.records.result import Outcome, Result, Usage
 from greval.runs.judges import choose_judges
-from greval.runs.progress import Progress
 from greval.runs.worker import JudgingLoop, MemoryLog
 
 
@@ -178,7 +177,7 @@ class ComposedRunnable(MetricRunnable):
         return result.replace(built_on=tuple(found.values()))
 
     def _begin_work(self) -> JudgingLoop:
-        return JudgingLoop(MemoryLog(), self._parts, self._guard, Progress())
+        return JudgingLoop(MemoryLog(), self._parts, self._guard)
 
 
 class FunctionRunnable(MetricRunnable):

@@ -43,7 +43,7 @@ from greval.records.claims import map_values
 from greval.records.metric import FunctionMetric, Metric, Verdicts
 from greval.records.metric_input import compute_keys, explain_missing_needs, keep_items, narrow_case
 from greval.records.result import Failed, Failure, FailureKind, Result, Scored, Usage
-from greval.runs.progress import Progress
+from greval.runs.progress import Progress, ProgressCounter
 from greval.runs.shard import Shard
 
 TRANSIENT_FAILURES: frozenset[FailureKind] = frozenset(
@@ -179,7 +179,7 @@ class JudgingLoop:
     store: ResultLog
     runnables: Mapping[str, MetricRunnable]
     guard: RunGuard
-    progress: Progress
+    counter: ProgressCounter = field(default_factory=ProgressCounter)
     shard: Shard | None = None
     retry_failed: bool = True
     retries_at_end: bool = True
@@ -199,9 +199,15 @@ class JudgingLoop:
     kept: Counter[str] = field(default_factory=Counter)
     unanswered: Counter[str] = field(default_factory=Counter)
     _case_texts: dict[int, str] = field(default_factory=dict)
+    _seconds: float = 0.0
     _in_progress: dict[str, asyncio.Future[Result | None]] = field(default_factory=dict)
     _turn_start: float = field(default_factory=read_clock)
     _is_turn_over: bool = False
+
+    @property
+    def progress(self) -> Progress:
+        """The progress of the run; its seconds are those until the last result."""
+        return self.counter.build_snapshot(seconds=self._seconds, in_flight=self.guard.flying, cost=self.guard.spent)
 
     @cached_property
     def _call(self) -> BoundCall:
@@ -285,9 +291,7 @@ class JudgingLoop:
 
     def count_stored(self, statuses: Iterable[tuple[str, int]]) -> None:
         """Set the progress to stored results only, given the number of results of each status."""
-        counts = dict(statuses)
-        done = sum(counts.values())
-        self.progress = self.progress.model_copy(update={**counts, "total": done, "done": done, "kept": done})
+        self.counter.count_stored(dict(statuses))
         if self.on_progress:
             self.on_progress(self.progress)
 
@@ -313,7 +317,7 @@ class JudgingLoop:
             self.unread.append(message)
             if self.on_unread:
                 self.on_unread(message)
-        self.progress = self.progress.model_copy(update={"unread": self.progress.unread + 1})
+        self.counter.unread += 1
 
     async def _judge_case(
         self, case: Case, call: BoundCall, *, counted: Mapping[str, Result] | None = None
@@ -494,13 +498,10 @@ class JudgingLoop:
         return result
 
     def _count_result(self, result: Result, *, kept: bool, replaced: Result | None) -> Result:
-        self.progress = self.progress.without_result(replaced).with_result(
-            result,
-            kept=kept,
-            seconds=read_clock() - self.start,
-            in_flight=self.guard.flying,
-            cost=self.guard.spent,
-        )
+        if replaced:
+            self.counter.remove(replaced)
+        self.counter.add(result, kept=kept)
+        self._seconds = read_clock() - self.start
         if self.on_progress:
             self.on_progress(self.progress)
         return result
@@ -530,7 +531,7 @@ def select_verdicts(metric: Metric, results: Mapping[str, Result]) -> Verdicts:
         >>> select_verdicts(load("answer_completeness"), {})
         {}
     """
-    if not isinstance(metric, FunctionMetric):
+    if not results or not isinstance(metric, FunctionMetric):
         return {}
     found = {name: result.outcome for name, result in results.items() if name in metric.dependency_places}
     return {name: outcome for name, outcome in found.items() if not isinstance(outcome, Failed)}

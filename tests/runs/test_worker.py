@@ -25,7 +25,6 @@ from greval.judging.model.budget import RunGuard
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.reply_cache import ReplyCache
 from greval.records.result import Failed, Failure, Result, Skipped, Usage
-from greval.runs.progress import Progress
 from greval.runs.runnable import compile_metrics
 from greval.runs.shard import Shard
 from greval.runs.worker import JudgingLoop, MemoryLog, is_retryable
@@ -381,7 +380,7 @@ def loop_of(judge, *, log=None, metrics=("correctness",), **options):
     """Return a judging loop in memory, its runnables and its log."""
     client = JudgeClient(judge, guard=RunGuard())
     runnables = compile_metrics([load_metric(name) for name in metrics], client)
-    return JudgingLoop(MemoryLog() if log is None else log, runnables, client.guard, Progress(), **options)
+    return JudgingLoop(MemoryLog() if log is None else log, runnables, client.guard, **options)
 
 
 def asked(number, answer="Ada."):

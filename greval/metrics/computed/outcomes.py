@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterator, Mapping
 from decimal import Decimal
 from functools import partial
 from inspect import unwrap
@@ -63,7 +63,7 @@ def compute_outcome(metric: FunctionMetric, case: Case, verdicts: Verdicts = NO_
     if not given:
         return _build_failure(f"{describe_source(metric)} returned {_format_returned(found)}; return {ALLOWED_RETURNS}")
     ids: set[str | None] = {item.id for item in list_judged_items(metric, case)} if metric.over else {None}
-    counts = Counter(judgement.item for judgement in given)
+    counts = Counter(judgement.item for judgement in given) if len(given) > 1 else {}
     judgements, failures = [], []
     for judgement in given:
         try:
@@ -134,7 +134,7 @@ def _convert_value(value: object) -> Value | None:
 
 
 def _check_item(
-    item: str | None, ids: Container[str | None], counts: Counter[str | None], metric: FunctionMetric
+    item: str | None, ids: Container[str | None], counts: Mapping[str | None, int], metric: FunctionMetric
 ) -> None:
     """Raise `_InvalidReturnError` if an item is not in the case or appears more than once."""
     name, over = metric.name, metric.over
@@ -148,7 +148,7 @@ def _check_item(
                 f"named no item, but {name} is over {over}; return a Judgement with its item for each"
             )
         raise _InvalidReturnError(f"named the item {item!r}, which is not among the {over} of the case")
-    if counts[item] > 1:
+    if counts.get(item, 1) > 1:
         what = "returned" if item is None else f"named the item {item!r} in"
         raise _InvalidReturnError(f"{what} {counts[item]} judgements; return one")
 

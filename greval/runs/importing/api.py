@@ -24,7 +24,7 @@ from greval.runs.evaluation import Run
 from greval.runs.importing.outcomes import NO_VERDICT, build_verdict_outcome
 from greval.runs.importing.verdict_file import ImportedCase, VerdictFile, read_verdict_file
 from greval.runs.manifest import refuse_probe, store_metrics
-from greval.runs.progress import Progress
+from greval.runs.progress import Progress, ProgressCounter
 from greval.runs.store import Store
 from greval.runs.store.plans import PlannedVersion
 
@@ -112,21 +112,20 @@ def _store_verdicts(
     store: Store, found: VerdictFile, metrics: Sequence[Metric], versions: Mapping[str, PlannedVersion]
 ) -> Progress:
     """Store the verdicts of all cases under the plan of the import; equal ones stay as they are."""
-    progress = Progress(total=len(found.cases) * len(metrics), unread=len(found.unread))
+    counter = ProgressCounter(total=len(found.cases) * len(metrics), unread=len(found.unread))
     planned: Counter[str] = Counter()
     for one in found.cases:
         planned[one.method] += 1
         text = dump_case(one.case) if one.case else ""
         for metric in metrics:
             result = _build_result(one, metric, versions[metric.name])
-            kept = _store_result(store, one, metric, result, text)
-            progress = progress.with_result(result, kept=kept, seconds=0.0)
+            counter.add(result, kept=_store_result(store, one, metric, result, text))
             text = ""
     store.plans.end(planned, None, unread=len(found.unread))
     unread: JsonValue = [*found.unread[:MAX_LISTED_ROWS]]
     store.put_fact("unread", unread)
     store.put_fact("unread_count", len(found.unread))
-    return progress
+    return counter.build_snapshot()
 
 
 def _build_result(one: ImportedCase, metric: Metric, version: PlannedVersion) -> Result:

@@ -88,10 +88,10 @@ class CallTable:
         self._forms: dict[tuple[str, str], int] = {}
         self._cases: OrderedDict[tuple[str, str], _StoredCase] = OrderedDict()
 
-    def note_case(self, sample_id: str, method: str, row: int, text: str) -> None:
-        """Remember the row and the JSON of a case for the calls that follow for it."""
-        self._cases[sample_id, method] = _StoredCase(row, text)
-        self._cases.move_to_end((sample_id, method))
+    def note_case(self, place: tuple[str, str], row: int, text: str) -> None:
+        """Remember the row and the JSON of a case for the calls that follow for its sample id and method."""
+        self._cases[place] = _StoredCase(row, text)
+        self._cases.move_to_end(place)
         if len(self._cases) > MAX_CACHED_CASES:
             self._cases.popitem(last=False)
 

@@ -2,19 +2,19 @@
 
 It is an SQLite database in WAL mode. A row is handed to the operating system before it counts as done, and is on disk
 after the next `flush` (measurements: docs/design/decisions/0001-result-log.md). Results that can be computed again at
-no cost are written in groups, about two a second.
+no cost are written in groups.
 """
 
 from __future__ import annotations
 
 import json
 import sqlite3
-import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import chain
+from operator import attrgetter
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -29,7 +29,7 @@ from greval.judging.call_record import CallRecord
 from greval.records.case import Case
 from greval.records.judge_call import JudgeCall
 from greval.records.metric_input import hash_json
-from greval.records.result import IMPORTED, Result, Usage, format_outline
+from greval.records.result import IMPORTED, Result, Usage, format_compact_json, format_outline
 from greval.runs.store.calls import CallReader, CallTable, JudgedContent
 from greval.runs.store.case_heads import CASE_HEAD, CaseHead, parse_case_head
 from greval.runs.store.disk import COST_COLUMNS, FILE, LogSync, lock_folder, prepare_tables, translate_errors
@@ -62,8 +62,8 @@ FROM results
 """  # noqa: S608 - constant
 MAX_BUFFERED_ROWS = 4_096
 """The maximum number of kept rows that are buffered in memory before they are written."""
-GROUP_SECONDS = 0.5
-"""The seconds after which a transaction of recomputable results ends with the next result."""
+MAX_GROUP_ROWS = 256
+"""The maximum number of recomputable results that are written together."""
 _JSON: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
 
 
@@ -72,6 +72,44 @@ class _RowIndexes(NamedTuple):
 
     contents: RowIndex
     places: RowIndex
+
+
+class _RowGroup:
+    """Rows of recomputable results and of their cases that are written together.
+
+    Nothing else may be written before them, because they are numbered as they will be in the tables.
+    """
+
+    def __init__(self, database: sqlite3.Connection) -> None:
+        """Store the connection; nothing is read before the first row."""
+        self.results: list[tuple[object, ...]] = []
+        self._cases: list[tuple[object, ...]] = []
+        self._db = database
+        self._written = 0, 0
+
+    def add(self, result: tuple[object, ...], case: tuple[object, ...] | None) -> tuple[int, int]:
+        """Add a result and its case, and return the row numbers that they will have."""
+        if not self.results:
+            self._written = self._db.execute(LAST_ROWS).fetchone()
+        self.results.append(result)
+        if case:
+            self._cases.append(case)
+        return self._written[0] + len(self.results), self._written[1] + len(self._cases)
+
+    def holds(self, number: int) -> bool:
+        """Return whether a row number is that of a result of the group."""
+        return bool(self.results) and number > self._written[0]
+
+    def insert(self) -> None:
+        """Insert all rows within the transaction of the caller."""
+        if self.results:
+            self._db.executemany(INSERT_CASE, self._cases)
+            self._db.executemany(INSERT, self.results)
+
+    def clear(self) -> None:
+        """Remove all rows."""
+        self.results.clear()
+        self._cases.clear()
 
 
 class StoredRow(NamedTuple):
@@ -116,13 +154,13 @@ class Store(CloseOnExit):
         self.plans = PlanTable(connection, folder)
         self.call_reader = CallReader(connection)
         self._calls = CallTable(connection)
-        self._db = connection
+        self._connection = connection
         self._lock = held
         self._disk = disk
         self._all_rows = all_rows
         self._kept_results: dict[int, int] = {}
         self._kept_cases: dict[int, int] = {}
-        self._group_start: float | None = None
+        self._group = _RowGroup(connection)
         self._is_group_lost = False
 
     @classmethod
@@ -180,8 +218,8 @@ class Store(CloseOnExit):
     ) -> None:
         """Append a result. After this returns, the result survives if the process is killed.
 
-        A result that is `recomputable` survives after the next `commit`, or the next write that is not recomputable or
-        comes after `GROUP_SECONDS`. Until then, only this store reads it.
+        A result that is `recomputable` and made no calls survives after the next `commit`, the next other write, or the
+        next full group of `MAX_GROUP_ROWS`. Until then, only this store reads it.
 
         Args:
             key: The key of the judgement, see `greval.records.metric_input.compute_keys`.
@@ -198,29 +236,37 @@ class Store(CloseOnExit):
             StoreError: If the disk is full or the folder is gone; what was written before stays.
         """
         known = self._row_indexes
-        place = hash_key(_format_place(result.sample_id, result.method, result.metric, result.repeat))
+        place = _hash_place(result.sample_id, result.method, result.metric, result.repeat)
         numbers = (hash_key(key), hash_key(content) if content else None, place)
-        replaced = known.places.get(numbers[2])
+        replaced = known.places.get(place)
         if plan is None:
             plan = self.plans.claim_plan(result.metric, result.method)
-        # one transaction, because its overhead exceeds the cost of its statements
-        with self._write(recomputable=recomputable):
-            whole = cost or result.usage
-            if replaced is not None:
-                whole += self._read_repeated_cost(replaced, numbers[1], replayed=bool(result.replayed_from))
-            finished = result.finished
-            row = (*numbers, replaced, finished, plan, *_build_columns(result, whole))
-            if case:
-                stored = self._put_case(hash_key(hash_json(case)), case, result.method)
-                self._calls.note_case(result.sample_id, result.method, stored, case)
-            if numbers[1] is not None:
-                self._calls.insert(numbers[1], result.fingerprint, (result.sample_id, result.method), calls)
-                if asked is not None and asked != numbers[1]:
-                    self._calls.set_asked(numbers[1], asked)
-            at = self._db.execute(INSERT, row).lastrowid or 0
-        known.places[numbers[2]] = at
+        whole = cost or result.usage
+        if replaced is not None:
+            whole += self._read_repeated_cost(replaced, numbers[1], replayed=bool(result.replayed_from))
+        finished = result.finished
+        row = (*numbers, replaced, finished, plan, *_build_columns(result, whole))
+        held = self._build_case_row(hash_key(hash_json(case)), case, result.method) if case else None
+        of_case = result.sample_id, result.method
+        if recomputable and not calls and asked is None and not self._connection.in_transaction:
+            self._check_group()
+            at, case_at = self._group.add(row, held)
+            if held:
+                self._calls.note_case(of_case, case_at, case)
+        else:
+            with self._write():  # one transaction, because its overhead exceeds the cost of its statements
+                if held:
+                    self._calls.note_case(of_case, self._insert(INSERT_CASE, held), case)
+                if numbers[1] is not None:
+                    self._calls.insert(numbers[1], result.fingerprint, of_case, calls)
+                    if asked is not None and asked != numbers[1]:
+                        self._calls.set_asked(numbers[1], asked)
+                at = self._insert(INSERT, row)
+        known.places[place] = at
         if numbers[1] is not None and finished:
             known.contents[numbers[1]] = at
+        if len(self._group.results) >= MAX_GROUP_ROWS:
+            self.commit()
 
     @contextmanager
     def write_together(self) -> Iterator[None]:
@@ -229,36 +275,37 @@ class Store(CloseOnExit):
         It is for rows that can be made again at no cost.
         """
         self.commit()
-        with translate_errors(self.folder), self._db:
-            self._db.execute("BEGIN")
+        with translate_errors(self.folder), self._connection:
+            self._connection.execute("BEGIN")
             yield
 
     @contextmanager
-    def _write(self, *, recomputable: bool = False) -> Iterator[None]:
+    def _write(self) -> Iterator[None]:
         """Context manager for a transaction that ends with the block, or for a part of `write_together`.
 
-        If what is written is `recomputable`, the transaction is left open for more of it.
+        It begins with the recomputable results that are not written yet.
         """
         with translate_errors(self.folder):
-            if self._db.in_transaction and self._group_start is None:
+            if self._connection.in_transaction:
                 yield
                 return
-            is_group_open = self._group_start is not None
-            if self._is_group_lost or (is_group_open and not self._db.in_transaction):  # SQLite itself rolled it back
-                raise StoreError(f"{self.folder / FILE}: computed results were not stored; run the same command again")
-            start = self._group_start or time.monotonic()
-            if not is_group_open:
-                self._db.execute("BEGIN")
-                self._group_start = start
+            self._check_group()
+            has_group = bool(self._group.results)
             try:
-                yield
-                if not recomputable or time.monotonic() - start > GROUP_SECONDS:
-                    self._db.commit()
-                    self._group_start = None
+                with self._connection:
+                    self._connection.execute("BEGIN")
+                    self._group.insert()
+                    self._group.clear()
+                    yield
             except BaseException:
-                self._group_start, self._is_group_lost = None, is_group_open
-                self._db.rollback()
+                self._group.clear()
+                self._is_group_lost = has_group
                 raise
+
+    def _check_group(self) -> None:
+        """Raise `StoreError` if computed results could not be written, because the store would refer to them."""
+        if self._is_group_lost:
+            raise StoreError(f"{self.folder / FILE}: computed results were not stored; run the same command again")
 
     def commit(self) -> None:
         """Write the results that were appended as recomputable, so that they survive if the process is killed.
@@ -267,9 +314,18 @@ class Store(CloseOnExit):
             StoreError: If the disk is full or the folder is gone; what was written before stays. Nothing more can be
                 written, because the store would refer to the lost results.
         """
-        if self._group_start is not None:
+        if self._group.results:
             with self._write():
                 pass
+
+    @property
+    def _db(self) -> sqlite3.Connection:
+        """The connection, after all results that were appended have been written."""
+        self.commit()
+        return self._connection
+
+    def _insert(self, statement: str, row: tuple[object, ...]) -> int:
+        return self._connection.execute(statement, row).lastrowid or 0
 
     def append_calls(self, content: str, fingerprint: str, place: tuple[str, str], calls: Sequence[CallRecord]) -> None:
         """Append calls of a judgement that has no result yet. After this returns, they survive a killed process.
@@ -288,25 +344,22 @@ class Store(CloseOnExit):
 
     def get(self, key: str, result_of: tuple[str, str, str], repeat: int = 0) -> Result | None:
         """Return the newest result of a sample, method and metric if it has this key, else None."""
-        at = self._row_indexes.places.get(_format_place(*result_of, repeat))
+        at = self._row_indexes.places.get(_hash_place(*result_of, repeat))
         return None if at is None else self._read_result(at, hash_key(key))
 
     def find_newest(self, result_of: tuple[str, str, str], repeat: int = 0) -> Result | None:
         """Return the newest result of a sample, method and metric, or None if there is no result."""
-        at = self._row_indexes.places.get(_format_place(*result_of, repeat))
+        at = self._row_indexes.places.get(_hash_place(*result_of, repeat))
         return None if at is None else self._read_result(at)
 
     def plan_of(self, result_of: tuple[str, str, str], repeat: int = 0) -> int | None:
         """Return the plan id of the newest result of a sample, method and metric, or None if there is no result."""
-        at = self._row_indexes.places.get(_format_place(*result_of, repeat))
-        if at is None:
-            return None
-        query = f"SELECT {RESULT_PLAN} FROM results WHERE rowid = ?"  # noqa: S608 - constant
-        return int(self._db.execute(query, (at,)).fetchone()[0])
+        at = self._row_indexes.places.get(_hash_place(*result_of, repeat))
+        return None if at is None else int(self._read_row(RESULT_PLAN, at)[0])
 
     def holds_result(self, result_of: tuple[str, str, str]) -> bool:
         """Return whether there is a result of a sample, method and metric."""
-        return _format_place(*result_of, 0) in self._row_indexes.places
+        return _hash_place(*result_of, 0) in self._row_indexes.places
 
     def keep(
         self, result_of: tuple[str, str, str], case: str = "", *, plan: int | None = None, repeat: int = 0
@@ -321,7 +374,7 @@ class Store(CloseOnExit):
         """
         wanted = self.plans.claim_plan(result_of[2], result_of[1]) if plan is None else plan
         if self.plan_of(result_of, repeat) != wanted:
-            self._kept_results[self._row_indexes.places.get(_format_place(*result_of, repeat)) or 0] = wanted
+            self._kept_results[self._row_indexes.places.get(_hash_place(*result_of, repeat)) or 0] = wanted
             if len(self._kept_results) >= MAX_BUFFERED_ROWS:
                 self._write_kept_rows()
         if case:
@@ -362,9 +415,10 @@ class Store(CloseOnExit):
         at = self._case_index.get(key)
         if at is None:
             with self._write():
-                self._case_index[key] = self._put_case(key, case, method)
+                self._case_index[key] = self._insert(INSERT_CASE, self._build_case_row(key, case, method))
             return
-        (source,) = self._db.execute(f"SELECT {CASE_SOURCE} FROM cases WHERE rowid = ?", (at,)).fetchone()  # noqa: S608 - constant
+        query = f"SELECT {CASE_SOURCE} FROM cases WHERE rowid = ?"  # noqa: S608 - constant
+        (source,) = self._connection.execute(query, (at,)).fetchone()
         if source != self.plans.source_id:
             self._kept_cases[at] = self.plans.source_id
 
@@ -612,9 +666,8 @@ class Store(CloseOnExit):
         is_needed = self._db.execute("SELECT 1 FROM plans WHERE NOT current LIMIT 1").fetchone()
         return self._build_condition(COUNTED_CASE if is_needed else "1")
 
-    def _put_case(self, key: int, case: str, method: str) -> int:
-        row = (key, self.plans.source_id, method, case)
-        return self._db.execute("INSERT INTO cases (key, source, method, row) VALUES (?, ?, ?, ?)", row).lastrowid or 0
+    def _build_case_row(self, key: int, case: str, method: str) -> tuple[object, ...]:
+        return key, self.plans.source_id, method, case
 
     def _write_kept_rows(self) -> None:
         """Write the buffered assignments of existing rows to plans."""
@@ -675,7 +728,7 @@ class Store(CloseOnExit):
         with ExitStack() as opened:
             if self._lock:
                 opened.callback(self._lock.close)
-            opened.callback(self._db.close)
+            opened.callback(self._connection.close)
             self.commit()
             self._write_kept_rows()
             if self._disk:
@@ -708,31 +761,43 @@ class Store(CloseOnExit):
 
     def _read_result(self, row_number: int, key: int | None = None) -> Result | None:
         """Return the result in a row, or None if the row does not have the key."""
-        found, row = self._db.execute("SELECT key, row FROM results WHERE rowid = ?", (row_number,)).fetchone()
+        found, row = self._read_row("key, row", row_number)
         return Result.model_validate_json(row) if key in {None, found} else None
+
+    def _read_row(self, columns: str, row_number: int) -> tuple[Any, ...]:
+        """Return columns of a result, which is written before if it is not yet."""
+        if self._group.holds(row_number):
+            self.commit()
+        query = f"SELECT {columns} FROM results WHERE rowid = ?"  # noqa: S608 - constants
+        row: tuple[Any, ...] = self._connection.execute(query, (row_number,)).fetchone()
+        return row
 
     def _read_repeated_cost(self, replaced: int, content: int | None, *, replayed: bool) -> Usage:
         """Return the cost of a replaced row if it is of the same content or read again, else none."""
-        query = f"SELECT content, {', '.join(COST_COLUMNS)} FROM results WHERE rowid = ?"  # noqa: S608 - constant
-        before, *found = self._db.execute(query, (replaced,)).fetchone()
+        before, *found = self._read_row(f"content, {', '.join(COST_COLUMNS)}", replaced)
         return Usage(**dict(zip(COST_COLUMNS, found, strict=True))) if replayed or before == content else Usage()
 
 
 NAMES = ("key", "content", "place", "replaces", "finished", "plan", "sample_id", "method", "metric", "repeat", "tags")
 COLUMNS_OF_ROW = (*NAMES, "outline", *COST_COLUMNS, "row")
 INSERT = f"INSERT INTO results ({', '.join(COLUMNS_OF_ROW)}) VALUES ({', '.join('?' * len(COLUMNS_OF_ROW))})"  # noqa: S608 - constant
+INSERT_CASE = "INSERT INTO cases (key, source, method, row) VALUES (?, ?, ?, ?)"
+LAST_ROWS = "SELECT (SELECT coalesce(max(rowid), 0) FROM results), (SELECT coalesce(max(rowid), 0) FROM cases)"
+_get_costs = attrgetter(*COST_COLUMNS)
+_encode_text = json.JSONEncoder().encode
 
 
-def _format_place(sample_id: str, method: str, metric: str, repeat: int) -> str:
-    """Return the identifier that a row shares with the rows it replaces."""
-    return json.dumps([sample_id, method, metric, repeat])
+@lru_cache(maxsize=256)  # a result is looked up before it is stored
+def _hash_place(sample_id: str, method: str, metric: str, repeat: int) -> int:
+    """Return the number that a row shares with the rows it replaces, the hash of a JSON list."""
+    return hash_key(f"[{', '.join(map(_encode_text, (sample_id, method, metric)))}, {repeat}]")
 
 
 def _build_columns(result: Result, cost: Usage) -> tuple[object, ...]:
     """Return the columns of a row after its numeric keys."""
     return (
         *(result.sample_id, result.method, result.metric, result.repeat),
-        *(json.dumps(result.tags, ensure_ascii=False, separators=(",", ":")), format_outline(result)),
-        *(getattr(cost, name) for name in COST_COLUMNS),
+        *(format_compact_json(result.tags), format_outline(result)),
+        *_get_costs(cost),
         result.model_dump_json(),
     )

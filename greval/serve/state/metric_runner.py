@@ -17,7 +17,6 @@ from greval.records.case import Case
 from greval.records.metric import ReasonDepth, set_reason_depth
 from greval.records.result import Failed, Failure, Result
 from greval.runs.judges import JudgeModel, is_same_judge
-from greval.runs.progress import Progress
 from greval.runs.runnable import compile_metric, compile_metrics, replace_clients
 from greval.runs.worker import JudgingLoop, MemoryLog
 from greval.serve.service import Service, Tenant, get_service, get_tenant
@@ -115,7 +114,7 @@ class MetricRunner:
             self._compiled_apart(tenant, judge, tuple(metrics), repeats),
             {name: guarded[client] for name, client in clients.items()},
         )
-        work = JudgingLoop(MemoryLog(), runnables, guard, Progress(), on_result=self._service.counters.count_result)
+        work = JudgingLoop(MemoryLog(), runnables, guard, on_result=self._service.counters.count_result)
         return [
             results.get(name) or runnable.row(case, Failed(error=_build_unasked_failure(guard)))
             for case, results in zip(cases, await work.judge_cases(cases), strict=True)

@@ -23,10 +23,13 @@ from pyarrow import parquet
 from greval import evaluate, load_metric
 from greval.datasets.file_identity import CaseSource
 from greval.errors import StoreError
+from greval.judging.call_record import CallForm, CallRecord
+from greval.judging.model.reply_cache import Reply
 from greval.records.case import Case
 from greval.records.result import Failed, Failure, Judgement, Result, Scored, Skipped, Usage
 from greval.runs.store import FILE, Store
 from greval.runs.store.exports import COLUMNS, TableLayout, write_csv, write_parquet
+from greval.runs.store.log import MAX_GROUP_ROWS
 from greval.runs.store.plans import PlannedVersion
 
 
@@ -357,9 +360,8 @@ def list_written(folder):
 
 
 @pytest.mark.parametrize("end", ["commit", "judged result", "calls", "entry"])
-def test_computed_results_are_written_together_and_no_later_than_the_next_other_write(tmp_path, monkeypatch, end):
+def test_computed_results_are_written_together_and_no_later_than_the_next_other_write(tmp_path, end):
     """Recomputable results wait for a commit or for any other write, which they never delay."""
-    monkeypatch.setattr("greval.runs.store.log.GROUP_SECONDS", 3600)
     with Store.create(tmp_path) as store:
         store.append("judged", row("judged"))
         for number in range(3):
@@ -381,12 +383,37 @@ def test_computed_results_are_written_together_and_no_later_than_the_next_other_
     assert list_written(tmp_path) == ["judged", "0", "1", "2", *others, "3"]
 
 
-def test_computed_results_are_written_by_time(tmp_path, monkeypatch):
-    """A group ends with the first result after its time."""
-    monkeypatch.setattr("greval.runs.store.log.GROUP_SECONDS", -1)
+@pytest.mark.parametrize("count", [MAX_GROUP_ROWS - 1, MAX_GROUP_ROWS, 2 * MAX_GROUP_ROWS + 1])
+def test_computed_results_are_written_by_number(tmp_path, count):
+    """A full group is written with its last result, and each row has the number that the store refers to."""
+    case = '{"question":"Who?"}'
+    with Store.create(tmp_path) as store:
+        for number in range(count):
+            name = str(number)
+            store.append(name, row(name), case=case if number % 3 else "", recomputable=True)
+        assert list_written(tmp_path) == [str(number) for number in range(count // MAX_GROUP_ROWS * MAX_GROUP_ROWS)]
+        for name in ("0", str(count // 2), str(count - 1)):
+            assert store.find_newest((name, "", "m")) == row(name)
+        assert store._db.execute("SELECT count(*) FROM cases").fetchone() == (count - -(-count // 3),)
+
+
+def test_a_computed_result_that_made_calls_is_written_at_once(tmp_path):
+    """Calls are paid for, so that they and their result do not wait."""
+    form = CallForm({}, label="j", tier="schema", identity={}, judge={}, messages=(), answer_schema={})
+    call = CallRecord(form, (("user", "Judge."),), Reply("{}", Usage(calls=1)))
     with Store.create(tmp_path) as store:
         store.append("0", row("0"), recomputable=True)
-        assert list_written(tmp_path) == ["0"]
+        store.append("1", row("1"), content="c", calls=[call], recomputable=True)
+        assert list_written(tmp_path) == ["0", "1"]
+
+
+def test_a_result_that_replaces_one_of_its_group_names_its_row(tmp_path):
+    """The newest row of a place counts also if both are written together."""
+    with Store.create(tmp_path) as store:
+        store.append("judged", row("judged"))
+        store.append("0", row("0"), recomputable=True)
+        store.append("1", row("0", outcome=Skipped(reason="Another.")), recomputable=True)
+        assert [one.outcome for one in store.results()][1:] == [Skipped(reason="Another.")]
 
 
 def test_after_a_lost_group_nothing_is_written(tmp_path):
@@ -394,23 +421,35 @@ def test_after_a_lost_group_nothing_is_written(tmp_path):
     with Store.create(tmp_path) as store:
         store.append("judged", row("judged"))
         store.append("0", row("0"), recomputable=True)
-        store._db.rollback()
+        store._connection.execute("PRAGMA query_only = ON")
+        with pytest.raises(StoreError, match="readonly"):
+            store.commit()
+        store._connection.execute("PRAGMA query_only = OFF")
         for recomputable in (False, True):
             with pytest.raises(StoreError, match="computed results were not stored; run the same command again"):
                 store.append("1", row("1"), recomputable=recomputable)
-        store._group_start = None
     assert list_written(tmp_path) == ["judged"]
 
 
-def test_a_row_that_cannot_be_stored_loses_the_group_it_is_in_and_says_so(tmp_path):
-    """A group is stored as a whole or not at all."""
+def test_a_write_that_fails_loses_the_group_before_it_and_says_so(tmp_path):
+    """A group is stored with the write after it as a whole or not at all."""
+    with Store.create(tmp_path) as store:
+        store.append("0", row("0"), recomputable=True)
+        with pytest.raises(UnicodeEncodeError, match="surrogate"):
+            store.append("1", row("1"), case="\ud800")
+        with pytest.raises(StoreError, match="run the same command again"):
+            store.append("2", row("2"))
+    assert list_written(tmp_path) == []
+
+
+def test_a_result_that_cannot_be_stored_leaves_its_group(tmp_path):
+    """The other results are written."""
     with Store.create(tmp_path) as store:
         store.append("0", row("0"), recomputable=True)
         with pytest.raises(ValueError, match="surrogate"):
             store.append("1", row("\ud800"), recomputable=True)
-        with pytest.raises(StoreError, match="run the same command again"):
-            store.append("2", row("2"))
-    assert list_written(tmp_path) == []
+        store.append("2", row("2"), recomputable=True)
+    assert list_written(tmp_path) == ["0", "2"]
 
 
 @contextmanager
