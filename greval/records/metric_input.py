@@ -27,6 +27,8 @@ from greval.records.claims import CLAIM_LISTS, CLAIM_SOURCES, find_listed_field
 from greval.records.metric import Metric, Verdicts, is_preference
 
 Item = Chunk | Triple | Claim
+TEXT_FIELDS = frozenset({"question", "expected_answer", "answer"})
+"""The fields of a case that are plain texts."""
 HASH_DIGITS = 16
 _CANONICAL = json.JSONEncoder(sort_keys=True, ensure_ascii=True, separators=(",", ":"))
 
@@ -110,16 +112,43 @@ def keep_items(case: Case, field: str, ids: frozenset[str]) -> Case:
 
 def select_metric_input(metric: Metric, case: Case) -> dict[str, JsonValue]:
     """Return the fields of a case that a metric reads, as JSON. A case is judged again if they change."""
-    context = ("chunks", "triples", *(("aggregates",) if case.aggregates else ()))
-    fields = {field for need in metric.inputs for field in (context if need == "context" else (need,))}
-    fields |= {*filter(None, [find_listed_field(metric.name)])}
-    tags = {need for need in fields if need.startswith(TAG)}
-    part: dict[str, JsonValue] = case.model_dump(mode="json", include=fields - tags, exclude_none=True)
+    fields, tags = _list_input_fields(metric.name, metric.inputs, aggregates=bool(case.aggregates))
+    part: dict[str, JsonValue] = case.model_dump(mode="json", include={*fields}, exclude_none=True)
     if is_preference(metric) and case.other_response:
         own = fields & type(case.other_response).model_fields.keys() | {"error"}
         part[OTHER_RESPONSE] = case.other_response.model_dump(mode="json", include=own, exclude_none=True)
     broken = {} if case.error is None else {"error": case.error}
     return {**part, **broken, **{tag: case.tags.get(tag.removeprefix(TAG)) for tag in tags}}
+
+
+def select_stored_texts(metric: Metric, stored: Mapping[str, JsonValue]) -> dict[str, JsonValue] | None:
+    """Return what `select_metric_input` does from a case stored as JSON, which was validated when it was written.
+
+    None if the metric reads more than plain texts of it.
+
+    Example:
+        >>> from greval.records.metric import ValueMetric
+        >>> metric = ValueMetric(name="m", description="d", needs=["question", "answer"], steps=["s"],
+        ...                      range=(0, 1), levels={0: "No.", 1: "Yes."})
+        >>> select_stored_texts(metric, {"id": "q1", "question": "Who?", "tags": {"kind": "person"}})
+        {'question': 'Who?'}
+    """
+    fields, tags = _list_input_fields(metric.name, metric.inputs, aggregates=False)
+    if tags or not fields <= TEXT_FIELDS or is_preference(metric) or stored.get("error") is not None:
+        return None
+    return {name: stored[name] for name in fields if stored.get(name) is not None}
+
+
+@lru_cache
+def _list_input_fields(
+    name: str, inputs: tuple[str, ...], *, aggregates: bool
+) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the fields of a case that a metric of a name reads, and the tags; the context may have aggregates."""
+    context = ("chunks", "triples", *(("aggregates",) if aggregates else ()))
+    fields = {field for need in inputs for field in (context if need == "context" else (need,))}
+    fields |= {*filter(None, [find_listed_field(name)])}
+    tags = frozenset(need for need in fields if need.startswith(TAG))
+    return frozenset(fields) - tags, tags
 
 
 def narrow_case(metric: Metric, case: Case, judged: Mapping[str, Mapping[str, object]]) -> Case:
