@@ -156,6 +156,7 @@ def _read_value(text: str, scale: Scale) -> Value:
     """Return a value of a scale given as text in an outline.
 
     Example:
+        >>> from greval.records.scale import MeasureScale
         >>> [_read_value(text, MeasureScale()) for text in ("1", "1.0")]
         [1, 1.0]
     """

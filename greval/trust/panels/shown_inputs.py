@@ -164,7 +164,7 @@ def _group_by_metric(runs: Sequence[RunInputs]) -> list[list[int]]:
 def _parse_versions(
     runs: Sequence[RunInputs], spans: Sequence[slice], first: Integers, cases: Mapping[CaseKey, int]
 ) -> _CaseVersions:
-    """Parse each distinct version of a case where it is stored first.
+    """Parse each distinct version of a case, in the first run that stores it.
 
     Args:
         runs: The runs, which have one metric.
