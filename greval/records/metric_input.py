@@ -115,7 +115,7 @@ def select_metric_input(metric: Metric, case: Case) -> dict[str, JsonValue]:
     fields, tags = _list_input_fields(metric.name, metric.inputs, aggregates=bool(case.aggregates))
     part: dict[str, JsonValue] = case.model_dump(mode="json", include={*fields}, exclude_none=True)
     if is_preference(metric) and case.other_response:
-        own = fields & type(case.other_response).model_fields.keys() | {"error"}
+        own = {*(fields & type(case.other_response).model_fields.keys()), "error"}
         part[OTHER_RESPONSE] = case.other_response.model_dump(mode="json", include=own, exclude_none=True)
     broken = {} if case.error is None else {"error": case.error}
     return {**part, **broken, **{tag: case.tags.get(tag.removeprefix(TAG)) for tag in tags}}

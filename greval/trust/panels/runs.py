@@ -182,14 +182,14 @@ def _spread(places: array[int], numbers: array[int]) -> Integers:
 class PanelItems(NamedTuple):
     """The items that all runs judged, on the scale on which they are compared, and the scale of the metric.
 
-    `count` is the number of items that any of them judged. `keys` and `tags` are those of each item, and `verdicts` has
-    a row for each item with the place in `values` of each run's verdict. `differing` items are left out because the
-    runs judged different texts, `unknown` is the number of items of each run of which it is not known what it judged,
-    and `between` is the number of items left out because a verdict lies between two levels.
+    `item_count` is the number of items that any of them judged. `keys` and `tags` are those of each item, and
+    `verdicts` has a row for each item with the place in `values` of each run's verdict. `differing` items are left out
+    because the runs judged different texts, `unknown` is the number of items of each run of which it is not known what
+    it judged, and `between` is the number of items left out because a verdict lies between two levels.
     """
 
     runs: Mapping[str, RunVerdicts]
-    count: int
+    item_count: int
     keys: Sequence[ItemKey]
     tags: Sequence[Tags]
     verdicts: Integers
@@ -250,7 +250,7 @@ def read_panel_items(
     unknown = (every.shown[used] == UNKNOWN).sum(axis=0).tolist()
     return PanelItems(
         runs=runs,
-        count=len(keys),
+        item_count=len(keys),
         keys=[keys[item] for item in every.items[used].tolist()],
         tags=[tags[number] for number in first.tags[every.items[used]].tolist()],
         verdicts=every.verdicts[used],

@@ -133,9 +133,9 @@ def hash_inputs(runs: Sequence[RunInputs], cases: Mapping[CaseKey, int]) -> list
 
     found = [np.full(len(cases), UNKNOWN, np.int64) for _ in runs]
     for run, column in zip(runs, found, strict=True):
-        for place, shown in run.known.items():
-            if place in cases:
-                column[cases[place]] = shown
+        for case, shown in run.known.items():
+            if case in cases:
+                column[cases[case]] = shown
     for places in _group_by_metric(runs):
         same = [runs[place] for place in places]
         keys = np.concatenate([run.keys for run in same])

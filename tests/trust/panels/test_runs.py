@@ -30,7 +30,9 @@ def test_a_run_has_its_verdicts_and_what_is_missing(tmp_path):
         "q1": ["Partly", "Irrelevant"],
     }
     assert found.differing == ()
-    counts = {one.name: (one.verdicts, one.failed, one.missing) for one in count_run_verdicts(found.runs, found.count)}
+    counts = {
+        one.name: (one.verdicts, one.failed, one.missing) for one in count_run_verdicts(found.runs, found.item_count)
+    }
     assert counts == {"j0": (2, 1, 1), "j1": (3, 0, 0)}
 
 
