@@ -27,6 +27,8 @@ from greval.records.claims import CLAIM_LISTS, CLAIM_SOURCES, find_listed_field
 from greval.records.metric import Metric, Verdicts, is_preference
 
 Item = Chunk | Triple | Claim
+TEXT_FIELDS = frozenset({"question", "expected_answer", "answer"})
+"""The fields of a case that are plain texts."""
 HASH_DIGITS = 16
 _CANONICAL = json.JSONEncoder(sort_keys=True, ensure_ascii=True, separators=(",", ":"))
 
@@ -132,6 +134,24 @@ def _list_inputs(name: str, inputs: tuple[str, ...], *, has_aggregates: bool) ->
     fields |= {*filter(None, [find_listed_field(name)])}
     tags = {need for need in fields if need.startswith(TAG)}
     return fields - tags, tags
+
+
+def select_stored_texts(metric: Metric, stored: Mapping[str, JsonValue]) -> dict[str, JsonValue] | None:
+    """Return what `select_metric_input` does from a case stored as JSON, which was validated when it was written.
+
+    None if the metric reads more than plain texts of it.
+
+    Example:
+        >>> from greval.records.metric import ValueMetric
+        >>> metric = ValueMetric(name="m", description="d", needs=["question", "answer"], steps=["s"],
+        ...                      range=(0, 1), levels={0: "No.", 1: "Yes."})
+        >>> select_stored_texts(metric, {"id": "q1", "question": "Who?", "tags": {"kind": "person"}})
+        {'question': 'Who?'}
+    """
+    fields, tags = _list_inputs(metric.name, metric.inputs, has_aggregates=False)
+    if tags or not fields <= TEXT_FIELDS or is_preference(metric) or stored.get("error") is not None:
+        return None
+    return {name: stored[name] for name in fields if stored.get(name) is not None}
 
 
 def narrow_case(metric: Metric, case: Case, judged: Mapping[str, Mapping[str, object]]) -> Case:

@@ -253,8 +253,12 @@ def group_equal_rows(rows: Any, clusters: Integers) -> tuple[Any, Integers]:  # 
         [1, 2]
     """
     names, places = np.unique(clusters, return_inverse=True)
-    belongs = build_sparse((places, np.arange(len(places))), np.ones(len(places)), (len(names), len(places)))
-    summed = (belongs @ rows).tocsr()
+    if len(names) == len(places):  # each row is a cluster
+        summed = rows.copy()
+        summed.eliminate_zeros()  # as a sum does
+    else:
+        belongs = build_sparse((places, np.arange(len(places))), np.ones(len(places)), (len(names), len(places)))
+        summed = (belongs @ rows).tocsr()
     summed.sort_indices()
     kinds = [kind for part in _split_by_length(summed) for kind in _find_equal_rows(*part)]
     kinds.sort()  # the result does not depend on the order of observations

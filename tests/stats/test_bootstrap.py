@@ -173,6 +173,7 @@ def test_codes_are_equal_for_equal_names_only(names):
         max_size=20,
     )
 )
+@example([(0, {0: 0.0, 1: 1.0}), (1, {1: 1.0}), (2, {0: -2.0})])
 def test_equal_rows_are_those_of_the_plain_definition(rows):
     """The distinct sums of clusters, their counts and their order are those of a dict of their bytes."""
     entries = [(n, column, value) for n, (_, row) in enumerate(rows) for column, value in row.items()]

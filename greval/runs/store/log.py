@@ -55,6 +55,8 @@ REPEATED_BY = """
 """
 """The row that replaced a row with a result of the same content, and includes its cost."""
 METRIC_VERSION = "json_extract(row, '$.fingerprint', '$.judge')"
+ITEM_ROW = "CASE WHEN json_extract(row, '$.outcome.judgements[0].item') IS NOT NULL THEN row END"
+"""The row of a result with judgements of single items, else NULL."""
 NO_CONTENT = 0
 ROW_NUMBERS = f"""
 SELECT rowid, place, CASE WHEN finished AND content IS NOT NULL THEN content ELSE {NO_CONTENT} END
@@ -437,6 +439,16 @@ class Store(CloseOnExit):
                 seen.add(key)
                 yield row
 
+    def case_versions(self) -> Iterator[tuple[int, int]]:
+        """Iterate over the keys and the row numbers of the judged cases, oldest first; equal cases have equal keys."""
+        self._write_kept_rows()
+        return self._db.execute(f"SELECT key, rowid FROM cases WHERE {self._build_case_condition()} ORDER BY rowid")  # noqa: S608 - constant
+
+    def read_case_lines(self, numbers: Iterable[int]) -> Iterator[str]:
+        """Yield the cases with these row numbers as JSON lines, in this order."""
+        for number in numbers:
+            yield self._db.execute("SELECT row FROM cases WHERE rowid = ?", (number,)).fetchone()[0]
+
     def case_heads(self) -> Iterator[CaseHead]:
         """Yield the id, methods and the begin of the question of each version of each judged case, oldest first."""
         self._write_kept_rows()
@@ -467,14 +479,16 @@ class Store(CloseOnExit):
         """Yield the same results as JSON lines, all of them or those of one metric."""
         return self.filter_lines(ResultFilter(metrics=() if metric is None else (metric,)))
 
-    def keyed_lines(self, metric: str) -> Iterator[tuple[int, int | None, str, str]]:
-        """Iterate over the same results of a metric with their keys.
+    def judged_rows(self, metric: str) -> Iterator[tuple[str, str, int, int, int, str, str, str, str | None]]:
+        """Iterate over the columns that a panel needs of the same results of a metric.
 
         Returns:
-            Tuples of the numbers of the key and of the content key (`hash_key`; None if it was stored without one),
-            the tags as JSON, and the result as a JSON line.
+            Tuples of sample id, method, repeat, the numbers of the key and of the content key (`hash_key`; `NO_CONTENT`
+            if it was stored without one), tags as JSON, the outline (`greval.records.result`), a JSON list of the
+            metric's fingerprint and the judge, and the result as JSON if its judgements are of single items, else None.
         """
-        return self._select("key, content, tags, row", ResultFilter(metrics=(metric,)))
+        columns = f"sample_id, method, repeat, key, ifnull(content, {NO_CONTENT}), tags, outline"
+        return self._select(f"{columns}, {METRIC_VERSION}, {ITEM_ROW}", ResultFilter(metrics=(metric,)))
 
     def placed_lines(self, metric: str) -> Iterator[tuple[str, str, str]]:
         """Yield the sample id and the method of the same results of a metric, and each result as a JSON line."""

@@ -178,7 +178,7 @@ def _match_items(
     del rows  # many annotations take more memory than all that follows
     scale, things = convert_items(metric, scale_of_run, matched.things, options.get("treat_as"))
     between = len(matched.things) - len(things)
-    matched = matched.model_copy(update={"things": things})
+    matched = matched._replace(things=things)
     is_categorical = isinstance(scale, CategoricalScale)
     combine = options.get("combine") or ("majority" if is_categorical else "mean")
     if combine == "mean" and is_categorical:

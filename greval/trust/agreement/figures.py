@@ -69,7 +69,7 @@ def _add_judge(ratings: RatingColumns, things: Sequence[AnnotatedItem], scale: S
     import numpy as np
 
     place = index_categories(scale)
-    values = [float(place[one.judgement.value] if place else one.judgement.value) for one in things]
+    values = [float(place[one.judge] if place else one.judge) for one in things]
     items = np.r_[ratings.items, np.arange(len(things))]
     who = np.r_[ratings.who, np.full(len(things), len(ratings.raters))]
     order = np.argsort(items, kind="stable")

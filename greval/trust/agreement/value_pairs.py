@@ -44,7 +44,7 @@ class ValuePair(NamedTuple):
 def pair_values(things: Sequence[AnnotatedItem], combine: CombineAnnotators) -> tuple[ValuePair, ...]:
     """Return the pairs of the people's value and the judge's; items on which people are tied are left out."""
     return tuple(
-        ValuePair(thing, number, value, thing.judgement.value)
+        ValuePair(thing, number, value, thing.judge)
         for number, thing in enumerate(things)
         for value in _combine_people(thing, combine)
     )
@@ -154,14 +154,13 @@ def _convert_levels(metric: str, scale: ValueScale) -> CategoricalScale:
 
 def _convert_item(thing: AnnotatedItem, name_level: Callable[[Value], str | None]) -> tuple[AnnotatedItem, ...]:
     """Return an item with level names as values, or nothing if the judge's value is not a level."""
-    judge = name_level(thing.judgement.value)
+    judge = name_level(thing.judge)
     if judge is None:
         return ()
     values: dict[str, Value] = {
         who: name for who, value in thing.values.items() if (name := name_level(value)) is not None
     }
-    judgement = thing.judgement.model_copy(update={"value": judge})
-    return (thing.model_copy(update={"values": values, "judgement": judgement}),)
+    return (thing._replace(values=values, judge=judge),)
 
 
 def _name_level(value: Value, scale: ValueScale) -> str | None:

@@ -185,7 +185,7 @@ def _measure_difference(things: Sequence[AnnotatedItem], scale: Scale, width: fl
         return Undefined(n=0, reason="no item was labelled by two annotators")
     differences = []
     for thing, values in shared:
-        own = fmean(_compare_values(thing.judgement.value, value, scale, width) for value in values)
+        own = fmean(_compare_values(thing.judge, value, scale, width) for value in values)
         among = fmean(_compare_values(one, other, scale, width) for one, other in combinations(values, PAIR))
         differences.append(own - among)
     return _measure_mean(differences, [thing.sample_id for thing, _ in shared], DIFFERENCE, level=level)
@@ -234,7 +234,7 @@ def _find_width(scale: Scale, things: Iterable[AnnotatedItem]) -> float:
         return numbers.high - numbers.low
     if not isinstance(scale, MeasureScale):
         return 1.0
-    values = [float(value) for thing in things for value in (*thing.values.values(), thing.judgement.value)]
+    values = [float(value) for thing in things for value in (*thing.values.values(), thing.judge)]
     return (max(values) - min(values)) or 1.0
 
 

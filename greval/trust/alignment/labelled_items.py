@@ -174,7 +174,14 @@ def _build_items(
     questions = number_clusters([*marks, *examples])
     excluded = {*questions[len(marks) :]}
     return tuple(
-        LabelledItem(number, case, pair.thing.item, question, pair.people, pair.thing.judgement)
+        LabelledItem(
+            number,
+            case,
+            pair.thing.item,
+            question,
+            pair.people,
+            Judgement.model_validate({**pair.thing.judgement, "value": pair.judge}),
+        )
         for number, ((pair, case), question) in enumerate(zip(known, questions, strict=False))
         if question not in excluded
     )

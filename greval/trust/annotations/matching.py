@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
+
+from pydantic_core import from_json
 
 from greval._util.arguments import build_unknown_name_error
 from greval.records.annotation import Annotation
 from greval.records.case import Tags
-from greval.records.record import Record
-from greval.records.result import Judgement, Result
 from greval.records.scale import OffScaleError, Scale, Value
 from greval.records.scale_values import parse_on_scale
 from greval.runs.run_reader import ItemKey
@@ -22,18 +22,22 @@ LeftOut = Literal["not_judged", "unfinished", "another_text", "off_scale"]
 """The reasons why an annotation does not count."""
 
 
-class AnnotatedItem(Record):
-    """An answer, chunk or triple with a judgement and annotations; `values` has the value of each annotator."""
+class AnnotatedItem(NamedTuple):
+    """An answer, chunk or triple with the judge's value; `values` has the value of each annotator.
+
+    `judgement` is the whole judgement as JSON, in which the value is as the judge gave it.
+    """
 
     sample_id: str
     method: str
     item: str | None
     tags: Tags
-    judgement: Judgement
-    values: dict[str, Value]
+    judge: Value
+    values: Mapping[str, Value]
     weight: float = 1.0
     stratum: str | None = None
     suggested: bool = False
+    judgement: Mapping[str, Any] = {}
 
     @property
     def key(self) -> ItemKey:
@@ -41,7 +45,7 @@ class AnnotatedItem(Record):
         return self.sample_id, self.method, self.item
 
 
-class MatchedAnnotations(Record):
+class MatchedAnnotations(NamedTuple):
     """The result of joining the annotations of one metric with the judgements of a run.
 
     `statuses` counts the annotations by status, and `others` those of other metrics. Of the submitted annotations,
@@ -78,7 +82,7 @@ def match_annotations(
     Example:
         >>> import tempfile
         >>> from pathlib import Path
-        >>> from greval.records.result import Scored
+        >>> from greval.records.result import Judgement, Result, Scored
         >>> row = Result(sample_id="q1", metric="tone", fingerprint="f", judge="j", tier="text",
         ...              outcome=Scored(judgements=(Judgement(value="Polite", reason="It thanks."),)))
         >>> said = Annotation(sample_id="q1", metric="tone", annotator="ana", value="Rude")
@@ -248,9 +252,9 @@ def format_item_key(key: ItemKey) -> str:
 
 
 class _ItemVerdict(NamedTuple):
-    """The judgement of an item, with the tags of its case, the judge and the fingerprint."""
+    """The judgement of an item as JSON, with the tags of its case, the judge and the fingerprint."""
 
-    judgement: Judgement
+    judgement: Mapping[str, Any]
     tags: Tags
     judge: str
     fingerprint: str
@@ -269,12 +273,13 @@ def _read_verdicts(
         keys = items.get((sample_id, method))
         if not keys:  # most rows have no annotation and need no parsing
             continue
-        result = Result.model_validate_json(line)
-        judged = {one.item: one for one in result.judgements}
-        failed = {one.item for one in result.failures}
+        row = from_json(line)  # it was validated when it was written
+        outcome = row["outcome"]
+        judged = {one["item"]: one for one in outcome.get("judgements", ())}
+        failed = {one["item"] for one in outcome.get("failures", ())}
         for key in keys:
-            if key[2] in judged:
-                verdicts[key] = _ItemVerdict(judged[key[2]], result.tags, result.judge, result.fingerprint)
+            if own := judged.get(key[2]):
+                verdicts[key] = _ItemVerdict(own, row["tags"], row["judge"], row["fingerprint"])
             elif not judged or key[2] in failed:
                 tried.add(key)
     return verdicts, tried
@@ -288,9 +293,10 @@ def _build_item(key: ItemKey, rows: Mapping[str, Annotation], verdict: _ItemVerd
         method=key[1],
         item=key[2],
         tags=verdict.tags,
-        judgement=verdict.judgement,
+        judge=verdict.judgement["value"],
         values={annotator: one.value for annotator, one in rows.items() if one.value is not None},
         weight=first.weight,
         stratum=first.stratum,
         suggested=any(one.suggested for one in rows.values()),
+        judgement=verdict.judgement,
     )

@@ -94,7 +94,7 @@ def _compute_panel(runs: Sequence[str | Path | Run], metric: str, options: Panel
     outlier, why_none = find_outlier(groups[0].seats)
     return Panel(
         metric=metric,
-        benches=count_run_verdicts(items.runs, items.numbers),
+        benches=count_run_verdicts(items.runs, items.item_count),
         annotators=people.annotators,
         treat_as="categories" if isinstance(items.scale, CategoricalScale) else "numbers",
         combine=items.combine,

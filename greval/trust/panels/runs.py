@@ -7,13 +7,15 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import repeat as repeat_value
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from pydantic_core import from_json
 
 from greval.errors import DataError
 from greval.records.case import Tags
+from greval.records.result import read_outline
 from greval.records.scale import CategoricalScale, Scale, Value
 from greval.records.stored_metric import StoredMetric
 from greval.runs.run_reader import CaseKey, ItemKey, read_metric
@@ -21,26 +23,28 @@ from greval.runs.store import Store
 from greval.trust.agreement.records import TreatAs
 from greval.trust.agreement.value_pairs import convert_scale, convert_value
 from greval.trust.panels.records import CombineJudges, PanelRun
-from greval.trust.panels.shown_inputs import JudgementKey, ShownInputs
+from greval.trust.panels.shown_inputs import UNKNOWN, JudgedKeys, RunInputs, hash_inputs, read_inputs
 
 if TYPE_CHECKING:
     from greval.stats.bootstrap import Integers
 
 MIN_RUNS = 2
-MISSING, UNKNOWN = -1, 0
-"""The number of a verdict that is missing, and the hash of what was shown if it is not known."""
+MISSING = -1
+"""The number of a verdict that is missing, or of an item that does not occur."""
 COMPUTED_JUDGE = ""
 """The judge of a computed row, such as one that repeats a verdict recorded elsewhere."""
 
 
 class PanelNumbers:
-    """The numbers of items, tags and values in all runs of a panel, each in the order of first occurrence."""
+    """The numbers of cases, items, tags and values in all runs of a panel, each in the order of first occurrence."""
 
     def __init__(self) -> None:
-        self.items: dict[ItemKey, int] = {}
         self.cases: dict[CaseKey, int] = {}
         self.case_of_item = array("q")
         self.tags: dict[str, int] = {}
+        self._whole = array("q")
+        """The number of the item that is the answer of each case."""
+        self._parts: dict[tuple[int, str], int] = {}
         self._values: dict[tuple[type, Value], int] = {}
 
     @property
@@ -48,13 +52,29 @@ class PanelNumbers:
         """The distinct values by their numbers; 1 and 1.0 are different values."""
         return [value for _, value in self._values]
 
-    def number_item(self, key: ItemKey) -> int:
-        """Return the number of an item, which may be new."""
-        found = self.items.get(key)
-        if found is None:
-            found = self.items[key] = len(self.items)
-            self.case_of_item.append(self.cases.setdefault(key[:2], len(self.cases)))
+    def number_case(self, case: CaseKey) -> int:
+        """Return the number of a case, which may be new."""
+        found = self.cases.setdefault(case, len(self._whole))
+        if found == len(self._whole):
+            self._whole.append(MISSING)
         return found
+
+    def number_item(self, case: int, item: str | None) -> int:
+        """Return the number of an item of a case, which may be new; an answer has no item id."""
+        found = self._whole[case] if item is None else self._parts.get((case, item), MISSING)
+        if found == MISSING:
+            found = len(self.case_of_item)
+            self.case_of_item.append(case)
+            if item is None:
+                self._whole[case] = found
+            else:
+                self._parts[case, item] = found
+        return found
+
+    def list_items(self) -> list[ItemKey]:
+        """List the keys of all items by their numbers."""
+        cases, parts = [*self.cases], {number: item for (_, item), number in self._parts.items()}
+        return [(*cases[case], parts.get(number)) for number, case in enumerate(self.case_of_item)]
 
     def number_tags(self, tags: str) -> int:
         """Return the number of tags given as JSON, which may be new."""
@@ -67,10 +87,10 @@ class PanelNumbers:
 
 @dataclass
 class RunVerdicts:
-    """The verdicts of one run, the numbers of failed and skipped ones, the judges, and hashes of what was shown.
+    """The verdicts of one run, the numbers of failed and skipped ones, and the judges.
 
     `verdicts` are the numbers of the values of the items, `MISSING` if an item has no verdict, and `tags` those of
-    their tags, see `PanelNumbers`. `shown` are the hashes of what was shown of the cases, `UNKNOWN` if it is not known.
+    their tags, see `PanelNumbers`.
     """
 
     folder: Path
@@ -81,7 +101,6 @@ class RunVerdicts:
     fingerprints: frozenset[str]
     verdicts: Integers
     tags: Integers
-    shown: Integers
 
     @property
     def count(self) -> int:
@@ -90,48 +109,72 @@ class RunVerdicts:
 
 
 class _RunReader:
-    """Reads the rows of a run into columns, with an entry for each judgement or case in the order of the rows."""
+    """Reads the rows of a run into columns, with an entry for each judgement in the order of the rows."""
 
-    def __init__(self, numbers: PanelNumbers) -> None:
+    def __init__(self, numbers: PanelNumbers, scale: Scale) -> None:
         self.failed = self.skipped = 0
-        self.keys: dict[CaseKey, JudgementKey] = {}
-        self.versions: set[tuple[str, str]] = set()
-        """The judge and the fingerprint of each verdict."""
+        self.judged = JudgedKeys()
+        self.versions: set[str] = set()
+        """The fingerprint and the judge of each verdict, as JSON."""
         self.items, self.values, self.tags = array("q"), array("q"), array("q")
         self._numbers = numbers
-        self._names: dict[str, str] = {}
+        self._scale = scale
+        self._numbers_of_values: dict[str, int] = {}
 
-    def read_rows(self, rows: Iterable[tuple[int, int | None, str, str]]) -> None:
-        """Read results, each with the numbers of its keys, its tags and itself as JSON."""
-        for key, content, tags, line in rows:
-            row = from_json(line)  # it was validated when it was written
-            outcome, case = row["outcome"], (row["sample_id"], row["method"])
-            if not row["repeat"]:
-                fingerprint = self._names.setdefault(row["fingerprint"], row["fingerprint"])  # one text for all rows
-                self.keys[case] = JudgementKey(fingerprint, key, content)
-            if outcome["status"] == "skipped":
-                self.skipped += 1
-                continue
-            self.failed += len(outcome["failures"]) or outcome["status"] == "failed"
-            if outcome["status"] == "scored":
-                self.versions.add((row["judge"], row["fingerprint"]))
-                self._add_judgements(case, tags, outcome["judgements"])
+    def read_rows(self, rows: Iterable[tuple[str, str, int, int, int, str, str, str, str | None]]) -> None:
+        """Read results, each as `Store.judged_rows` has it."""
+        versions = self.judged.versions
+        for sample_id, method, repeat, key, content, tags, outline, version, line in rows:
+            found = read_outline(outline)
+            case = self._numbers.number_case((sample_id, method))
+            if not repeat:
+                self.judged.add(case, key, content, versions.setdefault(version, len(versions)))
+            self.skipped += found.status == "skipped"
+            self.failed += len(found.kinds)
+            if found.status == "scored":
+                self.versions.add(version)
+                self._add_judgements(case, tags, found.values, line)
 
-    def _add_judgements(self, case: CaseKey, tags: str, judgements: Sequence[Mapping[str, Any]]) -> None:
-        """Add the judgements of a case."""
-        numbers = self._numbers
-        number = numbers.number_tags(tags)
-        for one in judgements:
-            self.items.append(numbers.number_item((*case, one["item"])))
-            self.values.append(numbers.number_value(one["value"]))
+    def _add_judgements(self, case: int, tags: str, values: Sequence[str], line: str | None) -> None:
+        """Add the judgements of a case; `line` is the result if they are of single items."""
+        items = [one["item"] for one in from_json(line)["outcome"]["judgements"]] if line else repeat_value(None)
+        number = self._numbers.number_tags(tags)
+        for item, value in zip(items, values, strict=False):
+            self.items.append(self._numbers.number_item(case, item))
+            self.values.append(self._number_value(value))
             self.tags.append(number)
 
+    def _number_value(self, text: str) -> int:
+        """Return the number of a value given as text."""
+        found = self._numbers_of_values.get(text)
+        if found is None:
+            found = self._numbers_of_values[text] = self._numbers.number_value(_read_value(text, self._scale))
+        return found
 
-def _spread(places: array[int], numbers: array[int], missing: int) -> Integers:
+
+def _read_value(text: str, scale: Scale) -> Value:
+    """Return a value of a scale given as text in an outline.
+
+    Example:
+        >>> from greval.records.scale import MeasureScale
+        >>> [_read_value(text, MeasureScale()) for text in ("1", "1.0")]
+        [1, 1.0]
+    """
+    if isinstance(scale, CategoricalScale):
+        return text
+    for read in (int, float):
+        try:
+            return read(text)
+        except ValueError:
+            pass
+    return text  # of an earlier definition with another scale
+
+
+def _spread(places: array[int], numbers: array[int]) -> Integers:
     """Return a column with each number at its place; the last one counts, and the other places are missing."""
     import numpy as np
 
-    column = np.full(max(places, default=-1) + 1, missing, dtype=np.int64)
+    column = np.full(max(places, default=-1) + 1, MISSING, dtype=np.int64)
     column[np.asarray(places)] = np.asarray(numbers)
     return column
 
@@ -139,14 +182,14 @@ def _spread(places: array[int], numbers: array[int], missing: int) -> Integers:
 class PanelItems(NamedTuple):
     """The items that all runs judged, on the scale on which they are compared, and the scale of the metric.
 
-    `keys` and `tags` are those of each item, and `verdicts` has a row for each item with the place in `values` of each
-    run's verdict. `differing` items are left out because the runs judged different texts, `unknown` is the number of
-    items of each run of which it is not known what it judged, and `between` is the number of items left out because a
-    verdict lies between two levels.
+    `item_count` is the number of items that any of them judged. `keys` and `tags` are those of each item, and
+    `verdicts` has a row for each item with the place in `values` of each run's verdict. `differing` items are left out
+    because the runs judged different texts, `unknown` is the number of items of each run of which it is not known what
+    it judged, and `between` is the number of items left out because a verdict lies between two levels.
     """
 
     runs: Mapping[str, RunVerdicts]
-    numbers: PanelNumbers
+    item_count: int
     keys: Sequence[ItemKey]
     tags: Sequence[Tags]
     verdicts: Integers
@@ -182,10 +225,12 @@ def read_panel_items(
     import numpy as np
 
     numbers = PanelNumbers()
-    runs = read_runs(folders, metric, numbers)
+    read = read_runs(folders, metric, numbers)
+    runs = {name: run.verdicts for name, run in read.items()}
+    shown = hash_inputs([run.inputs for run in read.values()], numbers.cases)
+    every = find_common_items([run.verdicts for run in runs.values()], shown, numbers.case_of_item)
     first = next(iter(runs.values()))
     scale_of_run = first.metric.scale
-    every = find_common_items(runs, numbers)
     if not len(every.items):
         counts = ", ".join(f"{name} {run.count} verdicts" for name, run in runs.items())
         other = f"; {len(every.differing)} of them judged another text than the rest" if len(every.differing) else ""
@@ -201,11 +246,11 @@ def read_panel_items(
     if is_categorical != (combine == "majority"):
         kind = "categories have no median or mean" if is_categorical else "numbers are combined by median or mean"
         raise DataError(f"{metric}: {kind}, not {combine}")
-    keys, tags = [*numbers.items], [json.loads(text) for text in numbers.tags]
+    keys, tags = numbers.list_items(), [json.loads(text) for text in numbers.tags]
     unknown = (every.shown[used] == UNKNOWN).sum(axis=0).tolist()
     return PanelItems(
         runs=runs,
-        numbers=numbers,
+        item_count=len(keys),
         keys=[keys[item] for item in every.items[used].tolist()],
         tags=[tags[number] for number in first.tags[every.items[used]].tolist()],
         verdicts=every.verdicts[used],
@@ -219,31 +264,35 @@ def read_panel_items(
     )
 
 
-def read_run(folder: Path, metric: str, numbers: PanelNumbers, inputs: ShownInputs) -> RunVerdicts:
+class ReadRun(NamedTuple):
+    """A run as it was read: its verdicts, and what is needed to find what it showed."""
+
+    verdicts: RunVerdicts
+    inputs: RunInputs
+
+
+def read_run(folder: Path, metric: str, numbers: PanelNumbers) -> ReadRun:
     """Read a run; raise `DataError` if it does not contain the metric, and `StoreError` if the folder is not a run."""
-    reader = _RunReader(numbers)
     with Store.open(folder) as store, store.snapshot():
         stored = read_metric(store, metric)
-        reader.read_rows(store.keyed_lines(metric))
-        cases, shown = array("q"), array("q")
-        for case, hashed in inputs.read_hashes(store, stored, reader.keys):
-            if (number := numbers.cases.get(case)) is not None:
-                cases.append(number)
-                shown.append(hashed)
-    return RunVerdicts(
+        reader = _RunReader(numbers, stored.scale)
+        reader.read_rows(store.judged_rows(metric))
+        inputs = read_inputs(store, stored, reader.judged)
+    versions = [json.loads(version) for version in reader.versions]
+    verdicts = RunVerdicts(
         folder,
         stored,
         failed=reader.failed,
         skipped=reader.skipped,
-        judges=frozenset(judge for judge, _ in reader.versions) - {COMPUTED_JUDGE},
-        fingerprints=frozenset(fingerprint for _, fingerprint in reader.versions),
-        verdicts=_spread(reader.items, reader.values, MISSING),
-        tags=_spread(reader.items, reader.tags, MISSING),
-        shown=_spread(cases, shown, UNKNOWN),
+        judges=frozenset(judge for _, judge in versions) - {COMPUTED_JUDGE},
+        fingerprints=frozenset(fingerprint for fingerprint, _ in versions),
+        verdicts=_spread(reader.items, reader.values),
+        tags=_spread(reader.items, reader.tags),
     )
+    return ReadRun(verdicts, inputs)
 
 
-def read_runs(folders: Sequence[Path], metric: str, numbers: PanelNumbers) -> dict[str, RunVerdicts]:
+def read_runs(folders: Sequence[Path], metric: str, numbers: PanelNumbers) -> dict[str, ReadRun]:
     """Read the runs of a panel, by the names of their judges.
 
     Raise `DataError` if there are fewer than two, one is given twice, or their scales differ, and `StoreError` if a
@@ -251,41 +300,46 @@ def read_runs(folders: Sequence[Path], metric: str, numbers: PanelNumbers) -> di
     """
     if len({folder.resolve() for folder in folders}) < max(len(folders), MIN_RUNS):
         raise DataError("a panel needs two runs or more, each given once, and each by a judge of its own")
-    inputs = ShownInputs()
-    runs = [read_run(folder, metric, numbers, inputs) for folder in folders]
-    for run in runs[1:]:
-        if run.metric.scale != runs[0].metric.scale:
+    runs = [read_run(folder, metric, numbers) for folder in folders]
+    first, *others = (run.verdicts for run in runs)
+    for run in others:
+        if run.metric.scale != first.metric.scale:
             raise DataError(
-                f"{run.folder}: {metric} has another scale than in {runs[0].folder}; judge all by one definition"
+                f"{run.folder}: {metric} has another scale than in {first.folder}; judge all by one definition"
             )
-    return dict(zip(_name_runs(runs), runs, strict=True))
+    return dict(zip(_name_runs([run.verdicts for run in runs]), runs, strict=True))
 
 
-def find_common_items(runs: Mapping[str, RunVerdicts], numbers: PanelNumbers) -> CommonItems:
-    """Find the items that all judged, and those of them that were not shown alike."""
+def find_common_items(verdicts: Sequence[Integers], shown: Sequence[Integers], case_of_item: array[int]) -> CommonItems:
+    """Find the items that all judged, and those of them that were not shown alike.
+
+    Args:
+        verdicts: The numbers of the verdicts of each run.
+        shown: The hashes of what each run showed of the cases.
+        case_of_item: The number of each item's case.
+    """
     import numpy as np
 
-    verdicts = _align_columns([run.verdicts for run in runs.values()], len(numbers.items), MISSING)
-    common = np.flatnonzero((verdicts != MISSING).all(axis=1))
-    shown = _align_columns([run.shown for run in runs.values()], len(numbers.cases), UNKNOWN)
-    shown = shown[np.asarray(numbers.case_of_item)[common]]
-    one = shown.max(axis=1, where=shown != UNKNOWN, initial=np.iinfo(np.int64).min)
-    differs = ((shown != UNKNOWN) & (shown != one[:, None])).any(axis=1)
-    return CommonItems(common[~differs], verdicts[common[~differs]], common[differs], shown[~differs])
+    table = _align_columns(verdicts, len(case_of_item))
+    common = np.flatnonzero((table != MISSING).all(axis=1))
+    hashes = np.stack(shown, axis=1)[np.asarray(case_of_item)[common]]
+    one = hashes.max(axis=1, where=hashes != UNKNOWN, initial=np.iinfo(np.int64).min)
+    differs = ((hashes != UNKNOWN) & (hashes != one[:, None])).any(axis=1)
+    return CommonItems(common[~differs], table[common[~differs]], common[differs], hashes[~differs])
 
 
-def _align_columns(columns: Sequence[Integers], length: int, missing: int) -> Integers:
+def _align_columns(columns: Sequence[Integers], length: int) -> Integers:
     """Return columns of different lengths side by side; what they lack at their end is missing."""
     import numpy as np
 
-    table = np.full((length, len(columns)), missing, dtype=np.int64)
+    table = np.full((length, len(columns)), MISSING, dtype=np.int64)
     for place, column in enumerate(columns):
         table[: len(column), place] = column
     return table
 
 
-def count_run_verdicts(runs: Mapping[str, RunVerdicts], numbers: PanelNumbers) -> tuple[PanelRun, ...]:
-    """Return the counts of verdicts, failures and missing items of each run."""
+def count_run_verdicts(runs: Mapping[str, RunVerdicts], count: int) -> tuple[PanelRun, ...]:
+    """Return the counts of verdicts and failures of each run, and of those of `count` items that are missing."""
     return tuple(
         PanelRun(
             name=name,
@@ -294,7 +348,7 @@ def count_run_verdicts(runs: Mapping[str, RunVerdicts], numbers: PanelNumbers) -
             verdicts=run.count,
             failed=run.failed,
             skipped=run.skipped,
-            missing=len(numbers.items) - run.count,
+            missing=count - run.count,
         )
         for name, run in runs.items()
     )

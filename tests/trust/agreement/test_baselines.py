@@ -52,7 +52,12 @@ def measure(folder, case, metric, judge):
         result = next(row for row in store.results() if row.metric == metric)
         things = [
             AnnotatedItem(
-                sample_id=case.id, method=case.method, item=one.item, tags={}, judgement=one, values={"ana": one.value}
+                sample_id=case.id,
+                method=case.method,
+                item=one.item,
+                tags={},
+                judge=one.value,
+                values={"ana": one.value},
             )
             for one in result.judgements
         ]

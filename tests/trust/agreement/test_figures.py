@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score, confusion_matrix
 
-from greval.records.result import Judgement
 from greval.stats.measured import MeasuredValue
 from greval.trust.agreement.figures import compute_judge_figures, compute_people_agreement, find_referees
 from greval.trust.agreement.value_pairs import pair_values
@@ -25,7 +24,7 @@ def build_items(rows):
             method="",
             item=None,
             tags={},
-            judgement=Judgement(value=judge, reason="r"),
+            judge=judge,
             values=people,
         )
         for n, (judge, people) in enumerate(rows)

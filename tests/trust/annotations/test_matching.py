@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from greval.errors import DataError
 from greval.records.annotation import Annotation
-from greval.records.result import Judgement
 from greval.runs.store import Store
 from greval.trust.annotations.matching import (
     AnnotatedItem,
@@ -60,7 +59,7 @@ def test_items_are_matched_by_their_id(tmp_path):
     ]
     with Store.open(run) as store:
         found = match_annotations(store, "graded", rows, GRADED.scale)
-    assert [(one.item, one.judgement.value) for one in found.things] == [("c1", "Partly")]
+    assert [(one.item, one.judge) for one in found.things] == [("c1", "Partly")]
     assert found.strange == ("q0 (c7)",)
 
 
@@ -104,9 +103,8 @@ def test_a_missing_method_is_filled_in_only_if_there_is_one(given_methods, metho
 
 def items(*tags):
     """Build an annotated item for each mapping of tags, of the methods m0, m1 and so on."""
-    judgement = Judgement(value="Yes", reason="r")
     return [
-        AnnotatedItem(sample_id=f"q{n}", method=f"m{n % 2}", item=None, tags=each, judgement=judgement, values={})
+        AnnotatedItem(sample_id=f"q{n}", method=f"m{n % 2}", item=None, tags=each, judge="Yes", values={})
         for n, each in enumerate(tags)
     ]
 

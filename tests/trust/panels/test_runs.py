@@ -7,8 +7,8 @@ from agreed_runs import FAILED, write
 
 from greval import COMPUTED_METRICS, evaluate
 from greval.errors import DataError
-from greval.trust.panels.runs import UNKNOWN, PanelNumbers, count_run_verdicts, read_panel_items, read_run, read_runs
-from greval.trust.panels.shown_inputs import ShownInputs
+from greval.trust.panels.runs import PanelNumbers, count_run_verdicts, read_panel_items, read_run, read_runs
+from greval.trust.panels.shown_inputs import UNKNOWN, hash_inputs
 
 
 def build_runs(tmp_path, *judges, metric="graded"):
@@ -31,7 +31,7 @@ def test_a_run_has_its_verdicts_and_what_is_missing(tmp_path):
     }
     assert found.differing == ()
     counts = {
-        one.name: (one.verdicts, one.failed, one.missing) for one in count_run_verdicts(found.runs, found.numbers)
+        one.name: (one.verdicts, one.failed, one.missing) for one in count_run_verdicts(found.runs, found.item_count)
     }
     assert counts == {"j0": (2, 1, 1), "j1": (3, 0, 0)}
 
@@ -68,9 +68,11 @@ def test_a_metric_whose_fields_are_all_optional_can_be_read(tmp_path):
     """A computed metric may need nothing, and its cases are compared by what it reads."""
     metric = COMPUTED_METRICS["latency"].model_copy(update={"needs": (), "optional": ("usage",)})
     run = evaluate([{"id": "q0", "question": "?", "usage": {"latency": 2.0}}], [metric], out=tmp_path / "run").folder
-    found = read_run(run, "latency", PanelNumbers(), ShownInputs())
-    assert len(found.shown) == len(found.verdicts) == 1
-    assert found.shown[0] != UNKNOWN
+    numbers = PanelNumbers()
+    found = read_run(run, "latency", numbers)
+    (shown,) = hash_inputs([found.inputs], numbers.cases)
+    assert len(shown) == len(found.verdicts.verdicts) == 1
+    assert shown[0] != UNKNOWN
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ from greval.runs.importing.api import import_verdicts
 from greval.runs.run_reader import read_judged_cases, read_metric
 from greval.runs.store import Store
 from greval.testing import ScriptedJudge
-from greval.trust.panels.runs import UNKNOWN, PanelNumbers, read_run
-from greval.trust.panels.shown_inputs import ShownInputs
+from greval.trust.panels.runs import PanelNumbers, read_run
+from greval.trust.panels.shown_inputs import UNKNOWN, hash_inputs
 
 RIGHT = load_metric("correctness")
 
@@ -25,12 +25,14 @@ def build_cases(answer, count=4, **more):
     ]
 
 
-def read_shown(folder, metric, inputs=None):
-    """Give the hash of what was shown of each case that has a verdict."""
+def read_shown(metric, *folders):
+    """Give for each run the hash of what was shown of each case that a run has a result of."""
     numbers = PanelNumbers()
-    run = read_run(folder, metric, numbers, inputs or ShownInputs())
-    padded = [*run.shown.tolist(), *[UNKNOWN] * len(numbers.cases)]
-    return {case: padded[number] for case, number in numbers.cases.items()}
+    inputs = [read_run(folder, metric, numbers).inputs for folder in folders]
+    return [
+        {case: column[number] for case, number in numbers.cases.items()}
+        for column in hash_inputs(inputs, numbers.cases)
+    ]
 
 
 def hash_plainly(folder, metric):
@@ -46,26 +48,43 @@ def hash_plainly(folder, metric):
 def test_hashes_are_those_of_the_versions_that_were_judged(tmp_path):
     """Of cases that were changed and judged again, the version counts that has the verdict, in each run."""
     judge = ScriptedJudge([{"reason": "So it is.", "value": 1}])
-    inputs = ShownInputs()
-    for name, answers in (("one", ["old", "new"]), ("two", ["new", "old"]), ("three", ["old", "new", "old"])):
+    runs = {"one": ["old", "new"], "two": ["new", "old"], "three": ["old", "new", "old"]}
+    for name, answers in runs.items():
         for answer in answers:
             evaluate(build_cases(answer), [RIGHT], judge, out=tmp_path / name)
-        found = read_shown(tmp_path / name, RIGHT.name, inputs)
+    every = read_shown(RIGHT.name, *(tmp_path / name for name in runs))
+    for (name, answers), found in zip(runs.items(), every, strict=True):
         assert found == hash_plainly(tmp_path / name, RIGHT.name)
-        answer = answers[-1]
         assert found["q0", ""] == hash_key(
-            hash_json({"question": "?", "expected_answer": "1", "answer": f"{answer} 0"})
+            hash_json({"question": "?", "expected_answer": "1", "answer": f"{answers[-1]} 0"})
         )
 
 
 def test_other_definitions_are_hashed_anew(tmp_path):
-    """Cases that are kept for one definition are not those of another, which reads other fields."""
+    """Cases that are parsed for one definition are not those of another, which reads other fields."""
     judge = ScriptedJudge([{"reason": "So it is.", "value": 1}])
     less = RIGHT.model_copy(update={"needs": ("question", "answer")})
-    inputs = ShownInputs()
-    for name, metric in (("one", RIGHT), ("two", less), ("three", RIGHT)):
+    runs = {"one": RIGHT, "two": less, "three": RIGHT}
+    for name, metric in runs.items():
         evaluate(build_cases("a"), [metric], judge, out=tmp_path / name)
-        assert read_shown(tmp_path / name, metric.name, inputs) == hash_plainly(tmp_path / name, metric.name)
+    found = read_shown(RIGHT.name, *(tmp_path / name for name in runs))
+    assert found == [hash_plainly(tmp_path / name, RIGHT.name) for name in runs]
+    assert found[0] == found[2] != found[1]
+
+
+def test_a_case_that_several_runs_store_is_parsed_once(tmp_path, monkeypatch):
+    """Cases of a run that another run stores too are not read again, whatever their order."""
+    judge = ScriptedJudge([{"reason": "So it is.", "value": 1}])
+    cases = build_cases("a")
+    evaluate(cases, [RIGHT], judge, out=tmp_path / "one")
+    evaluate([*cases[::-1], *build_cases("b", 1, method="other")], [RIGHT], judge, out=tmp_path / "two")
+    read = []
+    lines = Store.read_case_lines
+    monkeypatch.setattr(Store, "read_case_lines", lambda store, rows: lines(store, read.append(len(rows)) or rows))
+    one, two = read_shown(RIGHT.name, tmp_path / "one", tmp_path / "two")
+    assert read == [4, 1]
+    assert one == hash_plainly(tmp_path / "one", RIGHT.name) | {("q0", "other"): UNKNOWN}
+    assert two == hash_plainly(tmp_path / "two", RIGHT.name)
 
 
 def test_a_preference_is_hashed_without_the_other_response(tmp_path):
@@ -74,7 +93,7 @@ def test_a_preference_is_hashed_without_the_other_response(tmp_path):
     judge = ScriptedJudge([{"reason": "So it is.", "value": "A"}])
     cases = build_cases("a", other_response={"method": "other", "answer": "b"})
     evaluate(cases, [metric], judge, out=tmp_path / "run")
-    found = read_shown(tmp_path / "run", metric.name)
+    (found,) = read_shown(metric.name, tmp_path / "run")
     assert found == hash_plainly(tmp_path / "run", metric.name)
     assert UNKNOWN not in found.values()
 
@@ -85,7 +104,7 @@ def test_imported_verdicts_are_found_by_their_keys(tmp_path, with_cases):
     rows = [{"id": f"q{n}", "value": n % 2} for n in range(4)]
     cases = build_cases("a") if with_cases else None
     import_verdicts(rows, [RIGHT], out=tmp_path / "run", judge="x", cases=cases)
-    found = read_shown(tmp_path / "run", RIGHT.name)
+    (found,) = read_shown(RIGHT.name, tmp_path / "run")
     assert len(found) == 4
     assert found == (hash_plainly(tmp_path / "run", RIGHT.name) if with_cases else dict.fromkeys(found, UNKNOWN))
     assert (UNKNOWN in found.values()) != with_cases
@@ -101,4 +120,5 @@ def test_a_stale_version_is_not_what_was_shown(tmp_path):
         store.put_fact("metrics", [RIGHT.model_dump(mode="json")])
         other = Case(**build_cases("new", 1)[0]).model_dump_json(exclude_defaults=True)
         store.append("k", Result.model_validate_json(line), content="c", case=other)
-    assert [*read_shown(tmp_path / "other", RIGHT.name).values()] == [UNKNOWN]
+    (found,) = read_shown(RIGHT.name, tmp_path / "other")
+    assert [*found.values()] == [UNKNOWN]
