@@ -84,7 +84,8 @@ async def test_a_shift_of_a_token_decides_what_a_real_model_writes(written, smol
     schema = build_object_schema({"value": {"type": "string", "enum": ["Relevant", "Irrelevant"]}})
     headers = {"Authorization": f"Bearer {server.api_key}"}
     url = f"{server.base_url.removesuffix('/v1')}/tokenize"
-    token = httpx.post(url, json={"content": written}, headers=headers, timeout=SECONDS).json()["tokens"][0]
-    form = AnswerFormat("relevance", schema, "schema", token_shifts={token: 50.0})
+    async with httpx.AsyncClient(timeout=SECONDS) as client:
+        answer = await client.post(url, json={"content": written}, headers=headers)
+    form = AnswerFormat("relevance", schema, "schema", token_shifts={answer.json()["tokens"][0]: 50.0})
     reply = await JudgeClient(JUDGE).ask(form, [HumanMessage("Is a passage on tea relevant to ships?")], {})
     assert json.loads(reply.text) == {"value": written}
