@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
+
 import pytest
 
 from greval import Case, evaluate, load_metric
@@ -72,19 +75,18 @@ def test_other_definitions_are_hashed_anew(tmp_path):
     assert found[0] == found[2] != found[1]
 
 
-def test_a_case_that_several_runs_store_is_parsed_once(tmp_path, monkeypatch):
-    """Cases of a run that another run stores too are not read again, whatever their order."""
+def test_a_case_that_several_runs_store_is_parsed_once(tmp_path):
+    """Cases of a run that another run stores too are not read again, whatever their order: here they cannot be read."""
     judge = ScriptedJudge([{"reason": "So it is.", "value": 1}])
     cases = build_cases("a")
     evaluate(cases, [RIGHT], judge, out=tmp_path / "one")
     evaluate([*cases[::-1], *build_cases("b", 1, method="other")], [RIGHT], judge, out=tmp_path / "two")
-    read = []
-    lines = Store.read_case_lines
-    monkeypatch.setattr(Store, "read_case_lines", lambda store, rows: lines(store, read.append(len(rows)) or rows))
+    expected = [hash_plainly(tmp_path / name, RIGHT.name) for name in ("one", "two")]
+    with closing(sqlite3.connect(tmp_path / "two" / "results.sqlite")) as store, store:
+        assert store.execute("UPDATE cases SET row = '' WHERE method = ''").rowcount == len(cases)
     one, two = read_shown(RIGHT.name, tmp_path / "one", tmp_path / "two")
-    assert read == [4, 1]
-    assert one == hash_plainly(tmp_path / "one", RIGHT.name) | {("q0", "other"): UNKNOWN}
-    assert two == hash_plainly(tmp_path / "two", RIGHT.name)
+    assert one == expected[0] | {("q0", "other"): UNKNOWN}
+    assert two == expected[1]
 
 
 def test_a_preference_is_hashed_without_the_other_response(tmp_path):
