@@ -51,7 +51,7 @@ def main() -> None:
     for name, rows in parts.items():
         right = sum(row["human"] == "correct" for row in rows)
         print(f"{len(rows)} {HOLDS[name]}, {len({row['question_id'] for row in rows})} questions, {right} right")
-    judge = Judge(args.judge, base_url=args.base_url, timeout=300)
+    judge = Judge(args.judge, base_url=args.base_url, timeout=300, reason=args.reason)
     run = evaluate([case(row) for row in parts["align"]], [load_metric(METRIC)], judge, out=args.out / "run")
     last: dict[str, Alignment] = {}
     for kind in args.labels:
@@ -80,6 +80,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--judge", default="local")
     parser.add_argument("--base-url")
+    parser.add_argument("--reason", choices=("before", "after"), help="the place of the reason, by default the judge's")
     parser.add_argument("-n", type=int, default=48, help="labelled answers to align on")
     parser.add_argument("--check", type=int, default=48, help="answers to check on")
     parser.add_argument("--folds", type=int, default=3)

@@ -45,7 +45,7 @@ def main() -> None:
     if not DATA.exists():
         sys.exit(f"{DATA}: expected the pairs of RAGChecker's meta-evaluation; nothing is there")
     rows = [json.loads(line) for line in DATA.read_text(encoding="utf-8").splitlines()][: args.n]
-    judge = Judge(args.judge, base_url=args.base_url, timeout=600)
+    judge = Judge(args.judge, base_url=args.base_url, timeout=600, reason=args.reason)
     print(f"{len(rows)} pairs, judge {args.judge}\n")
     print(f"{'':<34}{'aspect':<15}{'accuracy':<24}{'Pearson':<24}Spearman")
     for aspect in ASPECTS:
@@ -64,6 +64,7 @@ def read_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--judge", default="local")
     parser.add_argument("--base-url")
+    parser.add_argument("--reason", choices=("before", "after"), help="the place of the reason, by default the judge's")
     parser.add_argument("--preferences", nargs="*", default=["overall_preference"], metavar="METRIC")
     parser.add_argument("--claims", action="store_true", help="judge the claims of each answer too")
     parser.add_argument("-n", type=int, default=70, help="the first pairs")

@@ -43,7 +43,7 @@ LONG = {"answer_completeness"}
 def main() -> None:
     """Probe every metric and print the tables."""
     args = arguments()
-    judge = Judge(args.judge, base_url=args.base_url, timeout=600)
+    judge = Judge(args.judge, base_url=args.base_url, timeout=600, reason=args.reason)
     made = circumstances(args.out)
     limits = {name: max(1, int(cases * args.times)) for name, cases in CASES.items()}
     found = [probed(name, limit, judge, args) for name, limit in limits.items()]
@@ -61,6 +61,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--judge", default="local")
     parser.add_argument("--base-url")
+    parser.add_argument("--reason", choices=("before", "after"), help="the place of the reason, by default the judge's")
     parser.add_argument("--out", type=Path, default=Path("runs/probe_library"))
     parser.add_argument(
         "--times",

@@ -38,6 +38,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--novel", default="Novel-47558")
     parser.add_argument("--model", help="openai:MODEL, local or PROVIDER:MODEL; templates word the questions without")
+    parser.add_argument("--reason", choices=("before", "after"), help="the place of the reason, by default the judge's")
     parser.add_argument("-n", "--count", type=int, help="the number of questions; 40 with a model, else 200")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=Path(tempfile.gettempdir()) / "questions_novel")
@@ -48,7 +49,7 @@ def main() -> int:
         return 0
     machine = f"{os.cpu_count()} CPU cores ({platform.machine()}), Python {platform.python_version()}"
     print(f"{machine}, {datetime.now(UTC):%d %B %Y}; {args.novel}, seed {args.seed}")
-    model = Judge(args.model) if args.model else None
+    model = Judge(args.model, reason=args.reason) if args.model else None
     count = args.count or (40 if model else 200)
     measure_questions(file, args.out / args.novel, model, count=count, seed=args.seed)
     return 0
