@@ -41,11 +41,12 @@ with tempfile.TemporaryDirectory() as folder:
 
 COMPUTED_BEFORE = """
 import asyncio, tempfile, time
-from greval import Case, evaluate_async, load_metric
-cases = (Case(id=str(n), question="q", expected_answer="Ada", answer="It was Ada.") for n in range(100_000))
+from greval import Case, evaluate_async, load
+usage = {"latency": 0.5}
+cases = (Case(id=str(n), question="Who?", answer="Ada", usage=usage) for n in range(100_000))
 with tempfile.TemporaryDirectory() as folder:
     start = time.process_time()
-    asyncio.run(evaluate_async(cases, [load_metric("contains")], None, out=folder + "/run"))
+    asyncio.run(evaluate_async(cases, [load("latency")], None, out=folder + "/run"))
     print(f"{(time.process_time() - start) * 10:.0f} s of CPU a million results")
 """
 

@@ -8,6 +8,8 @@ import sys
 import pytest
 from fault_server import error
 
+from greval.judging.local.fetch import fetch
+
 pytestmark = pytest.mark.usefixtures("empty_folder")
 
 
@@ -64,3 +66,17 @@ def test_without_any_package_there_is_a_way_to_go_on(greval_says, monkeypatch):
         "xllamacpp is not installed: pip install 'greval[local]' and run greval local fetch, or name another judge: "
         "greval demo --judge openai:MODEL\n"
     )
+
+
+@pytest.mark.long
+@pytest.mark.local_model
+def test_what_the_embedded_model_judges_badly_is_left_out_and_named(greval_says):
+    """Its report has no chunks, and says why and how to see them."""
+    fetch("smollm2-135m")
+    code, out, _ = greval_says("demo", "--judge", "local:smollm2-135m", "--limit", "2")
+    judged = out[: out.index("searches")]
+    assert code == 0
+    assert re.search(r"^correctness ", judged, re.MULTILINE)
+    assert re.search(r"^triple_evaluation ", judged, re.MULTILINE)
+    assert "chunk_evaluation is left out" in judged
+    assert not re.search(r"^chunk_evaluation +local", judged, re.MULTILINE)
