@@ -17,6 +17,8 @@ import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+import numpy as np
+from evidence import report
 from sklearn.metrics import precision_recall_fscore_support
 
 from greval import Case, Judge, Result, evaluate, load_metric
@@ -43,6 +45,9 @@ def main() -> None:
     print(f"\n{way}: {figures(results, gold, FOUND)}")
     print(f"Relevant alone: {figures(results, gold, {'Relevant'})}")
     print(f"every passage: {figures(results, gold, set(load_metric('chunk_evaluation').scale.names))}")
+    judged = [*verdicts(results)]
+    found = {"judge": np.array([value in FOUND for _, _, value in judged]), "all": np.ones(len(judged), dtype=bool)}
+    report([title in gold[name] for name, title, _ in judged], [name for name, _, _ in judged], found)
     passages = sum(len(row["passages"]) for row in rows)
     usage = run.progress.usage
     print(f"calls {usage.calls}, input tokens {usage.input_tokens}, seconds per passage {seconds / passages:.2f}")

@@ -24,7 +24,7 @@ import random
 import re
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -85,7 +85,7 @@ def main() -> None:
     )
     found = {"judge": np.array([values[row.case.id] not in {"Irrelevant", 0} for row in judged])}
     found |= apply_rules(judged, [*READERS[args.kind](OTHER_PART[args.part])])
-    report(judged, found)
+    report([row.label for row in judged], [row.question for row in judged], found)
 
 
 def apply_rules(rows: list[Labelled], others: list[Labelled]) -> dict[str, np.ndarray]:
@@ -104,10 +104,12 @@ def apply_rules(rows: list[Labelled], others: list[Labelled]) -> dict[str, np.nd
     return found
 
 
-def report(rows: list[Labelled], found: dict[str, np.ndarray]) -> None:
-    """Print kappa and F1 of each way, and the difference of the judge from each rule."""
-    labels = np.array([row.label for row in rows])
-    names = np.array([row.question for row in rows])
+def report(good: Sequence[bool], questions: Sequence[str], found: Mapping[str, np.ndarray]) -> None:
+    """Print kappa and F1 of the judge and of each rule against labels, and the difference of the judge from each rule.
+
+    Intervals resample questions.
+    """
+    labels, names = np.array(good), np.array(questions)
     places = [np.flatnonzero(names == name) for name in dict.fromkeys(names)]
     draw = np.random.default_rng(1)
     picks = [
