@@ -119,7 +119,7 @@ class MetricJudge:
             client.judge.confidence,
             max_tokens=most,
             alternatives=WEIGHED_ALTERNATIVES if self.weighed_values else 0,
-            token_shifts=self.calibration.token_shifts if self.calibration else {},
+            logit_bias=self.calibration.logit_bias if self.calibration else {},
         )
 
     def with_client(self, client: JudgeClient) -> Self:

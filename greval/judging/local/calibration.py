@@ -35,8 +35,8 @@ class Calibration(Record):
     origin: str
 
     @property
-    def token_shifts(self) -> Mapping[int, float]:
-        """The shift of each token."""
+    def logit_bias(self) -> Mapping[int, float]:
+        """The shift of each token, as OpenAI-compatible servers take it."""
         return {token: shift for name, shift in self.shifts.items() for token in self.tokens[name]}
 
 

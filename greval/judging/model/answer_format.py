@@ -28,7 +28,7 @@ class AnswerFormat:
 
     `confidence` requests the probability of each token, and `alternatives` is the number of other tokens in its place
     whose probabilities are requested.
-    `token_shifts` are added to the log-probabilities of tokens, by their numbers, before one is chosen.
+    `logit_bias` are added to the log-probabilities of tokens, by their numbers, before one is chosen.
     `max_tokens` is the length limit of the answer if it differs from the model's own. It is ignored by the tier
     `tools`, in which the model's own limit holds.
     """
@@ -39,7 +39,7 @@ class AnswerFormat:
     confidence: bool = False
     max_tokens: int | None = None
     alternatives: int = 0
-    token_shifts: Mapping[int, float] = field(default_factory=dict)
+    logit_bias: Mapping[int, float] = field(default_factory=dict)
     form: str = field(init=False, default="")
     _made: dict[int, tuple[BaseChatModel, Any]] = field(default_factory=dict, repr=False, compare=False)
 
@@ -51,7 +51,7 @@ class AnswerFormat:
             self.tier,
             self.confidence,
             *([self.alternatives] * bool(self.alternatives)),
-            *([[*self.token_shifts.items()]] if self.token_shifts else []),
+            *([[*self.logit_bias.items()]] if self.logit_bias else []),
         ]
         object.__setattr__(self, "form", json.dumps(parts, sort_keys=False))
 
@@ -120,7 +120,7 @@ def build_schema_arguments(model: BaseChatModel, question: AnswerFormat) -> dict
     named = {"name": format_schema_name(question.name), "schema": dict(question.schema), "strict": True}
     probabilities = {"logprobs": True} if question.confidence or question.alternatives else {}
     alternatives = {"top_logprobs": question.alternatives} if question.alternatives else {}
-    shifts = {"logit_bias": dict(question.token_shifts)} if question.token_shifts else {}
+    shifts = {"logit_bias": dict(question.logit_bias)} if question.logit_bias else {}
     further = {**probabilities, **alternatives, **shifts, **build_limit_arguments(question)}
     if getattr(model, "use_responses_api", None):
         return {"text": {"format": {"type": "json_schema", **named}}, **build_limit_arguments(question)}

@@ -140,8 +140,7 @@ class Judge(Record):
     def reason_position(self) -> ReasonPosition:
         """The place of the reason in the judge's answer, before or after the value: `reason` or the model's default.
 
-        The embedded model agrees better with people if its value does not follow from its reason
-        (`benchmarks/answers.py`).
+        The embedded model's numbers can be weighted, and its categories corrected, only if the value comes first.
 
         Example:
             >>> Judge("local").reason_position, Judge("openai:gpt-5.4-mini").reason_position

@@ -45,5 +45,5 @@ def test_another_model_or_a_changed_metric_has_no_correction():
 def test_a_correction_is_sent_with_each_call_and_is_part_of_the_fingerprint(judge, is_corrected):
     """It holds for prompts in the form in which it was chosen; other prompts have another fingerprint anyway."""
     judging = MetricJudge(load_metric("chunk_evaluation"), JudgeClient(judge))
-    assert bool(judging.question.token_shifts) == is_corrected
+    assert bool(judging.question.logit_bias) == is_corrected
     assert ("shifts" in judging.settings) == is_corrected
