@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
-from greval import Judge, load_metric
+from greval import Case, Judge, load_metric
 from greval.judging.local.calibration import CALIBRATIONS, find_calibration
 from greval.judging.local.models import DEFAULT_MODEL
 from greval.judging.metric_judge import MetricJudge
 from greval.judging.model.client import JudgeClient
+from greval.judging.model.reply_cache import Reply
 from greval.records.metric_input import compute_fingerprint
+from greval.records.result import Usage
 
 LABEL = f"local:{DEFAULT_MODEL}"
 
@@ -47,3 +51,39 @@ def test_a_correction_is_sent_with_each_call_and_is_part_of_the_fingerprint(judg
     judging = MetricJudge(load_metric("chunk_evaluation"), JudgeClient(judge))
     assert bool(judging.question.logit_bias) == is_corrected
     assert ("shifts" in judging.settings) == is_corrected
+
+
+class OneReply:
+    """A cache that holds the same reply for every request."""
+
+    def __init__(self, reply: Reply) -> None:
+        self.reply = reply
+
+    def get(self, key: str) -> Reply:
+        """Return the reply."""
+        return self.reply
+
+
+async def test_numbers_and_confidence_are_those_of_the_corrected_probabilities():
+    """The model returns what it would have chosen without the correction: 0.7, 0.1 and 0.2."""
+    shares = {"Rel": 0.7, "Ind": 0.1, "Ir": 0.2}
+    chosen = {
+        "token": "Ir",
+        "logprob": math.log(0.2),
+        "top_logprobs": [{"token": token, "logprob": math.log(share)} for token, share in shares.items()],
+    }
+    pieces = ('{"value": ', '"', chosen, 'relevant"', ', "reason": "No."}')
+    tokens = [
+        piece if isinstance(piece, dict) else {"token": piece, "logprob": 0.0, "top_logprobs": [{"token": piece}]}
+        for piece in pieces
+    ]
+    reply = Reply('{"value": "Irrelevant", "reason": "No."}', Usage(), tokens=tokens, known=True)
+    client = JudgeClient(Judge("local", confidence=True), cache=OneReply(reply))
+    case = Case(question="Who?", chunks=["Tea is a drink."])
+    outcome, _ = await MetricJudge(load_metric("chunk_evaluation"), client)(case, {})
+    (judgement,) = outcome.judgements
+    irrelevant = 0.2 * math.exp(CALIBRATIONS["chunk_evaluation"].shifts["Irrelevant"])
+    total = 0.7 + 0.1 + irrelevant
+    assert judgement.value == "Irrelevant"
+    assert judgement.number == pytest.approx((0.7 + 0.5 * 0.1) / total, abs=0.001)
+    assert judgement.confidence == pytest.approx(irrelevant / total)
