@@ -28,10 +28,12 @@ from greval.judging.answer_schema import (
 )
 from greval.judging.call_record import CallForm, CallRecord, get_call_recorder, list_messages
 from greval.judging.local.calibration import Calibration, find_calibration
+from greval.judging.local.models import MODELS
 from greval.judging.model.answer_format import AnswerFormat
 from greval.judging.model.client import CHARS_PER_TOKEN, JudgeClient
 from greval.judging.model.judge import LOCAL_MAX_TOKENS, LOCAL_REASON_LENGTH
 from greval.judging.model.reply_cache import Reply
+from greval.judging.model.value_first import ValueFirst
 from greval.judging.prompt import (
     SHARED_SYSTEM_TEXT,
     format_case_before_metric,
@@ -100,6 +102,7 @@ class MetricJudge:
         self.many = metric.over is not None and self.max_items > 1
         reason = client.judge.reason_position
         self._starts_with_case = client.judge.prompt_start == "case" and not metric.examples
+        self._first_values = self._list_first_values()
         self.weighed_values = self._list_weighed_values()
         self.calibration = self._find_calibration()
         form: dict[str, Any] = {"many": self.many, "example": self.tier == "text", "reason": reason}
@@ -120,6 +123,7 @@ class MetricJudge:
             max_tokens=most,
             alternatives=WEIGHED_ALTERNATIVES if self.weighed_values else 0,
             logit_bias=self.calibration.logit_bias if self.calibration else {},
+            value_first=self._build_value_first(),
         )
 
     def with_client(self, client: JudgeClient) -> Self:
@@ -128,18 +132,32 @@ class MetricJudge:
         other.client = client
         return other
 
-    def _list_weighed_values(self) -> Sequence[Value]:
-        """List the values that are weighed by their probabilities: those of the embedded model if it gives them first.
+    def _list_first_values(self) -> Sequence[Value]:
+        """List the values that the embedded model chooses between before it writes a reason; empty for other judges."""
+        judge = self.client.judge
+        is_first = judge.local and self.tier == "schema" and judge.reason_position == "after"
+        return self.metric.scale.answer_schema().get("enum", ()) if is_first and not self.metric.counts else ()
 
-        Once it has written a reason, one value has nearly all probability. Values without a number have no mean. The
-        verdicts on both orders of a pair are merged by their values.
+    def _list_weighed_values(self) -> Sequence[Value]:
+        """List the values that are weighed by their probabilities: those that are chosen before a reason is written.
+
+        Once the model has written a reason, one value has nearly all probability. Values without a number have no mean.
+        The verdicts on both orders of a pair are merged by their values.
         """
-        judge, scale = self.client.judge, self.metric.scale
-        is_embedded = judge.local and self.tier == "schema"
-        is_number = not self.metric.counts and not self.metric.preference
-        is_weighed = is_embedded and judge.reason_position == "after" and is_number
-        values: Sequence[Value] = scale.answer_schema().get("enum", ()) if is_weighed else ()
-        return () if any(scale.number(value) is None for value in values) else values
+        values = () if self.metric.preference else self._first_values
+        return () if any(self.metric.scale.number(value) is None for value in values) else values
+
+    def _build_value_first(self) -> ValueFirst | None:
+        """Return how value and reason are requested one after the other, if they are all that an answer holds.
+
+        A model file of the user's own is asked for the answer as a whole, because not every chat template can continue
+        an answer.
+        """
+        is_plain = not self.many and not self.metric.notes and self.metric.reason_depth == "brief"
+        is_known = self.client.label.partition(":")[2] in MODELS
+        if not (self._first_values and is_plain and is_known):
+            return None
+        return ValueFirst(tuple(self._first_values), LOCAL_REASON_LENGTH)
 
     def _find_calibration(self) -> Calibration | None:
         """Find the correction of the embedded model, for prompts in the form for which it was chosen."""
@@ -163,6 +181,8 @@ class MetricJudge:
         """The settings that affect the verdicts, as JSON: those of the judge, and how it is asked for this metric."""
         packing: dict[str, JsonValue] = {"max_items": self.max_items} if self.metric.over else {}
         reading: dict[str, JsonValue] = {"number": "weighted"} if self.weighed_values else {}
+        if self.question.value_first:
+            reading["answer"] = "value first"
         if self.calibration:
             reading["shifts"] = {**self.calibration.shifts}
         return {**self.client.identity, **packing, **reading}

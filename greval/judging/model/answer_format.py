@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from langchain_core.language_models import BaseChatModel
@@ -12,6 +13,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 
 from greval.judging.answer_schema import format_schema_name
 from greval.judging.model.openai_direct import DirectModel
+from greval.judging.model.value_first import ValueFirst
 from greval.records.result import Tier
 
 if TYPE_CHECKING:
@@ -29,6 +31,7 @@ class AnswerFormat:
     `confidence` requests the probability of each token, and `alternatives` is the number of other tokens in its place
     whose probabilities are requested.
     `logit_bias` are added to the log-probabilities of tokens, by their numbers, before one is chosen.
+    `value_first` requests the value before the reason, in requests of their own; the tier must be `schema`.
     `max_tokens` is the length limit of the answer if it differs from the model's own. It is ignored by the tier
     `tools`, in which the model's own limit holds.
     """
@@ -40,6 +43,7 @@ class AnswerFormat:
     max_tokens: int | None = None
     alternatives: int = 0
     logit_bias: Mapping[int, float] = field(default_factory=dict)
+    value_first: ValueFirst | None = None
     form: str = field(init=False, default="")
     _made: dict[int, tuple[BaseChatModel, Any]] = field(default_factory=dict, repr=False, compare=False)
 
@@ -52,6 +56,7 @@ class AnswerFormat:
             self.confidence,
             *([self.alternatives] * bool(self.alternatives)),
             *([[*self.logit_bias.items()]] if self.logit_bias else []),
+            *(["value_first"] if self.value_first else []),
         ]
         object.__setattr__(self, "form", json.dumps(parts, sort_keys=False))
 
@@ -68,16 +73,15 @@ class AnswerFormat:
         `direct` is the same model, which is called without LangChain's machinery if there are no callbacks.
         """
         if self.tier == "tools":
-            raw = (await self._build_once(model, _bind_schema).ainvoke(messages, config))["raw"]
-        else:
-            has_schema = self.tier == "schema"
-            arguments = self._build_once(model, build_schema_arguments) if has_schema else build_limit_arguments(self)
-            if direct and not config.get("callbacks"):
-                return await direct.ask(messages, arguments)
-            raw = await model.ainvoke(messages, config, **arguments)
-        if not isinstance(raw, AIMessage):
-            raise TypeError(f"the model gave a {type(raw).__name__} instead of a message")
-        return raw
+            return _check_message((await self._build_once(model, _bind_schema).ainvoke(messages, config))["raw"])
+        send = partial(_send, model, config, direct)
+        if self.value_first:
+            body = getattr(model, "extra_body", None) or {}
+            probabilities = _build_probability_arguments(self)
+            return await self.value_first.ask(send, messages, probabilities=probabilities, body=body)
+        has_schema = self.tier == "schema"
+        arguments = self._build_once(model, build_schema_arguments) if has_schema else build_limit_arguments(self)
+        return await send(messages, arguments)
 
     def _build_once(self, model: BaseChatModel, make: Callable[[BaseChatModel, AnswerFormat], Any]) -> Any:  # noqa: ANN401
         """Return what `make` builds from the format for a model, cached by model. Each event loop has its own model."""
@@ -87,6 +91,25 @@ class AnswerFormat:
                 self._made.clear()
             known = self._made[id(model)] = model, make(model, self)
         return known[1]
+
+
+async def _send(
+    model: BaseChatModel,
+    config: RunnableConfig,
+    direct: DirectModel | None,
+    messages: list[BaseMessage],
+    arguments: Mapping[str, Any],
+) -> AIMessage:
+    """Send messages to a model with the arguments of a call, directly if no callback listens."""
+    if direct and not config.get("callbacks"):
+        return await direct.ask(messages, arguments)
+    return _check_message(await model.ainvoke(messages, config, **arguments))
+
+
+def _check_message(raw: object) -> AIMessage:
+    if not isinstance(raw, AIMessage):
+        raise TypeError(f"the model gave a {type(raw).__name__} instead of a message")
+    return raw
 
 
 def select_tier(model: BaseChatModel) -> Tier:
@@ -118,14 +141,19 @@ def _bind_schema(model: BaseChatModel, question: AnswerFormat) -> Runnable[Any, 
 def build_schema_arguments(model: BaseChatModel, question: AnswerFormat) -> dict[str, Any]:
     """Build the call arguments that make an OpenAI-compatible server enforce the schema."""
     named = {"name": format_schema_name(question.name), "schema": dict(question.schema), "strict": True}
-    probabilities = {"logprobs": True} if question.confidence or question.alternatives else {}
-    alternatives = {"top_logprobs": question.alternatives} if question.alternatives else {}
-    shifts = {"logit_bias": dict(question.logit_bias)} if question.logit_bias else {}
-    further = {**probabilities, **alternatives, **shifts, **build_limit_arguments(question)}
+    further = {**_build_probability_arguments(question), **build_limit_arguments(question)}
     if getattr(model, "use_responses_api", None):
         return {"text": {"format": {"type": "json_schema", **named}}, **build_limit_arguments(question)}
     body = getattr(model, "extra_body", None) or {}
     return {"extra_body": {**body, "response_format": {"type": "json_schema", "json_schema": named}}, **further}
+
+
+def _build_probability_arguments(question: AnswerFormat) -> dict[str, Any]:
+    """Build the call arguments that request and change the log-probabilities of tokens."""
+    probabilities = {"logprobs": True} if question.confidence or question.alternatives else {}
+    alternatives = {"top_logprobs": question.alternatives} if question.alternatives else {}
+    shifts = {"logit_bias": dict(question.logit_bias)} if question.logit_bias else {}
+    return {**probabilities, **alternatives, **shifts}
 
 
 def build_limit_arguments(question: AnswerFormat) -> dict[str, Any]:
