@@ -23,9 +23,9 @@ Send = Callable[[list[BaseMessage], Mapping[str, Any]], Awaitable[AIMessage]]
 """A function that sends messages with the arguments of a call, and returns the model's message."""
 
 VALUE_START = '{"value": '
-REASON_START = ',"reason":"'
-REASON_ENDS = ('"', ", which")
-"""The texts at which a reason ends. In a clause with *which*, small models repeat the question or make something up."""
+NEXT_KEY = ',"'
+REASON_START = 'reason in five words":"'
+"""The key before the reason, as it is sent: small models follow it more than the prompt. It has few tokens."""
 SENTENCE_ENDS = (".", "!", "?", "…")
 _LOCKS: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
 REASON_GRAMMAR = r'root ::= [^"\\\x00-\x1f]{1,%d} "\""'
@@ -69,7 +69,7 @@ class ValueFirst:
     ) -> AIMessage:
         quote = '"' if isinstance(self.values[0], str) else ""
         start, written = VALUE_START + quote, ""
-        left = [json.dumps(value, ensure_ascii=False)[len(quote) :] + REASON_START for value in self.values]
+        left = [json.dumps(value, ensure_ascii=False)[len(quote) :] + NEXT_KEY for value in self.values]
         replies: list[AIMessage] = []
 
         async def continue_answer(text: str, grammar: str, **arguments: Any) -> str:  # noqa: ANN401
@@ -85,10 +85,14 @@ class ValueFirst:
         chosen = [token for reply in replies for token in _list_tokens(reply)]
         if not left:
             return _build_message(start + written, replies, [*_list_fixed_tokens(VALUE_START, quote), *chosen], "stop")
-        begun, rest = start + left[0], left[0][len(written) :]
-        reason = await continue_answer(begun, REASON_GRAMMAR % self.reason_length, stop=[*REASON_ENDS])
-        ending = f'{_end_sentence(reason, self.reason_length)}"}}'
-        tokens = [*_list_fixed_tokens(VALUE_START, quote), *chosen, *_list_fixed_tokens(rest + ending)]
+        begun = start + left[0]
+        reason = await continue_answer(begun + REASON_START, REASON_GRAMMAR % self.reason_length, stop=['"'])
+        ending = f'reason": "{_end_sentence(reason, self.reason_length)}"}}'
+        tokens = [
+            *_list_fixed_tokens(VALUE_START, quote),
+            *chosen,
+            *_list_fixed_tokens(left[0][len(written) :] + ending),
+        ]
         return _build_message(begun + ending, replies, tokens, replies[-1].response_metadata.get("finish_reason"))
 
 
