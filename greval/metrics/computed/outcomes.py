@@ -119,7 +119,7 @@ def _convert_to_judgements(found: object, metric: FunctionMetric) -> tuple[Judge
     if isinstance(found, tuple) and len(found) == 2 and isinstance(found[1], str):  # noqa: PLR2004 - value and reason
         value, reason = found
     plain = _convert_value(value)
-    return () if plain is None else (Judgement.model_construct(value=plain, reason=reason),)
+    return () if plain is None else (Judgement(value=plain, reason=reason),)
 
 
 def _convert_value(value: object) -> Value | None:
