@@ -51,7 +51,7 @@ def explain_missing_needs(metric: Metric, case: Case, besides: Collection[str] =
     is_pair_judged = is_preference(metric)
     if is_pair_judged and case.other_response is None:
         return f"{OTHER_RESPONSE} is not recorded, and a preference needs two responses; see greval duel"
-    needed = [need for need in metric.needs if need not in besides]
+    needed = [need for need in metric.needs if need not in besides] if besides else metric.needs
     needs = [(need, _explain_absence(need, read_need(case, need), metric)) for need in needed]
     if is_pair_judged:
         other, shared = swap_responses(case), [need for need in needed if need in RESPONSE_FIELDS]
@@ -223,7 +223,7 @@ def format_canonical_json(content: JsonValue) -> str:
 
 def hash_text(text: str) -> str:
     """Return the hash of JSON content that is formatted as canonical JSON."""
-    return hashlib.sha256(text.encode()).digest()[: HASH_DIGITS // 2].hex()
+    return hashlib.sha256(text.encode()).hexdigest()[:HASH_DIGITS]
 
 
 def compute_fingerprint(

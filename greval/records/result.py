@@ -48,9 +48,6 @@ An imported verdict was given elsewhere, and greval knows nothing of the request
 IMPORTED: Final = "imported"
 """The tier of imported results, and the beginning of their judge's name: `imported:NAME`."""
 
-format_compact_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-"""Format JSON content without spaces, for columns of the log."""
-
 ShownIds = dict[str, tuple[str, ...]]
 """For each kind (`chunk`, `triple`, `item`), the ids of the items in the prompt in the order of their numbers."""
 NESTED_RESULTS_SCHEMA: dict[str, JsonValue] = {
@@ -278,12 +275,16 @@ class Outline(NamedTuple):
     skip: str | None
 
 
+_encode_outline = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
+
+
 def format_outline(result: Result) -> str:
     """Return the outline of a result as JSON, to store with the result; `read_outline` parses it."""
+    outcome = result.outcome
     judgements = [[str(judgement.value), judgement.number] for judgement in result.judgements]
     failures = [[failure.kind, failure.item is not None] for failure in result.failures]
-    skip = result.outcome.reason if result.outcome.status == "skipped" else None
-    return format_compact_json([result.outcome.status, judgements, failures, skip])
+    skip = outcome.reason if outcome.status == "skipped" else None
+    return _encode_outline([outcome.status, judgements, failures, skip])
 
 
 @lru_cache(maxsize=4096)  # most results of a run have one of a few outlines

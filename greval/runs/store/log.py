@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, Self
 
 from pydantic import JsonValue, TypeAdapter
-from pydantic_core import from_json
+from pydantic_core import from_json, to_json
 
 from greval._util.files import CloseOnExit
 from greval._util.row_index import RowIndex, format_key, hash_key
@@ -29,7 +29,7 @@ from greval.judging.call_record import CallRecord
 from greval.records.case import Case
 from greval.records.judge_call import JudgeCall
 from greval.records.metric_input import hash_json
-from greval.records.result import IMPORTED, Result, Usage, format_compact_json, format_outline
+from greval.records.result import IMPORTED, Result, Usage, format_outline
 from greval.runs.store.calls import CallReader, CallTable, JudgedContent
 from greval.runs.store.case_heads import CASE_HEAD, CaseHead, parse_case_head
 from greval.runs.store.disk import COST_COLUMNS, FILE, LogSync, lock_folder, prepare_tables, translate_errors
@@ -811,7 +811,7 @@ def _build_columns(result: Result, cost: Usage) -> tuple[object, ...]:
     """Return the columns of a row after its numeric keys."""
     return (
         *(result.sample_id, result.method, result.metric, result.repeat),
-        *(format_compact_json(result.tags), format_outline(result)),
+        *(to_json(result.tags).decode(), format_outline(result)),
         *_get_costs(cost),
         result.model_dump_json(),
     )
