@@ -52,6 +52,19 @@ def _check_label(text: str) -> str:
     return label
 
 
+def replace_lone_surrogates(text: str) -> str:
+    r"""Replace lone surrogates, which cannot be encoded as UTF-8, by the replacement character.
+
+    Example:
+        >>> ascii(replace_lone_surrogates("half " + chr(0xD83D)))
+        "'half \\ufffd'"
+    """
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+StorableText = Annotated[str, AfterValidator(replace_lone_surrogates)]
+"""A text of any origin, which can be stored as UTF-8 JSON."""
+
 Name = Annotated[
     str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_NAME), AfterValidator(_check_name)
 ]

@@ -13,7 +13,7 @@ from pydantic import Field, JsonValue, WithJsonSchema
 
 from greval.errors import OutcomeError
 from greval.records.case import Count, Tags
-from greval.records.record import Record
+from greval.records.record import Record, StorableText
 from greval.records.scale import Value
 
 FailureKind = Literal[
@@ -109,14 +109,14 @@ class Judgement(Record):
     """
 
     value: Value
-    reason: str
+    reason: StorableText
     number: float | None = None
     item: str | None = None
     notes: dict[str, JsonValue] = Field(default_factory=dict)
     confidence: Annotated[float, Field(ge=0, le=1)] | None = None
     votes: dict[str, Count] | None = None
     flip_rate: Annotated[float, Field(ge=0, le=1)] | None = None
-    findings: tuple[str, ...] = ()
+    findings: tuple[StorableText, ...] = ()
     shown_ids: ShownIds = Field(default_factory=dict)
     orders: Annotated[tuple[OrderVerdict, ...], Field(exclude_if=not_)] = ()
 
@@ -125,8 +125,8 @@ class Failure(Record):
     """Why a case or an item could not be judged; `raw` is the judge's reply, verbatim."""
 
     kind: FailureKind
-    message: str
-    raw: str | None = None
+    message: StorableText
+    raw: StorableText | None = None
     item: str | None = None
 
 
@@ -142,7 +142,7 @@ class Skipped(Record):
     """The outcome if the metric is not defined for the case; the judge was not called."""
 
     status: Literal["skipped"] = "skipped"
-    reason: str
+    reason: StorableText
 
 
 class Failed(Record):

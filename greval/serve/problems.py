@@ -13,8 +13,8 @@ from pydantic import Field
 from starlette.exceptions import HTTPException
 
 from greval.errors import DefinitionError, GrevalError
-from greval.judging.model.failures import redact_secrets, replace_lone_surrogates
-from greval.records.record import Record
+from greval.judging.model.failures import redact_secrets
+from greval.records.record import Record, replace_lone_surrogates
 from greval.serve.problem_types import (
     CODES_OF_ERRORS,
     CODES_OF_STATUSES,

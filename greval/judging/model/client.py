@@ -20,12 +20,13 @@ from greval.errors import JudgeError, StoppedError
 from greval.judging.call_record import get_call_recorder
 from greval.judging.model.answer_format import AnswerFormat, select_tier
 from greval.judging.model.budget import CallMeter, RunGuard
-from greval.judging.model.failures import classify_error, find_finish_failure, list_secrets, replace_lone_surrogates
+from greval.judging.model.failures import classify_error, find_finish_failure, list_secrets
 from greval.judging.model.judge import LOCAL_TIMEOUT, Judge, get_chat_model, read_environment
 from greval.judging.model.openai_direct import DirectModel, select_direct_model
 from greval.judging.model.rate_limit import RateLimiter, get_rate_limiter, read_retry_after
 from greval.judging.model.reply_cache import Reply, ReplyCache, compute_reply_key
 from greval.judging.model.retries import call_with_retries
+from greval.records.record import replace_lone_surrogates
 from greval.records.result import Failure, Tier, Usage
 
 if TYPE_CHECKING:

@@ -15,6 +15,7 @@ from pydantic import SecretStr
 from greval._util.urls import redact_credentials
 from greval.judging.model.judge_names import LOCAL, format_key_hint
 from greval.judging.model.reply_cache import Reply
+from greval.records.record import replace_lone_surrogates
 from greval.records.result import Failure, FailureKind
 
 if TYPE_CHECKING:
@@ -178,16 +179,6 @@ def redact_secrets(text: str, secrets: Iterable[str] = ()) -> str:
         if len(secret) > MIN_SECRET_CHARS:
             text = text.replace(secret, "[key]")
     return redact_credentials(_SECRETS.sub("[key]", replace_lone_surrogates(text)))
-
-
-def replace_lone_surrogates(text: str) -> str:
-    r"""Replace lone surrogates, which cannot be encoded as UTF-8, by the replacement character.
-
-    Example:
-        >>> ascii(replace_lone_surrogates("half " + chr(0xD83D)))
-        "'half \\ufffd'"
-    """
-    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _iterate_causes(error: BaseException | None) -> Iterator[BaseException]:

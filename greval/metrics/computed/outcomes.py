@@ -13,6 +13,8 @@ from pathlib import Path
 from reprlib import Repr
 from types import MappingProxyType
 
+from pydantic_core import PydanticSerializationError, to_json
+
 from greval.records.case import Case
 from greval.records.formula import FormulaError
 from greval.records.formula_metric import FormulaMetric
@@ -68,10 +70,14 @@ def compute_outcome(metric: FunctionMetric, case: Case, verdicts: Verdicts = NO_
     for judgement in given:
         try:
             _check_item(judgement.item, ids, counts, metric)
+            _check_notes(judgement)
             judgements.append(_fit_to_scale(judgement, metric))
         except OffScaleError as error:
             message = f"{describe_source(metric)} returned a value that is not on the scale: {error}"
             failures.append(Failure(kind="off_scale", message=message, item=judgement.item))
+        except ValueError as error:  # an integer that is too long to be shown
+            message = f"{describe_source(metric)} returned a value that cannot be read: {error}"
+            failures.append(Failure(kind="error", message=message, item=judgement.item))
         except _InvalidReturnError as error:
             failures.append(Failure(kind="error", message=f"{describe_source(metric)} {error}", item=judgement.item))
     return build_outcome(judgements, [*dict.fromkeys(failures)])
@@ -151,6 +157,14 @@ def _check_item(
     if counts.get(item, 1) > 1:
         what = "returned" if item is None else f"named the item {item!r} in"
         raise _InvalidReturnError(f"{what} {counts[item]} judgements; return one")
+
+
+def _check_notes(judgement: Judgement) -> None:
+    """Raise `_InvalidReturnError` if the notes cannot be stored as JSON."""
+    try:
+        to_json(judgement.notes)
+    except PydanticSerializationError as error:
+        raise _InvalidReturnError(f"returned notes that cannot be stored: {error}") from error
 
 
 def _fit_to_scale(judgement: Judgement, metric: FunctionMetric) -> Judgement:

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import TypeAdapter
 
 from greval import Case, CategoricalScale, ComputedMetric, Judgement, MeasureScale, Skipped, ValueScale, evaluate
 from greval.metrics.computed.outcomes import compute_outcome, describe_function
-from greval.records.result import Failed, Scored
+from greval.records.result import Failed, Outcome, Scored
 from greval.records.scale import OffScaleError
 
 CASE = Case(id="q1", question="Who?", answer="Ada.", chunks=["Ada wrote it.", "Tea is a drink."])
@@ -234,3 +235,32 @@ def test_a_run_goes_on_beside_a_function_that_returns_nothing(tmp_path):
 def test_a_coroutine_is_no_verdict():
     """A computed metric is a plain function."""
     assert "later (test_outcomes.py" in computed(later).error.message
+
+
+HALF = chr(0xD83D)
+"""Half of a surrogate pair, as from a text that was cut in the middle of a character."""
+
+
+def raise_half(case):
+    """Raise an error with a text that is not UTF-8."""
+    raise ValueError(f"bad {HALF}")
+
+
+@pytest.mark.parametrize(
+    ("function", "text"),
+    [
+        (lambda case: (1, f"half {HALF}"), "half \ufffd"),
+        (lambda case: Judgement(value=1, reason=f"half {HALF}"), "half \ufffd"),
+        (lambda case: Skipped(reason=f"half {HALF}"), "half \ufffd"),
+        (raise_half, "bad \ufffd"),
+        (lambda case: Judgement(value=1, reason="whole", notes={"a": [HALF]}), "returned notes that cannot be stored"),
+        (lambda case: 10**5000, "returned a value that cannot be read"),
+    ],
+)
+def test_every_outcome_can_be_stored(function, text):
+    """A text of a function that is not UTF-8, or a number that cannot be shown, does not end a run."""
+    metric = ComputedMetric(name="m", description="d", needs=("answer",), scale=MeasureScale(high=9), compute=function)
+    outcome = compute_outcome(metric, Case(question="Who?", answer="Ada."))
+    stored = TypeAdapter(Outcome).dump_json(outcome)
+    assert text in stored.decode()
+    assert TypeAdapter(Outcome).validate_json(stored) == outcome
