@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import gc
+import os
+import shutil
 import signal
 import sys
+import tempfile
 from functools import cache
 from pathlib import Path
 
 import pytest
+from browsers import started_browser
 from fault_server import KEY, FaultServer
 from hypothesis import settings
 
@@ -17,11 +22,35 @@ from greval.cli import main
 SERVER = Path(__file__).parent / "serve"
 SHARED = Path(greval.__file__).parents[2] / "shared" / "data"
 
+MEMORY, MEMORY_BYTES = Path("/dev/shm"), 2 << 30  # noqa: S108 - pytest and tempfile create folders of their own in it
+
+if "TMPDIR" not in os.environ and MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > MEMORY_BYTES:
+    # runs are flushed to the disk row by row: most of the time of many tests, and only a power failure would show it
+    os.environ["TMPDIR"] = tempfile.tempdir = str(MEMORY)
+
+AUTHORITIES = Path("/etc/ssl/certs")
+
+if any(AUTHORITIES.glob("*.0")) and Path(os.environ.get("SSL_CERT_FILE", AUTHORITIES)).is_relative_to(AUTHORITIES):
+    # from a folder a certificate is read when a peer needs it; of a file all are read for each chat model, in 50 ms
+    os.environ.pop("SSL_CERT_FILE", None)
+    os.environ["SSL_CERT_DIR"] = str(AUTHORITIES)
+
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as where a shell began this in the background
     signal.signal(signal.SIGINT, signal.default_int_handler)  # else the processes of tests could not be interrupted
 
 settings.register_profile("greval", max_examples=60, deadline=None)  # a busy machine is no fault of a test
 settings.load_profile("greval")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Leave modules and tests out of garbage collection: they stay to the end, and each pass would look at them all."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_collection_modifyitems(items):
@@ -31,9 +60,9 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.server)
 
 
-@pytest.fixture(scope="session", params=["own", "published"])
-def data_set(request, tmp_path_factory):
-    """Return a function from the name of a data set to its folder: one of our own making, or the published one."""
+@pytest.fixture(scope="session")
+def own_folder(tmp_path_factory):
+    """Return a function from the name of a data set to a folder of data of our own making in its form."""
 
     @cache
     def make(name):
@@ -44,12 +73,26 @@ def data_set(request, tmp_path_factory):
         WRITERS[name](folder)
         return folder
 
+    return make
+
+
+@pytest.fixture(scope="session", params=["own", "published"])
+def data_set(request, own_folder):
+    """Return a function from the name of a data set to its folder: one of our own making, or the published one."""
+
     def find(name):
         if not (SHARED / name).exists():
             pytest.skip(f"the shared data is not here: {SHARED / name}")
         return SHARED / name
 
-    return make if request.param == "own" else find
+    return own_folder if request.param == "own" else find
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    """Give a browser without a window."""
+    with started_browser() as browser:
+        yield browser
 
 
 @pytest.fixture

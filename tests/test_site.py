@@ -15,7 +15,6 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from browsers import FLAGS, WHY_NOT, browser_path
 from doc_pages import PAGES, ROOT
 
 LOADED = {"src", "srcset", "data", "poster", "action"}
@@ -111,25 +110,20 @@ class QuietHandler(SimpleHTTPRequestHandler):
 
 
 @pytest.mark.browser
-@pytest.mark.skipif(browser_path() is None, reason=WHY_NOT)
-def test_a_browser_reads_and_searches_the_site_without_another_host(site):
+def test_a_browser_reads_and_searches_the_site_without_another_host(site, chromium):
     """Pages, pictures and the search work in Chromium, which asks no other host for anything."""
-    from playwright.sync_api import sync_playwright  # noqa: PLC0415 - it takes a second, and `make test` runs no browser
-
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(QuietHandler, directory=site))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     base = f"http://127.0.0.1:{server.server_port}/"
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=browser_path(), args=[*FLAGS])
-        page = browser.new_page()
-        asked: list[str] = []
-        page.on("request", lambda request: asked.append(request.url))
-        page.goto(f"{base}reference_pipeline.html")
-        assert page.evaluate("[...document.images].every(image => image.complete && image.naturalWidth)")
-        page.keyboard.press("/")
-        page.keyboard.type("Tarone")
-        page.get_by_text(re.compile(r"^\d+ results$")).wait_for()
-        browser.close()
+    page = chromium.new_page()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(f"{base}reference_pipeline.html")
+    assert page.evaluate("[...document.images].every(image => image.complete && image.naturalWidth)")
+    page.keyboard.press("/")
+    page.keyboard.type("Tarone")
+    page.get_by_text(re.compile(r"^\d+ results$")).wait_for()
+    page.close()
     server.shutdown()
     server.server_close()
     assert [url for url in asked if not url.startswith((base, "data:", "blob:"))] == []

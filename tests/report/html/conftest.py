@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from browsers import started_browser
 from report_pages import judge_demo, make_page
 
 
@@ -17,10 +16,3 @@ def judged_run(tmp_path_factory):
 def page_text(judged_run):
     """Return the page of the run."""
     return make_page(judged_run)
-
-
-@pytest.fixture(scope="session")
-def chromium():
-    """Give a browser without a window."""
-    with started_browser() as browser:
-        yield browser

@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 
 import pytest
-from browsers import started_browser
 from page_judge import FAULTY, page_judge
 from served_runs import over_http
 from serving import served
@@ -25,13 +24,6 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if item.path.is_relative_to(HERE):
             item.add_marker(pytest.mark.browser)
-
-
-@pytest.fixture(scope="session")
-def chromium():
-    """Give a browser without a window."""
-    with started_browser() as browser:
-        yield browser
 
 
 @pytest.fixture(scope="module")
