@@ -56,9 +56,10 @@ def folders_of(folder):
     return {path.name for path in folder.iterdir() if path.is_dir() and not path.name.startswith(("__", "."))}
 
 
-def names_in(path):
-    """Return what a Python file defines: `name` and `Class.name`."""
-    found = set()
+@cache
+def list_definitions(path):
+    """Return what a Python file defines in its order, each as `name` or `Class.name` with the kind of its node."""
+    found = []
 
     def walk(node, prefix):
         for child in ast.iter_child_nodes(node):
@@ -68,12 +69,17 @@ def names_in(path):
             elif isinstance(child, ast.AnnAssign | ast.Assign):
                 targets = [child.target] if isinstance(child, ast.AnnAssign) else child.targets
                 names = [target.id for target in targets if isinstance(target, ast.Name)]
-            found.update(f"{prefix}{name}" for name in names)
+            found.extend((f"{prefix}{name}", type(child)) for name in names)
             if isinstance(child, ast.ClassDef):
                 walk(child, f"{prefix}{child.name}.")
 
     walk(ast.parse(path.read_text(encoding="utf-8")), "")
     return found
+
+
+def names_in(path):
+    """Return what a Python file defines: `name` and `Class.name`."""
+    return {name for name, _ in list_definitions(path)}
 
 
 @cache
@@ -166,8 +172,8 @@ def test_the_drawing_names_modules_of_their_parts():
 
 def test_a_class_name_exists_once():
     """CONTRIBUTING.md promises that one class name exists once."""
-    trees = (ast.parse(path.read_text(encoding="utf-8")) for path in PACKAGE.rglob("*.py"))
-    names = Counter(node.name for tree in trees for node in tree.body if isinstance(node, ast.ClassDef))
+    defined = (one for path in PACKAGE.rglob("*.py") for one in list_definitions(path))
+    names = Counter(name for name, kind in defined if kind is ast.ClassDef and "." not in name)
     assert [name for name, count in names.items() if count > 1] == []
 
 

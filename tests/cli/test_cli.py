@@ -71,11 +71,11 @@ def test_wrong_use_ends_with_2_and_says_what_to_do(words, told, greval_says):
     assert KEY not in err
 
 
-def test_debug_shows_the_traceback():
+def test_debug_shows_the_traceback(greval_says):
     """With --debug an error comes with its traceback, without it in one line."""
-    plain = subprocess.run([PROGRAM, "report", "nowhere"], capture_output=True, text=True, check=False)
+    code, _, err = greval_says("report", "nowhere")
     debug = subprocess.run([PROGRAM, "report", "nowhere", "--debug"], capture_output=True, text=True, check=False)
-    assert plain.returncode == 2
-    assert plain.stderr.count("\n") == 1
+    assert code == 2
+    assert err.count("\n") == 1
     assert "Traceback" in debug.stderr
     assert "StoreError: nowhere: no run is there" in debug.stderr

@@ -137,8 +137,9 @@ def test_an_edited_file_is_computed_again(tmp_path):
         ran = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
         return ran.stdout
 
-    assert fingerprint("1") == fingerprint("1")
-    assert fingerprint("1") != fingerprint("2")
+    first = fingerprint("1")
+    assert fingerprint("1") == first
+    assert fingerprint("2") != first
 
 
 def test_predefined_metrics_keep_their_fingerprints():

@@ -6,9 +6,7 @@ import json
 import os
 import signal
 import sqlite3
-import tempfile
 from itertools import count
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -112,9 +110,9 @@ REPLIES = st.builds(
 @given(
     st.lists(st.tuples(TEXTS, REPLIES, st.integers(0, 3)), max_size=5), TEXTS.filter(lambda text: text.isprintable())
 )
-def test_any_call_is_read_as_it_was_stored(calls, answer):
+def test_any_call_is_read_as_it_was_stored(tmp_path_factory, calls, answer):
     """Whatever texts, lone surrogates and log-probabilities a call has, it is read unchanged."""
-    folder = Path(tempfile.mkdtemp())
+    folder = tmp_path_factory.mktemp("calls")
     made = [CallRecord(FORM, (("user", text),), reply, repeat=repeat) for text, reply, repeat in calls]
     outcome = Scored(judgements=(Judgement(value=1, reason="r"),))
     result = Result(sample_id="q1", metric="tone", fingerprint="f", judge="j", tier="schema", outcome=outcome)

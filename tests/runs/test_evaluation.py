@@ -314,7 +314,7 @@ async def test_a_stopped_run_does_not_wait_for_its_turn(tmp_path):
 
 async def test_a_run_of_computed_metrics_is_stopped_too(tmp_path):
     """Computed metrics wait for nothing, and still a run of them stops when it is asked to, and goes on later."""
-    stop, total = asyncio.Event(), 20_000
+    stop, total = asyncio.Event(), 5_000
     given = [Case(id=f"q{number}", question="Who?", usage={"latency": number}) for number in range(total)]
 
     def ask_to_stop(_):

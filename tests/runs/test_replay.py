@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-import tempfile
 from collections import Counter
-from pathlib import Path
 from zlib import crc32
 
 import pytest
@@ -103,9 +101,9 @@ REPLIES = st.lists(
 
 @settings(max_examples=8, deadline=None)
 @given(REPLIES, st.sampled_from([1, 3]), st.floats(0.5, 1), st.floats(0, 0.5))
-def test_a_replay_gives_what_a_fresh_run_gives(replies, repeats, high, low):
+def test_a_replay_gives_what_a_fresh_run_gives(tmp_path_factory, replies, repeats, high, low):
     """Without a change all outcomes are equal; with other scores they are those of a new run of the same replies."""
-    folder = Path(tempfile.mkdtemp())
+    folder = tmp_path_factory.mktemp("replay")
     judge = ScriptedJudge(answer_by_text(["right", *replies]))
     metrics = [TONE, PASSAGES, BUILT]
     run = evaluate(cases(4), metrics, judge, out=folder / "run", repeats=repeats)

@@ -1,5 +1,7 @@
 """Corrections for multiple tests: against statsmodels, and that they keep their level."""
 
+from functools import cache
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -27,6 +29,7 @@ discordant = st.lists(st.integers(0, 14), min_size=1, max_size=12)
 alphas = st.sampled_from([0.01, 0.05, 0.1, 0.2])
 
 
+@cache
 def attainable(n):
     """Give the p values of McNemar's exact test of n discordant pairs, each with its probability."""
     return [(mcnemar(k, n - k).exact_p, stats.binom.pmf(k, n, 0.5)) for k in range(n + 1)]
