@@ -1,10 +1,14 @@
-"""CPU time of the embedded model for a token of a prompt and of an answer, alone and for several sequences at once.
+"""CPU time of the embedded model for tokens of a prompt and of an answer, by the number that is evaluated at once.
 
     python benchmarks/embedded_speed.py
-    python benchmarks/embedded_speed.py --sequences 1 4 16 --repacked
+    python benchmarks/embedded_speed.py --sequences 4 16
+    python benchmarks/embedded_speed.py --with no_extra_bufts=False          # repacked weights, 0.6 GB more
+    python benchmarks/embedded_speed.py --with cache_type_k=q8_0 --with cache_type_v=q8_0
+    python benchmarks/embedded_speed.py --with flash_attn_type=disabled
 
-Each measurement starts the model in a process of its own, as a judge does, except for the number of sequences that it
-evaluates in one batch, and for repacked weights, which need about 0.6 GB more.
+The first row evaluates further tokens of a prompt whose first 300 tokens are in the cache, as for a case of a metric.
+A token of an answer is measured alone, with the log-probabilities of 20 alternatives, and in a batch of several
+sequences. `--with` sets a parameter of the server.
 """
 
 from __future__ import annotations
@@ -16,6 +20,7 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import aiohttp
@@ -24,66 +29,105 @@ from greval.judging.local.cache import cached_path
 from greval.judging.local.models import DEFAULT_MODEL
 from greval.judging.local.serve import build_params
 
+PREFIX_TOKENS = 300
+SIZES = (1, 4, 7, 8, 16, 32, 64, 512)
+REPETITIONS = 3
 REQUESTS = 16
 ANSWER_TOKENS = 48
-LONG_PROMPT_WORDS = 600
 CONTEXT = 8192
+FIRST_TOKEN, TOKENS = 1000, 100_000
+"""Numbers of tokens of the vocabulary that are words or parts of words."""
 
 
 def main() -> None:
-    """Print a row for each number of sequences."""
+    """Print the times of one sequence, then those of several sequences in a batch."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sequences", type=int, nargs="+", default=[1, 4, 16], help="evaluated in one batch")
-    parser.add_argument("--repacked", action="store_true", help="repack the weights when they are loaded")
-    parser.add_argument("--here", action="store_true", help="measure in this process, for the first number")
+    parser.add_argument(
+        "--sequences", type=int, nargs="*", default=[], help="also measure batches of several sequences"
+    )
+    parser.add_argument(
+        "--with", dest="settings", action="append", default=[], metavar="NAME=VALUE", help="a parameter"
+    )
+    parser.add_argument("--here", type=int, help="measure in this process, with this number of sequences")
     args = parser.parse_args()
     if args.here:
-        asyncio.run(measure(args.sequences[0], repacked=args.repacked))
+        asyncio.run(measure(args.here, args.settings))
         sys.stdout.flush()
         os._exit(0)  # the server of the model does not end by itself
-    for number in args.sequences:
-        words = [sys.executable, __file__, "--here", "--sequences", str(number)]
-        subprocess.run([*words, *(["--repacked"] if args.repacked else [])], check=True)
+    for number in (1, *args.sequences):
+        words = [sys.executable, __file__, "--here", str(number)]
+        subprocess.run([*words, *(f"--with={setting}" for setting in args.settings)], check=True)
 
 
-async def measure(sequences: int, *, repacked: bool) -> None:
-    """Start the model, and measure a long prompt and several answers."""
+async def measure(sequences: int, settings: Sequence[str]) -> None:
+    """Start the model, and measure further tokens of a prompt and tokens of answers."""
     os.environ.setdefault("GOMP_SPINCOUNT", "1000")  # as greval sets it
     library = importlib.import_module("xllamacpp")
     path = cached_path(DEFAULT_MODEL)
     if path is None:
         sys.exit(f"{DEFAULT_MODEL}: expected the model on this machine; run greval local fetch")
     params = build_params(library, path, CONTEXT)
-    params.n_parallel, params.kv_unified, params.no_extra_bufts = sequences, True, not repacked
+    params.n_parallel, params.kv_unified = sequences, sequences > 1
+    for setting in settings:
+        name, _, value = setting.partition("=")
+        setattr(params, name, parse_setting(library, name, value))
     server = library.Server(params)
+    print(f"{sequences} in a batch{''.join(f', {setting}' for setting in settings)}")
     async with aiohttp.ClientSession(server.listening_address) as session:
-        await complete(session, "Hello.", 1)
-        prompt = " ".join(f"word {number}" for number in range(LONG_PROMPT_WORDS))
+        if sequences == 1:
+            await measure_prompts(session)
+            print(f"  a token of an answer: {await measure_answers(session, 1):.4f} s")
+            print(f"  with 20 log-probabilities: {await measure_answers(session, 1, n_probs=20):.4f} s")
+        else:
+            print(f"  a token of an answer: {await measure_answers(session, REQUESTS):.4f} s")
+
+
+def parse_setting(library: Any, name: str, value: str) -> object:  # noqa: ANN401 - it has no types
+    """Parse the value of a parameter: a boolean, a number, or the name of a type of the library."""
+    if value in {"True", "False"}:
+        return value == "True"
+    if name.startswith("cache_type"):
+        return getattr(library.ggml_type, f"GGML_TYPE_{value.upper()}")
+    if name == "flash_attn_type":
+        return getattr(library.llama_flash_attn_type, f"LLAMA_FLASH_ATTN_TYPE_{value.upper()}")
+    return int(value)
+
+
+async def measure_prompts(session: aiohttp.ClientSession) -> None:
+    """Print the CPU time of evaluating a number of further tokens."""
+    await complete(session, list_tokens(PREFIX_TOKENS, 0), 1)
+    times = []
+    for size in SIZES:
         start = time.process_time()
-        evaluated = count_evaluated(await complete(session, prompt, 1))
-        prompt_cost = (time.process_time() - start) / evaluated
-        start = time.process_time()
-        asked = (complete(session, f"Write a long story about {number}.", ANSWER_TOKENS) for number in range(REQUESTS))
-        usages = await asyncio.gather(*asked)
-        spent = time.process_time() - start - prompt_cost * sum(map(count_evaluated, usages))
-    written = sum(usage["completion_tokens"] for usage in usages)
+        for turn in range(1, REPETITIONS + 1):
+            await complete(session, [*list_tokens(PREFIX_TOKENS, 0), *list_tokens(size, turn * size)], 1)
+        times.append((time.process_time() - start) / REPETITIONS)
     print(
-        f"{sequences} sequences in a batch{', repacked weights' if repacked else ''}: CPU of a token of a prompt "
-        f"{prompt_cost:.4f} s, of an answer {spent / written:.4f} s"
+        "  further tokens of a prompt:", *(f"{size}: {spent:.3f} s" for size, spent in zip(SIZES, times, strict=True))
     )
 
 
-def count_evaluated(usage: dict[str, Any]) -> int:
-    """Count the tokens of a prompt that were not in the model's cache."""
-    return usage["prompt_tokens"] - usage["prompt_tokens_details"]["cached_tokens"]
+async def measure_answers(session: aiohttp.ClientSession, requests: int, **settings: int) -> float:
+    """Return the CPU seconds of a token of the answers to so many requests, which are sent at once."""
+    prompts = [list_tokens(2, 7 * number) for number in range(requests)]
+    for prompt in prompts:
+        await complete(session, prompt, 1)
+    start = time.process_time()
+    await asyncio.gather(*(complete(session, prompt, ANSWER_TOKENS, **settings) for prompt in prompts))
+    return (time.process_time() - start) / (requests * ANSWER_TOKENS)
 
 
-async def complete(session: aiohttp.ClientSession, text: str, tokens: int) -> dict[str, Any]:
-    """Ask for an answer of so many tokens, and return what was used."""
-    body = {"messages": [{"role": "user", "content": text}], "max_tokens": tokens, "temperature": 0}
-    async with session.post("/v1/chat/completions", json=body) as response:
-        found: dict[str, Any] = await response.json()
-    return found["usage"]
+def list_tokens(number: int, seed: int) -> list[int]:
+    """List tokens that differ by the seed from the first one on."""
+    return [FIRST_TOKEN + (7919 * (place + 1) * (seed + 1)) % TOKENS for place in range(number)]
+
+
+async def complete(session: aiohttp.ClientSession, prompt: Sequence[int], tokens: int, **settings: int) -> None:
+    """Generate so many tokens after a prompt of tokens."""
+    body = {"prompt": [*prompt], "n_predict": tokens, "temperature": 0, "ignore_eos": True, **settings}
+    async with session.post("/completion", json=body) as response:
+        response.raise_for_status()
+        await response.read()
 
 
 if __name__ == "__main__":

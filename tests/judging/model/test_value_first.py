@@ -14,7 +14,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 from greval import Judge, load_metric
 from greval.judging.metric_judge import MetricJudge
 from greval.judging.model.client import JudgeClient
-from greval.judging.model.value_first import NEXT_KEY, VALUE_START, ValueFirst
+from greval.judging.model.value_first import REASON_START, VALUE_START, ValueFirst
 from greval.judging.reply_json import compute_probability, compute_value_probabilities
 
 PROBABILITIES = {"logprobs": True, "top_logprobs": 20}
@@ -25,7 +25,7 @@ class Continuing:
     """A model that writes a value in tokens of a given length, each with probability one half, and then a reason."""
 
     def __init__(self, value, reason="It fits", size=2):
-        self.text = VALUE_START + json.dumps(value, ensure_ascii=False) + NEXT_KEY
+        self.text = VALUE_START + json.dumps(value, ensure_ascii=False) + REASON_START
         self.reason = reason
         self.size = size
         self.sent = []
@@ -91,9 +91,9 @@ def test_each_request_continues_the_answer_and_only_the_value_has_probabilities(
     model = Continuing("Irrelevant")
     answer = ask(["Relevant", "Irrelevant"], model)
     (first, choosing), (second, explaining) = model.sent
-    assert (first, second) == ('{"value": "', '{"value": "Irrelevant","reason in five words":"')
+    assert (first, second) == ('{"value": "', '{"value": "Irrelevant","reason":"')
     assert choosing == {
-        "extra_body": {"grammar": r'root ::= "Relevant\",\"" | "Irrelevant\",\""'},
+        "extra_body": {"grammar": r'root ::= "Relevant\",\"reason\":\"" | "Irrelevant\",\"reason\":\""'},
         "max_completion_tokens": 1,
         **PROBABILITIES,
     }
@@ -112,7 +112,7 @@ def test_values_that_begin_alike_take_further_requests():
     """1 is told apart from 10 by the character after it."""
     model = Continuing(1, size=1)
     assert json.loads(ask([1, 10], model).text)["value"] == 1
-    assert [start for start, _ in model.sent] == ['{"value": ', '{"value": 1', '{"value": 1,"reason in five words":"']
+    assert [start for start, _ in model.sent] == ['{"value": ', '{"value": 1', '{"value": 1,"reason":"']
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ async def test_answers_of_one_event_loop_are_requested_one_by_one():
     form = ValueFirst((0, 1), 160)
     asked = (form.ask(model, [HumanMessage("Judge.")], probabilities={}, body={}) for _ in range(3))
     await asyncio.gather(*asked)
-    assert [start for start, _ in model.sent] == ['{"value": ', '{"value": 1,"reason in five words":"'] * 3
+    assert [start for start, _ in model.sent] == ['{"value": ', '{"value": 1,"reason":"'] * 3
 
 
 @pytest.mark.parametrize(
