@@ -44,12 +44,11 @@ settings.load_profile("greval")
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection():
-    """Leave modules and tests out of garbage collection: they stay to the end, and each pass would look at them all."""
+    """Collect no garbage while modules and tests are loaded: they stay to the end, and each pass looks at them all."""
     gc.disable()
     try:
         return (yield)
     finally:
-        gc.freeze()
         gc.enable()
 
 
