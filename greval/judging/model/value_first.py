@@ -21,7 +21,8 @@ from greval.records.scale import Value
 Send = Callable[[list[BaseMessage], Mapping[str, Any]], Awaitable[AIMessage]]
 """A function that sends messages with the arguments of a call, and returns the model's message."""
 
-VALUE_START = '{"value": '
+VALUE_START = '{\n  "value": '
+"""The start of an answer as the shipped models write it if they are free to: other spaces change probabilities."""
 REASON_START = ',"reason":"'
 """The text between value and reason, compact because its tokens take time."""
 SENTENCE_ENDS = (".", "!", "?", "…")
