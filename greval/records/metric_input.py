@@ -223,7 +223,22 @@ def format_canonical_json(content: JsonValue) -> str:
 
 def hash_text(text: str) -> str:
     """Return the hash of JSON content that is formatted as canonical JSON."""
-    return hashlib.sha256(text.encode()).hexdigest()[:HASH_DIGITS]
+    return _compute_digest(text).hex()
+
+
+def hash_text_as_number(text: str) -> int:
+    """Return the hash of JSON content as `greval._util.row_index.hash_key` numbers it.
+
+    Example:
+        >>> from greval._util.row_index import hash_key
+        >>> hash_text_as_number("{}") == hash_key(hash_text("{}"))
+        True
+    """
+    return int.from_bytes(_compute_digest(text), "big", signed=True)
+
+
+def _compute_digest(text: str) -> bytes:
+    return hashlib.sha256(text.encode()).digest()[: HASH_DIGITS // 2]
 
 
 def compute_fingerprint(
@@ -260,12 +275,12 @@ def compute_content_key(case: Case, metric: Metric, fingerprint: str, verdicts: 
     """
     read: dict[str, JsonValue] = {name: outcome.model_dump(mode="json") for name, outcome in (verdicts or {}).items()}
     parts = [select_metric_input(metric, case), *([read] if read else [])]
-    return hash_metric_input(metric.name, fingerprint, *map(format_canonical_json, parts))
+    return hash_text(format_content(metric.name, fingerprint, *map(format_canonical_json, parts)))
 
 
-def hash_metric_input(name: str, fingerprint: str, *parts: str) -> str:
-    """Return the content key of a metric from what it reads of a case, as canonical JSON."""
-    return hash_text(f"[{_format_version(name, fingerprint)},{','.join(parts)}]")
+def format_content(name: str, fingerprint: str, *parts: str) -> str:
+    """Return the text whose hash is the content key, from what a metric reads of a case, as canonical JSON."""
+    return f"[{_format_version(name, fingerprint)},{','.join(parts)}]"
 
 
 @lru_cache

@@ -20,6 +20,7 @@ from greval.stats.measured import Measured, MeasuredValue, Undefined
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
+Places = NDArray[np.integer[Any]]
 Statistic = Callable[[Floats], dict[str, Floats]]
 
 RESAMPLES = 2000
@@ -199,8 +200,11 @@ def _count_distinct(numbers: Integers) -> int:
     return len(np.unique(numbers))
 
 
-def build_sparse(entries: tuple[Integers, Integers], values: Floats, shape: tuple[int, int]) -> Any:  # noqa: ANN401 - scipy is untyped
-    """Build a sparse matrix from the rows, columns and values of its entries; duplicate entries are summed."""
+def build_sparse(entries: tuple[Places, Places], values: Floats, shape: tuple[int, int]) -> Any:  # noqa: ANN401 - scipy is untyped
+    """Build a sparse matrix from the rows, columns and values of its entries; duplicate entries are summed.
+
+    It has 32-bit indices if they suffice; entries given as such are not copied.
+    """
     from scipy import sparse as sp
 
     return sp.csr_array(sp.coo_array((values, entries), shape=shape))
@@ -252,14 +256,16 @@ def group_equal_rows(rows: Any, clusters: Integers) -> tuple[Any, Integers]:  # 
         >>> sorted(group_equal_rows(ones, np.array([0, 1, 2]))[1].tolist())
         [1, 2]
     """
-    names, places = np.unique(clusters, return_inverse=True)
-    if len(names) == len(places):  # each row is a cluster
-        summed = rows.copy()
-        summed.eliminate_zeros()  # as a sum does
+    if _count_distinct(clusters) == len(clusters):  # each row is a cluster
+        summed = rows if rows.has_sorted_indices else rows.sorted_indices()
+        if not summed.data.all():
+            summed = summed.copy()
+            summed.eliminate_zeros()  # as a sum does
     else:
+        names, places = np.unique(clusters, return_inverse=True)
         belongs = build_sparse((places, np.arange(len(places))), np.ones(len(places)), (len(names), len(places)))
         summed = (belongs @ rows).tocsr()
-    summed.sort_indices()
+        summed.sort_indices()
     kinds = [kind for part in _split_by_length(summed) for kind in _find_equal_rows(*part)]
     kinds.sort()  # the result does not depend on the order of observations
     first, times = (np.array([kind[place] for kind in kinds], dtype=np.int64) for place in (-2, -1))
@@ -275,22 +281,27 @@ def _split_by_length(table: Any) -> Iterator[tuple[Integers, Integers, Floats]]:
     lengths = np.diff(table.indptr)
     for length in np.unique(lengths).tolist():
         rows = np.flatnonzero(lengths == length)
+        if len(rows) == len(lengths):  # a table that needs no copy
+            yield rows, *(part[: table.nnz].reshape(len(rows), length) for part in (table.indices, table.data))
+            continue
         places = table.indptr[rows].astype(np.int64)[:, None] + np.arange(length)
         yield rows, table.indices[places], table.data[places]
 
 
 def _find_equal_rows(rows: Integers, columns: Integers, values: Floats) -> Iterator[_RowKind]:
     """Yield each distinct row of two arrays side by side, compared by their bytes."""
-    parts = [np.ascontiguousarray(part).view(np.uint8).reshape(len(rows), -1) for part in (columns, values)]
-    marks = np.concatenate([*parts, np.zeros((len(rows), 1), np.uint8)], axis=1)
+    values = np.ascontiguousarray(values)
+    parts = (*columns.T, *values.view(np.uint64).T)
     hashes = np.zeros(len(rows), np.uint64)
-    for part in (*columns.astype(np.uint64).T, *np.ascontiguousarray(values).view(np.uint64).T):
-        hashes = (hashes ^ part) * HASH_FACTOR
+    for part in parts:
+        hashes = (hashes ^ part.astype(np.uint64)) * HASH_FACTOR
         hashes ^= hashes >> HASH_SHIFT
     _, first, kind, times = np.unique(hashes, return_index=True, return_inverse=True, return_counts=True)
-    if not np.array_equal(marks[first][kind], marks):  # two different rows have one hash
-        whole = marks.view(f"V{marks.shape[1]}").ravel()
-        _, first, times = np.unique(whole, return_index=True, return_counts=True)
+    if not all(np.array_equal(part[first][kind], part) for part in parts):  # two different rows have one hash
+        marks = np.concatenate(
+            [np.ascontiguousarray(part).view(np.uint8).reshape(len(rows), -1) for part in (columns, values)], axis=1
+        )
+        _, first, times = np.unique(marks.view(f"V{marks.shape[1]}").ravel(), return_index=True, return_counts=True)
     for at, count in zip(first.tolist(), times.tolist(), strict=True):
         yield columns[at].tobytes(), values[at].tobytes(), int(rows[at]), count
 

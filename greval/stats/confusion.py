@@ -56,7 +56,7 @@ def compare_choices(choices: Choices, *, level: float) -> dict[str, Measured]:
     """
     n, size = len(choices.truth), choices.size
     cells = choices.truth * size + choices.given
-    rows = build_sparse((np.arange(n), cells), choices.weights, (n, size * size))
+    rows = build_sparse((np.arange(n, dtype=np.int32), cells.astype(np.int32)), choices.weights, (n, size * size))
     several = choices.ordered and size > 2  # noqa: PLR2004 - with two categories all kappas agree
 
     def statistic(sums: Floats) -> dict[str, Floats]:

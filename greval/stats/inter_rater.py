@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import chain
 from math import fsum, nan
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from greval.stats.bootstrap import BootstrapSample, Floats, Integers, ValueBasis, bootstrap_values, build_sparse
+from greval.stats.bootstrap import (
+    BootstrapSample,
+    Floats,
+    Integers,
+    Places,
+    ValueBasis,
+    bootstrap_values,
+    build_sparse,
+)
 from greval.stats.measured import Measured
 
 Distance = Literal["nominal", "ordinal", "interval"]
@@ -49,7 +58,7 @@ def compute_reliability(ratings: Ratings, *, level: float) -> dict[str, Measured
     basis = ValueBasis(n=twice, why="no thing has two people's values" if not twice else "all values are equal")
     places = np.arange(len(flat.counts))
     found: dict[str, Measured] = {}
-    for name, (rows, formula) in _build_formulas(ratings, flat).items():
+    for name, rows, formula in _build_formulas(ratings, flat):
         values = {name: float(formula(rows.sum(axis=0).reshape(1, -1))[0])}
         sample = BootstrapSample(rows, places, ratings.questions)
         statistic = partial(_evaluate_formula, name, formula)
@@ -61,18 +70,18 @@ def _evaluate_formula(name: str, formula: Callable[[Floats], Floats], sums: Floa
     return {name: formula(sums)}
 
 
-def _build_formulas(ratings: Ratings, flat: FlatRatings) -> dict[str, tuple[Any, Callable[[Floats], Floats]]]:
-    """Return the addends of each item and the formula on their sums, for each coefficient."""
+def _build_formulas(ratings: Ratings, flat: FlatRatings) -> Iterator[tuple[str, Any, Callable[[Floats], Floats]]]:
+    """Yield the name of each coefficient, the addends of each item, and the formula on their sums."""
     if not ratings.size:
-        return {"alpha": (_collect_moments(flat), interval_alpha)}
+        yield "alpha", _collect_moments(flat), interval_alpha
+        return
     size, distance = ratings.size, ratings.distance
-    return {
-        "alpha": (
-            _count_coincidences(flat, size),
-            lambda sums: krippendorff_alpha(sums.reshape(-1, size, size), ordinal=distance == "ordinal"),
-        ),
-        "ac1": (_collect_shares(flat, size), multi_rater_ac1),
-    }
+    yield (
+        "alpha",
+        _count_coincidences(flat, size),
+        lambda sums: krippendorff_alpha(sums.reshape(-1, size, size), ordinal=distance == "ordinal"),
+    )
+    yield "ac1", _collect_shares(flat, size), multi_rater_ac1
 
 
 def krippendorff_alpha(tables: Floats, *, ordinal: bool) -> Floats:
@@ -144,14 +153,14 @@ def _flatten_units(units: Sequence[Sequence[float]] | FlatRatings) -> FlatRating
     return FlatRatings(np.repeat(np.arange(len(counts)), counts), values, counts)
 
 
-def _count_values(flat: FlatRatings, size: int) -> tuple[Integers, Integers, Floats]:
+def _count_values(flat: FlatRatings, size: int) -> tuple[Places, Places, Floats]:
     """Return the item, the value and the count of each value that an item has, in their order."""
     table = build_sparse(
-        (flat.items, flat.values.astype(np.int64)), np.ones(len(flat.values)), (len(flat.counts), size)
+        (flat.items, flat.values.astype(np.int32)), np.ones(len(flat.values)), (len(flat.counts), size)
     )
     table.sort_indices()
-    items = np.repeat(np.arange(len(flat.counts)), np.diff(table.indptr))
-    return items, table.indices.astype(np.int64), table.data
+    items = np.repeat(np.arange(len(flat.counts), dtype=np.int32), np.diff(table.indptr))
+    return items, table.indices, table.data
 
 
 def _count_coincidences(flat: FlatRatings, size: int) -> Any:  # noqa: ANN401 - scipy is untyped
@@ -159,29 +168,33 @@ def _count_coincidences(flat: FlatRatings, size: int) -> Any:  # noqa: ANN401 - 
     items, values, counts = _count_values(flat, size)
     paired = flat.counts[items] >= PAIR
     items, values, counts = items[paired], values[paired], counts[paired]
-    distinct = np.bincount(items, minlength=len(flat.counts))
-    partners, ends = distinct[items], np.cumsum(distinct)
-    one = np.repeat(np.arange(len(items)), partners)
-    within = np.arange(len(one)) - np.repeat(np.cumsum(partners) - partners, partners)
-    other = (ends - distinct)[items[one]] + within
+    distinct = np.bincount(items, minlength=len(flat.counts)).astype(np.int32)
+    partners = distinct[items]
+    one = np.repeat(np.arange(len(items), dtype=np.int32), partners)
+    other = np.arange(len(one), dtype=np.int32) - np.repeat(_list_begins(partners), partners)
+    other += _list_begins(distinct)[items[one]]
     met = counts[one] * (counts[other] - (one == other))
     entries = items[one], values[one] * size + values[other]
     return build_sparse(entries, met / (flat.counts[items[one]] - 1), (len(flat.counts), size * size))
 
 
+def _list_begins(counts: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return the place of the first element of each part, of parts with these lengths one after the other."""
+    return np.cumsum(counts, dtype=np.int32) - counts
+
+
 def _collect_shares(flat: FlatRatings, size: int) -> Any:  # noqa: ANN401 - scipy is untyped
     """Return a row per item: 1 if it has two ratings, its share of agreeing pairs, 1, and its category shares."""
     items, values, counts = _count_values(flat, size)
-    rated, twice = np.flatnonzero(flat.counts), np.flatnonzero(flat.counts >= PAIR)
+    rated, twice = (np.flatnonzero(flat.counts >= n).astype(np.int32) for n in (1, PAIR))
     pairs = np.bincount(items, counts * (counts - 1), minlength=len(flat.counts))[twice]
-    agreed = pairs / (flat.counts[twice] * (flat.counts[twice] - 1))
-    parts = (
-        (items, 3 + values, counts / flat.counts[items]),
-        (rated, np.full(len(rated), 2), np.ones(len(rated))),
-        (twice, np.zeros(len(twice), np.int64), np.ones(len(twice))),
-        (twice, np.ones(len(twice), np.int64), agreed),
-    )
-    rows, columns, addends = (np.concatenate(part) for part in zip(*parts, strict=True))
+    agree = pairs > 0
+    agreed = pairs[agree] / (flat.counts[twice[agree]] * (flat.counts[twice[agree]] - 1))
+    parts = ((twice, 1.0), (twice[agree], agreed), (rated, 1.0), (items, counts / flat.counts[items]))
+    rows = np.concatenate([part for part, _ in parts])
+    columns = np.repeat(np.arange(4, dtype=np.int32), [len(part) for part, _ in parts])
+    columns[len(columns) - len(items) :] += values
+    addends = np.concatenate([np.broadcast_to(addend, len(part)) for part, addend in parts])
     return build_sparse((rows, columns), addends, (len(flat.counts), 3 + size))
 
 

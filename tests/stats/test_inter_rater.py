@@ -1,5 +1,6 @@
 """Agreement of several raters: alpha and AC1 against other packages and written-out formulas."""
 
+import tracemalloc
 from itertools import combinations, permutations
 from math import fsum, nan
 
@@ -8,7 +9,7 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from greval.stats import confusion
+from greval.stats import bootstrap, confusion
 from greval.stats import inter_rater as alpha
 from greval.stats.measured import Undefined
 
@@ -109,12 +110,29 @@ def test_addends_are_those_of_single_items(drawn, distance):
     """What all items at once add to alpha is what each item adds alone; for numbers to the last digit."""
     size, units = drawn
     units = [[value / 3 + 0.1 for value in unit] for unit in units] if distance == "interval" else units
-    rows, _ = alpha._build_formulas(
-        alpha.Ratings(units, np.arange(len(units)), 0 if distance == "interval" else size, distance),
-        alpha._flatten_units(units),
-    )["alpha"]
+    _, rows, _ = next(
+        alpha._build_formulas(
+            alpha.Ratings(units, np.arange(len(units)), 0 if distance == "interval" else size, distance),
+            alpha._flatten_units(units),
+        )
+    )
     found = rows.toarray()
     if distance == "interval":
         assert found[found[:, 0] > 0].tolist() == add_up(units, size, distance).tolist()
     else:
         np.testing.assert_allclose(found, add_up(units, size, distance), atol=1e-12)
+
+
+def test_coefficients_of_many_items_need_little_memory(monkeypatch):
+    """Two ratings of each item take less than 350 bytes an item beyond themselves, here without the resamples."""
+    count = 20_000
+    values = np.random.default_rng(1).integers(0, 2, 2 * count).astype(float)
+    flat = alpha.FlatRatings(np.repeat(np.arange(count), 2), values, np.full(count, 2))
+    ratings = alpha.Ratings(flat, np.arange(count), 2, "nominal")
+    monkeypatch.setattr(bootstrap, "DRAWS_AT_ONCE", 2_000)
+    alpha.compute_reliability(ratings, level=LEVEL)  # what is imported counts for nothing
+    tracemalloc.start()
+    alpha.compute_reliability(ratings, level=LEVEL)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 350 * count

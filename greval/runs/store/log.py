@@ -46,7 +46,9 @@ from greval.runs.store.plans import (
 )
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
+    from numpy.typing import NDArray
 
 NEWEST = "rowid NOT IN (SELECT replaces FROM results WHERE replaces IS NOT NULL)"
 REPEATED_BY = """
@@ -444,10 +446,17 @@ class Store(CloseOnExit):
         self._write_kept_rows()
         return self._db.execute(f"SELECT key, rowid FROM cases WHERE {self._build_case_condition()} ORDER BY rowid")  # noqa: S608 - constant
 
-    def read_case_lines(self, numbers: Iterable[int]) -> Iterator[str]:
-        """Yield the cases with these row numbers as JSON lines, in this order."""
-        for number in numbers:
-            yield self._db.execute("SELECT row FROM cases WHERE rowid = ?", (number,)).fetchone()[0]
+    def read_case_lines(self, numbers: Sequence[int] | NDArray[np.int64]) -> Iterator[str]:
+        """Yield the cases with these row numbers as JSON lines, in this order.
+
+        A query for consecutive numbers takes a third of the time of one for each of them.
+        """
+        import numpy as np
+
+        for span in np.split(np.asarray(numbers, np.int64), np.flatnonzero(np.diff(numbers) != 1) + 1):
+            ends = (int(span[0]), int(span[-1])) if len(span) else (0, -1)
+            for (row,) in self._db.execute("SELECT row FROM cases WHERE rowid BETWEEN ? AND ? ORDER BY rowid", ends):
+                yield row
 
     def case_heads(self) -> Iterator[CaseHead]:
         """Yield the id, methods and the begin of the question of each version of each judged case, oldest first."""

@@ -153,6 +153,8 @@ def _count_common_items(ratings: RatingColumns) -> Counter[tuple[int, int]]:
     """Count the items that each pair of raters rated."""
     import numpy as np
 
+    if len(ratings.who) == len(ratings.questions) * len(ratings.raters):  # each rater rated each item
+        return Counter(dict.fromkeys(combinations(range(len(ratings.raters)), 2), len(ratings.questions)))
     ends = np.cumsum(np.bincount(ratings.items, minlength=len(ratings.questions))).tolist()
     who = ratings.who.tolist()
     sets = Counter(tuple(who[begin:end]) for begin, end in pairwise([0, *ends]))  # few sets of raters rate many items

@@ -225,9 +225,7 @@ def read_panel_items(
     import numpy as np
 
     numbers = PanelNumbers()
-    read = read_runs(folders, metric, numbers)
-    runs = {name: run.verdicts for name, run in read.items()}
-    shown = hash_inputs([run.inputs for run in read.values()], numbers.cases)
+    runs, shown = _read_verdicts(folders, metric, numbers)
     every = find_common_items([run.verdicts for run in runs.values()], shown, numbers.case_of_item)
     first = next(iter(runs.values()))
     scale_of_run = first.metric.scale
@@ -262,6 +260,15 @@ def read_panel_items(
         unknown=dict(zip(runs, unknown, strict=True)),
         between=len(every.items) - len(used),
     )
+
+
+def _read_verdicts(
+    folders: Sequence[Path], metric: str, numbers: PanelNumbers
+) -> tuple[dict[str, RunVerdicts], list[Integers]]:
+    """Read the verdicts of the runs of a panel, by the names of their judges, and the hashes of what each showed."""
+    read = read_runs(folders, metric, numbers)
+    shown = hash_inputs([run.inputs for run in read.values()], numbers.cases)
+    return {name: run.verdicts for name, run in read.items()}, shown
 
 
 class ReadRun(NamedTuple):

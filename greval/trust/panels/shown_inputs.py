@@ -17,10 +17,10 @@ from greval.records.case import Case
 from greval.records.metric import Metric
 from greval.records.metric_input import (
     format_canonical_json,
-    hash_json,
-    hash_metric_input,
+    format_content,
     hash_place,
     hash_text,
+    hash_text_as_number,
     select_metric_input,
     select_stored_texts,
 )
@@ -64,11 +64,11 @@ class JudgedKeys:
         key = self._keys[number] if number < len(self._keys) else NO_RESULT
         if key == NO_RESULT:
             return False
-        made = hash_metric_input(metric, fingerprints[self._versions[number]], case.judged)
+        made = format_content(metric, fingerprints[self._versions[number]], case.judged)
         content = self._contents[number]
         if content != NO_CONTENT:  # the key is made of it, so there is no need to make it
-            return hash_key(made) == content
-        return hash_key(hash_place(*case.place, made)) == key
+            return hash_text_as_number(made) == content
+        return hash_key(hash_place(*case.place, hash_text(made))) == key
 
 
 class _ParsedCase(NamedTuple):
@@ -185,7 +185,7 @@ def _parse_versions(
         own = np.flatnonzero((first >= span.start) & (first < span.stop))
         own = own[np.argsort(first[own])]
         with Store.open(run.folder) as store, store.snapshot():
-            lines = store.read_case_lines(run.rows[first[own] - span.start].tolist())
+            lines = store.read_case_lines(run.rows[first[own] - span.start])
             for version, line in zip(own.tolist(), lines, strict=True):
                 case = _parse_case(line, metric, described, differs=differs)
                 number = cases.get(case.place)
@@ -207,17 +207,17 @@ def _parse_case(line: str, metric: Metric, described: Metric, *, differs: bool) 
         described: The fields that the metric shares with computed ones.
         differs: Whether `described` reads other fields.
     """
-    stored = from_json(line)
+    stored = from_json(line, cache_strings="keys")
     found = None if differs else select_stored_texts(metric, stored)
     if found is not None:
         text = format_canonical_json(found)
-        return _ParsedCase((stored.get("id", ""), stored.get("method", "")), hash_key(hash_text(text)), text)
+        return _ParsedCase((stored.get("id", ""), stored.get("method", "")), hash_text_as_number(text), text)
     case = Case.model_validate_json(line)
     text = format_canonical_json(select_metric_input(metric, case))
     return _ParsedCase(
-        (case.id, case.method), _hash_case(described, case) if differs else hash_key(hash_text(text)), text
+        (case.id, case.method), _hash_case(described, case) if differs else hash_text_as_number(text), text
     )
 
 
 def _hash_case(described: Metric, case: Case) -> int:
-    return hash_key(hash_json(select_metric_input(described, case)))
+    return hash_text_as_number(format_canonical_json(select_metric_input(described, case)))
