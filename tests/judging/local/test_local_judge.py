@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import httpx
 import pytest
+from langchain_core.callbacks import AsyncCallbackHandler
 from langchain_core.messages import HumanMessage
 from waiting import SECONDS
 
@@ -89,3 +90,27 @@ async def test_a_shift_of_a_token_decides_what_a_real_model_writes(written, smol
     form = AnswerFormat("relevance", schema, "schema", logit_bias={answer.json()["tokens"][0]: 50.0})
     reply = await JudgeClient(JUDGE).ask(form, [HumanMessage("Is a passage on tea relevant to ships?")], {})
     assert json.loads(reply.text) == {"value": written}
+
+
+class CountStarts(AsyncCallbackHandler):
+    """Count the calls of the model that LangChain reports."""
+
+    def __init__(self):
+        self.prompts = []
+
+    async def on_chat_model_start(self, serialized, messages, **_):
+        """Keep the last text of a call."""
+        self.prompts.append(messages[0][-1].text)
+
+
+def test_the_value_is_requested_before_its_reason(smollm):
+    """The second request continues the answer with the value; with callbacks and without, the verdict is the same."""
+    case = {"question": "Who wrote it?", "expected_answer": "Ada", "answer": "Ada Lovelace wrote it."}
+    judging = compile_metric(load_metric("correctness"), JUDGE)
+    counted = CountStarts()
+    (judgement,) = judging.invoke(case, {"callbacks": [counted]}).judgements
+    assert counted.prompts == ['{\n  "value": ', f'{{\n  "value": {judgement.value},"reason":"']
+    (silent,) = judging.invoke(case).judgements
+    assert silent.value == judgement.value
+    assert silent.number == pytest.approx(judgement.number, abs=0.05)
+    assert judgement.reason.endswith((".", "!", "?", "…"))
