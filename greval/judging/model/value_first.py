@@ -22,9 +22,9 @@ Send = Callable[[list[BaseMessage], Mapping[str, Any]], Awaitable[AIMessage]]
 """A function that sends messages with the arguments of a call, and returns the model's message."""
 
 VALUE_START = '{\n  "value": '
-"""The start of an answer as the shipped models write it if they are free to: other spaces change probabilities."""
-REASON_START = ',"reason":"'
-"""The text between value and reason, compact because its tokens take time."""
+REASON_START = ',\n  "reason": "'
+"""The text of an answer as the shipped models write it if they are free to. With other spaces the probabilities of values
+change, and reasons become longer."""
 SENTENCE_ENDS = (".", "!", "?", "…")
 _LOCKS: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
 REASON_GRAMMAR = r'root ::= [^"\\\x00-\x1f]{1,%d} "\""'

@@ -109,7 +109,7 @@ def test_the_value_is_requested_before_its_reason(smollm):
     judging = compile_metric(load_metric("correctness"), JUDGE)
     counted = CountStarts()
     (judgement,) = judging.invoke(case, {"callbacks": [counted]}).judgements
-    assert counted.prompts == ['{\n  "value": ', f'{{\n  "value": {judgement.value},"reason":"']
+    assert counted.prompts == ['{\n  "value": ', f'{{\n  "value": {judgement.value},\n  "reason": "']
     (silent,) = judging.invoke(case).judgements
     assert silent.value == judgement.value
     assert silent.number == pytest.approx(judgement.number, abs=0.05)

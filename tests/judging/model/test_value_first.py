@@ -91,9 +91,9 @@ def test_each_request_continues_the_answer_and_only_the_value_has_probabilities(
     model = Continuing("Irrelevant")
     answer = ask(["Relevant", "Irrelevant"], model)
     (first, choosing), (second, explaining) = model.sent
-    assert (first, second) == ('{\n  "value": "', '{\n  "value": "Irrelevant","reason":"')
+    assert (first, second) == ('{\n  "value": "', '{\n  "value": "Irrelevant",\n  "reason": "')
     assert choosing == {
-        "extra_body": {"grammar": r'root ::= "Relevant\",\"reason\":\"" | "Irrelevant\",\"reason\":\""'},
+        "extra_body": {"grammar": r'root ::= "Relevant\",\n  \"reason\": \"" | "Irrelevant\",\n  \"reason\": \""'},
         "max_completion_tokens": 1,
         **PROBABILITIES,
     }
@@ -112,7 +112,11 @@ def test_values_that_begin_alike_take_further_requests():
     """1 is told apart from 10 by the character after it."""
     model = Continuing(1, size=1)
     assert json.loads(ask([1, 10], model).text)["value"] == 1
-    assert [start for start, _ in model.sent] == ['{\n  "value": ', '{\n  "value": 1', '{\n  "value": 1,"reason":"']
+    assert [start for start, _ in model.sent] == [
+        '{\n  "value": ',
+        '{\n  "value": 1',
+        '{\n  "value": 1,\n  "reason": "',
+    ]
 
 
 @pytest.mark.parametrize(
@@ -158,7 +162,7 @@ async def test_answers_of_one_event_loop_are_requested_one_by_one():
     form = ValueFirst((0, 1), 160)
     asked = (form.ask(model, [HumanMessage("Judge.")], probabilities={}, body={}) for _ in range(3))
     await asyncio.gather(*asked)
-    assert [start for start, _ in model.sent] == ['{\n  "value": ', '{\n  "value": 1,"reason":"'] * 3
+    assert [start for start, _ in model.sent] == ['{\n  "value": ', '{\n  "value": 1,\n  "reason": "'] * 3
 
 
 @pytest.mark.parametrize(
