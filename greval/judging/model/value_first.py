@@ -23,8 +23,8 @@ Send = Callable[[list[BaseMessage], Mapping[str, Any]], Awaitable[AIMessage]]
 
 VALUE_START = '{\n  "value": '
 REASON_START = ',\n  "reason": "'
-"""The text of an answer as the shipped models write it if they are free to. With other spaces the probabilities of values
-change, and reasons become longer."""
+"""The text of an answer as the shipped models write it if they are free to. With other spaces the probabilities of
+values change, and reasons become longer."""
 SENTENCE_ENDS = (".", "!", "?", "…")
 _LOCKS: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
 REASON_GRAMMAR = r'root ::= [^"\\\x00-\x1f]{1,%d} "\""'
