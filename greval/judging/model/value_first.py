@@ -28,8 +28,8 @@ values change, and reasons become longer."""
 SENTENCE_ENDS = (".", "!", "?", "…")
 _LOCKS: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
 REASON_GRAMMAR = r'root ::= [^"\\\x00-\x1f]{1,%d} "\"\n}"'
-"""The grammar of a reason and of the end of the answer. One token may hold a full stop and the whole end: without it, the
-model could not choose that token, and its reasons would not end."""
+"""The grammar of a reason and of the end of the answer. One token may hold a full stop and all of the end; reasons would
+go on if the grammar did not allow it."""
 
 
 @dataclass(frozen=True)
