@@ -28,8 +28,10 @@ values change, and reasons become longer."""
 SENTENCE_ENDS = (".", "!", "?", "…")
 _LOCKS: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
 REASON_GRAMMAR = r'root ::= [^"\\\x00-\x1f]{1,%d} "\"\n}"'
-"""The grammar of a reason and of the end of the answer. One token may hold a full stop and all of the end; if the grammar
-did not allow it, reasons would go on."""
+"""The grammar of a reason and of the end of the answer. One token may hold a full stop and all of the end.
+
+If the grammar did not allow this token, reasons would go on.
+"""
 
 
 @dataclass(frozen=True)
