@@ -18,12 +18,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-FETCH = (
-    "import sys\nfrom greval.judging.local.models import LocalModel\nfrom greval.judging.local.fetch import fetch\n"
-    "model = LocalModel.model_validate_json(sys.argv[1])\n"
-    "say = lambda p: print(p.parts_done, p.note, flush=True)\n"
-    "print(fetch(model, on_progress=say))\n"
-)
+FETCH = """
+import sys, time
+from greval.judging.local.fetch import fetch
+from greval.judging.local.models import LocalModel
+
+def say(progress):
+    print(progress.parts_done, progress.note, flush=True)
+    time.sleep(float(sys.argv[2]) if progress.parts_done else 0)
+
+print(fetch(LocalModel.model_validate_json(sys.argv[1]), on_progress=say))
+"""
+"""A program that fetches a model, and waits a number of seconds after each part."""
 
 
 def test_fetch_gives_the_whole_file(shop, model: LocalModel) -> None:
@@ -64,7 +70,7 @@ def test_second_run_downloads_only_what_is_missing(shop, model: LocalModel) -> N
 
 def test_killed_fetch_goes_on(shop, model: LocalModel, python: Callable[..., subprocess.Popen[str]]) -> None:
     """After kill -9 the parts that were there are not downloaded again."""
-    process = python(FETCH, model.model_dump_json())
+    process = python(FETCH, model.model_dump_json(), "600")
     assert process.stdout is not None
     while not process.stdout.readline().startswith("1"):
         assert process.poll() is None
@@ -151,7 +157,7 @@ def test_two_fetches_at_once(shop, model: LocalModel, python: Callable[..., subp
     """Processes that fetch the same model wait for each other, say so, and agree."""
     shop.stage(1, 2)
     with hold_lock(cache_dir() / "fake.lock", lambda: None):
-        processes = [python(FETCH, model.model_dump_json()) for _ in range(2)]
+        processes = [python(FETCH, model.model_dump_json(), "0") for _ in range(2)]
         for process in processes:
             assert process.stdout is not None
             assert "another process is fetching" in process.stdout.readline()
