@@ -49,9 +49,7 @@ test-argilla: $(DEV) $(SDK)
 	$(VENV)/argilla-sdk/bin/python -m pytest -m argilla_server $(REAL_ARGILLA)/test_sdk.py
 
 test-browser: $(DEV)
-	$(BIN)/python -m pytest -m browser tests/serve/page
-	$(BIN)/python -m pytest -m browser tests/report/html
-	$(BIN)/python -m pytest -m browser tests/test_site.py
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m browser tests/serve/page tests/report/html tests/test_site.py
 
 # Debian's Chromium, where there is none; needs the rights to install packages
 browser:
