@@ -151,11 +151,13 @@ class MetricJudge:
         """Return how value and reason are requested one after the other, if they are all that an answer holds.
 
         A model file of the user's own is asked for the answer as a whole, because not every chat template can continue
-        an answer.
+        an answer. So are values of other letters than ASCII: a token may hold a part of a letter, which a server does
+        not return by itself.
         """
         is_plain = not self.many and not self.metric.notes and self.metric.reason_depth == "brief"
         is_known = self.client.label.partition(":")[2] in MODELS
-        if not (self._first_values and is_plain and is_known):
+        is_whole = all(str(value).isascii() for value in self._first_values)
+        if not (self._first_values and is_plain and is_known and is_whole):
             return None
         return ValueFirst(tuple(self._first_values), LOCAL_REASON_LENGTH)
 
