@@ -41,7 +41,7 @@ class Continuing:
         self.sent.append((start, arguments))
         is_value = arguments.get("max_completion_tokens") == 1
         token = self.text[len(start) :][: self.size] if is_value else self.reason
-        other = {"token": "?", "logprob": HALF}
+        other = {"token": "\x00", "logprob": HALF}  # it begins no value
         tokens = [{"token": token, "logprob": HALF, "top_logprobs": [{"token": token, "logprob": HALF}, other]}]
         return AIMessage(
             start + token,
