@@ -1,6 +1,7 @@
 """How well triples and claims are told apart by the evidence of questions on novels, beside what needs no judge.
 
     python benchmarks/evidence.py triples
+    python benchmarks/evidence.py triples -n 156                     # all questions of the held-out novels
     python benchmarks/evidence.py claims --judge openai:MODEL
 
 GraphRAG-Bench gives the evidence of each question as sentences and as triples. Its labels were made by a model, and the
@@ -62,9 +63,11 @@ def main() -> None:
     parser.add_argument("--judge", default="local")
     parser.add_argument("--base-url")
     parser.add_argument("--part", choices=NOVELS, default="heldout")
+    parser.add_argument("-n", type=int, help="questions; 24 for triples, 40 for claims if it is not named")
     parser.add_argument("--out", type=Path, default=Path("runs/evidence"))
     args = parser.parse_args()
-    rows = [*READERS[args.kind](args.part)]
+    number_of_questions = args.n or QUESTIONS[args.kind]
+    rows = [*READERS[args.kind](args.part, number_of_questions)]
     start = time.perf_counter()
     run = evaluate(
         [row.case for row in rows],
@@ -84,7 +87,7 @@ def main() -> None:
         f"questions, {sum(row.label for row in judged)} are good, {seconds:.2f} s each"
     )
     found = {"judge": np.array([values[row.case.id] not in {"Irrelevant", 0} for row in judged])}
-    found |= apply_rules(judged, [*READERS[args.kind](OTHER_PART[args.part])])
+    found |= apply_rules(judged, [*READERS[args.kind](OTHER_PART[args.part], number_of_questions)])
     report([row.label for row in judged], [row.question for row in judged], found)
 
 
@@ -130,11 +133,11 @@ def format_interval(samples: np.ndarray) -> str:
     return f"{low:.2f}, {high:.2f}"
 
 
-def read_triples(part: str) -> Iterator[Labelled]:
+def read_triples(part: str, number_of_questions: int = QUESTIONS["triples"]) -> Iterator[Labelled]:
     """Read triples of the evidence of each question, and of other questions on the same novel."""
     draw = random.Random(5)
     rows = read_questions(part, draw)
-    for row in rows[: QUESTIONS["triples"]]:
+    for row in rows[:number_of_questions]:
         gold = row["evidence_triples"]
         names = {part.lower() for triple in gold[:2] for part in (triple[0], triple[2])}
         rest = (other for other in rows if other["source"] == row["source"])
@@ -149,11 +152,11 @@ def read_triples(part: str) -> Iterator[Labelled]:
             yield Labelled(row["id"], case, label, share_words(text, row["question"]), len(text))
 
 
-def read_claims(part: str) -> Iterator[Labelled]:
+def read_claims(part: str, number_of_questions: int = QUESTIONS["claims"]) -> Iterator[Labelled]:
     """Read a claim that the evidence of a question states, and the same claim with another object."""
     draw = random.Random(11)
     rows = read_questions(part, draw)
-    for row in rows[: QUESTIONS["claims"]]:
+    for row in rows[:number_of_questions]:
         others = draw.sample([one for one in rows if one is not row and one["source"] == row["source"]], 3)
         sentences = [text for one in (row, *others) for text in one["evidence"]]
         draw.shuffle(sentences)
@@ -189,7 +192,7 @@ def show_progress(progress: Progress) -> None:
     print(f"\r{progress.done}/{progress.total}, {progress.failed} failed", end="", flush=True)
 
 
-READERS: dict[str, Callable[[str], Iterator[Labelled]]] = {"triples": read_triples, "claims": read_claims}
+READERS: dict[str, Callable[[str, int], Iterator[Labelled]]] = {"triples": read_triples, "claims": read_claims}
 
 
 if __name__ == "__main__":
