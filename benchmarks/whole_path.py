@@ -7,7 +7,7 @@
 
 Each row prints what its command prints. The older version runs in the same environment: its own benchmark if it has
 one, else a short program that does the same work. Rows without one have no older figure. All rows take about an hour on
-two cores.
+two cores. The last rows are not in the table: what a run survives, and the profiles of what misses its aim.
 """
 
 from __future__ import annotations
@@ -55,24 +55,41 @@ DEMO = "import sys; from greval.cli import main; sys.argv[1:] = ['demo']; main()
 
 @dataclass(frozen=True)
 class Row:
-    """A row of the table: the command of this version, and how the older one does the same, if it can."""
+    """A row of the table: the commands of this version, and how the older one does the same, if it can.
 
-    now: tuple[str, ...]
+    The folder of made data stands for `DATA` in a command.
+    """
+
+    now: tuple[tuple[str, ...], ...]
     before: tuple[str, ...] = ()
 
 
+RESULTS = ("benchmarks/big_results.py", "--folder", "DATA")
+DURABILITY = ("kills", "kills --signal TERM", "mix", "disk --limit", "key", "two", "hang")
+BRIEF = ("benchmarks/answers.py", "--reason-depth", "brief")
+
 ROWS = {
-    "files": Row(("benchmarks/ranking_files.py",), ("-c", FILES_BEFORE, str(HERE / "benchmarks"))),
-    "prompts": Row(("benchmarks/prompt_cache.py",)),
-    "overhead": Row(("benchmarks/runner.py", "overhead"), ("benchmarks/runner.py", "overhead")),
-    "computed": Row(("benchmarks/runner.py", "computed"), ("-c", COMPUTED_BEFORE)),
-    "results": Row(("benchmarks/big_results.py",)),
-    "http": Row(("benchmarks/serve_load.py", "cost", "--clients", "64", "--rounds", "4", "--requests", "300")),
-    "demo": Row(("-c", DEMO), ("-c", DEMO)),
-    "tokens": Row(("benchmarks/embedded_speed.py",)),
-    "answers": Row(
-        ("benchmarks/answers.py", "--reason-depth", "brief"), ("benchmarks/answers.py", "-m", "correctness")
+    "files": Row((("benchmarks/ranking_files.py",),), ("-c", FILES_BEFORE, str(HERE / "benchmarks"))),
+    "prompts": Row((("benchmarks/prompt_cache.py",),)),
+    "overhead": Row((("benchmarks/runner.py", "overhead"),), ("benchmarks/runner.py", "overhead")),
+    "computed": Row((("benchmarks/runner.py", "computed"),), ("-c", COMPUTED_BEFORE)),
+    "results": Row(
+        (
+            (*RESULTS, "report", "compare", "agreement", "estimate", "panel"),
+            (*RESULTS, "agreement", "--labelled", "0.1"),
+            (*RESULTS, "panel", "--items", "4423"),
+            (*RESULTS, "panel", "--judges", "2", "--items", "500000"),
+            (*RESULTS, "panel", "--grades"),
+        )
     ),
+    "http": Row((("benchmarks/serve_load.py", "cost", "--clients", "64", "--rounds", "4", "--requests", "300"),)),
+    "demo": Row((("-c", DEMO),), ("-c", DEMO)),
+    "tokens": Row((("benchmarks/embedded_speed.py",),)),
+    "answers": Row((BRIEF,), ("benchmarks/answers.py", "-m", "correctness")),
+    "evidence": Row((("benchmarks/evidence.py", "triples"), ("benchmarks/evidence.py", "claims"))),
+    "chunks": Row((("benchmarks/chunks.py", "-n", "20"),)),
+    "durability": Row(tuple(("benchmarks/durability.py", *words.split()) for words in DURABILITY)),
+    "profiles": Row((("benchmarks/profile_shares.py",),)),
 }
 
 
@@ -80,25 +97,30 @@ def main() -> None:
     """Run the rows."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("rows", nargs="*", choices=[[], *ROWS], help="all if none is named")
-    parser.add_argument("--before", type=Path, metavar="OLDER", help="a checkout of an older version")
+    parser.add_argument("--data", type=Path, help="where the large run folders are kept for the next time")
     args = parser.parse_args()
-    for name in args.rows or ROWS:
-        row = ROWS[name]
-        run(f"{name}, now", row.now, HERE)
-        if args.before and row.before:
-            run(f"{name}, before", row.before, args.before.resolve())
+    with tempfile.TemporaryDirectory() as scratch:
+        data = (args.data or Path(scratch)).resolve()
+        for name in args.rows or ROWS:
+            row = ROWS[name]
+            run(f"{name}, now", row.now, HERE, data)
+            if args.before and row.before:
+                run(f"{name}, before", (row.before,), args.before.resolve(), data)
 
 
-def run(title: str, words: tuple[str, ...], checkout: Path) -> None:
-    """Run a command on the code of a checkout in a new folder, and print what it prints, its time and its CPU time."""
-    print(f"\n== {title}", flush=True)
-    words = tuple(str(checkout / word) if word.startswith("benchmarks/") else word for word in words)
+def run(title: str, commands: tuple[tuple[str, ...], ...], checkout: Path, data: Path) -> None:
+    """Run commands on the code of a checkout in a new folder; print what they print, and the time and CPU of each."""
+    environment = {**os.environ, "PYTHONPATH": str(checkout)}
     with tempfile.TemporaryDirectory() as folder:
-        start, spent = time.perf_counter(), read_cpu()
-        environment = {**os.environ, "PYTHONPATH": str(checkout)}
-        done = subprocess.run([sys.executable, *words], cwd=folder, env=environment, check=False)
-        seconds = time.perf_counter() - start
-        print(f"-- {title}: exit {done.returncode}, {seconds:.1f} s, {read_cpu() - spent:.1f} s of CPU", flush=True)
+        for command in commands:
+            code = command[0] == "-c"
+            print(f"\n== {title}{'' if code else ': ' + ' '.join(command)}", flush=True)
+            words = [str(checkout / word) if word.startswith("benchmarks/") else word for word in command]
+            words = [str(data) if word == "DATA" else word for word in words]
+            start, spent = time.perf_counter(), read_cpu()
+            done = subprocess.run([sys.executable, *words], cwd=folder, env=environment, check=False)
+            seconds = time.perf_counter() - start
+            print(f"-- exit {done.returncode}, {seconds:.1f} s, {read_cpu() - spent:.1f} s of CPU", flush=True)
 
 
 def read_cpu() -> float:
