@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Any
 
@@ -98,6 +98,10 @@ def compute_value_probabilities(
 
     Each token of the value has alternatives (`top_logprobs`). One that begins exactly one of the values, after the
     tokens before it, adds its probability to that value. The sum is not 1, because other texts are not counted.
+
+    Where a value is the beginning of another one, as 1 is of 10, the token after it decides. An alternative
+    that is such a beginning counts only if another alternative begins the longer value: a model that writes 10 as one
+    token means 1 by the other.
     """
     pieces = [_read_token_bytes(token).decode("latin-1") for token in tokens]
     span = find_value("".join(pieces), path)
@@ -108,20 +112,34 @@ def compute_value_probabilities(
     written, before = "", 1.0
     for token, piece, end in zip(tokens, pieces, accumulate(map(len, pieces)), strict=True):
         start = max(span[0] - (end - len(piece)), 0)
-        if end <= span[0] or end - len(piece) >= span[1]:
+        is_after = end - len(piece) >= span[1]
+        if end <= span[0] or (is_after and not _is_beginning(texts.values(), written.lstrip())):
             continue
         if token.get("logprob") is None or not token.get("top_logprobs"):
             return None
+        likely: dict[str, float] = {}
         for other in token["top_logprobs"]:
             text = _read_token_bytes(other).decode("latin-1")
-            own = text.removeprefix(piece[:start])  # the token may begin before the value
-            if text != piece and (value := _find_begun_value(texts, (written + own).lstrip())) is not None:
-                found[value] = found.get(value, 0.0) + before * math.exp(other["logprob"])
+            own = (written + text.removeprefix(piece[:start])).lstrip()  # the token may begin before the value
+            likely[own] = likely.get(own, 0.0) + math.exp(other["logprob"]) * (text != piece)
+        begun = {own: _find_begun_value(texts, own) for own in likely}
+        for own, share in likely.items():
+            value = begun[own]
+            is_open = _is_beginning(texts.values(), own) and not any(
+                other.startswith(own) and begun[other] not in {value, None} for other in likely
+            )
+            if share and value is not None and not is_open:
+                found[value] = found.get(value, 0.0) + before * share
         written += piece[start:]
         before *= math.exp(token["logprob"])
-    if (value := _find_begun_value(texts, written)) is not None:
+    if (value := _find_begun_value(texts, written.lstrip())) is not None:
         found[value] = found.get(value, 0.0) + before
     return found or None
+
+
+def _is_beginning(texts: Collection[str], text: str) -> bool:
+    """Return whether a text is one of the texts and also the beginning of another one."""
+    return text in texts and any(other != text and other.startswith(text) for other in texts)
 
 
 def _find_begun_value(texts: Mapping[Value, str], written: str) -> Value | None:

@@ -202,9 +202,32 @@ LEVELS = (0, 1, 2, 3, 10)
 
 def test_levels_have_the_probabilities_of_their_tokens():
     """Digits count with and without a space before or a bracket after them; what is no level counts for none."""
-    tokens = with_others(('{"value":', 1, {}), (" ", 1, {}), ("3", 0.5, {"1": 0.2, " 0": 0.1, "2}": 0.1, "7": 0.1}))
+    tokens = with_others(('{"value":', 1, {}), (" ", 1, {}), ("3", 0.5, {"1,": 0.2, " 0": 0.1, "2}": 0.1, "7": 0.1}))
     tokens += with_others((', "reason": "1"}', 0.9, {}))
     assert compute_value_probabilities(tokens, ("value",), LEVELS) == pytest.approx({3: 0.5, 1: 0.2, 0: 0.1, 2: 0.1})
+
+
+@pytest.mark.parametrize(
+    ("alternatives", "found"),
+    [
+        ({"1": 0.4}, {3: 0.5}),
+        ({"1": 0.3, "10": 0.1}, {3: 0.5, 1: 0.3, 10: 0.1}),
+        ({"1": 0.3, "10,": 0.1}, {3: 0.5, 1: 0.3, 10: 0.1}),
+        ({"1": 0.3, "1,": 0.1}, {3: 0.5, 1: 0.1}),
+    ],
+)
+def test_the_beginning_of_two_values_counts_for_one_only_if_the_other_is_a_token(alternatives, found):
+    """A model that writes 10 digit by digit may mean 1 or 10 by the digit 1; one that writes it whole means 1."""
+    tokens = with_others(('{"value": ', 1, {}), ("3", 0.5, alternatives), (', "reason": "1"}', 0.9, {}))
+    assert compute_value_probabilities(tokens, ("value",), LEVELS) == pytest.approx(found)
+
+
+def test_the_token_after_a_value_tells_it_from_a_longer_one():
+    """The digit 1 has the probability of 1 and of 10; the token after it divides it."""
+    tokens = with_others(('{"value": ', 1, {}), ("1", 0.9, {"3": 0.1}), (",", 0.75, {"0": 0.2, "5": 0.05}))
+    tokens += with_others((' "reason": "1"}', 1, {}))
+    found = compute_value_probabilities(tokens, ("value",), LEVELS)
+    assert found == pytest.approx({3: 0.1, 1: 0.675, 10: 0.18})
 
 
 def test_values_of_several_tokens_part_at_any_of_them():

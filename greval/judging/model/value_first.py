@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -18,6 +20,8 @@ from langchain_core.messages.ai import UsageMetadata
 
 from greval.records.scale import Value
 
+Token = Mapping[str, Any]
+"""A token with its log-probability, as OpenAI-compatible servers return it."""
 Send = Callable[[list[BaseMessage], Mapping[str, Any]], Awaitable[AIMessage]]
 """A function that sends messages with the arguments of a call, and returns the model's message."""
 
@@ -25,6 +29,8 @@ VALUE_START = '{\n  "value": '
 REASON_START = ',\n  "reason": "'
 """The text of an answer as the shipped models write it if they are free to. With other spaces the probabilities of
 values change, and reasons become longer."""
+LEAST_SHARE = 0.05
+"""The least probability of a token for which it is asked which of several values it begins."""
 SENTENCE_ENDS = (".", "!", "?", "…")
 _LOCKS: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
 REASON_GRAMMAR = r'root ::= [^"\\\x00-\x1f]{1,%d} "\"\n}"'
@@ -65,38 +71,77 @@ class ValueFirst:
             model did not write one of the values, the answer is the text so far.
         """
         async with _LOCKS.setdefault(asyncio.get_running_loop(), asyncio.Lock()):
-            return await self._ask_parts(send, messages, probabilities, body)
+            return await _ValueRequests(self, send, messages, probabilities, body).ask()
 
-    async def _ask_parts(
-        self, send: Send, messages: Sequence[BaseMessage], probabilities: Mapping[str, Any], body: Mapping[str, Any]
-    ) -> AIMessage:
-        quote = '"' if isinstance(self.values[0], str) else ""
-        start, written = VALUE_START + quote, ""
-        left = [json.dumps(value, ensure_ascii=False)[len(quote) :] + REASON_START for value in self.values]
-        replies: list[AIMessage] = []
 
-        async def continue_answer(text: str, grammar: str, **arguments: Any) -> str:  # noqa: ANN401
-            reply = await send([*messages, AIMessage(text)], {"extra_body": {**body, "grammar": grammar}, **arguments})
-            replies.append(reply)
-            return reply.text.removeprefix(text)  # the server repeats the start of the answer
+class _ValueRequests:
+    """The requests for one answer, and the replies to them."""
 
+    def __init__(
+        self,
+        form: ValueFirst,
+        send: Send,
+        messages: Sequence[BaseMessage],
+        probabilities: Mapping[str, Any],
+        body: Mapping[str, Any],
+    ) -> None:
+        self.send, self.messages, self.probabilities, self.body = send, messages, probabilities, body
+        self.reason_length = form.reason_length
+        self.replies: list[AIMessage] = []
+        quote = '"' if isinstance(form.values[0], str) else ""
+        self.start = VALUE_START + quote
+        self.fixed = _list_fixed_tokens(VALUE_START, quote)
+        self.texts = [json.dumps(value, ensure_ascii=False)[len(quote) :] + REASON_START for value in form.values]
+        """The text of each value, up to the reason."""
+
+    async def ask(self) -> AIMessage:
+        """Ask for the value and for the reason, and build the answer."""
+        written, tokens, left = "", list[Token](), self.texts
         while len(left) > 1:
-            grammar = f"root ::= {' | '.join(json.dumps(text[len(written) :], ensure_ascii=False) for text in left)}"
-            token = await continue_answer(start + written, grammar, max_completion_tokens=1, **probabilities)
-            written += token
-            left = [text for text in left if token and text.startswith(written)]
-        chosen = [token for reply in replies for token in _list_tokens(reply)]
+            reply = await self.ask_token(written)
+            text = reply.text.removeprefix(self.start + written)  # the server repeats the start of the answer
+            for token in _list_tokens(reply):
+                others = [await self.divide(written, one, one["token"] == text) for one in token["top_logprobs"]]
+                tokens.append({**token, "top_logprobs": [*chain.from_iterable(others)]})
+            written += text
+            left = [one for one in left if text and one.startswith(written)]
         if not left:
-            return _build_message(start + written, replies, [*_list_fixed_tokens(VALUE_START, quote), *chosen], "stop")
-        begun = start + left[0]
-        reason = await continue_answer(begun, REASON_GRAMMAR % self.reason_length, stop=['"'])
-        ending = f'{_end_sentence(reason, self.reason_length)}"}}'
-        tokens = [
-            *_list_fixed_tokens(VALUE_START, quote),
-            *chosen,
-            *_list_fixed_tokens(left[0][len(written) :] + ending),
+            return _build_message(self.start + written, self.replies, [*self.fixed, *tokens], "stop")
+        begun = self.start + left[0]
+        reply = await self.continue_answer(begun, REASON_GRAMMAR % self.reason_length, stop=['"'])
+        ending = f'{_end_sentence(reply.text.removeprefix(begun), self.reason_length)}"}}'
+        tokens = [*self.fixed, *tokens, *_list_fixed_tokens(left[0][len(written) :] + ending)]
+        return _build_message(begun + ending, self.replies, tokens, reply.response_metadata.get("finish_reason"))
+
+    async def divide(self, written: str, token: Token, is_chosen: bool) -> list[Token]:  # noqa: FBT001
+        """Replace a likely token that begins several values by those that it makes with the tokens after it.
+
+        Models that write numbers digit by digit begin 1 and 10 with the same token. What follows the chosen token is
+        asked anyway.
+        """
+        begun = sum(text.startswith(written + token["token"]) for text in self.texts)
+        if is_chosen or begun <= 1 or math.exp(token["logprob"]) < LEAST_SHARE:
+            return [token]
+        reply = await self.ask_token(written + token["token"])
+        longer = [
+            {"token": token["token"] + other["token"], "logprob": token["logprob"] + other["logprob"]}
+            for following in _list_tokens(reply)
+            for other in following["top_logprobs"]
         ]
-        return _build_message(begun + ending, replies, tokens, replies[-1].response_metadata.get("finish_reason"))
+        return [*chain.from_iterable([await self.divide(written, one, is_chosen=False) for one in longer])]
+
+    async def ask_token(self, written: str) -> AIMessage:
+        """Ask for the next token of a value of which a part is written."""
+        ends = (text[len(written) :] for text in self.texts if text.startswith(written))
+        grammar = f"root ::= {' | '.join(json.dumps(end, ensure_ascii=False) for end in ends)}"
+        return await self.continue_answer(self.start + written, grammar, max_completion_tokens=1, **self.probabilities)
+
+    async def continue_answer(self, text: str, grammar: str, **arguments: Any) -> AIMessage:  # noqa: ANN401
+        """Send the start of an answer that the model continues."""
+        arguments["extra_body"] = {**self.body, "grammar": grammar}
+        reply = await self.send([*self.messages, AIMessage(text)], arguments)
+        self.replies.append(reply)
+        return reply
 
 
 def _end_sentence(reason: str, most: int) -> str:
@@ -112,19 +157,19 @@ def _end_sentence(reason: str, most: int) -> str:
     return text if not text or text.endswith(SENTENCE_ENDS) else f"{text}."
 
 
-def _list_tokens(reply: AIMessage) -> Sequence[Mapping[str, Any]]:
+def _list_tokens(reply: AIMessage) -> Sequence[Token]:
     """List the tokens of a message with their log-probabilities; empty if it has none."""
     return (reply.response_metadata.get("logprobs") or {}).get("content") or ()
 
 
-def _list_fixed_tokens(*texts: str) -> list[dict[str, Any]]:
+def _list_fixed_tokens(*texts: str) -> list[Token]:
     """List texts that the model did not choose as tokens without alternatives."""
     alone = [{"token": text, "logprob": 0.0} for text in texts if text]
     return [{**token, "top_logprobs": [token]} for token in alone]
 
 
 def _build_message(
-    content: str, replies: Sequence[AIMessage], tokens: Sequence[Mapping[str, Any]], finish_reason: str | None
+    content: str, replies: Sequence[AIMessage], tokens: Sequence[Token], finish_reason: str | None
 ) -> AIMessage:
     """Build the message of the whole answer from those of its parts."""
     has_probabilities = any(_list_tokens(reply) for reply in replies)

@@ -14,7 +14,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 from greval import Judge, load_metric
 from greval.judging.metric_judge import MetricJudge
 from greval.judging.model.client import JudgeClient
-from greval.judging.model.value_first import REASON_START, VALUE_START, ValueFirst
+from greval.judging.model.value_first import LEAST_SHARE, REASON_START, VALUE_START, ValueFirst
 from greval.judging.reply_json import compute_probability, compute_value_probabilities
 
 PROBABILITIES = {"logprobs": True, "top_logprobs": 20}
@@ -73,9 +73,9 @@ def ask(values, model, probabilities=PROBABILITIES, length=160):
     size=st.integers(1, 7),
 )
 def test_any_value_is_found_by_any_tokens_with_its_probability(values, data, size):
-    """The answer is JSON with the value; its probability is that of its tokens that were needed to tell it apart.
+    """The answer is JSON with the value; its probability is that of the tokens that were needed to tell it apart.
 
-    The comma after 1, which tells it apart from 10, is no part of the value, as in an answer written as a whole.
+    The comma after 1, which tells it apart from 10, is no part of the value: confidence does not count it.
     """
     chosen = data.draw(st.sampled_from(values))
     model = Continuing(chosen, size=size)
@@ -87,7 +87,61 @@ def test_any_value_is_found_by_any_tokens_with_its_probability(values, data, siz
     needed = len([place for place in range(len(model.sent) - 1) if place * size < length])
     if needed:
         assert compute_probability(tokens, ("value",)) == pytest.approx(0.5**needed)
-        assert compute_value_probabilities(tokens, ("value",), values) == {chosen: pytest.approx(0.5**needed)}
+        found = compute_value_probabilities(tokens, ("value",), values)
+        assert found == {chosen: pytest.approx(0.5 ** (len(model.sent) - 1))}
+
+
+class Weighing:
+    """A model that writes each of its values with a given probability, one character at a time, the likeliest first."""
+
+    def __init__(self, shares):
+        self.texts = {VALUE_START + json.dumps(value) + REASON_START: share for value, share in shares.items()}
+        self.sent = []
+
+    async def __call__(self, messages, arguments):
+        """Continue the text of the last message by one character, or by a reason."""
+        start = messages[-1].text
+        self.sent.append(start)
+        if "max_completion_tokens" not in arguments:
+            return AIMessage(f"{start}It fits")
+        shares = {}
+        for text, share in self.texts.items():
+            if text.startswith(start):
+                token = text[len(start)]
+                shares[token] = shares.get(token, 0) + share
+        logs = [{"token": token, "logprob": math.log(share / sum(shares.values()))} for token, share in shares.items()]
+        best = max(logs, key=lambda one: one["logprob"])
+        content = [{**best, "top_logprobs": logs}]
+        return AIMessage(start + best["token"], response_metadata={"logprobs": {"content": content}})
+
+
+@given(
+    shares=st.dictionaries(
+        st.one_of(st.integers(-20, 120), st.sampled_from([0.1, 0.2, 0.25, 0.5, 1.5])),
+        st.integers(1, 40),
+        min_size=2,
+        max_size=6,
+    )
+)
+def test_values_that_begin_alike_have_their_own_probabilities(shares):
+    """Whatever is chosen, each likely value is found with its probability, such as 10 beside 9 or 0.5 beside 1."""
+    model = Weighing(shares)
+    answer = ask(shares, model)
+    tokens = answer.response_metadata["logprobs"]["content"]
+    found = compute_value_probabilities(tokens, ("value",), [*shares])
+    likely = {value: share / sum(shares.values()) for value, share in shares.items()}
+    assert found == pytest.approx({value: likely[value] for value in found})
+    assert all(share < LEAST_SHARE for value, share in likely.items() if value not in found)
+
+
+def test_a_number_that_is_written_digit_by_digit_is_not_its_first_digit():
+    """A model that is undecided between 9 and 10 is not undecided between 9 and 1; one more request tells."""
+    model = Weighing({9: 0.6, 10: 0.38, 1: 0.02})
+    answer = ask([1, 9, 10], model)
+    assert json.loads(answer.text)["value"] == 9
+    found = compute_value_probabilities(answer.response_metadata["logprobs"]["content"], ("value",), [1, 9, 10])
+    assert found == pytest.approx({9: 0.6, 10: 0.38, 1: 0.02})
+    assert [start.removeprefix(VALUE_START) for start in model.sent] == ["", "1", f"9{REASON_START}"]
 
 
 def test_each_request_continues_the_answer_and_only_the_value_has_probabilities():
