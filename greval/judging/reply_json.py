@@ -121,7 +121,7 @@ def compute_value_probabilities(
         for other in token["top_logprobs"]:
             text = _read_token_bytes(other).decode("latin-1")
             own = (written + text.removeprefix(piece[:start])).lstrip()  # the token may begin before the value
-            likely[own] = likely.get(own, 0.0) + math.exp(other["logprob"]) * (text != piece)
+            likely[own] = likely.get(own, 0.0) + (math.exp(other["logprob"]) if text != piece else 0.0)
         begun = {own: _find_begun_value(texts, own) for own in likely}
         for own, share in likely.items():
             value = begun[own]
