@@ -129,10 +129,8 @@ def list_first_tokens(metric: JudgedMetric, server: LocalServer) -> tuple[int, .
 
 def read_chunks() -> Iterator[Row]:
     """Read the passages of both sets of questions."""
-    for row in chunks.sample("dev", chunks.DEV_QUESTIONS):
-        for passage in row["passages"]:
-            case = chunks.case({**row, "passages": [passage]})
-            yield row["id"], case, passage["title"] in row["gold_titles"]
+    for row in chunks.label_passages(chunks.sample("dev", chunks.DEV_QUESTIONS)):
+        yield row.question, row.case, row.label
     rows = [json.loads(line) for line in MUSIQUE.read_text(encoding="utf-8").splitlines()]
     random.Random(20261).shuffle(rows)
     draw = random.Random(3)

@@ -5,7 +5,8 @@
 
 A passage counts as found where the judge calls it Relevant or Indirectly relevant; it should be found
 where its title is among the question's gold titles. The second line counts Relevant alone, the third is
-what calling every passage relevant reaches.
+what calling every passage relevant reaches. Beside the judge stand the rules of `evidence.py`: thresholds of
+the share of a passage's words that the question has too, and of its length, chosen on the other part.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
-from evidence import report
+from evidence import OTHER_PART, Labelled, apply_rules, report, share_words
 from sklearn.metrics import precision_recall_fscore_support
 
 from greval import Case, Judge, Result, evaluate, load_metric
@@ -46,11 +47,13 @@ def main() -> None:
     print(f"Relevant alone: {figures(results, gold, {'Relevant'})}")
     print(f"every passage: {figures(results, gold, set(load_metric('chunk_evaluation').scale.names))}")
     judged = [*verdicts(results)]
-    found = {"judge": np.array([value in FOUND for _, _, value in judged]), "all": np.ones(len(judged), dtype=bool)}
-    report([title in gold[name] for name, title, _ in judged], [name for name, _, _ in judged], found)
-    passages = sum(len(row["passages"]) for row in rows)
+    passages = {(one.question, one.case.chunks[0].id): one for one in label_passages(rows)}
+    labelled = [passages[name, title] for name, title, _ in judged]
+    found = {"judge": np.array([value in FOUND for _, _, value in judged])}
+    found |= apply_rules(labelled, [*label_passages(sample(OTHER_PART[args.part], args.n))])
+    report([one.label for one in labelled], [one.question for one in labelled], found)
     usage = run.progress.usage
-    print(f"calls {usage.calls}, input tokens {usage.input_tokens}, seconds per passage {seconds / passages:.2f}")
+    print(f"calls {usage.calls}, input tokens {usage.input_tokens}, seconds per passage {seconds / len(passages):.2f}")
 
 
 def arguments() -> argparse.Namespace:
@@ -77,6 +80,16 @@ def case(row: dict) -> Case:
     """Give the case of a question; a passage's id is its title."""
     chunks = [{"id": p["title"], "text": f"{p['title']}. {''.join(p['sentences'])}"} for p in row["passages"]]
     return Case(id=row["id"], question=row["question"], chunks=chunks)
+
+
+def label_passages(rows: Iterable[dict]) -> Iterator[Labelled]:
+    """Yield each passage of questions alone, with its label and what rules without a judge see."""
+    for row in rows:
+        for passage in row["passages"]:
+            one = case({**row, "passages": [passage]})
+            text = one.chunks[0].text
+            label = passage["title"] in row["gold_titles"]
+            yield Labelled(row["id"], one, label, share_words(text, row["question"]), len(text))
 
 
 def told(progress) -> None:  # noqa: ANN001 - a snapshot
