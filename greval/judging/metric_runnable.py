@@ -67,6 +67,8 @@ class MetricRunnable(CaseRunnable):
         self.prompt_group = ""
         """The same name for metrics whose prompts for a case begin alike; empty if they do not."""
         self._prepare = prepare
+        blank = Skipped(reason="")
+        self._blank = Result(metric=metric.name, fingerprint=mark, judge=judge, tier=tier, outcome=blank)
 
     def with_judging(self, judging: JudgeFunction, prepare: Callable[[], Awaitable[object]]) -> Self:
         """Return a copy that judges by another function of the same judge, once `prepare` made what that needs."""
@@ -140,17 +142,13 @@ class MetricRunnable(CaseRunnable):
 
     def row(self, case: Case, outcome: Outcome, *, usage: Usage | None = None, latency: float = 0.0) -> Result:
         """Build the result of a case from its outcome."""
-        return Result(
+        return self._blank.replace(  # all parts were validated when they were made
             sample_id=case.id,
             method=case.method,
-            metric=self.metric.name,
-            fingerprint=self.fingerprint,
-            judge=self.judge,
-            tier=self.tier,
             outcome=outcome,
             usage=usage or NO_USAGE,
             latency=latency,
-            tags=case.tags,
+            tags={**case.tags},
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from operator import not_
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import (
@@ -253,10 +254,6 @@ class Response(Record):
     error: str | None = None
 
 
-def _is_none(given: object) -> bool:
-    return given is None
-
-
 class Case(Sample, Response):
     """A sample and a response in one flat record: the only input of a metric.
 
@@ -271,7 +268,7 @@ class Case(Sample, Response):
         'c1'
     """
 
-    other_response: Annotated[Response | None, Field(exclude_if=_is_none)] = None
+    other_response: Annotated[Response | None, Field(exclude_if=not_)] = None
 
     @model_validator(mode="wrap")
     @classmethod

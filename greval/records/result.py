@@ -10,6 +10,7 @@ from operator import not_
 from typing import Annotated, Any, Final, Literal, NamedTuple, Self
 
 from pydantic import Field, JsonValue, WithJsonSchema
+from pydantic_core import to_json
 
 from greval.errors import OutcomeError
 from greval.records.case import Count, Tags
@@ -275,16 +276,13 @@ class Outline(NamedTuple):
     skip: str | None
 
 
-_encode_outline = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
-
-
 def format_outline(result: Result) -> str:
     """Return the outline of a result as JSON, to store with the result; `read_outline` parses it."""
     outcome = result.outcome
     judgements = [[str(judgement.value), judgement.number] for judgement in result.judgements]
     failures = [[failure.kind, failure.item is not None] for failure in result.failures]
     skip = outcome.reason if outcome.status == "skipped" else None
-    return _encode_outline([outcome.status, judgements, failures, skip])
+    return to_json([outcome.status, judgements, failures, skip]).decode()
 
 
 @lru_cache(maxsize=4096)  # most results of a run have one of a few outlines

@@ -250,7 +250,8 @@ class JudgingLoop:
         """Judge cases until the source is exhausted or the run is stopped."""
         while self.guard.why is None and (case := self._read_next(source)):
             await self._judge_row(case)
-            await self._end_long_turn()
+            if read_clock() - self._turn_start >= MAX_TURN_SECONDS:
+                await self._end_turn()
 
     async def read_remaining(self, source: Iterator[Case | RowFault]) -> None:
         """Read the remaining cases of a stopped run and count their stored results, without calling the judge."""
@@ -259,13 +260,11 @@ class JudgingLoop:
             await self._judge_row(case)
             await asyncio.sleep(0)  # so that a second Ctrl-C is handled
 
-    async def _end_long_turn(self) -> None:
-        """Let the event loop have its turn if no case waited for a judge for some time.
+    async def _end_turn(self) -> None:
+        """Let the event loop have its turn, because no case waited for a judge for some time.
 
         Otherwise a run of computed metrics would handle no signal, no timer and no request before its end.
         """
-        if read_clock() - self._turn_start < MAX_TURN_SECONDS:
-            return
         if not self._is_turn_over:
             self._is_turn_over = True
             asyncio.get_running_loop().call_soon(self._begin_turn)
@@ -379,20 +378,38 @@ class JudgingLoop:
         old = self.store.get(judged.key, place)
         if old and (old.finished or not self.retry_failed or self.reads_stored_only):
             return self._keep_known(old, case, replaced)
-        made = CallCollector(self.store, judged.content, runnable.fingerprint, place[:2])
         try:
-            if broken:
-                result = runnable.row(case, Failed(error=broken))
-            else:
-                equal = await self._copy_equal(seen, runnable, judged.content)
-                with record_calls(made if self.stores_calls else None):
-                    result = equal or await self._ask(seen, runnable, judged.content, old, call)
+            result, calls = await self._judge_new(judged, runnable, old, call)
         except StoppedError:
             if old:
                 self.store.keep(place, "")
             return None
-        self._store(judged, result, calls=made.calls)
+        self._store(judged, result, calls=calls)
         return self._count_result(result, kept=False, replaced=replaced)
+
+    async def _judge_new(
+        self, judged: _PlannedJudgement, runnable: MetricRunnable, old: Result | None, call: BoundCall
+    ) -> tuple[Result, Sequence[CallRecord]]:
+        """Judge what the log does not hold, and return the result with the calls of the judge that it took.
+
+        Computed metrics are always run: they cost nothing, and a function may read more of the case than it `needs`.
+
+        Raises:
+            StoppedError: If only stored results are read, or no further call may be made.
+        """
+        case, seen, content = judged.case, judged.seen, judged.content
+        if judged.broken:
+            return runnable.row(case, Failed(error=judged.broken)), ()
+        if self.reads_stored_only:
+            raise StoppedError(self.guard.why or "")
+        made = CallCollector(self.store, content, runnable.fingerprint, (case.id, case.method))
+        with record_calls(made if self.stores_calls else None):
+            if runnable.metric.kind == "computed":
+                result = await call(runnable, seen)
+            else:
+                equal = await self._copy_equal(seen, runnable, content)
+                result = equal or await self._ask(seen, runnable, content, old, call)
+        return result, made.calls
 
     async def _replay(self, judged: _PlannedJudgement, runnable: MetricRunnable, call: BoundCall) -> Result | None:
         """Replay: read a result again from stored replies, and store it if its definition or its outcome changed.
@@ -455,17 +472,7 @@ class JudgingLoop:
         return self._count_result(known, kept=True, replaced=replaced)
 
     async def _copy_equal(self, case: Case, runnable: MetricRunnable, content: str) -> Result | None:
-        """In flight or same content: copy the result of an equal case at no cost, or return None.
-
-        Computed metrics are always run: they cost nothing, and a function may read more of the case than it `needs`.
-
-        Raises:
-            StoppedError: If only stored results are read.
-        """
-        if self.reads_stored_only:
-            raise StoppedError(self.guard.why or "")
-        if runnable.metric.kind == "computed":
-            return None
+        """In flight or same content: copy the result of an equal case at no cost, or return None."""
         twin = None
         if content in self._in_progress:
             twin = await asyncio.shield(self._in_progress[content])  # a cancelled waiter must not cancel the others
@@ -481,8 +488,6 @@ class JudgingLoop:
         Raises:
             StoppedError: If no further call may be made.
         """
-        if runnable.metric.kind == "computed":
-            return await call(runnable, case)
         promise: asyncio.Future[Result | None] = asyncio.get_running_loop().create_future()
         self._in_progress[content] = promise
         result = None
