@@ -7,7 +7,7 @@ at once. Ten thousand annotations on a scale of a few categories have a few doze
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import isnan, sqrt
 from typing import Any, NamedTuple
 
@@ -30,6 +30,8 @@ SEED = 20260101
 DRAWS_AT_ONCE = 2_000_000
 """The number of draws per batch, which bounds the bootstrap's memory to about 100 MB."""
 HASH_FACTOR, HASH_SHIFT = np.uint64(0x9E3779B97F4A7C15), np.uint64(29)
+COUNT_COST = 10
+"""How many times longer it takes to draw the multiplicity of a distinct cluster than to draw one cluster."""
 MIN_CLUSTERS = 2
 MAX_UNDEFINED = 0.05
 """If the figure is undefined in a larger share of the resamples, the others are biased and no interval is returned."""
@@ -233,6 +235,67 @@ def compute_intervals(rows: Any, statistic: Statistic, clusters: Integers, *, le
     return read_intervals(figures, count, level=level)
 
 
+def compute_common_intervals(
+    tables: Sequence[Any], statistic: Statistic, clusters: Integers, *, level: float
+) -> list[dict[str, Interval]]:
+    """Compute the intervals of several tables of addends of the same observations, each as `compute_intervals` does.
+
+    Each resample draws the same clusters in all tables (common random numbers). The draws are thus made once, and the
+    intervals of two tables differ because of their addends only. An interval is that of its table alone except for the
+    Monte Carlo error of the resamples. The order of the observations does not matter.
+
+    Args:
+        tables: Sparse matrices of equal shapes (observations, columns).
+        statistic: As for `compute_intervals`.
+        clusters: The cluster number of each observation; whole clusters are drawn.
+        level: The confidence level.
+
+    Source:
+        Law, "Simulation Modeling and Analysis", 5th edition 2015, section 11.2.
+    """
+    kinds, times = _group_common_clusters(tables, clusters)
+    count = int(times.sum())
+    if count < MIN_CLUSTERS or len(times) < MIN_CLUSTERS:
+        return [{} for _ in tables]
+    varies = (kinds != kinds[0]).any(axis=0)  # the sums of the other columns must not differ by rounding
+    sums = np.tile(kinds[0] * count, (RESAMPLES, 1))
+    addends = kinds[:, varies]
+    sums[:, varies] = np.concatenate([draws @ addends for draws in _draw_common_multiplicities(times)])
+    parts = np.split(sums, len(tables), axis=1)
+    return [read_intervals(statistic(np.ascontiguousarray(part)), count, level=level) for part in parts]
+
+
+def _group_common_clusters(tables: Sequence[Any], clusters: Integers) -> tuple[Floats, Integers]:
+    """Sum the rows of tables side by side by cluster; return the distinct sums, sorted, and their multiplicities."""
+    names, places = np.unique(clusters, return_inverse=True)
+    if len(names) < len(clusters):
+        belongs = build_sparse((places, np.arange(len(places))), np.ones(len(places)), (len(names), len(places)))
+        tables = [belongs @ rows for rows in tables]
+    sums = np.concatenate([rows.toarray() for rows in tables], axis=1)
+    sums = sums[np.lexsort(sums.T)]
+    first = np.flatnonzero(np.r_[True, (sums[1:] != sums[:-1]).any(axis=1)])
+    return sums[first], np.diff(np.r_[first, len(sums)])
+
+
+def _draw_common_multiplicities(times: Integers) -> Iterator[Floats]:
+    """Yield how often each resample draws each distinct cluster, in batches.
+
+    If few clusters are equal, they are drawn one by one: this takes less time, and the distribution is the same.
+    """
+    kinds, count = len(times), int(times.sum())
+    if kinds * COUNT_COST < count:
+        yield from (draws.astype(float) for draws in _draw_multiplicities(times, RESAMPLES, width=kinds))
+        return
+    rng = np.random.default_rng(SEED)
+    kind_of = np.repeat(np.arange(kinds, dtype=np.int32), times)
+    at_once = max(1, DRAWS_AT_ONCE // kinds)
+    for done in range(0, RESAMPLES, at_once):
+        draws = np.empty((min(at_once, RESAMPLES - done), kinds))
+        for row in draws:
+            row[:] = np.bincount(kind_of[rng.integers(0, count, count, dtype=np.int32)], minlength=kinds)
+        yield draws
+
+
 def read_intervals(figures: Mapping[str, Floats], clusters: int, *, level: float) -> dict[str, Interval]:
     """Compute expanded percentile intervals from figures of resamples, NaN if undefined, of at least 2 clusters."""
     wide = expand_level(level, clusters)
@@ -291,19 +354,29 @@ def _split_by_length(table: Any) -> Iterator[tuple[Integers, Integers, Floats]]:
 def _find_equal_rows(rows: Integers, columns: Integers, values: Floats) -> Iterator[_RowKind]:
     """Yield each distinct row of two arrays side by side, compared by their bytes."""
     values = np.ascontiguousarray(values)
-    parts = (*columns.T, *values.view(np.uint64).T)
-    hashes = np.zeros(len(rows), np.uint64)
-    for part in parts:
-        hashes = (hashes ^ part.astype(np.uint64)) * HASH_FACTOR
-        hashes ^= hashes >> HASH_SHIFT
-    _, first, kind, times = np.unique(hashes, return_index=True, return_inverse=True, return_counts=True)
-    if not all(np.array_equal(part[first][kind], part) for part in parts):  # two different rows have one hash
-        marks = np.concatenate(
-            [np.ascontiguousarray(part).view(np.uint8).reshape(len(rows), -1) for part in (columns, values)], axis=1
-        )
-        _, first, times = np.unique(marks.view(f"V{marks.shape[1]}").ravel(), return_index=True, return_counts=True)
-    for at, count in zip(first.tolist(), times.tolist(), strict=True):
+    first, kind = find_equal_entries((*columns.T, *values.view(np.uint64).T), len(rows))
+    for at, count in zip(first.tolist(), np.bincount(kind).tolist(), strict=True):
         yield columns[at].tobytes(), values[at].tobytes(), int(rows[at]), count
+
+
+def find_equal_entries(columns: Sequence[Places] | NDArray[np.integer[Any]], count: int) -> tuple[Integers, Integers]:
+    """Return the place of the first of each kind of equal entries of integer columns, and the kind of each entry.
+
+    Example:
+        >>> import numpy as np
+        >>> first, kind = find_equal_entries([np.array([1, 2, 1]), np.array([5, 5, 5])], 3)
+        >>> sorted(first.tolist()), bool(kind[0] == kind[2] != kind[1])
+        ([0, 1], True)
+    """
+    hashes = np.zeros(count, np.uint64)
+    for column in columns:
+        hashes = (hashes ^ column.astype(np.uint64)) * HASH_FACTOR
+        hashes ^= hashes >> HASH_SHIFT
+    _, first, kind = np.unique(hashes, return_index=True, return_inverse=True)
+    if not all(np.array_equal(column[first][kind], column) for column in columns):  # different entries, one hash
+        table = np.stack([column.astype(np.uint64) for column in columns], axis=1)
+        _, first, kind = np.unique(table, axis=0, return_index=True, return_inverse=True)
+    return first, kind
 
 
 class ValueBasis(NamedTuple):

@@ -19,6 +19,9 @@ from greval.stats.bootstrap import (
     ValueBasis,
     bootstrap_values,
     build_sparse,
+    build_values,
+    compute_common_intervals,
+    find_equal_entries,
 )
 from greval.stats.measured import Measured
 
@@ -64,6 +67,48 @@ def compute_reliability(ratings: Ratings, *, level: float) -> dict[str, Measured
         statistic = partial(_evaluate_formula, name, formula)
         found |= bootstrap_values(sample, statistic, lambda _: basis, values=values, level=level)
     return found
+
+
+def compute_alphas_without(numbers: Floats, questions: Integers, *, level: float) -> list[Measured]:
+    """Compute the alpha of numbers of all raters but one, for each rater in turn.
+
+    The resamples of all these alphas draw the same items (common random numbers), so that their intervals can be
+    compared: they differ because of the raters and not because of the draws. The resamples therefore depend on the
+    numbers of all raters, also on those of the rater that is left out.
+
+    Args:
+        numbers: The number that each rater gave to each item, shape (items, raters), of three raters or more.
+        questions: The number of each item's question.
+        level: The confidence level.
+
+    Example:
+        >>> import numpy as np
+        >>> numbers = np.array([[1.0, 1.0, 2.0], [2.0, 2.0, 1.0], [3.0, 3.0, 3.0]])
+        >>> [round(one.value, 2) for one in compute_alphas_without(numbers, np.arange(3), level=0.95)]
+        [0.58, 0.58, 1.0]
+    """
+    count, raters = numbers.shape
+    places = np.arange(count)
+    levels, ratings = np.unique(numbers, return_inverse=True)
+    ratings, left = ratings.reshape(numbers.shape), np.full(count, raters - 1)
+    tables = [
+        _collect_level_moments(levels, np.delete(ratings, rater, axis=1).ravel(), left) for rater in range(raters)
+    ]
+    statistic = partial(_evaluate_formula, "alpha", interval_alpha)
+    single = compute_common_intervals(tables, statistic, places, level=level)
+    clustered = BootstrapSample(tables[0], places, questions).is_clustered
+    together = compute_common_intervals(tables, statistic, questions, level=level) if clustered else [{}] * raters
+    basis = ValueBasis(n=count, why="all values are equal")
+    return [
+        build_values(
+            {"alpha": float(interval_alpha(rows.sum(axis=0).reshape(1, -1))[0])},
+            lambda _: basis,
+            BootstrapSample(rows, places, questions),
+            (own, whole),
+            level=level,
+        )["alpha"]
+        for rows, own, whole in zip(tables, single, together, strict=True)
+    ]
 
 
 def _evaluate_formula(name: str, formula: Callable[[Floats], Floats], sums: Floats) -> dict[str, Floats]:
@@ -204,25 +249,39 @@ def _collect_moments(flat: FlatRatings) -> Any:  # noqa: ANN401 - scipy is untyp
     The disagreement is the sum of the squared differences of all ordered pairs of ratings, divided by n - 1. All sums
     are exactly rounded, so that equal items have equal rows whatever the order of their ratings.
     """
-    every = flat.values[flat.counts[flat.items] >= PAIR]
-    middle = fsum(every.tolist()) / len(every) if len(every) else 0.0  # centring avoids a loss of digits in the squares
-    centred = flat.values - middle
-    kinds, place = np.unique(centred, return_inverse=True)
-    squared = np.array([kind**2 for kind in kinds.tolist()])[place]
-    begins = np.cumsum(flat.counts) - flat.counts
+    return _collect_level_moments(*np.unique(flat.values, return_inverse=True), flat.counts)
+
+
+def _collect_level_moments(levels: Floats, ratings: Integers, counts: Integers) -> Any:  # noqa: ANN401 - scipy is untyped
+    """Return the rows of `_collect_moments` of ratings given by their places in the distinct, rising values."""
+    middle = _compute_exact_mean(levels, np.bincount(ratings[np.repeat(counts >= PAIR, counts)], minlength=len(levels)))
+    centred = levels - middle  # this avoids a loss of digits in the squares
+    squared = np.array([level**2 for level in centred.tolist()])
+    begins = np.cumsum(counts) - counts
     found: list[Floats] = []
     rows: list[Integers] = []
-    for n in np.unique(flat.counts[flat.counts >= PAIR]).tolist():
-        of_size = np.flatnonzero(flat.counts == n)
-        members = begins[of_size][:, None] + np.arange(n)
+    for n in np.unique(counts[counts >= PAIR]).tolist():
+        of_size = np.flatnonzero(counts == n)
+        members = np.sort(ratings[begins[of_size][:, None] + np.arange(n)], axis=1)
+        first, kind = find_equal_entries(members.T, len(of_size))
+        members = members[first]
         total, squares = (np.array([*map(fsum, part[members].tolist())]) for part in (centred, squared))
         apart = 2 * (n * squares - np.array([one**2 for one in total.tolist()])) / (n - 1)
-        differs = flat.values[members].min(axis=1) < flat.values[members].max(axis=1)
-        found.append(np.stack([np.full(len(of_size), float(n)), total, squares, np.where(differs, apart, 0.0)], axis=1))
+        differs = members[:, 0] < members[:, -1]
+        table = np.stack([np.full(len(first), float(n)), total, squares, np.where(differs, apart, 0.0)], axis=1)
+        found.append(table[kind])
         rows.append(of_size)
     table = np.concatenate(found) if found else np.empty((0, 4))
     entries = np.repeat(np.concatenate(rows) if rows else np.empty(0, np.int64), 4), np.tile(np.arange(4), len(table))
-    return build_sparse(entries, table.ravel(), (len(flat.counts), 4))
+    return build_sparse(entries, table.ravel(), (len(counts), 4))
+
+
+def _compute_exact_mean(values: Floats, counts: Integers) -> float:
+    """Compute the mean of values that occur several times from their exactly rounded sum; 0 if none occurs."""
+    count = int(counts.sum())
+    bits = range(int(counts.max(initial=0)).bit_length())
+    addends = [values[(counts >> bit) & 1 == 1] * 2.0**bit for bit in bits]  # products with powers of two are exact
+    return fsum(np.concatenate(addends).tolist()) / count if count else 0.0
 
 
 def _one_minus_ratio(above: Floats, below: Floats) -> Floats:

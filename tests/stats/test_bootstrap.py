@@ -14,6 +14,7 @@ from greval.stats.bootstrap import (
     ValueBasis,
     build_sparse,
     build_values,
+    compute_common_intervals,
     compute_intervals,
     encode_names,
     expand_level,
@@ -209,3 +210,27 @@ def test_different_rows_of_one_hash_are_told_apart():
         (first, 0.0): 2,
         (0.0, float(other)): 1,
     }
+
+
+def compute_mean(sums):
+    """Give the mean of the first column by the second."""
+    return {"mean": sums[:, 0] / sums[:, 1]}
+
+
+@pytest.mark.parametrize("values", [5, 1000])
+@pytest.mark.parametrize("size", [1, 3])
+def test_common_draws_are_the_same_for_all_tables(values, size):
+    """Mirrored addends have mirrored intervals, in any order of observations, as wide as those of a table alone."""
+    drawn = np.random.default_rng(4).integers(0, values, 600).astype(float)
+    clusters = np.arange(600) // size
+    tables = [build_rows(np.stack([side, np.ones(600)], axis=1)) for side in (drawn, -drawn, np.ones(600))]
+    one, other, constant = compute_common_intervals(tables, compute_mean, clusters, level=0.95)
+    assert (other["mean"].low, other["mean"].high) == pytest.approx((-one["mean"].high, -one["mean"].low), rel=1e-12)
+    assert constant == {}
+    order = np.random.default_rng(5).permutation(600)
+    again = compute_common_intervals([rows[order] for rows in tables], compute_mean, clusters[order], level=0.95)
+    assert again[0]["mean"].low == pytest.approx(one["mean"].low, rel=1e-12)
+    alone = compute_intervals(tables[0], compute_mean, clusters, level=0.95)["mean"]
+    width = alone.high - alone.low
+    assert abs(one["mean"].low - alone.low) < width / 10
+    assert abs(one["mean"].high - alone.high) < width / 10

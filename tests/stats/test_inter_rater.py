@@ -136,3 +136,20 @@ def test_coefficients_of_many_items_need_little_memory(monkeypatch):
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert most < 350 * count
+
+
+@pytest.mark.parametrize("size", [1, 4])
+def test_alphas_without_each_rater_are_those_of_the_rest(size):
+    """Each value is that of the other raters alone to the last digit, and each interval the same but for its draws."""
+    rng = np.random.default_rng(3)
+    numbers = np.clip(rng.integers(1, 6, (400, 1)) + rng.integers(-1, 2, (400, 4)), 1, 5) / 3
+    questions = np.arange(400) // size
+    for rater, one in enumerate(alpha.compute_alphas_without(numbers, questions, level=LEVEL)):
+        units = np.delete(numbers, rater, axis=1).tolist()
+        alone = alpha.compute_reliability(alpha.Ratings(units, questions, 0, "interval"), level=LEVEL)["alpha"]
+        assert (one.n, one.value) == (alone.n, alone.value)
+        assert (one.clustered is None) == (size == 1)
+        pairs = [(one.interval, alone.interval), *([(one.clustered, alone.clustered)] if one.clustered else [])]
+        for found, expected in pairs:
+            near = (expected.high - expected.low) / 10
+            assert (found.low, found.high) == pytest.approx((expected.low, expected.high), abs=near)

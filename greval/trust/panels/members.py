@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from greval.records.scale import Scale
+from greval.records.scale import CategoricalScale, Scale
 from greval.stats.bootstrap import BootstrapSample, ValueBasis, bootstrap_values, build_sparse
-from greval.stats.inter_rater import compute_reliability
+from greval.stats.inter_rater import compute_alphas_without, compute_reliability
 from greval.stats.measured import Measured, MeasuredValue
 from greval.trust.agreement.figures import RatingColumns, build_ratings, compare_sides, compute_rater_agreement
 from greval.trust.panels.columns import PanelColumns, combine_columns
@@ -43,7 +43,8 @@ def build_group(name: str, columns: PanelColumns, settings: PanelSettings) -> Pa
         unanimous=compute_unanimity(columns, level=settings.level),
         among=compute_rater_agreement(_list_ratings(columns), settings.scale, level=settings.level),
         seats=tuple(
-            _build_judge_figures(place, columns, settings, panel) for place in range(columns.verdicts.shape[1])
+            _build_judge_figures(place, columns, settings, panel).model_copy(update={"alpha_without": alpha})
+            for place, alpha in enumerate(_leave_out_judges(columns, settings))
         ),
         people=_compare_with_people(columns, panel, settings, panel),
     )
@@ -83,21 +84,38 @@ def _list_ratings(columns: PanelColumns) -> RatingColumns:
     )
 
 
+def _leave_out_judges(columns: PanelColumns, settings: PanelSettings) -> Sequence[Measured | None]:
+    """Compute the alpha of the other judges without each judge in turn; None for two judges.
+
+    For numbers all judges share the draws of the resamples. For categories each has resamples of its own, as few
+    distinct items occur, so that their draws are cheap.
+    """
+    import numpy as np
+
+    names = columns.judges
+    if len(names) < MIN_JUDGES:
+        return [None] * len(names)
+    if not isinstance(settings.scale, CategoricalScale):
+        order = sorted(range(len(names)), key=names.__getitem__)
+        alphas = compute_alphas_without(columns.verdicts[:, order], columns.questions, level=settings.level)
+        return [alphas[order.index(place)] for place in range(len(names))]
+    rest = (
+        columns._replace(judges=names[:place] + names[place + 1 :], verdicts=np.delete(columns.verdicts, place, axis=1))
+        for place in range(len(names))
+    )
+    ratings = (build_ratings(_list_ratings(part), settings.scale) for part in rest)
+    return [compute_reliability(one, level=settings.level)["alpha"] for one in ratings]
+
+
 def _build_judge_figures(place: int, columns: PanelColumns, settings: PanelSettings, panel: Floats) -> JudgeFigures:
     """Compare one judge with the others and with people."""
     import numpy as np
 
     own, rest = columns.verdicts[:, place], np.delete(columns.verdicts, place, axis=1)
-    alpha = None
-    if rest.shape[1] > 1:
-        others = columns._replace(judges=(*columns.judges[:place], *columns.judges[place + 1 :]), verdicts=rest)
-        ratings = build_ratings(_list_ratings(others), settings.scale)
-        alpha = compute_reliability(ratings, level=settings.level)["alpha"]
     return JudgeFigures(
         name=columns.judges[place],
         others=_compare_sides(columns, combine_columns(rest, settings.combine, columns.size), own, settings),
         people=_compare_with_people(columns, own, settings, panel),
-        alpha_without=alpha,
     )
 
 

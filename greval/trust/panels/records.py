@@ -33,7 +33,8 @@ class JudgeFigures(Record):
     """The figures of one judge, compared with the combined verdict of the others, and with people if known.
 
     `alpha_without` is the alpha of the other judges among themselves: if it is above the alpha of all, this judge
-    lowers it. It is None for two judges.
+    lowers it. It is None for two judges. On a scale of numbers the same items are drawn for all judges, so that
+    the intervals of their `alpha_without` can be compared with each other.
     """
 
     name: str

@@ -15,6 +15,7 @@ from judge_panels import most, noisy, runs, value
 from scipy.stats import spearmanr
 from sklearn.metrics import accuracy_score, cohen_kappa_score
 
+from greval.stats.inter_rater import compute_alphas_without
 from greval.stats.measured import Undefined
 from greval.trust.panels.api import panel
 from greval.trust.panels.columns import combine_columns, combine_verdicts
@@ -87,6 +88,16 @@ def test_alpha_without_a_judge_is_that_of_the_rest(tmp_path):
         rest = panel(folders[:number] + folders[number + 1 :], "graded").groups[0]
         assert value(seat.alpha_without) == pytest.approx(value(rest.among.figures["alpha"]))
         assert [one.alpha_without for one in rest.seats] == [None, None]
+
+
+def test_judges_that_are_left_out_share_their_draws(tmp_path):
+    """On a scale of numbers the alphas come from common draws, whatever the order of the runs."""
+    table = np.random.default_rng(3).integers(1, 6, (60, 4))
+    folders = runs(tmp_path, "depth", *table.T.tolist())
+    found = [one.alpha_without for one in panel(folders, "depth").groups[0].seats]
+    assert found == compute_alphas_without(table.astype(float), np.arange(60), level=0.95)
+    turned = panel(folders[::-1], "depth").groups[0].seats
+    assert [one.alpha_without for one in turned] == found[::-1]
 
 
 def test_the_outlier_is_named_where_it_is_clear(tmp_path):
