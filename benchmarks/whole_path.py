@@ -97,6 +97,7 @@ def main() -> None:
     """Run the rows."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("rows", nargs="*", choices=[[], *ROWS], help="all if none is named")
+    parser.add_argument("--before", type=Path, metavar="OLDER", help="a checkout of an older version")
     parser.add_argument("--data", type=Path, help="where the large run folders are kept for the next time")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
