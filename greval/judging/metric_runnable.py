@@ -142,14 +142,15 @@ class MetricRunnable(CaseRunnable):
 
     def row(self, case: Case, outcome: Outcome, *, usage: Usage | None = None, latency: float = 0.0) -> Result:
         """Build the result of a case from its outcome."""
-        return self._blank.replace(  # all parts were validated when they were made
-            sample_id=case.id,
-            method=case.method,
-            outcome=outcome,
-            usage=usage or NO_USAGE,
-            latency=latency,
-            tags={**case.tags},
-        )
+        changes = {
+            "sample_id": case.id,
+            "method": case.method,
+            "outcome": outcome,
+            "usage": usage or NO_USAGE,
+            "latency": latency,
+            "tags": {**case.tags},
+        }
+        return self._blank.model_copy(update=changes)  # all parts were validated when they were made
 
 
 def bind_config(config: RunnableConfig | None) -> BoundCall:
