@@ -40,8 +40,8 @@ JUDGED_METRICS = ("correctness", "chunk_evaluation", "triple_evaluation")
 LOCAL_METRICS = ("correctness", "triple_evaluation")
 CASE_COUNT, LOCAL_CASE_COUNT = 6, 12
 LOCAL_NOTE = """\
-chunk_evaluation is left out: the default embedded model misses nearly half of the relevant chunks, and half of those that
-it calls relevant are not. Name another judge to see it: greval demo --judge openai:MODEL"""
+chunk_evaluation is left out: the default embedded model misses nearly half of the relevant chunks, and half of those
+that it calls relevant are not. Name another judge to see it: greval demo --judge openai:MODEL"""
 """The note that is printed if an embedded model judges; the figures are those of `benchmarks/chunks.py`."""
 SEARCHES = ("basic", "hybrid")
 SEARCH_METRICS = ("recall@5", "edge_recall-undirected-unlabelled")
