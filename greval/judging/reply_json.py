@@ -99,9 +99,9 @@ def compute_value_probabilities(
     Each token of the value has alternatives (`top_logprobs`). One that begins exactly one of the values, after the
     tokens before it, adds its probability to that value. The sum is not 1, because other texts are not counted.
 
-    Where a value is the beginning of another one, as 1 is of 10, the token after it decides. An alternative
-    that is such a beginning counts only if another alternative begins the longer value: a model that writes 10 as one
-    token means 1 by the other.
+    If a value is the beginning of another one, as 1 is of 10, the token after it decides. An alternative that is such a
+    beginning counts only if another alternative begins the longer value: a model that can write 10 as one token means 1
+    by the token 1.
     """
     pieces = [_read_token_bytes(token).decode("latin-1") for token in tokens]
     span = find_value("".join(pieces), path)

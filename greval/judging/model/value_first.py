@@ -30,7 +30,7 @@ REASON_START = ',\n  "reason": "'
 """The text of an answer as the shipped models write it if they are free to. With other spaces the probabilities of
 values change, and reasons become longer."""
 LEAST_SHARE = 0.05
-"""The least probability of a token for which it is asked which of several values it begins."""
+"""If a token begins several values, the token after it is requested from this probability on."""
 SENTENCE_ENDS = (".", "!", "?", "…")
 _LOCKS: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
 REASON_GRAMMAR = r'root ::= [^"\\\x00-\x1f]{1,%d} "\"\n}"'
@@ -101,8 +101,9 @@ class _ValueRequests:
             reply = await self.ask_token(written)
             text = reply.text.removeprefix(self.start + written)  # the server repeats the start of the answer
             for token in _list_tokens(reply):
-                others = [await self.divide(written, one, one["token"] == text) for one in token["top_logprobs"]]
-                tokens.append({**token, "top_logprobs": [*chain.from_iterable(others)]})
+                alternatives = token.get("top_logprobs") or ()
+                parts = [[one] if one["token"] == text else await self.split(written, one) for one in alternatives]
+                tokens.append({**token, "top_logprobs": [*chain.from_iterable(parts)]})
             written += text
             left = [one for one in left if text and one.startswith(written)]
         if not left:
@@ -113,14 +114,14 @@ class _ValueRequests:
         tokens = [*self.fixed, *tokens, *_list_fixed_tokens(left[0][len(written) :] + ending)]
         return _build_message(begun + ending, self.replies, tokens, reply.response_metadata.get("finish_reason"))
 
-    async def divide(self, written: str, token: Token, is_chosen: bool) -> list[Token]:  # noqa: FBT001
+    async def split(self, written: str, token: Token) -> list[Token]:
         """Replace a likely token that begins several values by those that it makes with the tokens after it.
 
-        Models that write numbers digit by digit begin 1 and 10 with the same token. What follows the chosen token is
-        asked anyway.
+        Models that write numbers digit by digit begin 1 and 10 with the same token. The chosen token needs no split,
+        because the token after it is requested next.
         """
         begun = sum(text.startswith(written + token["token"]) for text in self.texts)
-        if is_chosen or begun <= 1 or math.exp(token["logprob"]) < LEAST_SHARE:
+        if begun <= 1 or math.exp(token["logprob"]) < LEAST_SHARE:
             return [token]
         reply = await self.ask_token(written + token["token"])
         longer = [
@@ -128,7 +129,7 @@ class _ValueRequests:
             for following in _list_tokens(reply)
             for other in following["top_logprobs"]
         ]
-        return [*chain.from_iterable([await self.divide(written, one, is_chosen=False) for one in longer])]
+        return [*chain.from_iterable([await self.split(written, one) for one in longer])]
 
     async def ask_token(self, written: str) -> AIMessage:
         """Ask for the next token of a value of which a part is written."""

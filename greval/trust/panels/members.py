@@ -44,7 +44,7 @@ def build_group(name: str, columns: PanelColumns, settings: PanelSettings) -> Pa
         among=compute_rater_agreement(_list_ratings(columns), settings.scale, level=settings.level),
         seats=tuple(
             _build_judge_figures(place, columns, settings, panel).model_copy(update={"alpha_without": alpha})
-            for place, alpha in enumerate(_leave_out_judges(columns, settings))
+            for place, alpha in enumerate(_compute_alphas_without_judges(columns, settings))
         ),
         people=_compare_with_people(columns, panel, settings, panel),
     )
@@ -84,7 +84,7 @@ def _list_ratings(columns: PanelColumns) -> RatingColumns:
     )
 
 
-def _leave_out_judges(columns: PanelColumns, settings: PanelSettings) -> Sequence[Measured | None]:
+def _compute_alphas_without_judges(columns: PanelColumns, settings: PanelSettings) -> Sequence[Measured | None]:
     """Compute the alpha of the other judges without each judge in turn; None for two judges.
 
     For numbers all judges share the draws of the resamples. For categories each has resamples of its own, as few

@@ -214,6 +214,20 @@ def test_without_probabilities_and_usage_none_are_made_up():
     assert (answer.response_metadata["logprobs"], answer.usage_metadata) == (None, None)
 
 
+def test_tokens_without_alternatives_are_read():
+    """A judge whose confidence alone is wanted gets log-probabilities without alternatives."""
+
+    async def send(messages, arguments):
+        text = "1" if "max_completion_tokens" in arguments else "It fits."
+        content = [{"token": text, "logprob": HALF}]
+        return AIMessage(messages[-1].text + text, response_metadata={"logprobs": {"content": content}})
+
+    answer = ask([0, 1], send, probabilities={"logprobs": True})
+    tokens = answer.response_metadata["logprobs"]["content"]
+    assert compute_probability(tokens, ("value",)) == pytest.approx(0.5)
+    assert compute_value_probabilities(tokens, ("value",), [0, 1]) is None
+
+
 async def test_answers_of_one_event_loop_are_requested_one_by_one():
     """The server keeps one prompt: requests of another answer in between would evaluate it again."""
     model = Continuing(1)
