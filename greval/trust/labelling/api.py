@@ -93,6 +93,7 @@ def plan_labels(  # noqa: PLR0913 - the options of a queue
         judged=len(things),
         drawn=len(queue),
         labelled=len(queue) - len(left),
+        discarded=sum(_is_labelled(one, mine) and mine[one.place].status == "discarded" for one in queue),
         items=tuple(
             _build_item(one, drawn[one.id], shown.get(one.place, {}), suggestions=suggestions) for one in found
         ),

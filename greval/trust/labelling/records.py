@@ -30,8 +30,9 @@ class LabelItem(Record):
 class LabelQueue(Record):
     """The items that an annotator has not labelled yet, in the order of their ids' hashes.
 
-    `titles` are the titles of the fields, `judged` counts the judged items of the run, `drawn` those of the queue, and
-    `labelled` those of them that the annotator has labelled.
+    `titles` are the titles of the fields, `judged` counts the judged items of the run, `drawn` those of the queue,
+    `labelled` those of them that the annotator has labelled, and `discarded` those of the labelled ones that the
+    annotator could not judge.
     """
 
     metric: str
@@ -43,4 +44,5 @@ class LabelQueue(Record):
     judged: int
     drawn: int
     labelled: int
+    discarded: int
     items: tuple[LabelItem, ...]

@@ -70,6 +70,39 @@ def test_a_label_is_undone(visit, judged):
     assert (label["value"], label["comment"]) == (0, "1 of the names is missing")
 
 
+def test_figures_of_a_label_that_is_undone_are_not_awaited(visit, judged):
+    """Undoing the only label ends the request for figures of it, which the server could no longer answer."""
+    visit.open(f"runs/{judged}/label?metric=correctness&annotator=gil&sample=random:5")
+    visit.sees("They appear with the first labels.", "aside")
+    held = []
+    visit.at.route("**/agreement?*", lambda route: held.append(route))  # noqa: PLW0108 - playwright marks what it is given
+    visit.press("1")
+    visit.until(lambda: held)
+    visit.press("u")
+    visit.until(lambda: not read_labels(visit.url, judged))
+    held.pop().continue_()
+    visit.at.unroute("**/agreement?*")
+    visit.press("1")
+    visit.sees("kappa", "aside")
+    visit.press("u")
+    visit.sees("They appear with the first labels.", "aside")
+
+
+def test_figures_wait_for_a_value(visit, judged):
+    """An item that cannot be judged has no figures, neither in its session nor in the next one."""
+    place = f"runs/{judged}/label?metric=correctness&annotator=hal&sample=random:5"
+    visit.open(place)
+    with visit.at.expect_response("**/annotations"):
+        visit.press("x")
+    visit.sees("They appear with the first labels.", "aside")
+    visit.open("runs")
+    visit.open(place)
+    visit.sees("1 of 5 labelled")
+    visit.sees("They appear with the first labels.", "aside")
+    visit.press("0")
+    visit.sees("kappa", "aside")
+
+
 def test_a_queue_goes_on(visit, judged):
     """Who leaves and comes back goes on with the next item; an item that cannot be judged is not asked again."""
     place = f"runs/{judged}/label?metric=chunk_evaluation&annotator=eva&sample=stratified:6&verdicts=shown"

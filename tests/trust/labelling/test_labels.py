@@ -36,12 +36,12 @@ def test_what_is_labelled_is_not_asked_again(tmp_path):
     """A queue goes on where the annotator stopped, with the same items in the same order; others begin at its start."""
     run = judged(tmp_path / "run", TONE, 30)
     first = plan_labels(run, "tone", annotator="ana", sample="random:12", limit=5)
-    assert (first.judged, first.drawn, first.labelled, len(first.items)) == (30, 12, 0, 5)
+    assert (first.judged, first.drawn, first.labelled, first.discarded, len(first.items)) == (30, 12, 0, 0, 5)
     assert sum(one.weight for one in plan_labels(run, "tone", annotator="ana", sample="random:12").items) == 30
     keep_annotations(run, [label(first, one, "Polite") for one in first.items[:3]])
     keep_annotations(run, [label(first, first.items[3], None, status="discarded")])
     then = plan_labels(run, "tone", annotator="ana", sample="random:12", limit=5)
-    assert (then.drawn, then.labelled) == (12, 4)
+    assert (then.drawn, then.labelled, then.discarded) == (12, 4, 1)
     assert then.items[0] == first.items[4]
     assert plan_labels(run, "tone", annotator="bob", sample="random:12", limit=5).items == first.items
 

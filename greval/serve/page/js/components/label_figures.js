@@ -12,7 +12,7 @@ const MOST_FIGURES = 3;
 /** The figures of a metric's labels, read again after every few labels; `saved` counts the labels. */
 export function LabelFigures({ run, metric, saved }) {
   const step = Math.floor((saved + EVERY - 1) / EVERY);
-  const { data, error } = useRequest((signal) => (saved ? loadFigures(run, metric, saved, signal) : Promise.resolve(null)), [run, metric, step]);
+  const { data, error } = useRequest((signal) => (saved > 0 ? loadFigures(run, metric, saved, signal) : Promise.resolve(null)), [run, metric, step]);
   return html`
     <aside class="sheet label-figures" aria-label="Figures so far">
       <h2>Figures so far</h2>

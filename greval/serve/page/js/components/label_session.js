@@ -33,18 +33,20 @@ export function LabelSession({ run, metric, annotator, sample, blind }) {
             ? html`<${LabelForm} key=${position} item=${items[position]} queue=${queue} label=${session.label} undo=${position > 0 ? session.undo : null} />`
             : html`<${EndOfQueue} queue=${queue} position=${position} undo=${position > 0 ? session.undo : null} loading=${session.loading} />`}
         </section>
-        <${LabelFigures} run=${run} metric=${metric} saved=${labels + queue.labelled} />
+        <${LabelFigures} run=${run} metric=${metric} saved=${labels + queue.labelled - queue.discarded} />
       </div>`}`;
 }
 
 /**
  * Return the state of a session: its queue, and functions that label and undo. A label is shown as given at once and
- * saved in the order of labels; what could not be saved is sent again by `retry`.
+ * saved in the order of labels; what could not be saved is sent again by `retry`. `labels` counts the values that are
+ * saved, and one that is undone no longer, so that nothing asks for figures of labels that are about to go.
  */
 function useLabels(run, options) {
   const [state, setState] = useState({ queue: null, items: [], position: 0, saved: 0, labels: 0, error: null, loading: true });
   const waiting = useRef([]);
   const sending = useRef(false);
+  const isValue = useRef([]); // for each label of the session: false if its item cannot be judged
   const began = useRef(performance.now());
   const left = useRef(false);
   const change = (update) => left.current || setState((before) =>
@@ -107,12 +109,14 @@ function useLabels(run, options) {
     began: began.current,
     retry: () => (queue ? save() : load()),
     label: (given) => {
-      put(items[position], given);
       change({ position: position + 1 });
+      isValue.current.push(!given.status);
+      put(items[position], given);
     },
     undo: () => {
+      const undone = isValue.current.pop() ? 1 : 0;
+      change((before) => ({ position: position - 1, labels: before.labels - undone }));
       put(items[position - 1], { status: "pending", value: null });
-      change({ position: position - 1 });
     },
   };
 }
