@@ -8,6 +8,7 @@ import shutil
 import signal
 import sys
 import tempfile
+from collections import Counter
 from functools import cache
 from pathlib import Path
 
@@ -53,10 +54,14 @@ def pytest_collection():
 
 
 def pytest_collection_modifyitems(items):
-    """Mark the tests of the server: `make test` leaves them to `make test-long`."""
+    """Mark the tests of the server: `make test` leaves them to `make test-long`. Refuse two tests of one id."""
     for item in items:
         if item.path.is_relative_to(SERVER) and not item.path.is_relative_to(SERVER / "page"):
             item.add_marker(pytest.mark.server)
+    repeated = [name for name, count in Counter(item.nodeid for item in items).items() if count > 1]
+    if repeated:
+        message = f"several tests have the id {repeated[0]}: of these, pytest-xdist runs one and leaves out the others"
+        raise RuntimeError(message)
 
 
 @pytest.fixture(scope="session")

@@ -102,6 +102,7 @@ checks = {
     for name in sorted(meant.union(JUDGE))
 }
 config = {
+    "request-timeout": float(SECONDS),
     "checks": {"negative_data_rejection": {"expected-statuses": REFUSALS}},
     "operations": [{"include-name": name, "checks": check} for name, check in checks.items()],
 }

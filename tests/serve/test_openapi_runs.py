@@ -23,7 +23,7 @@ VERDICTS = ["Yes", "Yes", "No", "Yes", "No", "No", "Yes", "No"]
 MINE = "^/v1/datasets$|/annotations$|/agreement$|/estimate$|/import$|/results\\.|\\.html$|/diagnose$"
 EXAMPLES = 20
 CONFIG = {
-    "request-timeout": 60.0,
+    "request-timeout": float(SECONDS),
     "checks": {
         "positive_data_acceptance": {"expected-statuses": ["2xx", "404", "409", "422"]},
         "negative_data_rejection": {"expected-statuses": ["4xx"]},
