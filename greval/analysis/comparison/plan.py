@@ -147,6 +147,11 @@ def _match_methods(scores: ScoreColumns, wanted: ComparisonRequest) -> tuple[Sid
         found = [(ComparisonSide(name), ComparisonSide(wanted.baseline)) for name in chosen if name != wanted.baseline]
     else:
         found = [(ComparisonSide(later), ComparisonSide(first)) for first, later in combinations(chosen, 2)]
+    if not found and now == [""]:
+        raise DataError(
+            f"{wanted.run}: nothing to compare: its cases name no method; judge them with --column method=NAME, the "
+            "column that holds it, or with --method, or compare with an earlier run (--against)"
+        )
     if not found:
         raise DataError(
             f"{wanted.run}: nothing to compare: its methods are {_format_methods(now)}; "
