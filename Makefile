@@ -1,6 +1,6 @@
 # make demo   environment, embedded judge model, then the main job and two searches on the shipped data
 # make test   the test suite, but for what takes long or needs a service of its own
-# make coverage       both with the coverage of lines and branches, which takes half as long again
+# make coverage       both with the coverage of lines and branches: of all code by the first, of the server by the second
 # make test-long      the tests of the server, and those of many examples, kills, rows or processes
 # make test-cluster   the tests with a Ray cluster on this machine, a minute and more
 # make test-argilla   the tests with a real Argilla server, which needs its harness in ../shared
@@ -38,7 +38,7 @@ test-long: $(DEV) $(CLIENT)
 
 coverage:
 	$(MAKE) test COVERAGE='--cov=greval --cov-branch --cov-report= --cov-fail-under=0'
-	$(MAKE) test-long COVERAGE='--cov=greval --cov-branch --cov-report= --cov-fail-under=0 --cov-append'
+	$(MAKE) test-long COVERAGE='--cov=greval/serve --cov-branch --cov-report= --cov-fail-under=0 --cov-append'
 	$(BIN)/python -m coverage report
 
 test-cluster: $(DEV)
