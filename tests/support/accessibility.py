@@ -6,8 +6,12 @@ from typing import Any
 
 from axe_playwright_python.sync_playwright import Axe
 
-WCAG = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"], "resultTypes": ["violations"]}
-"""The rules for WCAG 2.2 AA and good practice; those of WCAG 2.2, such as the size of targets, apply only if named."""
+WCAG = {
+    "runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
+    "resultTypes": ["violations"],
+}
+"""The rules for WCAG 2.2 AA and good practice; those of WCAG 2.2, such as the size of targets, apply only if named.
+The elements that keep the rules are not listed, which takes half of the time."""
 WINDOWS = (390, 1024, 1440)
 """The widths of a telephone, a tablet and a desk, in pixels."""
 NO_WIDER = "document.documentElement.scrollWidth <= innerWidth"
