@@ -8,8 +8,9 @@ import importlib.util
 import re
 import sys
 from collections.abc import Iterable
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any, NamedTuple
 
 from greval._util.wording import did_you_mean
@@ -102,21 +103,30 @@ def _find_attribute(module: ModuleType, name: str, spec: str, error: type[Greval
     return value
 
 
+class _SourceLoader(SourceFileLoader):
+    """Compiles the file each time: a compiled copy on disk may be older than an edit of the same second and length."""
+
+    def get_code(self, fullname: str) -> CodeType:  # noqa: ARG002 - as importlib calls it
+        """Return the code of the file."""
+        return self.source_to_code(self.get_data(self.path), self.path)
+
+
 def _import_file(path: Path, spec: str, error: type[GrevalError]) -> ModuleType:
-    """Import a Python file once, under any file name; its folder is added to the import path."""
+    """Import a Python file, again only if it changed; its folder is added to the import path."""
     if not path.is_file():
         raise error(f"{spec}: there is no file {path}")
     path = path.resolve()
-    name = f"{FILE_MODULE_PREFIX}{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
+    version = hashlib.sha256(str(path).encode() + path.read_bytes()).hexdigest()[:8]
+    name = f"{FILE_MODULE_PREFIX}{path.stem}_{version}"
     if name in sys.modules:
         return sys.modules[name]
     _add_to_import_path(path.parent)
-    made = importlib.util.spec_from_file_location(name, path)
-    assert made is not None  # noqa: S101 - always set for names that end in .py
-    assert made.loader is not None  # noqa: S101 - the same
+    loader = _SourceLoader(name, str(path))
+    made = importlib.util.spec_from_file_location(name, path, loader=loader)
+    assert made is not None  # noqa: S101 - always set with a loader
     module = sys.modules[name] = importlib.util.module_from_spec(made)
     try:
-        made.loader.exec_module(module)
+        loader.exec_module(module)
     except Exception as cause:
         del sys.modules[name]
         raise error(f"{spec}: it cannot be imported: {type(cause).__name__}: {cause}") from cause

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import subprocess
 import sys
 
@@ -123,6 +124,21 @@ def test_what_is_no_metric_is_refused(file, name, told):
     with pytest.raises(DefinitionError) as caught:
         load_metric(f"{file}:{name}")
     assert told in str(caught.value)
+
+
+def test_an_edited_file_is_loaded_again(tmp_path):
+    """In one process, as in a notebook, code and version are those of the file as it is now, at once; else the same."""
+    path = tmp_path / "own.py"
+
+    def load(value):
+        path.write_text(f"def size(answer) -> int:\n    return {value}\n", encoding="utf-8")
+        metric = load_metric(f"{path}:size")
+        return metric, judge(metric, answer="x").value
+
+    first, same, edited = load(1), load(1), load(2)
+    assert (first[1], same[1], edited[1]) == (1, 1, 2)
+    assert inspect.unwrap(same[0].compute) is inspect.unwrap(first[0].compute)
+    assert first[0].version == same[0].version != edited[0].version
 
 
 def test_an_edited_file_is_computed_again(tmp_path):
