@@ -351,8 +351,9 @@ class _Resolver:
         )
         relations: dict[tuple[str, str, str], set[str]] = defaultdict(set)
         for (source, label, target), chunks in self.names.relations.items():
-            if name_of[source] != name_of[target] and not (label == ALIAS and _is_part(target, source)):
-                relations[name_of[source], label, name_of[target]] |= chunks
+            ends = name_of[source], name_of[target]
+            if ends[0] != ends[1] and not (label == ALIAS and _is_part(ends[1], ends[0])):
+                relations[ends[0], label, ends[1]] |= chunks
         return ResolvedGraph(
             entities=tuple(entities),
             relations=tuple(

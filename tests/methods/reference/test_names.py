@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from greval.methods.reference.names import ALIAS, normalise_name, resolve_entities, split_qualifier
@@ -333,6 +333,7 @@ def test_every_name_is_in_one_entity(chunks, settings):
 
 
 @given(CHUNKS, ALL)
+@example([chunk_of("Winston Churchill"), chunk_of(facts=[("Winston Churchil", ALIAS, "Churchill")])], SETTINGS)
 def test_resolving_a_resolved_graph_changes_nothing(chunks, settings):
     """Extractions whose names are those of the entities are resolved to the same entities."""
     settings = settings.model_copy(update={"stated_aliases": False})  # a merged name may lose the text's evidence
