@@ -23,6 +23,8 @@ from greval.testing import ScriptedJudge
 
 NAMES = ("correctness", "chunk_evaluation", "token_f1", "tone", "ndcg@5")
 EXAMPLES = 20
+SEED = 1
+"""The requests are the same in each run; another seed or more examples look further."""
 DEFAULT = ("2xx", "3xx", "401", "403", "404", "409", "412", "429")
 BY_MEANING = {"positive_data_acceptance": {"expected-statuses": [*DEFAULT, "422", "501", "502"]}}
 """What a JSON schema cannot say: what a metric file or a data set is, that a range rises, that two lists are of one
@@ -102,6 +104,7 @@ checks = {
     for name in sorted(meant.union(JUDGE))
 }
 config = {
+    "seed": SEED,
     "request-timeout": float(SECONDS),
     "checks": {"negative_data_rejection": {"expected-statuses": REFUSALS}},
     "operations": [{"include-name": name, "checks": check} for name, check in checks.items()],

@@ -259,7 +259,8 @@ def _build_corrected_figure(found: CorrectedRate | Undefined, form: _CellSetting
         return EstimateFigure(reason=found.reason)
     before = found.high - found.low
     found = found.widen(float(ndtri(0.5 + form.level / 2)) * sqrt(new))
-    fixed = 1 - (before / (found.high - found.low)) ** 2 if new else 0.0
+    width = found.high - found.low
+    fixed = 1 - (before / width) ** 2 if new and width else 0.0  # at a level next to 0 the interval is a point
     method: IntervalMethod = "bounded" if found.bound else "t"
     interval = Interval(low=found.low, high=found.high, level=form.level, method=method)
     halve = count_labels_to_halve(form.labels, form.judged, fixed=fixed)

@@ -134,6 +134,18 @@ def test_new_questions_are_less_sure(world):
     )
 
 
+@pytest.mark.parametrize("level", [5e-324, 1e-17, 1 - 1e-16])
+def test_every_level_has_figures(tmp_path, level):
+    """At a level next to 0 the interval of a corrected rate is a point: also then it says what may halve it."""
+    values = [1, 1, 0, 1, 0, 0, 1, 0]
+    run = write(tmp_path, {("walk", "right"): values})
+    labels = [said(f"q{n}", value, method="walk") for n, value in enumerate(values)]
+    for row in estimate(run, "right", annotations=labels, level=level, new_questions=True).rows:
+        for figure in (row.labels_only, row.prediction_powered, row.rogan_gladen):
+            assert figure.value is not None
+            assert figure.interval is None or figure.interval.low <= figure.value <= figure.interval.high
+
+
 def test_numbers_and_several_items(tmp_path):
     """Numbers of a scale are estimated by their mean, over all items; Rogan-Gladen says that it is for rates."""
     rng = np.random.default_rng(2)
