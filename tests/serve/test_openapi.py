@@ -27,14 +27,14 @@ SEED = 1
 """The requests are the same in each run; another seed or more examples look further."""
 DEFAULT = ("2xx", "3xx", "401", "403", "404", "409", "412", "429")
 BY_MEANING = {"positive_data_acceptance": {"expected-statuses": [*DEFAULT, "422", "501", "502"]}}
-"""What a JSON schema cannot say: what a metric file or a data set is, that a range rises, that two lists are of one
-length, which cursor is one, or that a run has data enough for a figure."""
+"""What a JSON schema cannot say: what a metric file or a data set is, which version of it is stored (412), that a range
+rises, that two lists are of one length, which cursor is one, or that a run has data enough for a figure."""
 BY_A_JUDGE = {"not_a_server_error": {"expected-statuses": ["2xx", "3xx", "4xx", "501", "502"]}}
 """That this judge gave no draft, and that no Argilla server is there, is told as the fault of what is behind."""
 REFUSALS = ["400", "401", "403", "404", "405", "406", "409", "412", "413", "415", "422", "429", "431"]
 """How a faulty request may be refused: schemathesis does not think of requests that are too long."""
 MEANING = (
-    *("POST /v1/metrics/edit", "POST /v1/metrics/{name}/versions/{version}/restore"),
+    *("POST /v1/metrics/edit", "POST /v1/metrics/{name}/versions/{version}/restore", "DELETE /v1/metrics/{name}"),
     *("POST /v1/metrics", "POST /v1/metrics/draft", "POST /metrics/{name}/batch", "POST /v1/datasets"),
     *("POST /v1/evaluate", "POST /v1/runs/import", "POST /v1/forecast", "POST /v1/runs/probe", "POST /v1/runs/align"),
     *("GET /v1/runs/{id}/compare", "GET /v1/runs/{id}/agreement", "GET /v1/runs/{id}/estimate"),
