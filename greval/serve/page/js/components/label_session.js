@@ -39,8 +39,8 @@ export function LabelSession({ run, metric, annotator, sample, blind }) {
 
 /**
  * Return the state of a session: its queue, and functions that label and undo. A label is shown as given at once and
- * saved in the order of labels; what could not be saved is sent again by `retry`. `labels` counts the values that are
- * saved, and one that is undone no longer, so that nothing asks for figures of labels that are about to go.
+ * saved in the order of labels; what could not be saved is sent again by `retry`. `labels` is the number of saved values.
+ * A value is subtracted as soon as it is undone, before the server removes it, so that no figures of it are requested.
  */
 function useLabels(run, options) {
   const [state, setState] = useState({ queue: null, items: [], position: 0, saved: 0, labels: 0, error: null, loading: true });
