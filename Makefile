@@ -1,55 +1,89 @@
 # make demo   environment, embedded judge model, then the main job and two searches on the shipped data
-# make test   the test suite, but for what takes long or needs a service of its own
-# make coverage       both with the coverage of lines and branches: of all code by the first, of the server by the second
-# make test-long      the tests of the server, and those of many examples, kills, rows or processes
-# make test-cluster   the tests with a Ray cluster on this machine, a minute and more
-# make test-argilla   the tests with a real Argilla server, which needs its harness in ../shared
-# make test-browser   the tests of the pages in a real Chromium, which must be installed (make browser)
+# make test   the checks, the examples of docstrings and the tests that need no service, model or browser
+# make test-services  the short suites beside it, each of which has a target of its own:
+#   make test-server     the server
+#   make test-model      the embedded judge with real small models, which are fetched once
+#   make test-browser    the pages in a real Chromium, which must be installed (make browser)
+#   make test-argilla    a real Argilla server, which needs its harness in ../shared
+#   make test-cluster    a Ray cluster on this machine
+#   make test-published  published data, which must be in ../shared
+# make test-nightly   all tests: many examples, kills, simulations, with coverage; PART=tests/runs takes those of a part
 # make docs   builds the site of the documentation into site/; its links are checked, and it needs no network to be read
 # make test-docs      every Python block, command line, notebook and link of the documentation; part of make test
 # make serve  the server with the embedded judge, on 127.0.0.1:8000
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-USE := $(VENV)/.installed-local,reference
-DEV := $(VENV)/.installed-dev
+# what an environment is made of: it is made anew if one of these differs, and used by another checkout if none does
+MADE_OF := $(shell { cat pyproject.toml constraints.txt; $(PYTHON) -VV; pwd; } | sha256sum | cut -c -16)
+USE := $(VENV)/.installed-local,reference-$(MADE_OF)
+DEV := $(VENV)/.installed-dev-$(MADE_OF)
 CLIENT := $(VENV)/openapi-client/bin/openapi-python-client
-SDK := $(VENV)/argilla-sdk/.installed
+SDK := $(VENV)/argilla-sdk/.installed-$(MADE_OF)
 REAL_ARGILLA := tests/trust/argilla/real_server
-APART := --ignore=tests/serve --ignore=$(REAL_ARGILLA)
+PART ?= tests
+TEST := $(BIN)/python -m pytest
+PARALLEL := $(TEST) -n 3 --dist loadfile
+NIGHTLY := $(TEST) --hypothesis-profile=nightly
+COVERAGE := --cov=greval --cov-branch --cov-report= --cov-fail-under=0
+files_with = $(shell grep -rlw $(1) tests --include='test_*.py')
 
-.PHONY: demo serve test coverage test-long test-docs test-cluster test-argilla test-browser browser check docs golden clean
+# a test may start a process, and each would compile what it loads
+unexport PYTHONDONTWRITEBYTECODE
+export MYPY_CACHE_DIR := $(VENV)/.mypy_cache
+
+.PHONY: demo serve test test-docs test-services test-server test-model test-browser test-argilla test-cluster \
+  test-published test-nightly environments browser check doctest docs golden clean
 
 demo: $(USE)
 	$(BIN)/greval local fetch
 	$(BIN)/greval demo
 
-serve: $(VENV)/.installed-local,server
+serve: $(VENV)/.installed-local,server-$(MADE_OF)
 	$(BIN)/greval local fetch
 	$(BIN)/greval serve --judge local
 
-# what it leaves out is not even read: the web packages take each process seconds
-test: $(DEV) check
-	$(BIN)/python -m pytest -q --doctest-modules greval
-	$(BIN)/python -m pytest -n 3 --dist loadfile $(APART) $(COVERAGE)
+# mypy has one processor to itself for as long as the other one is busy with the examples and the rest of the checks
+test: $(DEV)
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target check doctest
+	$(PARALLEL) --ignore=tests/serve --ignore=$(REAL_ARGILLA)
 
-test-long: $(DEV) $(CLIENT)
-	$(BIN)/python -m pytest -n 3 --dist loadfile -m 'server or long' --ignore=$(REAL_ARGILLA) $(COVERAGE)
+doctest: $(DEV)
+	$(TEST) -q --doctest-modules greval
 
-coverage:
-	$(MAKE) test COVERAGE='--cov=greval --cov-branch --cov-report= --cov-fail-under=0'
-	$(MAKE) test-long COVERAGE='--cov=greval/serve --cov-branch --cov-report= --cov-fail-under=0 --cov-append'
-	$(BIN)/python -m coverage report
+# a browser draws while the tests with Argilla mostly wait for its server
+test-services: test-server test-model test-published test-cluster
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target test-browser test-argilla
+
+test-server: $(DEV) $(CLIENT)
+	$(PARALLEL) -m 'server and not nightly' tests/serve tests/cli/test_open.py
+
+test-model: $(DEV)
+	$(TEST) -m 'local_model and not nightly and not browser' $(call files_with,local_model)
+
+test-published: $(DEV)
+	$(TEST) -m 'published and not nightly' $(call files_with,data_set)
 
 test-cluster: $(DEV)
-	$(BIN)/python -m pytest -m cluster tests/runs/test_ray_cluster.py
-
-test-argilla: $(DEV) $(SDK)
-	$(BIN)/python -m pytest -m argilla_server $(REAL_ARGILLA) --ignore=$(REAL_ARGILLA)/test_sdk.py
-	$(VENV)/argilla-sdk/bin/python -m pytest -m argilla_server $(REAL_ARGILLA)/test_sdk.py
+	$(TEST) -m 'cluster and not nightly' tests/runs/test_ray_cluster.py
 
 test-browser: $(DEV)
-	$(BIN)/python -m pytest -n 2 --dist loadfile -m browser tests/serve/page tests/report/html tests/test_site.py
+	$(PARALLEL) -m 'browser and not nightly' tests/serve/page tests/report/html tests/test_site.py
+
+test-argilla: $(DEV) $(SDK)
+	$(TEST) -m 'argilla_server and not nightly' $(REAL_ARGILLA) --ignore=$(REAL_ARGILLA)/test_sdk.py
+	$(VENV)/argilla-sdk/bin/python -m pytest -m 'argilla_server and not nightly' $(REAL_ARGILLA)/test_sdk.py
+
+# a part without tests of one kind is no failure, for which pytest exits with 5
+test-nightly: $(DEV) $(CLIENT) $(SDK)
+	$(NIGHTLY) -n 3 --dist loadfile -m 'not (argilla_server or browser or cluster)' $(COVERAGE) $(PART) || test $$? -eq 5
+	$(NIGHTLY) -m cluster $(PART) || test $$? -eq 5
+	$(NIGHTLY) -n 2 --dist loadfile -m browser $(PART) || test $$? -eq 5
+	$(NIGHTLY) -m argilla_server $(PART) --ignore=$(REAL_ARGILLA)/test_sdk.py || test $$? -eq 5
+	$(VENV)/argilla-sdk/bin/python -m pytest -m argilla_server $(REAL_ARGILLA)/test_sdk.py
+	$(BIN)/python -m coverage report $(if $(filter-out tests,$(PART)),--fail-under=0)
+
+environments: $(DEV) $(CLIENT) $(SDK)
 
 # Debian's Chromium, where there is none; needs the rights to install packages
 browser:
@@ -67,7 +101,7 @@ docs: $(DEV)
 	$(BIN)/zensical build --strict --clean
 
 test-docs: $(DEV)
-	$(BIN)/python -m pytest tests/test_docs.py tests/test_notebooks.py tests/test_site.py
+	$(TEST) tests/test_docs.py tests/test_notebooks.py tests/test_site.py
 
 golden: $(DEV)
 	$(BIN)/python -m greval.metrics.files > metric_library/metric.schema.json
@@ -75,23 +109,25 @@ golden: $(DEV)
 	GREVAL_WRITE_GOLDEN=1 $(BIN)/python -m pytest -q -m server tests/serve/test_openapi_document.py tests/serve/test_openapi_examples.py
 
 # the generator of clients, apart: it needs another typer than greval
-$(CLIENT): $(DEV)
+$(CLIENT): | $(DEV)
 	$(BIN)/python -m venv $(VENV)/openapi-client
 	$(VENV)/openapi-client/bin/python -m pip install --disable-pip-version-check -q openapi-python-client==0.29.1
 
 # Argilla's SDK, apart: 450 MB that no other test needs
-$(SDK): pyproject.toml constraints.txt $(DEV)
-	$(BIN)/python -m venv $(VENV)/argilla-sdk
+$(SDK): | $(DEV)
+	@test -x $(VENV)/argilla-sdk/bin/python || $(BIN)/python -m venv $(VENV)/argilla-sdk
 	$(VENV)/argilla-sdk/bin/python -m pip install --disable-pip-version-check -q -c constraints.txt -e '.[argilla,stats]' aiohttp hypothesis playwright pytest pytest-asyncio
+	@rm -f $(VENV)/argilla-sdk/.installed-*
 	@touch $@
 
 clean:
 	rm -rf $(VENV) build dist site .cache .coverage htmlcov .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 
-# an editable install with one extra; the tested set of versions stands in constraints.txt
-$(VENV)/.installed-%: pyproject.toml constraints.txt
+# an editable install with some extras; the tested set of versions stands in constraints.txt
+$(VENV)/.installed-%-$(MADE_OF):
 	@$(PYTHON) -c 'import sys; sys.exit(None if (3, 11) <= sys.version_info < (3, 14) else "greval needs Python 3.11, 3.12 or 3.13; name one: make PYTHON=python3.12 ...")'
 	@echo "installing greval and what it needs for [$*] into $(VENV) ..."
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --disable-pip-version-check -q -c constraints.txt -e '.[$*]'
+	@find $(VENV) -maxdepth 1 -name '.installed-*' ! -name '*-$(MADE_OF)' -delete
 	@touch $@

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from browsers import started_browser
 from fault_server import KEY, FaultServer
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 import greval
 from greval.cli import main
@@ -39,8 +39,11 @@ if any(AUTHORITIES.glob("*.0")) and Path(os.environ.get("SSL_CERT_FILE", AUTHORI
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as where a shell began this in the background
     signal.signal(signal.SIGINT, signal.default_int_handler)  # else the processes of tests could not be interrupted
 
-settings.register_profile("greval", max_examples=60, deadline=None)  # a busy machine is no fault of a test
-settings.load_profile("greval")
+# a busy machine is no fault of a test: neither the time of an example nor that of its making ends one
+UNHURRIED = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("same", max_examples=25, derandomize=True, **UNHURRIED)  # what passed once passes again
+settings.register_profile("nightly", max_examples=300, print_blob=True, **UNHURRIED)  # looks for what is not known yet
+settings.load_profile("same")
 
 
 @pytest.hookimpl(wrapper=True)
@@ -54,7 +57,7 @@ def pytest_collection():
 
 
 def pytest_collection_modifyitems(items):
-    """Mark the tests of the server: `make test` leaves them to `make test-long`. Refuse two tests of one id."""
+    """Mark the tests of the server: `make test` leaves them to `make test-server`. Refuse two tests of one id."""
     for item in items:
         if item.path.is_relative_to(SERVER) and not item.path.is_relative_to(SERVER / "page"):
             item.add_marker(pytest.mark.server)
@@ -80,7 +83,7 @@ def own_folder(tmp_path_factory):
     return make
 
 
-@pytest.fixture(scope="session", params=["own", "published"])
+@pytest.fixture(scope="session", params=["own", pytest.param("published", marks=pytest.mark.published)])
 def data_set(request, own_folder):
     """Return a function from the name of a data set to its folder: one of our own making, or the published one."""
 

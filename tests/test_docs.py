@@ -232,7 +232,7 @@ def test_the_script_of_the_chain_is_that_of_its_page():
 
 
 @pytest.mark.parametrize("judge", [None, "openai:other-model"])
-@pytest.mark.long
+@pytest.mark.nightly
 def test_the_script_of_the_chain_runs(judge, openai, surroundings):
     """From documents alone, bash writes the index, the questions, the answers, the run with its duel, and the page."""
     command = surroundings / "bin" / "greval"

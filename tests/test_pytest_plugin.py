@@ -57,6 +57,8 @@ def folder(pytester, monkeypatch):
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     for name in ("GREVAL_JUDGE", "OPENAI_BASE_URL", "PYTEST_ADDOPTS"):
         monkeypatch.delenv(name, raising=False)
+    # a test file that is written twice in a second would be run as it was compiled first
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
     (pytester.path / "cases.jsonl").write_text("".join(f"{json.dumps(case)}\n" for case in CASES), encoding="utf-8")
     return pytester
 
@@ -297,7 +299,7 @@ def by_year(body):
     return ok(int("1842" not in body["messages"][-1]["content"]))
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_workers_share_cache_cap_and_summary(folder, http_judge):
     """With pytest-xdist and a real server, no call is made twice, and cap and summary are those of all workers."""
     rows = [{**CASES[0], "id": f"c{n}", "answer": f"Answer {n}."} for n in range(12)]
@@ -316,7 +318,7 @@ def test_workers_share_cache_cap_and_summary(folder, http_judge):
     assert len(re.findall("= greval =", result.stdout.str())) == 1
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("plan", "said"),
     [
@@ -336,7 +338,7 @@ def test_a_real_judge_that_fails(folder, http_judge, plan, said):
     assert KEY not in result.stdout.str()
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_a_refused_key_is_tried_once(folder, http_judge):
     """After a refused key nothing is asked: the other tests are errors at once, which say what to set."""
     http_judge.plan = error(401, "invalid_api_key")
@@ -347,7 +349,7 @@ def test_a_refused_key_is_tried_once(folder, http_judge):
     result.stdout.fnmatch_lines(["*StoppedError: the judge refuses the key: *set OPENAI_API_KEY to a valid key"])
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_the_page_runs_as_it_stands(folder, http_judge):
     """The tests of docs/pytest.md run against a server, and print what the page shows."""
     http_judge.plan = by_year_with_reason
@@ -368,7 +370,7 @@ def by_year_with_reason(body):
     return says(json.dumps({"reason": "The same." if value else "The years differ.", "value": value}))
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_a_crashed_worker_is_named(folder):
     """What a crashed worker had judged is not in the summary, which says so."""
     crash = "import os\ndef test_crash():\n    os._exit(1)\n"
@@ -377,7 +379,7 @@ def test_a_crashed_worker_is_named(folder):
     result.stdout.fnmatch_lines(["correctness *2 *n=2", "not counted: what 1 crashed worker had judged"])
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.local_model
 def test_a_local_model_judges_here_and_in_workers(folder):
     """With llama.cpp as the judge, verdicts of a file of cases come back; workers of xdist then use the same cache."""

@@ -66,7 +66,7 @@ def scene(fault_server, tmp_path, monkeypatch):
     return told
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.parametrize("width", [80, 160])
 def test_what_helped_is_shown_with_its_gain_and_the_diff(scene, width):
     """The tables tell what was tried and what it gained on held-back folds; the diff and the file stand below."""
@@ -81,7 +81,7 @@ def test_what_helped_is_shown_with_its_gain_and_the_diff(scene, width):
     assert read_metric(scene.folder / "tone.yaml") == TONE
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_steps_are_told_beside_the_report(scene):
     """What is being judged is told on stderr, so that stdout holds the report only."""
     done = scene("--ways", "rewrite")
@@ -89,7 +89,6 @@ def test_steps_are_told_beside_the_report(scene):
     assert "judging" not in done.stdout.replace("judge", "")
 
 
-@pytest.mark.long
 def test_where_nothing_helped_a_sentence_says_so(scene):
     """A refusal is a finding and no failure: exit code 0, a plain sentence, and no file."""
     out = scene("--out", scene.folder / "new.yaml", helps=False).stdout
@@ -98,7 +97,7 @@ def test_where_nothing_helped_a_sentence_says_so(scene):
     assert not (scene.folder / "new.yaml").exists()
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_json_holds_all_of_it(scene):
     """The JSON form reads as the record that Python gives."""
     found = Alignment.model_validate_json(scene("--format", "json").stdout)
@@ -119,7 +118,7 @@ def test_a_dry_run_asks_nothing(scene):
     assert not (scene.folder / "run" / "align").exists()
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_a_cap_stops_in_order_and_the_same_command_goes_on(scene):
     """Exit code 3 with the reason, and then the same command comes to its end."""
     stopped = scene("--max-calls", "20", code=3)

@@ -193,7 +193,7 @@ def test_wrong_use(folder, words, error, told):
         assert told in re.sub(r"[\s│]+", " ", done.stderr)
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_a_timeout(folder):
     """A blocking method or runnable that hangs is a row after the timeout, and the command still ends."""
     methods = ("--method", "my_methods_d:hang", "--method", "my_methods_d:chain()")
@@ -204,7 +204,6 @@ def test_a_timeout(folder):
     assert "0 answered, 6 failed" in out
 
 
-@pytest.mark.long
 def test_killed_and_run_again(folder):
     """Killed with -9 in the middle, twice, the same command asks for nothing that was answered and loses nothing."""
     words = ("--method", "my_methods_d:ask", "--method", "my_methods_d:plain", "-o", "r.jsonl", "--concurrency", "4")
@@ -229,7 +228,7 @@ def test_killed_and_run_again(folder):
     ]
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_stopped_and_run_again(folder):
     """The first Ctrl-C finishes what is in flight, ends with 130 and keeps all; again goes on."""
     words = ("--method", "my_methods_d:plain", "-o", "r.jsonl", "--concurrency", "3")

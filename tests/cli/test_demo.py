@@ -68,7 +68,7 @@ def test_without_any_package_there_is_a_way_to_go_on(greval_says, monkeypatch):
     )
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.local_model
 def test_what_the_embedded_model_judges_badly_is_left_out_and_named(greval_says):
     """Its report has no chunks, and says why and how to see them."""

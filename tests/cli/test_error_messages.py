@@ -19,7 +19,7 @@ from waiting import SECONDS
 from greval.cli import STOPPED, _format_unexpected_error
 from greval.cli.console import ReportConsole, escape_control_characters
 
-pytestmark = [pytest.mark.usefixtures("empty_folder"), pytest.mark.long]
+pytestmark = pytest.mark.usefixtures("empty_folder")
 PROGRAM = Path(sys.executable).with_name("greval")
 DOWN = ("--judge", "openai:m", "--base-url", "http://127.0.0.1:9")
 

@@ -16,8 +16,6 @@ from waiting import SECONDS, until
 
 from greval.cli.eval import evaluation
 
-pytestmark = pytest.mark.long
-
 JUDGED = """judge: {{model: fake, base_url: "{url}"}}
 """
 COMMAND = """
@@ -117,6 +115,7 @@ def test_the_config_is_found_by_its_path_too(folder, tmp_path_factory):
     assert greval(folder, "--config", str(elsewhere), "--limit", "1", "-q").exit_code == 0
 
 
+@pytest.mark.nightly
 def test_killed_and_run_again(tmp_path, fault_server):
     """After kill -9 both files are valid, and the same command asks no answered question again."""
     rows = [{"imdb_key": "tt1", "question": f"Who is {n}?", "answer": "Ada"} for n in range(40)]
@@ -142,6 +141,7 @@ def test_killed_and_run_again(tmp_path, fault_server):
     assert counts["correctness"] == {"scored": 40, "skipped": 0, "failed": 0, "pending": 0}
 
 
+@pytest.mark.nightly
 def test_stopped_in_order(tmp_path, fault_server):
     """The first Ctrl-C finishes what is in flight; the files tell what is pending, and the exit code is 130."""
     rows = [{"imdb_key": "tt1", "question": f"Who is {n}?", "answer": "Ada"} for n in range(30)]

@@ -188,7 +188,7 @@ def answering(first, release):
     return server
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_ctrl_c_finishes_what_is_in_flight_and_the_same_command_goes_on():
     """The first Ctrl-C ends with 130, keeps every answer that was paid for, and the rest is asked later."""
     write("cases.jsonl", [case(n) for n in range(12)])

@@ -114,7 +114,7 @@ def test_every_format_has_the_gate(greval_says, command, form):
     assert ("FAILED: walk: right < 0.5" in err) == (form != "github")
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.local_model
 def test_a_gate_on_what_a_local_model_judged(greval_says):
     """With llama.cpp as the judge, the command, JUnit and Markdown say the same of each condition."""

@@ -71,7 +71,6 @@ def test_the_table_tells_all_checks(words):
     assert "Not caught" not in text
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("width", [80, 120, 160])
 def test_no_figure_is_cut(words, fault_server, width):
     """At usual widths every figure is whole, with verdicts by question and survivors in the page."""
@@ -91,7 +90,6 @@ def test_json_is_the_probe(words):
     assert json.loads(text)["checks"][0]["rate"]["interval"]["method"] == "wilson"
 
 
-@pytest.mark.long
 def test_a_threshold_that_is_missed_ends_with_1(words, fault_server):
     """Where a check is below the threshold it is named, and the code is 1; a judge that passes ends with 0."""
     assert told(words("right.yaml", "--fail-under", "0.8")).stderr.count("below") == 0
@@ -106,7 +104,6 @@ def test_nothing_measured_is_no_pass(words):
     assert "no check has a kill rate to compare with 0.8" in done.stderr
 
 
-@pytest.mark.long
 def test_failures_end_with_3_and_are_mended(words, fault_server):
     """Where verdicts fail the code is 3 and the page says so; the same command asks for these only."""
     fault_server.plan = by(failing="is false")
@@ -120,7 +117,6 @@ def test_failures_end_with_3_and_are_mended(words, fault_server):
     assert "10 of 10" in text.split("contradicted")[1].splitlines()[0]
 
 
-@pytest.mark.long
 def test_a_cap_stops_in_order(words, fault_server):
     """A cap on calls holds over all stages; what is missing is told, and the same command goes on."""
     done = told(words("right.yaml", "--max-calls", "12", "--concurrency", "1"), code=3)

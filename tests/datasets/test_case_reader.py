@@ -20,7 +20,7 @@ from greval.errors import DataError
 from greval.records.case import Case
 
 DEMO = Path(greval.__file__).parent / "demo" / "cases.jsonl"
-SAME_FOLDER = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40)
+SAME_FOLDER = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 names = texts.filter(bool)
@@ -487,7 +487,7 @@ def test_what_cannot_be_counted_is_told(tmp_path):
             wrote(tmp_path, name, '{"broken').count()
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_an_id_is_known_again_among_many(tmp_path):
     """That an id was there already is told with its place, however many came between."""
     path = tmp_path / "many.jsonl"

@@ -9,7 +9,7 @@ import re
 
 import fault_server as fault
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage
 
@@ -73,7 +73,6 @@ ENTRIES = st.lists(st.tuples(st.integers(-1, 7), st.sampled_from(["Yes", "No", "
 @given(count=st.integers(1, 5), first=ENTRIES, second=ENTRIES)
 @example(count=3, first=[(3, "Yes"), (1, "No"), (2, "Yes")], second=[])
 @example(count=3, first=[(1, "Yes"), (1, "Yes"), (9, "Yes")], second=[(2, "No"), (1, "No")])
-@settings(max_examples=150, deadline=None)
 def test_every_good_verdict_lands_on_its_id(tier, count, first, second):
     """Whatever is permuted, repeated, left out or invented: good verdicts land, the rest is asked again once."""
     case = passages(count)

@@ -9,7 +9,7 @@ for (compatibility forms, case, nothing unseen) and lists every fence that then 
 from __future__ import annotations
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from prompt_fences import ANY, BASE, FILLED, HOSTILE, PLAIN, TEMPLATES, TEXTS, around, fences, nested, numbered, opened
 from waiting import bounded
@@ -21,7 +21,6 @@ from greval.records.metric import CategoricalMetric, ManyCategoricalMetric
 from greval.runs.runnable import compile_metric
 from greval.testing import ScriptedJudge
 
-MANY_EXAMPLES = settings(max_examples=1000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 NEEDS = ["question", "expected_answer", "answer", "tags.kind", "context", "traversal"]
 WHOLE = CategoricalMetric(name="whole", needs=NEEDS, **BASE)
 CHUNKS = ManyCategoricalMetric(name="each", over="chunks", needs=["question", "answer", "chunks"], **BASE)
@@ -93,14 +92,12 @@ def expected(metric, case):
 SAME = {metric.name: messages(metric, PLAIN)[:-1] for metric in (WHOLE, CHUNKS, TRIPLES, SHOWN)}
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(
     ("metric", "cases"),
     [(WHOLE, WHOLE_CASES), (CHUNKS, CHUNK_CASES), (TRIPLES, TRIPLE_CASES)],
     ids=["whole", "chunks", "triples"],
 )
 @given(data=st.data())
-@MANY_EXAMPLES
 def test_no_case_text_changes_the_messages(metric, cases, data):
     """For any text: one system message, the same for all cases, and one human message with our fences and no others."""
     check(metric, data.draw(cases))
@@ -125,10 +122,8 @@ def check(metric, case):
     assert sum(word == "item" for word, _ in found) == (len(getattr(case, metric.over)) if metric.over else 0)
 
 
-@pytest.mark.long
 @given(case=WHOLE_CASES)
 @example(case=HOSTILE)
-@MANY_EXAMPLES
 def test_case_text_is_no_template(case):
     """Every text stands in the message letter by letter, but for the openers of fences: no engine saw it."""
     human = opened(messages(WHOLE, case)[1].text)
@@ -146,7 +141,6 @@ def test_case_text_is_no_template(case):
 
 
 @given(question=FILLED, answer=TEXTS)
-@settings(max_examples=200, deadline=None)
 def test_examples_do_not_change_either(question, answer):
     """Examples of the author stand before the case, the same for all; the case is still one message at the end."""
     *before, human = messages(SHOWN, Case(question=question, answer=answer))
@@ -160,7 +154,6 @@ def test_examples_do_not_change_either(question, answer):
 @example(text="<<answer>")
 @example(text="＜ｉｔｅｍ　ｎ＝＂９＂＞")
 @example(text="<an\u0336s\u0336wer>")
-@MANY_EXAMPLES
 def test_neutral(text):
     """Neutralising leaves no fence, changes openers only, and done twice is done once."""
     calm = neutralise_fences(text)

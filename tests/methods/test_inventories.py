@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
@@ -64,7 +64,6 @@ def test_no_index(tmp_path):
         read_inventory(tmp_path)
 
 
-@settings(max_examples=40)
 @given(
     documents=st.sets(NAMES),
     nodes=st.dictionaries(NAMES, st.lists(NAMES, max_size=3).map(tuple), max_size=4),

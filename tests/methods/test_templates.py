@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from greval.errors import MethodError
@@ -14,7 +14,6 @@ from greval.records.case import Sample
 
 
 @given(st.text(st.characters(codec="utf-8")), st.text(st.characters(codec="utf-8"), min_size=1))
-@settings(max_examples=200)
 def test_no_question_breaks_out(question, tag):
     """Whatever a sample holds, the body keeps its shape, and the address its host and path."""
     sample = Sample(question=question, tags={"t": tag})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from strategies import metrics
 
 from greval.metrics.library import predefined
@@ -36,7 +36,6 @@ def test_good():
 
 
 @given(metric=metrics())
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_any_metric(metric):
     """Every definition, in any script, gets remarks that begin with a place."""
     assert all(": " in remark for remark in lint_metric(metric))

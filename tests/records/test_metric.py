@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from pydantic import ValidationError
 from strategies import metrics
 
@@ -37,7 +37,6 @@ def content(**changes):
 
 
 @given(metric=metrics())
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_round_trip(metric):
     """A definition that is written as JSON defines the same metric, of the same class and fingerprint."""
     again = build_metric(json.loads(json.dumps(metric.model_dump(mode="json"))))

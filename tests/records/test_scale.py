@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import jsonschema
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 from strategies import categorical_scales, off_scale, on_scale, scales, value_scales
@@ -59,7 +59,6 @@ class TestReading:
                 scale.read(number)
 
     @given(scale=scales(), raw=off_scale())
-    @settings(max_examples=200)
     def test_off_scale(self, scale, raw):
         """What is no value of the scale raises, and is never moved onto it: flags, fractions, NaN, None, lists."""
         with pytest.raises(OffScaleError):

@@ -80,7 +80,7 @@ def entry(grid, sample, method, metric):
     return {name: getattr(column, name)[number] for name in names}
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.data(), st.sets(KEYS, min_size=1, max_size=20))
 def test_cells_say_what_the_results_say(data, keys):
     """Each cell has the status, the text, the rank and the tone that other reports give its result."""

@@ -5,7 +5,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
@@ -262,7 +262,6 @@ written = st.builds(
 )
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.lists(written, max_size=30), st.sampled_from(["method", "kind"]))
 def test_a_report_says_what_the_results_say(rows, by):
     """The figures that are read from the log in narrow columns are those of the results themselves, row by row."""

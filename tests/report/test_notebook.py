@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 import pytest
 from compared_runs import FAILED, write
 from doc_pages import PAGES
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from labelled_world import World
 from probed_judges import RIGHT, likes_length, probe_world
@@ -120,7 +120,6 @@ def test_the_html_is_tables_and_paragraphs_without_scripts(findings, kind):
 
 
 @given(st.lists(st.one_of(st.text(max_size=30), st.sampled_from(HOSTILE)), min_size=4, max_size=4))
-@settings(max_examples=60, deadline=None)
 def test_texts_of_the_data_stay_text(names):
     """Whatever a metric, a group, a method or a warning is called, the page has the tags of a harmless one."""
     contrast = {"better": "higher", "questions": 1, "n": 0}

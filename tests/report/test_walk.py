@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 from golden_files import GOLDEN, same
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from greval.records.case import Gold, Traversal
@@ -75,7 +75,6 @@ def test_the_drawing_of_a_walk():
     same(GOLDEN / "walk.svg", draw_walk_svg(WALK, EXPECTED, title=title, activation=ACTIVATION))
 
 
-@settings(max_examples=40)
 @given(walks, golds, names)
 def test_any_name_gives_valid_xml_with_every_start_node(walk, gold, title):
     """Names are data: the drawing is XML whose elements do not depend on them, and each start node is in it."""
@@ -90,7 +89,6 @@ def test_any_name_gives_valid_xml_with_every_start_node(walk, gold, title):
     assert len(svg) == len(draw_walk_svg(walk, gold, title=title))
 
 
-@settings(max_examples=40)
 @given(walks, golds)
 def test_the_tree_has_each_walked_edge_once(walk, gold):
     """A line is a root, an edge or a node that was not reached, whatever the names are."""
@@ -102,7 +100,6 @@ def test_the_tree_has_each_walked_edge_once(walk, gold):
     assert not any(ord(character) < ord(" ") for line in lines for character in line)
 
 
-@settings(max_examples=40)
 @given(walks, golds)
 def test_equal_arguments_give_equal_drawings(walk, gold):
     """Nothing in a drawing depends on chance, time or the order of a set."""
@@ -110,7 +107,6 @@ def test_equal_arguments_give_equal_drawings(walk, gold):
     assert draw_walk_svg(walk, gold) == draw_walk_svg(again, gold)
 
 
-@settings(max_examples=40)
 @given(walks, golds)
 def test_boxes_do_not_overlap(walk, gold):
     """The boxes of a column are apart, within the drawing, and the ends of edges are on their sides."""

@@ -191,7 +191,7 @@ duel(sys.argv[1], [CLEAR], ScriptedJudge(judge), concurrency=1)
 """
 
 
-@pytest.mark.parametrize("calls", [1, 4, 7])
+@pytest.mark.parametrize("calls", [4, *(pytest.param(calls, marks=pytest.mark.nightly) for calls in (1, 7))])
 def test_a_killed_duel_has_lost_no_call(run, tmp_path, calls):
     """If the process is killed within a pair, the half that was paid for is not asked for again."""
     log = tmp_path / "calls"

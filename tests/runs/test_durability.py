@@ -18,11 +18,10 @@ from greval.judging.model.retries import FIRST_BACKOFF_SECONDS
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 import durability
 
-pytestmark = pytest.mark.long
-
 COUNT = 200
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("number", "times"), [(signal.SIGKILL, 3), (signal.SIGTERM, 1)])
 def test_a_run_that_is_stopped_goes_on(number, times):
     """Stopped at random moments, the same command ends with the log of an unbroken run; TERM repeats no call."""
@@ -34,6 +33,7 @@ def test_a_full_disk():
     assert durability.disk(COUNT, 400, mounted=False).missed == ()
 
 
+@pytest.mark.nightly
 def test_faults_of_all_kinds():
     """Refusals, errors, resets, broken answers and a hang lose no judgement and cost few calls."""
     missed = durability.mix(COUNT // 3, timeout=5).missed
@@ -45,6 +45,7 @@ def test_a_wrong_key():
     assert durability.key(COUNT).missed == ()
 
 
+@pytest.mark.nightly
 def test_two_runs_in_one_folder():
     """The second run ends at once, says why, and does no harm to the first."""
     assert durability.two(COUNT).missed == ()

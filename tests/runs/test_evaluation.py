@@ -339,8 +339,7 @@ def test_progress_counts_and_estimates(tmp_path):
     assert seen[-1].usage.input_tokens == 400
 
 
-@pytest.mark.long
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(st.lists(st.sampled_from(["good", "off", "text", "late"]), min_size=1, max_size=12), st.integers(1, 5))
 def test_no_mix_of_faults_loses_or_falsifies_a_row(tmp_path_factory, faults, width):
     """Whatever a judge does, each case has exactly one row, scored only where the judge was good."""

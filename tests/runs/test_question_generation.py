@@ -299,7 +299,7 @@ async def test_generation_runs_in_the_callers_loop(fleet, tmp_path):
     assert sum(report.accepted.values()) == 2
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.parametrize("number", [1, 2, 5, 9, "samples"])
 def test_a_killed_command_goes_on_and_repeats_no_call(fleet, tmp_path, number):
     """Killed with -9 after some calls, or before its file is in place, the same command makes only the missing ones."""

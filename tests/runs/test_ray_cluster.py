@@ -98,6 +98,7 @@ def test_a_lost_worker_loses_nothing_and_the_limit_holds_for_all(cluster, tmp_pa
     assert within(quota, WORKERS, times)
 
 
+@pytest.mark.nightly
 def test_shards_that_follow_each_other_keep_the_limit_together(cluster, tmp_path):
     """Shards so small that each is one burst are held apart, so that the quota holds over all of them."""
     n, quota = 16, 120
@@ -134,6 +135,7 @@ def test_one_refused_shard_stops_the_others_in_order(cluster, tmp_path):
     assert set(provider.asked.values()) == {1}
 
 
+@pytest.mark.nightly
 def test_caps_are_divided_and_told(cluster, tmp_path):
     """A cap is never exceeded by all shards together; the run says which was stopped, and goes on when asked."""
     source, provider, told = written(tmp_path, 40), Provider(seconds=0), []
@@ -150,6 +152,7 @@ def test_caps_are_divided_and_told(cluster, tmp_path):
     assert len(told) == 4
 
 
+@pytest.mark.nightly
 def test_a_deadline_stops_the_run_in_order(cluster, tmp_path):
     """When the time is over no call is made any more, and what was asked is in the log."""
     provider = Provider(seconds=0.2)
@@ -175,6 +178,7 @@ def test_computed_metrics_travel(cluster, tmp_path):
     assert (run.progress.scored, run.progress.skipped) == (10, 10)
 
 
+@pytest.mark.nightly
 def test_a_function_of_a_python_file_travels(cluster, tmp_path):
     """No worker can import the file by the name of its module, so its code is sent."""
     (tmp_path / "own.py").write_text(
@@ -197,6 +201,7 @@ def test_columns_travel(cluster, tmp_path):
     assert sorted(one.number for result in run.results() for one in result.judgements) == [0.0, 1.0]
 
 
+@pytest.mark.nightly
 def test_a_folder_counts_what_the_last_call_planned(cluster, tmp_path):
     """A shorter file in the same folder counts its own cases; those of the longer one stay in the log."""
     judge = Judge("openai:fake", base_url="http://127.0.0.1:9/v1")
@@ -259,6 +264,7 @@ def test_the_page_runs(cluster, fault_server, tmp_path, monkeypatch):
         assert {result.outcome.status for result in store.results()} == {"scored"}
 
 
+@pytest.mark.nightly
 def test_preferences_and_claims_travel(cluster, tmp_path):
     """A file of pairs is judged in both orders and repeated, claims are listed and judged, as on one machine."""
     answers = [

@@ -99,7 +99,7 @@ REPLIES = st.lists(
 )
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(REPLIES, st.sampled_from([1, 3]), st.floats(0.5, 1), st.floats(0, 0.5))
 def test_a_replay_gives_what_a_fresh_run_gives(tmp_path_factory, replies, repeats, high, low):
     """Without a change all outcomes are equal; with other scores they are those of a new run of the same replies."""

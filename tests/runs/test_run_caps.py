@@ -38,7 +38,7 @@ def spent(folder, prices=PRICES):
         return read_spending(store, prices)
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(st.lists(st.tuples(st.integers(1, 16), st.integers(1, 8)), min_size=1, max_size=4))
 def test_a_cap_on_calls_holds_over_all_commands(tmp_path_factory, commands):
     """Whatever commands came before, a run never makes more calls than the cap of the command that makes them."""
@@ -52,7 +52,7 @@ def test_a_cap_on_calls_holds_over_all_commands(tmp_path_factory, commands):
     assert len(judge.calls) == 9
 
 
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=5)
 @given(st.lists(st.floats(0.2, 1.5), min_size=1, max_size=3))
 def test_a_cap_on_cost_holds_over_all_commands(tmp_path_factory, caps):
     """The folder costs no more than the highest cap so far, and the same command asks nothing more at its cap."""

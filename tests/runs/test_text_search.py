@@ -33,7 +33,7 @@ def found(query, cases=(), results=()):
     return ids.sample_ids
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(WORDS, st.sampled_from(["question", "answer", "expected_answer"]))
 def test_each_text_is_searched(words, field):
     """Words are found wherever they stand in a text, whatever they are made of."""
@@ -74,7 +74,6 @@ def test_words_may_not_be_of_several_texts():
     assert found("who fits", [Case(id="q", question="Who?")], [result("q", verdict)]) == ()
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.tuples(st.text(max_size=12), st.text(max_size=12)), min_size=1, max_size=5),
     st.text(min_size=1, max_size=3).filter(str.split),

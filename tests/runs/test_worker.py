@@ -158,7 +158,7 @@ evaluate(cases(3), [TONE], judge, out=sys.argv[2], repeats=3, concurrency=1)
 """
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_repeats_before_a_kill_are_not_asked_again(fault_server, tmp_path):
     """After kill -9 amid the repeats of a case only those that were not answered are asked; all are counted."""
     done = iter(range(4))
@@ -291,8 +291,7 @@ def test_what_comes_again_is_not_mended(fault_server, tmp_path):
 FAULTS = {"good": None, "late": TimeoutError("late"), "odd": ValueError("odd"), "text": "?", "down": ConnectionError()}
 
 
-@pytest.mark.long
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=6)
 @given(
     st.lists(st.lists(st.sampled_from([*FAULTS]), min_size=1, max_size=5), min_size=1, max_size=7),
     st.integers(1, 6),
@@ -329,7 +328,7 @@ def test_counts_are_those_of_the_rows(tmp_path_factory, faults, width, twin, cap
         assert all(later.done >= 0 for _, later in pairwise(snapshots))
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_a_wrong_key_costs_few_calls(fault_server, monkeypatch, tmp_path):
     """Of 2,000 cases at most 20 are asked under a wrong key; with the right one the same run judges all."""
 

@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from greval.records.result import Failed, Failure, Judgement, Result, Scored, Skipped
@@ -83,7 +83,6 @@ def rank(result):
     return sum(values) / len(values)
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.lists(results(), max_size=25), FILTERS, st.integers(1, 6))
 def test_the_worst_are_the_first_of_all_in_order(rows, wanted, count):
     """The worst are the first of a stable sort of what a filter leaves, and fewer are the begin of more."""
@@ -107,7 +106,6 @@ def is_open(part):
     return part is None or part == ()
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.lists(results(), max_size=25), FILTERS, FILTERS)
 def test_a_filter_never_adds(rows, one, other):
     """What two filters leave together is what each of them leaves, in the order of the run."""

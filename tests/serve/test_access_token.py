@@ -44,6 +44,7 @@ def test_a_weak_token_is_refused_without_showing_it(monkeypatch, text):
     assert text not in str(caught.value)
 
 
+@pytest.mark.nightly
 def test_the_command_prints_a_token_that_all_workers_take(tmp_path):
     """Requests with the token are served by each process, those without it by none; no log has the token."""
     with server_process("--workers", 2, folder=tmp_path, token=True) as server:
@@ -56,6 +57,7 @@ def test_the_command_prints_a_token_that_all_workers_take(tmp_path):
     assert token not in server.log
 
 
+@pytest.mark.nightly
 def test_the_command_takes_a_fixed_token_or_none(tmp_path):
     """GREVAL_TOKEN is the token; with --no-token or with keys there is none, and the address is printed as it is."""
     with server_process(folder=tmp_path, environment={TOKEN_VARIABLE: FIXED}, token=True) as server:

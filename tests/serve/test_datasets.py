@@ -38,6 +38,7 @@ def test_the_four_kinds(client, tmp_path):
         assert (told["cases"], told["fields"]) == (1, {"user_input": "question", "response": "answer"}), kind
 
 
+@pytest.mark.nightly
 def test_columns_of_other_names(tmp_path):
     """A data set is uploaded with its column map, which its runs use; a column that is not there is refused."""
     sent, kind = "nr;frage;gen\nq1;Who?;Ada\n", {"Content-Type": "text/csv"}
@@ -87,6 +88,7 @@ def test_what_is_no_data_set_leaves_nothing(client, tmp_path, content, kind, sta
     assert not [*(tmp_path / "runs").glob(".datasets/*")]
 
 
+@pytest.mark.nightly
 def test_limits_of_a_case_hold_for_data_sets_and_their_runs(tmp_path):
     """A case beyond a limit is an unread row with the limit's name; a run never judges it, whenever it was uploaded."""
     large = {"id": "long", "question": "a" * 21}, {"id": "many", "question": "Who?", "retrieved_contexts": ["a"] * 4}

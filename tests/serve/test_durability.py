@@ -65,6 +65,7 @@ def check(client, run, folder, count) -> dict:
     return info
 
 
+@pytest.mark.nightly
 def test_after_kill_9_a_run_goes_on_by_itself(judge, tmp_path):
     """Killed in the middle of its cases and started again, it ends the run and asks no finished judgement again."""
     with running(judge, tmp_path) as (server, client):
@@ -83,6 +84,7 @@ def test_after_kill_9_a_run_goes_on_by_itself(judge, tmp_path):
     assert judge.calls - COUNT <= 16  # those whose answers were on the way
 
 
+@pytest.mark.nightly
 def test_the_end_in_order_stores_what_is_in_flight(judge, tmp_path):
     """SIGTERM finishes the calls in flight and stores them; the next start goes on, and nothing is asked twice."""
     with running(judge, tmp_path) as (server, client):
@@ -98,6 +100,7 @@ def test_the_end_in_order_stores_what_is_in_flight(judge, tmp_path):
     assert set(Counter(asked(judge)).values()) == {1}
 
 
+@pytest.mark.nightly
 def test_workers_share_runs(judge, tmp_path):
     """A run is followed, read and cancelled through any worker; killed with -9, another one goes on with its run."""
     with running(judge, tmp_path, "--workers", "2") as (server, client), ThreadPoolExecutor(8) as threads:

@@ -134,6 +134,7 @@ def test_figures_that_cannot_be_had_are_told(two_methods, path, told):
     assert str(runs) not in answer.text
 
 
+@pytest.mark.nightly
 def test_runs_of_others_are_no_baseline(tmp_path):
     """Another key's run cannot be compared against: it is 404, as one that nobody has."""
     with two_tenants(tmp_path) as (client, ana, ben):

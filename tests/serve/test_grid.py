@@ -67,6 +67,7 @@ def test_words_are_found(shared_client, run):
     assert shared_client.get(path).status_code == 422
 
 
+@pytest.mark.nightly
 def test_who_sees_the_cases_searches_by_an_index(shared_client, shared_runs):
     """A text index is built after the grid was sent; it finds the same, and is not used once the run has changed."""
     run = judge_two_methods(shared_client)

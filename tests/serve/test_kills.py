@@ -6,7 +6,7 @@ import pytest
 from server_kills import kill_at_random
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_kills_at_random_moments_lose_nothing(tmp_path):
     """Every run ends, no finished judgement is asked again, usage covers all legs, and no process is left."""
     found = kill_at_random(tmp_path, kills=8, runs=3, count=150, seed=11)

@@ -320,7 +320,7 @@ def test_a_number_is_not_read_from_text(client, part, place):
     assert whole.json()["output"]["outcome"]["judgements"][0]["value"] == 2
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     text=st.text(st.characters(codec="utf-8"), max_size=40),
     number=st.integers() | st.floats(allow_nan=False, allow_infinity=False),

@@ -36,7 +36,7 @@ def keyed(tmp_path):
 @pytest.fixture
 def generated(keyed, tmp_path, monkeypatch):
     """Give a function that imports a module of the client, generated from the document of the app."""
-    assert GENERATOR.exists(), "openapi-python-client is missing: make test-long installs it"
+    assert GENERATOR.exists(), "openapi-python-client is missing: make test-server installs it"
     document = tmp_path / "openapi.json"
     document.write_text(json.dumps(keyed[0].openapi()), encoding="utf-8")
     command = [GENERATOR, "generate", "--path", document, "--output-path", tmp_path / PACKAGE, "--meta", "none"]
@@ -54,6 +54,7 @@ def generated(keyed, tmp_path, monkeypatch):
         del sys.modules[name]
 
 
+@pytest.mark.nightly
 def test_a_generated_client_does_the_work(keyed, generated):
     """It judges a case, starts a run, reads results and puts annotations; each answer is of its class."""
     app, key = keyed

@@ -50,6 +50,7 @@ def used(client, headers=None) -> dict[str, float]:
     return {f"{one['name']}/{one['period']}" if one["period"] else one["name"]: one["used"] for one in told}
 
 
+@pytest.mark.nightly
 def test_all_calls_are_counted_in_one_place(tmp_path):
     """Calls of requests, of LangServe, of drafts and of runs add up in `/v1/usage`, also after a restart."""
     judge = ScriptedJudge(lambda messages: WRITTEN if "tone" in messages[-1].text else YES)
@@ -165,6 +166,7 @@ def test_tenants_have_their_own_quotas_and_see_their_own_use(tmp_path):
         assert used(client, ana)["disk"] > used(client, ben)["disk"] == 0
 
 
+@pytest.mark.nightly
 def test_what_is_kept_is_limited(tmp_path):
     """Beyond the number of data sets or runs a further one is refused (409) until one is deleted."""
     with serving(tmp_path / "runs", quotas=quotas("datasets=2", "runs=1")) as client:
@@ -207,7 +209,7 @@ def test_the_disk_is_limited(tmp_path):
         assert (answer.status_code, answer.json()["code"]) == (409, "quota_full")
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.parametrize("limits", [(), ("--quota", "calls=100000")])
 def test_kill_loses_no_call_but_those_in_flight(tmp_path, limits):
     """After `kill -9` at a random moment, with two processes, calls are counted once each.

@@ -65,6 +65,7 @@ def test_metrics_that_are_built_on_are_added(client):
     assert ended(client, run)["metrics"] == ["chunk_evaluation", "triple_evaluation", "answer_completeness"]
 
 
+@pytest.mark.nightly
 def test_without_a_judge_what_is_computed_runs(tmp_path):
     """A server without a judge computes; what a judge is needed for is refused with 503."""
     with serving(tmp_path / "runs", judges={}) as client:
@@ -112,6 +113,7 @@ def test_a_cancelled_run_goes_on_where_it_was(tmp_path):
     assert len(judges["slow"].calls) == 60
 
 
+@pytest.mark.nightly
 def test_ends_and_starts_at_any_moment(tmp_path):
     """Stopped and started again at random moments, every run comes to its end, and each case is asked about once."""
     models, runs, rng = slow(0.01), [], random.Random(3)
@@ -126,6 +128,7 @@ def test_ends_and_starts_at_any_moment(tmp_path):
     assert len(models["slow"].calls) == 20 * len(runs)
 
 
+@pytest.mark.nightly
 def test_chosen_cases_are_judged_alone(client):
     """A run of some ids judges these, and counts no others; ids of which there is none are refused with their name."""
     data = uploaded(client, rows(6))
@@ -144,6 +147,7 @@ def test_chosen_cases_are_judged_alone(client):
     assert client.post("/v1/runs", json={**asked, "sample_ids": []}).status_code == 422
 
 
+@pytest.mark.nightly
 def test_a_judge_that_is_gone_is_told(tmp_path):
     """A run whose judge the operator took away is failed at the next start, with its name; it can be resumed later."""
     with serving(tmp_path / "runs", judges=slow(0.4)) as client:
@@ -158,6 +162,7 @@ def test_a_judge_that_is_gone_is_told(tmp_path):
         assert ended(client, run)["status"] == "finished"
 
 
+@pytest.mark.nightly
 def test_all_runs_keep_to_the_server_s_limit(tmp_path, fault_server, monkeypatch):
     """Two runs together never have more calls in flight than the operator allows, nor one more than it asked for."""
     monkeypatch.setenv("OPENAI_API_KEY", "none")
@@ -174,6 +179,7 @@ def test_all_runs_keep_to_the_server_s_limit(tmp_path, fault_server, monkeypatch
     assert fault_server.calls == 90
 
 
+@pytest.mark.nightly
 def test_a_cap_stops_in_order(client):
     """A run that reaches its cap says so; its cap counts what it spent before, and a higher one lets it go on."""
     run = started(client, uploaded(client, rows(9)), max_calls=4)
@@ -208,6 +214,7 @@ def test_failures_are_rows_and_are_asked_again(tmp_path):
     assert sorted(one["sample_id"] for one in cases) == ["q0", "q1"]
 
 
+@pytest.mark.nightly
 def test_a_metric_counts_as_it_was(tmp_path):
     """A run is resumed with its metrics as they were when it was started, whatever became of them since."""
     with serving(tmp_path / "runs") as client:
@@ -223,6 +230,7 @@ def test_a_metric_counts_as_it_was(tmp_path):
     assert (info["status"], info["progress"]["usage"]["calls"], len(marks)) == ("finished", 4, 1)
 
 
+@pytest.mark.nightly
 def test_the_list_of_runs_comes_in_pages(client):
     """The newest run is first, and pages give each run once."""
     data = uploaded(client, rows(1))
@@ -247,6 +255,7 @@ BODIES = {
 """Valid bodies by the last part of the path, so that a request is not refused for its body."""
 
 
+@pytest.mark.nightly
 def test_runs_of_others_are_not_there(tmp_path):
     """Every way to a run of another key is 404, whatever is asked of it."""
     with two_tenants(tmp_path, limits=ServerLimits(rate=10_000)) as (client, ana, ben):
@@ -270,6 +279,7 @@ def test_runs_of_others_are_not_there(tmp_path):
         assert client.get(f"/v1/runs/{run}", headers=ana).status_code == 200
 
 
+@pytest.mark.nightly
 def test_computing_holds_up_no_request(client):
     """While cases are computed without a pause, other requests are answered meanwhile."""
     long = " ".join(f"word{n}" for n in range(200))

@@ -117,6 +117,7 @@ def test_what_clients_send_is_for_the_account_of_the_server_only(tmp_path):
     assert {path: oct(mode) for path, mode in modes.items() if mode != (0o700 if path.is_dir() else 0o600)} == {}
 
 
+@pytest.mark.nightly
 def test_several_workers(tmp_path):
     """Several processes serve one address and count together; each has its part of the calls."""
     with server_process("--workers", 2, "--calls", 8, folder=tmp_path) as server:

@@ -17,6 +17,7 @@ def traced():
     return subprocess.run([sys.executable, str(SCRIPT), "--path"], capture_output=True, text=True, check=False)
 
 
+@pytest.mark.nightly
 def test_the_trips_keep_to_their_targets(traced):
     """A case, a request and a push enter no more modules than planned; the output names those that they do."""
     assert traced.returncode == 0, traced.stdout + traced.stderr
@@ -26,6 +27,7 @@ def test_the_trips_keep_to_their_targets(traced):
     assert reads.startswith("reads of the run in push_to_argilla: ")
 
 
+@pytest.mark.nightly
 def test_the_trips_pass_the_expected_modules(traced):
     """The trace sees the worker, the judge and the log, and in the server the route and the middleware."""
     path = traced.stdout.splitlines()[0].split(" -> ")

@@ -38,6 +38,7 @@ def choices(pairs, size, *, weights=None, questions=None, ordered=True):
     return confusion.Choices(truth, judged, weight, places, places if questions is None else questions, size, ordered)
 
 
+@pytest.mark.nightly
 def test_a_bootstrap_holds_the_truth():
     """The 95 % interval of kappa holds the true kappa in about 95 of 100 samples of 100."""
     rng = np.random.default_rng(3)
@@ -101,7 +102,7 @@ def test_both_ways_of_drawing_have_one_distribution():
 
 
 @given(st.lists(st.integers(-3, 3), min_size=2, max_size=30).filter(lambda found: len(set(found)) > 1))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_resampled_means_mirror(values):
     """Negated values have negated means, to the last digit, unless they are the same values."""
     assume(sorted(values) != sorted(-value for value in values))

@@ -13,9 +13,6 @@ from greval.stats.measured import Undefined
 LEVEL = 0.95
 
 
-unhurried = settings(deadline=None)  # a busy machine makes no law false
-
-
 def choices(pairs, size, *, weights=None, questions=None, ordered=True):
     """Give two columns of categories."""
     truth, judged = (np.array(side, dtype=np.int64) for side in zip(*pairs, strict=True))
@@ -33,7 +30,6 @@ tables = st.integers(2, 5).flatmap(
 
 
 @given(tables)
-@unhurried
 def test_figures_of_resamples_equal_scikit_learn(drawn):
     """The formulas that give intervals are scikit-learn's: report, averages and all kappas, with weights."""
     size, rows = drawn
@@ -48,7 +44,6 @@ def test_figures_of_resamples_equal_scikit_learn(drawn):
 
 
 @given(tables)
-@unhurried
 def test_kappas_equal_statsmodels(drawn):
     """Cohen's kappa, plain and weighted, equals statsmodels' of the same table."""
     inter_rater = pytest.importorskip("statsmodels.stats.inter_rater", reason="statsmodels is not installed")
@@ -84,7 +79,7 @@ def test_one_category_leaves_kappa_undefined():
 
 
 @given(tables)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_nothing_is_ever_nan(drawn):
     """Whatever the data, a figure is a finite number or says why it is none."""
     size, rows = drawn
@@ -100,7 +95,6 @@ def test_nothing_is_ever_nan(drawn):
         )
     )
 )
-@unhurried
 def test_equal_choices_count_as_often_as_they_occur(drawn):
     """Figures of merged choices are those of the single ones, to the last digit; weights of 2 are not merged."""
     size, pairs = drawn

@@ -14,8 +14,8 @@ from greval.stats.paired import (
 )
 
 
-@pytest.mark.long
-@settings(deadline=None, max_examples=12)
+@pytest.mark.nightly
+@settings(max_examples=12)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
 def test_corrections_are_statsmodels(ps):
     """Bonferroni's and Holm's corrected p equal statsmodels', in the order given."""
@@ -35,7 +35,6 @@ def attainable(n):
     return [(mcnemar(k, n - k).exact_p, stats.binom.pmf(k, n, 0.5)) for k in range(n + 1)]
 
 
-@settings(deadline=None, max_examples=60)
 @given(discordant, alphas)
 def test_discrete_corrections_keep_the_level(counts, alpha):
     """The chances of all false alarms, counted out over every result of every test, add up to the level at most."""
@@ -48,7 +47,6 @@ def test_discrete_corrections_keep_the_level(counts, alpha):
     assert total <= alpha + 1e-12
 
 
-@settings(deadline=None, max_examples=60)
 @given(discordant, st.randoms(use_true_random=False), alphas)
 def test_discrete_corrections_reject_what_tarone_rejects(counts, random, alpha):
     """Bonferroni's correction so modified is Tarone's method, written out here; the usual ones reject no more."""
@@ -68,7 +66,6 @@ def test_discrete_corrections_reject_what_tarone_rejects(counts, random, alpha):
         assert holm[n] <= correct_p_values(ps, "holm")[n] + 1e-12
 
 
-@settings(deadline=None, max_examples=60)
 @given(discordant, st.randoms(use_true_random=False), st.sampled_from(["bonferroni", "holm"]), alphas)
 def test_fewer_tests_are_corrected_for_less(counts, random, how, alpha):
     """Without one of the tests no corrected p of another rises: so Holm's keeps the level whichever tests differ."""
@@ -81,7 +78,6 @@ def test_fewer_tests_are_corrected_for_less(counts, random, how, alpha):
         assert all(one.p <= whole[n].p + 1e-12 for n, one in zip(rest, fewer, strict=True))
 
 
-@settings(deadline=None, max_examples=60)
 @given(discordant, alphas)
 def test_capable_tests_are_those_that_could_be_seen(counts, alpha):
     """If every test gives its least p, those that are rejected are capable; without steps, all that are capable."""

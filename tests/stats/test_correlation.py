@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 from sklearn import metrics
@@ -13,9 +13,6 @@ from greval.stats.bootstrap import BootstrapSample, ValueBasis, build_values
 from greval.stats.measured import MeasuredValue, Undefined
 
 LEVEL = 0.95
-
-
-unhurried = settings(deadline=None)  # a busy machine makes no law false
 
 
 def numbers(people, judge, questions=None):
@@ -32,7 +29,6 @@ many = st.lists(st.tuples(st.floats(-9, 9, width=32), st.floats(-9, 9, width=32)
 
 
 @given(few | many)
-@unhurried
 def test_numbers_equal_scipy_and_numpy(pairs):
     """Means, spread, error, bias and the three correlations equal scipy's and numpy's."""
     people, judge = (np.array(side, dtype=float) for side in zip(*pairs, strict=True))
@@ -55,7 +51,6 @@ def test_numbers_equal_scipy_and_numpy(pairs):
 
 
 @given(few)
-@unhurried
 def test_correlations_of_tables_equal_scipy(pairs):
     """Spearman, Kendall and medians from a table of counts are those of the pairs."""
     people, judge = (np.array(side, dtype=float) for side in zip(*pairs, strict=True))
@@ -77,7 +72,7 @@ def test_moments_give_scipys_pearson():
     assert ours == pytest.approx(stats.pearsonr(columns.people, columns.judge).statistic, abs=1e-9)
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_rank_intervals_are_the_same_both_ways():
     """Ranking each resample gives about the interval that tables of counts give."""
     rng = np.random.default_rng(2)

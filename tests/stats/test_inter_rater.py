@@ -6,7 +6,7 @@ from math import fsum, nan
 
 import numpy as np
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from greval.stats import bootstrap, confusion
@@ -14,9 +14,6 @@ from greval.stats import inter_rater as alpha
 from greval.stats.measured import Undefined
 
 LEVEL = 0.95
-
-
-unhurried = settings(deadline=None)  # a busy machine makes no law false
 
 
 def choices(pairs, size, *, weights=None, questions=None, ordered=True):
@@ -36,7 +33,6 @@ raters = st.integers(2, 4).flatmap(
 
 
 @given(raters, st.sampled_from(["nominal", "ordinal", "interval"]))
-@unhurried
 def test_alpha_equals_krippendorff(drawn, distance):
     """Krippendorff's alpha equals the package krippendorff's, with raters missing anywhere."""
     krippendorff = pytest.importorskip("krippendorff", reason="krippendorff is not installed")
@@ -51,7 +47,6 @@ def test_alpha_equals_krippendorff(drawn, distance):
 
 
 @given(raters)
-@unhurried
 def test_ac1_follows_gwets_formula(drawn):
     """AC1 of several raters equals the formula written out, pair by pair."""
     size, units = drawn
@@ -104,7 +99,6 @@ def add_up(units, size, distance):
 
 
 @given(raters, st.sampled_from(["nominal", "interval"]))
-@unhurried
 @example((4, [[0, 0, 0], [0, 3]]), "interval")
 def test_addends_are_those_of_single_items(drawn, distance):
     """What all items at once add to alpha is what each item adds alone; for numbers to the last digit."""

@@ -66,7 +66,7 @@ def test_mcnemar_gives_the_published_figures(data_set):
             assert value == pytest.approx(case["statsmodels"][name], rel=1e-9), (case["name"], name)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(scores)
 def test_sign_flips_are_counted_out(differences):
     """Few differences give the exact p of scipy's paired permutation test."""
@@ -100,7 +100,7 @@ def test_many_differences_are_drawn_like_scipys():
     assert sign_flip_test(differences + 5, resamples=99) == pytest.approx(1 / 100)
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(reals | scores, st.randoms(use_true_random=False))
 def test_order_and_direction_change_no_p(differences, shuffler):
     """Its p lies in (0, 1], whatever the order of the questions, and whichever method comes first."""
@@ -126,7 +126,6 @@ def test_wilcoxon_leaves_out_what_does_not_differ():
     assert wilcoxon([0.0, 0.0]) == 1
 
 
-@settings(deadline=None, max_examples=40)
 @given(st.lists(st.sampled_from([0.5, 1.0, 1.5, 2.0, 0.0]), min_size=1, max_size=8))
 def test_the_least_p_is_that_of_the_most_extreme_signs(sizes):
     """Over all ways to sign differences of these sizes, the smallest p is the one that is told."""

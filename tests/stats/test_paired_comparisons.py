@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import statsmodels.api as sm
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
@@ -71,7 +71,6 @@ def test_with_ties_it_is_the_maximum_of_davidsons_likelihood():
         assert values(given) == pytest.approx(best - best.mean(), abs=1e-4)
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.integers(0, 10_000), st.booleans())
 def test_strengths_depend_neither_on_sides_nor_on_order(seed, ties):
     """If sides are exchanged with their outcomes, or games shuffled, the strengths stay; they sum to 0."""

@@ -4,7 +4,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.stats.weightstats import DescrStatsW
 
@@ -80,7 +80,6 @@ def test_same_as_ppi_python():
 
 
 @given(st.lists(st.floats(-5, 5), min_size=3, max_size=30), st.integers(0, 1000))
-@settings(max_examples=50, deadline=None)
 def test_weighted_mean_is_that_of_statsmodels(labels, seed):
     """The weighted mean equals that of statsmodels; of equal weights the error is that of a sample."""
     weights = np.random.default_rng(seed).uniform(1, 5, len(labels))
@@ -93,7 +92,6 @@ def test_weighted_mean_is_that_of_statsmodels(labels, seed):
 
 
 @given(RATES, st.floats(0.5, 3.0))
-@settings(max_examples=100, deadline=None)
 def test_laws_of_prediction_powered_estimates(pairs, factor):
     """A judge that is right needs no labels; a constant error of the judge, and the weights' unit, change nothing."""
     labels, verdicts = (np.array(side, dtype=float) for side in zip(*pairs, strict=True))
@@ -155,7 +153,6 @@ CLUSTERED = st.lists(
 
 
 @given(CLUSTERED)
-@settings(max_examples=60, deadline=None)
 def test_variance_of_labels_is_that_of_the_jackknife(units):
     """Leaving out each question in turn, and weighing up the others of its stratum, gives the same variance."""
     stratum = np.array([name for name, _ in units])
@@ -176,7 +173,6 @@ def test_variance_of_labels_is_that_of_the_jackknife(units):
     ),
     st.floats(-3, 3),
 )
-@settings(max_examples=60, deadline=None)
 def test_variance_of_ppi_is_that_of_the_jackknife_with_the_power_fitted_again(units, judged):
     """The power is fitted anew without each question: the variance is that of n such estimates, with n - 2 degrees."""
     labels, verdicts = (np.array([unit[side] for unit in units]) for side in (0, 1))

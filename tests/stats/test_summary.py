@@ -6,7 +6,7 @@ from collections import Counter
 from io import StringIO
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
@@ -65,7 +65,6 @@ outcomes = st.one_of(
 )
 
 
-@settings(deadline=None)  # the first interval loads scipy
 @given(st.lists(outcomes, min_size=1, max_size=30))
 def test_counts_add_up(found):
     """Planned cases are scored, skipped or failed, and nothing else."""
@@ -75,7 +74,6 @@ def test_counts_add_up(found):
     assert sum(summary.distribution.values()) == summary.items
 
 
-@settings(deadline=None)  # the first interval loads scipy
 @given(st.lists(outcomes, min_size=1, max_size=30))
 def test_failures_and_skips_never_enter_the_mean(found):
     """The mean over all rows is the mean over the scored ones alone; without any there is none."""
@@ -170,7 +168,6 @@ def test_categories_without_scores_have_no_mean():
         assert (summary.mean, summary.interval, summary.distribution) == (number, None, {"A": 3})
 
 
-@settings(deadline=None)
 @given(st.lists(st.lists(st.integers(0, 5), min_size=1, max_size=4), min_size=1, max_size=30), st.randoms())
 def test_moments_are_those_of_the_standard_library(numbers, random):
     """Median, standard deviation and ends equal the statistics module's, in any order of the rows."""
@@ -219,7 +216,6 @@ def test_more_different_results_than_are_counted_at_a_time():
     assert summary.mean == sum(n % (count - 5) for n in range(count)) / count
 
 
-@settings(deadline=None)
 @given(st.lists(outcomes, min_size=1, max_size=30))
 def test_every_count_is_that_of_the_rows(found):
     """Values, failures, skips and failed items are counted once for each row that has them."""
@@ -232,7 +228,6 @@ def test_every_count_is_that_of_the_rows(found):
     assert summary.skips == Counter(result.outcome.reason for result in rows if result.outcome == SKIPPED)
 
 
-@settings(deadline=None)  # the first quantile loads numpy
 @given(st.lists(st.integers(0, 10**6).map(lambda n: n / 1000), min_size=1, max_size=40))
 def test_quantiles_of_a_measure(numbers):
     """Half of the numbers are at most the median, 95 % at most p95; failures and skips do not count."""

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from compared_runs import write
 from contrast_data import alike, edited, figures, mirrored, only
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from greval.analysis.comparison.api import compare
@@ -98,7 +98,6 @@ def compared(given_rows, *, by_cluster, swapped=False):
     return apply_correction(found, CorrectedP(found.test.p if found.test else 1.0, 1, capable=True), RULES.alpha)
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.lists(rows, min_size=1, max_size=14), st.booleans(), st.randoms(use_true_random=False))
 def test_comparisons_mirror_and_know_no_order(given_rows, by_cluster, shuffler):
     """Swapping the methods mirrors every figure, and another order of the questions changes none."""

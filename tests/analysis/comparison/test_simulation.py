@@ -9,7 +9,7 @@ sys.path.insert(0, str(Path(__file__).parents[3] / "benchmarks"))
 
 from simulation import ALONE, FEW_CHANGE, TWENTY, alarms, coverage, shares, skewed
 
-pytestmark = [pytest.mark.long, pytest.mark.no_cover]  # its lines are reached by other tests, and it is slow enough
+pytestmark = [pytest.mark.nightly, pytest.mark.no_cover]  # its lines are reached by other tests, and it is slow enough
 
 REPEATS = 200
 ERROR = 0.047

@@ -117,7 +117,7 @@ def test_planted_faults_are_attributed():
     assert not [said for _, said in found if said == "unknown"]
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(seed=st.integers(0, 10_000))
 def test_order_and_writing_change_nothing(seed):
     """The order of chunks, triples and gold, and how names are written, do not change a cause."""
@@ -173,7 +173,6 @@ INDEXES = st.none() | st.builds(
 )
 
 
-@settings(max_examples=150, deadline=None)
 @given(context=CONTEXTS, gold=GOLDS, inventory=INDEXES)
 def test_any_record_has_one_cause(context, gold, inventory):
     """Whatever is recorded, there is one cause with a reason; what was lost is lost no earlier than the cause says."""
@@ -187,7 +186,6 @@ def test_any_record_has_one_cause(context, gold, inventory):
         assert all(part.lost is None for part in found.evidence if part.kind != "start node")
 
 
-@settings(max_examples=100, deadline=None)
 @given(context=CONTEXTS, gold=GOLDS, inventory=INDEXES)
 def test_a_whole_context_is_never_a_loss(context, gold, inventory):
     """Where every needed document, edge and node is in the context, nothing was lost, whatever the walk did."""

@@ -11,7 +11,7 @@ sys.path.append(str(Path(__file__).parents[3] / "benchmarks"))
 
 from duel_simulation import simulate
 
-pytestmark = [pytest.mark.long, pytest.mark.no_cover]  # its lines are reached by other tests, and it is slow enough
+pytestmark = [pytest.mark.nightly, pytest.mark.no_cover]  # its lines are reached by other tests, and it is slow enough
 REPEATS = 200
 
 

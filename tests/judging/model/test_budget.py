@@ -117,8 +117,7 @@ def test_rate_limits_never_end_a_run():
     assert told(guard, failing("connection")).fatal
 
 
-@pytest.mark.long
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=6)
 @given(st.integers(1, 12), st.integers(1, 20))
 def test_max_calls_is_kept_exactly(tmp_path_factory, width, cap):
     """Whatever the width, a run makes as many calls as the cap allows and no more."""
@@ -144,8 +143,7 @@ async def test_max_calls_counts_attempts(tmp_path):
     assert "--max-calls" in run.why
 
 
-@pytest.mark.long
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=6)
 @given(st.integers(1, 12), st.floats(0.3, 2.0))
 def test_max_cost_is_not_exceeded(tmp_path_factory, width, cap):
     """Where each call costs the same a run spends no more than the cap, and nearly all of it."""
@@ -170,7 +168,7 @@ def test_a_cap_holds_for_dear_calls_side_by_side(tmp_path, width):
     assert run.stopped
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(1, 40), st.floats(1, 20), st.booleans())
 def test_a_dear_first_call_goes_out_alone(width, cap, fails):
     """Calls that cost a hundred times what was guessed exceed the cap by one call at most, however many want to go."""

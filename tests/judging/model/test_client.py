@@ -252,7 +252,7 @@ case = {"question": "Well?", "answer": "Thanks."}
 """
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "body",
     [
@@ -305,7 +305,7 @@ def test_no_loop_is_mixed_up(fault_server, body):
     assert run(PROLOGUE + body, fault_server.url) == ["Polite"] * 7
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_a_process_ends_while_a_call_hangs(fault_server):
     """A script that ends while a call is under way ends at once and quietly."""
     code = """
@@ -321,7 +321,7 @@ print(input())
         assert process.returncode == 0
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_interrupt_ends_the_call(fault_server):
     """Ctrl-C in a synchronous call ends the call itself, not only the waiting for it."""
     code = """

@@ -50,8 +50,6 @@ def taken(bucket, gaps, amount=1):
     return times
 
 
-@pytest.mark.long
-@settings(max_examples=150, deadline=None)
 @given(st.integers(1, 40), st.lists(st.sampled_from([0, 0, 0, 0.1, 1, 7, 61]), min_size=100, max_size=140))
 def test_no_minute_has_more_than_its_limit(limit, gaps):
     """Whenever things are taken, no half-open minute holds more than the limit."""
@@ -60,7 +58,7 @@ def test_no_minute_has_more_than_its_limit(limit, gaps):
         assert last - first >= 60 - ROUNDING
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.integers(100, 3000), st.lists(st.tuples(st.integers(1, 500), st.floats(0, 90)), max_size=6))
 def test_no_minute_has_more_than_a_high_limit(limit, pauses):
     """The same where a second's worth may be taken at once, and after pauses."""
@@ -80,7 +78,6 @@ def test_the_even_rate_is_reached(limit):
     assert times[max(0, limit // 60 - 1)] - times[0] < ROUNDING
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.integers(1000, 100_000), st.lists(st.integers(1, 9000), min_size=30, max_size=80))
 def test_large_takes_exceed_by_the_last_one_at_most(limit, amounts):
     """Tokens are taken a call at a time: a minute holds no more than the limit and one call."""

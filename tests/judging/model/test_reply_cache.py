@@ -80,7 +80,7 @@ def test_no_two_questions_share_a_key(one, other):
     assert (compute_reply_key(one) == compute_reply_key(other)) == (one == other)
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_processes_that_create_the_file_at_one_moment_all_open_it(tmp_path):
     """Changing the journal mode of a new file, for which SQLite does not wait, is tried again."""
     code = """

@@ -184,7 +184,7 @@ print(count.exact, again.exact)
 """
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_a_fetch_that_hangs_is_given_up(tmp_path):
     """An encoding that does not come is done without, and asked for once in a process."""
     with socket.create_server(("127.0.0.1", 0)) as silent:

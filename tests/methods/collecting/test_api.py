@@ -452,7 +452,7 @@ def test_a_failed_method_fails_every_metric(out, tmp_path):
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.booleans()), min_size=1, max_size=4))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_however_often_it_is_run(tmp_path_factory, plan):
     """Whatever fails in whichever run, an answered sample is never asked again, and none is lost."""
     out = tmp_path_factory.mktemp("often") / "r.jsonl"

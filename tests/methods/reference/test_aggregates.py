@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from counted_reviews import BRANDS, FEATURES, PRODUCTS, SCHEMA, CountedIndex, Review, count_plainly, write_graph
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from greval.methods.reference.aggregates import MAX_VALUES, compute_aggregates, derive_filter
@@ -174,7 +174,7 @@ def test_most_values_first(tmp_path):
     assert ", and 5 more; 25 in all" in text
 
 
-@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow], phases=WITHOUT_SHRINKING)
+@settings(max_examples=8, phases=WITHOUT_SHRINKING)
 @given(WORLDS, st.data())
 def test_counts_equal_plain_counts(world, data):
     """For any world, the counts by brand, product and feature with any filter equal those of plain Python."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from prompt_fences import FILLED, TEXTS, around, fences, nested, numbered
 
@@ -24,7 +24,6 @@ from greval.records.case import Chunk, Response, Triple
 from greval.records.result import Usage
 from greval.testing import USAGE, ScriptedJudge
 
-SEVERAL = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 PROSE = st.lists(
     st.sampled_from(["Ada", "wrote", "the", "notes", ".", "Bob", "?", "1843", "in", "London", "!", "It"]), max_size=30
 )
@@ -96,7 +95,6 @@ def test_triples_answer_if_no_sentence_does():
 
 
 @given(PROSE, st.lists(PROSE, max_size=3), st.lists(TEXTS, max_size=2))
-@SEVERAL
 def test_an_extracted_answer_is_of_the_context(question, texts, aggregates):
     """The answer is never empty, and each word of it was found, or it says that the documents do not hold it."""
     chunks = build_chunks(*map(" ".join, texts))
@@ -129,7 +127,6 @@ def test_a_failing_model_is_an_error():
     aggregates=st.lists(st.integers(1, 300), max_size=3),
     tokens=st.integers(300, 2000),
 )
-@SEVERAL
 def test_the_context_fits(sizes, triples, aggregates, tokens):
     """The kept context fits, is the first items of each kind, and a longer limit never keeps less."""
     response = Response(
@@ -160,7 +157,6 @@ def test_a_chunk_that_is_too_long_is_cut_after_a_word():
 
 
 @given(question=FILLED, texts=st.lists(TEXTS, min_size=1, max_size=2), aggregates=st.lists(TEXTS, max_size=2))
-@SEVERAL
 def test_no_text_changes_what_the_model_is_told(question, texts, aggregates):
     """Whatever question, chunks, triples and aggregates hold, the message has our fences and no others."""
     model = ScriptedJudge(["Yes."])

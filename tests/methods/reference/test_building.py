@@ -135,7 +135,6 @@ def test_one_command_writes_at_a_time(tmp_path):
         make_index(tmp_path / "file", make_documents(1))
 
 
-@pytest.mark.long
 def test_settings_that_change_chunks_or_names_build_the_index_anew(tmp_path):
     """Another length of chunks or another resolution gives the index that a new folder would get."""
     documents = make_documents(5)

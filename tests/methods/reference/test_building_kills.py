@@ -35,7 +35,7 @@ def list_names(folder):
     return sorted(path.name.partition("-")[0] for path in folder.iterdir())
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.parametrize("number", [1, 2])
 def test_a_kill_before_a_build_is_in_place_leaves_the_old_index(tmp_path, unbroken, number):
     """Before the new folder has its name, and before index.json names it, the index is the old one, whole."""
@@ -46,7 +46,7 @@ def test_a_kill_before_a_build_is_in_place_leaves_the_old_index(tmp_path, unbrok
     assert list_names(tmp_path) == ["build", "index.json", "ledger.sqlite", "lock"]
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_random_kills_change_nothing(tmp_path, unbroken):
     """Killed at random moments of the command, again and again, it is at last the index of an unbroken one."""
     rows = tmp_path / "rows.jsonl"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tuned_worlds import draw_noise
 
@@ -36,7 +36,6 @@ def test_equal_ids_are_in_one_fold(names, count):
     assert again.tolist() == folds[::-1].tolist()
 
 
-@settings(max_examples=30)
 @given(st.integers(0, 1000), st.integers(0, 4))
 def test_a_fold_has_no_part_in_its_own_choice(seed, fold):
     """Whatever the scores of a fold are, the candidate that is measured on it is the same."""
@@ -49,7 +48,6 @@ def test_a_fold_has_no_part_in_its_own_choice(seed, fold):
     assert before.learned_gain == pytest.approx(after.learned_gain)
 
 
-@settings(max_examples=30)
 @given(st.integers(0, 1000))
 def test_the_gains_are_those_of_the_chosen_candidates(seed):
     """The gain of a question is the score of its fold's candidate less that of the current one."""

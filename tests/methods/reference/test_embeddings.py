@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from greval.errors import DataError, GrevalError, MethodError
@@ -58,7 +58,6 @@ def own(tmp_path):
     return str(path)
 
 
-@settings(max_examples=60)
 @given(st.lists(st.text(max_size=40), max_size=5))
 def test_every_text_has_a_vector_of_unit_length(texts):
     """Also empty ones, and texts of any script; a text has the same vector alone and among others."""

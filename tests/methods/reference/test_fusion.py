@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from greval.methods.reference.fusion import fuse_minmax, fuse_ranks, fuse_rrf, fuse_weighted
@@ -83,8 +83,8 @@ def test_scores_that_are_not_positive_add_nothing(scores):
 
 
 @given(SCORES, SCORES, ALPHA, FACTOR, st.floats(-100, 100))
-def test_a_sum_over_the_range_does_not_depend_on_scale_and_offset(first, second, alpha, factor, offset):
+def test_a_sum_over_the_range_does_not_depend_on_scale_and_offset(first, others, alpha, factor, offset):
     """Scores times a factor and plus an offset give the same sum."""
-    assume(set(second) <= set(first))
+    second = {item: score for item, score in others.items() if item in first}
     moved = fuse_minmax({item: score * factor + offset for item, score in first.items()}, second, alpha)
     assert moved == pytest.approx(fuse_minmax(first, second, alpha), abs=1e-6)

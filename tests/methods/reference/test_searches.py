@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given
-from hypothesis import settings as examples
 from hypothesis import strategies as st
 from small_index import SmallIndex, make_harbour_index, read_value
 
@@ -63,7 +62,6 @@ def names_of(index, found):
     return [index.chunk_ids[position] for position, _ in found.chunks]
 
 
-@examples(max_examples=30)
 @given(indexes(), QUESTIONS, st.sampled_from(SEARCHES), SETTINGS)
 def test_everything_found_is_in_the_index(index, question, search, settings):
     """Chunks, nodes and edges exist, at most k chunks are found, each once, and the best is first."""
@@ -78,7 +76,6 @@ def test_everything_found_is_in_the_index(index, question, search, settings):
     assert bool(found.fallback) == (search in {"graph", "local", "hybrid"} and not found.linked)
 
 
-@examples(max_examples=30)
 @given(indexes(), QUESTIONS, st.sampled_from(SEARCHES), SETTINGS)
 def test_activation_never_rises_along_a_path(index, question, search, settings):
     """No edge passes on more than the best edge to its origin did; at a start node, than its activation."""
@@ -90,7 +87,6 @@ def test_activation_never_rises_along_a_path(index, question, search, settings):
         arrived[end] = max(arrived.get(end, 0.0), edge.activation)
 
 
-@examples(max_examples=30)
 @given(indexes(), QUESTIONS, st.sampled_from(SEARCHES), SETTINGS, st.sampled_from(["repo", "level", "doc_id"]))
 def test_a_filter_never_adds(index, question, search, settings, field):
     """What is found with a filter is found without it if nothing is cut, and it is what the filter selects."""

@@ -6,7 +6,7 @@ import asyncio
 import json
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from prompt_fences import FILLED, around, disguised, fences, nested, numbered
 from steered_walks import FACTS, build_documents, list_shown, open_planned, steer
@@ -19,7 +19,6 @@ from greval.testing import USAGE, ScriptedJudge
 
 QUESTION = "Who leads the team that owns what Billing depends on?"
 CHAIN = [("depends on", "ledger"), ("is owned by", "petrel"), ("is led by", "grace hopper")]
-SEVERAL = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-3, 9) | st.text(max_size=5),
     lambda inner: (
@@ -168,7 +167,6 @@ def test_long_lists_are_cut_and_the_cut_is_logged(crowded):
 
 
 @given(replies=st.lists(JSON.map(json.dumps) | st.text(max_size=20), min_size=1, max_size=7), width=st.integers(1, 3))
-@SEVERAL
 def test_whatever_the_model_says_everything_found_is_in_the_index(planned, replies, width):
     """No answer of the model brings an edge, a node or a chunk into the result that the index does not have."""
     known = {(one.source, one.label, one.target) for one in planned.read_relations()}
@@ -186,7 +184,6 @@ def test_whatever_the_model_says_everything_found_is_in_the_index(planned, repli
 
 
 @given(question=FILLED)
-@SEVERAL
 def test_no_text_changes_what_the_model_is_told(crowded, question):
     """Names, labels, chunks and the question stand in our fences, whatever they hold, one item a line."""
     model = steer("label", "reaches")

@@ -181,7 +181,7 @@ def test_only_metrics_of_rankings_measure():
     assert find_ranking_metric("ndcg@10").name == "ndcg@10"
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_noise_is_seldom_written():
     """Of 400 worlds without any difference, the interval of the gain is above 0 in at most 5 % (2.5 % is nominal)."""
     written = 0
@@ -194,7 +194,6 @@ def test_noise_is_seldom_written():
     assert written <= 20
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("seed", range(8))
 def test_gold_at_random_is_not_written(copied, seed):
     """If the expected documents are drawn by lot, the index keeps its settings."""

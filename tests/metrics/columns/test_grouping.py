@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from greval.errors import DataError
@@ -13,7 +13,6 @@ from greval.metrics.columns.grouping import group_columns, group_lists, iterate_
 
 
 @given(lengths=st.lists(st.integers(0, 9) | st.integers(0, 300), max_size=40), size=st.integers(1, 100))
-@settings(max_examples=100, deadline=None)
 def test_blocks_hold_every_question_once_and_stay_small(lengths, size):
     """Ranges of questions follow one another, and their tables have at most twice the size asked for."""
     ranges = list(iterate_blocks(np.array(lengths, dtype=np.intp), size))

@@ -6,7 +6,7 @@ import math
 import random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from greval.metrics.columns import Qrels, Rankings, measure_rankings
@@ -44,8 +44,14 @@ def recalls_and_mrr(gold, lists):
     return found
 
 
+OTHER_IDS = ("https://example.org/{}", "文書{}é", "{}")
+
+
 @pytest.mark.parametrize("form", ["lists", "scattered", "dicts"])
-@pytest.mark.parametrize("ids", ["doc{}", "https://example.org/{}", "文書{}é", "{}"])
+@pytest.mark.parametrize(
+    "ids",
+    ["doc{}", *(pytest.param(ids, marks=pytest.mark.nightly) for ids in OTHER_IDS)],
+)
 def test_many_questions_of_uneven_length(form, ids):
     """Over many blocks: uneven rankings and judgements, repeated documents, ties, rows and questions in any order."""
     draw = random.Random(form + ids)
@@ -72,7 +78,6 @@ def test_many_questions_of_uneven_length(form, ids):
 
 
 @given(places=st.lists(st.integers(0, 11), max_size=14))
-@settings(max_examples=100, deadline=None)
 def test_no_hash_decides(places):
     """Ids with one hash, judged or not and repeated between one another, are told apart by their bytes."""
     plain = {f"{n:08}": 1 for n in range(400)}

@@ -6,7 +6,7 @@ import random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from greval.errors import DataError, DefinitionError
@@ -65,7 +65,6 @@ def cases(draw):
 
 
 @given(cases=cases())
-@settings(max_examples=150, deadline=None)
 def test_columns_are_equal_to_the_measures_of_each_case(cases):
     """Every measure of every case is the same to 1e-12 by columns, and skipped where it is skipped there."""
     measured = measure_rankings(Qrels.from_cases(cases), Rankings.from_cases(cases), NAMES)
@@ -93,9 +92,7 @@ def drawn_run(seed):
     return grades, scores
 
 
-@pytest.mark.long
 @given(seed=st.integers(0, 2**32))
-@settings(max_examples=1000, deadline=None)
 def test_equal_to_trec_eval(seed):
     """On 1,000 random runs with ties each measure of each question is that of trec_eval, from dicts or columns."""
     pytrec_eval = pytest.importorskip("pytrec_eval", reason="the oracle pytrec-eval-terrier is not installed")
@@ -151,7 +148,6 @@ def as_columns(kind, rows):
 
 @pytest.mark.parametrize("kind", ["lists", "numpy", "arrow", "large", "views", "dictionaries", "chunks", "pandas"])
 @given(rows=ROWS, gold=ROWS)
-@settings(max_examples=60, deadline=None)
 def test_columns_of_any_kind_and_order(kind, rows, gold):
     """Rows in any order, repeated and scattered, in columns of any kind, are ranked as plain Python ranks them."""
     judged = {(question, document): grade for question, document, grade in gold}

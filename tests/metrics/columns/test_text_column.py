@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from greval.metrics.columns.column_readers import read_texts
@@ -23,7 +23,6 @@ def test_names_are_compared_by_what_they_hold():
 
 
 @given(texts=st.lists(st.text("ab\0é", max_size=26), min_size=1, max_size=9), whole=st.booleans())
-@settings(max_examples=200, deadline=None)
 def test_a_hash_is_of_the_text_alone(texts, whole):
     """A text has the same hash whatever stands around it, and is read back as it was."""
     column = read_texts([*texts, "long enough to take several words"], "ids")

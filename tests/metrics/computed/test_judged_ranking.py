@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from greval import Case, ScriptedJudge, compile_metric, evaluate, load_metric, load_metrics
@@ -46,7 +46,6 @@ def at(family, k, options=""):
     return f"{family}{'' if k is None else f'@{k}'}-judged{options}"
 
 
-@settings(deadline=None)  # the first example loads scikit-learn
 @given(numbers, cutoffs)
 def test_ndcg_is_that_of_scikit_learn(gains, k):
     """With linear gains the figure is that of `ndcg_score` over the judged items."""

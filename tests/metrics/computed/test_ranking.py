@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from greval import Case, compile_metric
@@ -37,7 +37,6 @@ def reason(name, found):
     return given.reason if isinstance(given, Skipped) else given[0].reason
 
 
-@settings(deadline=None)  # the first example loads pytrec_eval
 @given(
     st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=8, unique=True),
     st.dictionaries(st.sampled_from("abcdefgh"), st.integers(-1, 5), min_size=1),
@@ -80,7 +79,6 @@ rankings = st.lists(DOCUMENTS, max_size=12, unique=True)
 golds = st.lists(DOCUMENTS, min_size=1, max_size=6, unique=True)
 
 
-@settings(deadline=None)  # the first example loads pytrec_eval
 @given(retrieved=rankings, essential=golds, helpful=st.lists(DOCUMENTS, max_size=6, unique=True))
 def test_as_trec_eval(retrieved, essential, helpful):
     """Ranking measures are those of trec_eval, essential documents graded 2, helpful ones 1."""
@@ -114,7 +112,6 @@ def test_as_trec_eval(retrieved, essential, helpful):
     assert value("essential_recall@3", retrieved, essential, helpful) == pytest.approx(measured["recall_3"], abs=1e-12)
 
 
-@settings(deadline=None)  # the first example loads scikit-learn
 @given(st.permutations(range(8)), st.lists(st.integers(0, 2), min_size=8, max_size=8), st.integers(1, 10))
 def test_ndcg_as_scikit_learn(order, grades, k):
     """Where all that was due is retrieved, nDCG is scikit-learn's, with linear and exponential gain."""
@@ -130,7 +127,6 @@ def test_ndcg_as_scikit_learn(order, grades, k):
     )
 
 
-@settings(deadline=None)  # the machine may be busy
 @given(st.lists(DOCUMENTS, max_size=15), golds, st.lists(DOCUMENTS, max_size=6))
 def test_laws(retrieved, essential, helpful):
     """Each is of 0 to 1; what comes again counts once; what stands after k counts for nothing; best is 1."""
@@ -147,7 +143,6 @@ def test_laws(retrieved, essential, helpful):
     assert value("ndcg@3", best, essential, helpful) == 1
 
 
-@settings(deadline=None)  # the machine may be busy
 @given(rankings, golds)
 def test_a_document_in_place_of_a_stranger_never_makes_it_worse(retrieved, essential):
     """Where a document that was due takes the place of one that was not, no measure falls."""

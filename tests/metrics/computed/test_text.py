@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from strategies import cases
 
@@ -70,7 +70,6 @@ class TestTokenF1:
             '2 shared words, 3 in the answer, 3 in "Team Harbour Petrel"; missed: petrel',
         )
 
-    @settings(deadline=None)  # the machine may be busy
     @given(st.text(max_size=30), st.text(max_size=30))
     def test_laws(self, left, right):
         """It is symmetric, of 0 to 1, and 1 for a text and itself."""
@@ -120,7 +119,6 @@ class TestExpected:
         assert compile_metric(load_metric(name)).invoke(case("Ada", answers=["Ada"])).judgements[0].value == 1
 
 
-@settings(deadline=None)  # the machine may be busy
 @given(cases())
 def test_any_case(found):
     """Every case gives a figure on the scale or is skipped with a reason."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from calendar import month_name
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from greval.metrics.computed.tokenisation import drop_articles, find_dates, normalise_text, split_words
@@ -51,14 +51,12 @@ class TestWords:
         """Words, numbers and units have one form, however they are written and in any script."""
         assert keys(text) == expected
 
-    @settings(deadline=None)  # the machine may be busy
     @given(st.integers(-(10**30), 10**30))
     def test_whole_numbers(self, number):
         """A whole number is the same with and without its groups, zeros behind the point, and in Arabic digits."""
         arabic = str(number).translate({ord(str(n)): chr(0x660 + n) for n in range(10)})
         assert keys(f"{number:,}") == keys(f"{number}.0") == keys(arabic) == [str(number)]
 
-    @settings(deadline=None)  # the machine may be busy
     @given(st.text(max_size=60))
     def test_places(self, text):
         """Any text is read; each word stands where it says, in order."""
@@ -117,7 +115,6 @@ class TestDates:
         """What no calendar has, and a verb, is no date."""
         assert not [found for found in find_dates(text) if found.date]
 
-    @settings(deadline=None)  # the machine may be busy
     @given(st.dates())
     def test_any_day(self, day):
         """Every day is found in its usual forms."""

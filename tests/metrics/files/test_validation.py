@@ -191,14 +191,12 @@ class TestFaults:
     @example(text="%TAG ! !\n--- !<")
     @example(text='"\\UFFFFFFFF"')
     @example(text='"\\ud800"')
-    @settings(max_examples=150, deadline=None)
     def test_any_text(self, text):
         """No text makes reading raise anything but a DefinitionError."""
         with pytest.raises(DefinitionError):
             parse_metric(text)
 
     @given(data=st.data())
-    @settings(max_examples=100, deadline=None)
     def test_any_damage(self, data):
         """A good file with any stretch replaced by any text is read or refused with faults of one line each."""
         start = data.draw(st.integers(0, len(GOOD)))
@@ -208,7 +206,7 @@ class TestFaults:
         assert all(fault.startswith("metric:") and "\n" not in fault for fault in told)
 
     @given(content=st.binary(max_size=200))
-    @settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
     def test_any_bytes(self, tmp_path, content):
         """No file makes reading raise anything but a DefinitionError."""
         file = tmp_path / "any.yaml"

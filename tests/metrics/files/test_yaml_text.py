@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from metric_file_texts import FILES, GOOD, accepts
 from strategies import metrics
 
@@ -41,7 +41,6 @@ class TestRead:
 
 class TestWrite:
     @given(metric=metrics())
-    @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
     def test_round_trip(self, metric):
         """What is written reads as the same metric, whatever its script and characters, and fits the schema."""
         text = write_metric(metric)

@@ -124,6 +124,7 @@ def test_filters_by_words_method_tag_and_value(page):
     assert all(re.search(r"correctness\s*0", row) for row in rows(page))
 
 
+@pytest.mark.nightly
 def test_searches_reasons_and_whole_texts(chromium, tmp_path):
     """A search finds words of reasons, and of an answer beyond what the list shows, but no words of the page itself."""
     words = {"q1": "it forgets the anchovy", "q2": "it names everything", "q3": "it is silent on the anchovy"}
@@ -149,6 +150,7 @@ def test_searches_reasons_and_whole_texts(chromium, tmp_path):
         page.locator("#count").get_by_text("0 of 3 cases", exact=True).wait_for()
 
 
+@pytest.mark.nightly
 def test_lists_all_won_and_lost_questions(chromium, tmp_path):
     """All of them are in pages, largest difference first; they are filtered by side and searched, also by reasons."""
     cases = [
@@ -186,6 +188,7 @@ def test_lists_all_won_and_lost_questions(chromium, tmp_path):
         assert "Chunk of 101." in page.locator(f"{OPEN} .side").first.inner_text()
 
 
+@pytest.mark.nightly
 def test_sorts_by_a_metric(page):
     """The worst come first by its direction, and cases without a value are at the end."""
     choose(page, "Metric", "latency")
@@ -209,6 +212,7 @@ def test_opens_a_case_with_its_chunks(page):
     assert body.locator("[data-text]").evaluate_all("nodes => nodes.every((node) => node.textContent)")
 
 
+@pytest.mark.nightly
 def test_many_cases_are_listed_in_pages(chromium, tmp_path):
     """Fifty cases are shown at a time; cases whose details did not fit are listed and say so."""
     long = "".join(map(chr, range(0x4E00, 0x4E00 + 7_000)))  # compresses little
@@ -227,6 +231,7 @@ def test_many_cases_are_listed_in_pages(chromium, tmp_path):
         assert len(rows(page)) == 50
 
 
+@pytest.mark.nightly
 def test_a_link_opens_a_worst_case(page):
     """The list of the worst leads to the folded case below it."""
     link = page.locator(".worst-list a").nth(1)
@@ -235,6 +240,7 @@ def test_a_link_opens_a_worst_case(page):
     assert page.locator(f"{target} .texts").is_visible()
 
 
+@pytest.mark.nightly
 def test_printing_shows_all_worst_cases(page):
     """On paper the worst cases are open, no table is cut, and the list of all cases is left out."""
     page.set_viewport_size({"width": 690, "height": 1000})
@@ -248,6 +254,7 @@ def test_printing_shows_all_worst_cases(page):
     assert page.locator("#worst details[open]").count() == 1
 
 
+@pytest.mark.nightly
 def test_the_name_of_a_method_has_a_line_of_its_own_on_a_telephone(page):
     """On a narrow screen the name takes the whole width, so that it does not break in the middle of a word."""
     page.set_viewport_size({"width": 390, "height": 900})
@@ -257,6 +264,7 @@ def test_the_name_of_a_method_has_a_line_of_its_own_on_a_telephone(page):
         assert name == whole
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_is_accessible_at_every_width(chromium, path, scheme):
     """Axe finds no violation with cases open, and nothing is wider than the window."""
@@ -266,6 +274,7 @@ def test_is_accessible_at_every_width(chromium, path, scheme):
         assert find_violations(page) == []
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_comparison_is_accessible_at_every_width(chromium, judged_run, tmp_path, scheme):
     """Axe finds no violation with both sides of a question open, and nothing is wider than the window."""
@@ -279,6 +288,7 @@ def test_a_comparison_is_accessible_at_every_width(chromium, judged_run, tmp_pat
         assert find_violations(page) == []
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("baseline", "method"),
     [
@@ -320,6 +330,7 @@ def build_pair(one="Ada owns it. ", other="Bob owns it. "):
     return {"id": "q1", "question": one, "answer": one, "method": f"{one} vs {other}", "other_response": response}
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_pair_is_accessible_and_side_by_side_where_there_is_room(chromium, tmp_path, scheme):
     """The answers are in two columns from about 700 px on, below each other on a telephone, and axe finds nothing."""
@@ -334,6 +345,7 @@ def test_a_pair_is_accessible_and_side_by_side_where_there_is_room(chromium, tmp
         assert find_violations(page) == []
 
 
+@pytest.mark.nightly
 def test_the_theme_can_be_turned(chromium, path):
     """The page follows the system until someone turns it."""
     ground = "getComputedStyle(document.documentElement).backgroundColor"
@@ -386,19 +398,15 @@ hostile = st.lists(
 hostile_texts = hostile.map(" ".join).map(lambda text: f"x{text}x")
 
 
-def try_hostile_texts(examples):
-    """Decorate a test so that it gets two hostile texts: first all at once, then this number of generated ones."""
-
-    def decorate(test):
-        limited = settings(
-            max_examples=examples,
-            phases=(Phase.explicit, Phase.generate),
-            suppress_health_check=[HealthCheck.function_scoped_fixture],
-        )
-        both = example(" ".join(HOSTILE), " ".join(reversed(HOSTILE)))
-        return given(hostile_texts, hostile_texts)(both(limited(test)))
-
-    return decorate
+def try_hostile_texts(test):
+    """Give a test two hostile texts: first all at once, then generated ones, of which each takes a second."""
+    limited = settings(
+        max_examples=settings.default.max_examples // 12,
+        phases=(Phase.explicit, Phase.generate),
+        suppress_health_check=[HealthCheck.function_scoped_fixture],
+    )
+    both = example(" ".join(HOSTILE), " ".join(reversed(HOSTILE)))
+    return given(hostile_texts, hostile_texts)(both(limited(test)))
 
 
 METRIC = """
@@ -414,7 +422,7 @@ steps: [Read it.]
 """
 
 
-@try_hostile_texts(6)
+@try_hostile_texts
 def test_hostile_texts_stay_text(chromium, tmp_path_factory, one, other):
     """Whatever a case, a verdict or a name holds, it is shown as it is, runs nothing and makes no element."""
     folder = tmp_path_factory.mktemp("evil")
@@ -457,7 +465,7 @@ def test_hostile_texts_stay_text(chromium, tmp_path_factory, one, other):
         assert page.evaluate("[window.hit ?? null, ...window.refused]") == [None]
 
 
-@try_hostile_texts(4)
+@try_hostile_texts
 def test_hostile_texts_of_a_comparison_stay_text(chromium, tmp_path_factory, one, other):
     """Names of methods, ids, tags, answers and reasons of both sides are shown as they are."""
     folder = tmp_path_factory.mktemp("evil")
@@ -491,7 +499,7 @@ def test_hostile_texts_of_a_comparison_stay_text(chromium, tmp_path_factory, one
         assert page.evaluate("[window.hit ?? null, ...window.refused]") == [None]
 
 
-@try_hostile_texts(4)
+@try_hostile_texts
 def test_hostile_texts_of_a_pair_stay_text(chromium, tmp_path_factory, one, other):
     """Both answers, the names of their methods and the reasons of both orders are shown as they are."""
     folder = tmp_path_factory.mktemp("evil")
@@ -510,6 +518,7 @@ def test_hostile_texts_of_a_pair_stay_text(chromium, tmp_path_factory, one, othe
         page.locator("#count").get_by_text("1 of 1 case", exact=True).wait_for()
 
 
+@pytest.mark.nightly
 def test_names_stay_legible_in_the_tables_of_preferences(chromium, tmp_path):
     """On a narrow screen the tables scroll within their place; a name is not broken letter by letter."""
     run = duel(_write_answers(tmp_path), [load_metric("overall_preference")], judge_by(fair), out=tmp_path / "run")

@@ -40,7 +40,6 @@ def test_the_same_command_again_asks_nothing(tmp_path):
     assert detailed["results"][0]["methods"]["tog"]["scores"] == dict.fromkeys(FOUR, 1)
 
 
-@pytest.mark.long
 def test_parts_add_up(tmp_path):
     """Runs over single methods and movies fill one folder; the files tell of what was wanted, all of it at the end."""
     folder, judge = make_folder(tmp_path), ScriptedJudge(yes)

@@ -100,7 +100,7 @@ def test_a_forecast_makes_no_index(tmp_path):
     assert not (tmp_path / "one/greval_index").exists()
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_the_index_is_made_first(tmp_path):
     """One command from text files to results: what is indexed is told before and after."""
     put_documents(tmp_path / "one")

@@ -9,7 +9,7 @@ from datetime import datetime
 
 import pytest
 from framework_folder import CONFIG, METHODS, ROWS, make_folder, read
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from waiting import SECONDS
 
@@ -154,7 +154,7 @@ WAITING = """
 """
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_the_files_are_whole_at_every_moment(tmp_path):
     """Whoever reads the files while the evaluation runs finds valid JSON that tells what is pending."""
     rows = [{"imdb_key": "tt1", "question": f"Who is {n}?", "answer": "Ada"} for n in range(30)]
@@ -245,7 +245,6 @@ def build_response(sample, method, cell):
 
 
 @given(st.lists(st.tuples(st.sampled_from("xy"), CELLS, CELLS), min_size=1, max_size=5))
-@settings(max_examples=60)
 def test_counts_and_means_agree_with_the_single_questions(rows):
     """Every figure of the summary follows from the entries of the detailed file."""
     samples = [Sample(id=str(n), question="?", tags={"group": row[0]}) for n, row in enumerate(rows)]

@@ -63,7 +63,7 @@ written = st.integers(-1, 5) | st.floats() | st.sampled_from(["", "yes", "2", " 
 
 
 @given(st.lists(written, min_size=1, max_size=8))
-@settings(deadline=None, max_examples=25)  # each writes to the disk
+@settings(max_examples=25)  # each writes to the disk
 def test_only_a_value_of_the_scale_is_a_number(tmp_path_factory, values):
     """Whatever is written: a level is scored, nothing is skipped, and all else fails with its place; none is lost."""
     values = [*values, 2]  # a file without any value has no column for it

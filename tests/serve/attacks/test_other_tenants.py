@@ -16,6 +16,7 @@ MEMORY = 400
 END = 30.0
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", ATTACKS)
 def test_an_attack_stops_nobody_else(name, tmp_path):
     """Another key has its right answers in time; the server stays below 400 MB, and ends in time without orphans."""

@@ -41,6 +41,7 @@ def test_a_repeated_request_gives_the_same_run(tmp_path):
         ended(client, other)
 
 
+@pytest.mark.nightly
 def test_a_key_belongs_to_one_request(tmp_path):
     """Another body with the same key is refused, and starts nothing."""
     with serving(tmp_path / "runs") as client:
@@ -52,6 +53,7 @@ def test_a_key_belongs_to_one_request(tmp_path):
         assert start(client, dataset, "x" * 256).status_code == 422
 
 
+@pytest.mark.nightly
 def test_requests_at_once_start_one_run(tmp_path):
     """Requests with one key that come together get one run."""
     with serving(tmp_path / "runs") as client, ThreadPoolExecutor(8) as threads:
@@ -63,6 +65,7 @@ def test_requests_at_once_start_one_run(tmp_path):
         assert len(client.get("/v1/runs").json()["runs"]) == 1
 
 
+@pytest.mark.nightly
 def test_keys_of_tenants_are_apart(tmp_path):
     """Two tenants may use the same key."""
     with two_tenants(tmp_path) as (client, ana, ben):
@@ -86,6 +89,7 @@ def test_a_start_that_was_killed_is_made_up_for_once(tmp_path):
         assert run == "third-id"
 
 
+@pytest.mark.nightly
 def test_a_refused_start_may_be_tried_again(tmp_path):
     """A request that was refused leaves its key free for the next attempt."""
     with serving(tmp_path / "runs") as client:

@@ -33,6 +33,7 @@ def client(tmp_path):
         yield client
 
 
+@pytest.mark.nightly
 def test_a_run_that_breaks_says_why(client, tmp_path):
     """A run whose data set is broken meanwhile is failed, with the reason and no path, and nothing hangs."""
     data = uploaded(client, rows(3))
@@ -47,6 +48,7 @@ def test_a_run_that_breaks_says_why(client, tmp_path):
     assert order["asked"]["dataset"] == data
 
 
+@pytest.mark.nightly
 def test_a_fault_of_the_server_s_own_is_told_without_its_words(tmp_path, capfd):
     """What nobody foresaw ends the run as failed; the trace is in the server's log only, and other runs go on."""
     with serving(tmp_path / "runs") as client:
@@ -62,6 +64,7 @@ def test_a_fault_of_the_server_s_own_is_told_without_its_words(tmp_path, capfd):
     assert "ValidationError" in capfd.readouterr().err
 
 
+@pytest.mark.nightly
 def test_a_run_of_another_version_of_the_log_fails_and_says_why(client, tmp_path):
     """A run whose log this version cannot read does not stay at work for ever: it has failed, and says why."""
     run = started(client, uploaded(client, rows(2)))
@@ -74,6 +77,7 @@ def test_a_run_of_another_version_of_the_log_fails_and_says_why(client, tmp_path
     assert str(tmp_path) not in found["why"]
 
 
+@pytest.mark.nightly
 def test_a_process_that_dies_again_and_again_fails_its_run(tmp_path):
     """A metric that kills its process does not start for ever: the run has failed, with the signal; others go on."""
     (tmp_path / "deadly.py").write_text(DEADLY)
@@ -89,6 +93,7 @@ def test_a_process_that_dies_again_and_again_fails_its_run(tmp_path):
     assert not [*(tmp_path / "runs" / ".queue").iterdir()]
 
 
+@pytest.mark.nightly
 def test_a_run_that_needs_too_much_memory_fails(tmp_path):
     """A data set that does not fit into the memory of a run ends this run only, with the option to raise."""
     with serving(tmp_path / "runs", limits=ServerLimits(run_memory=64 * MEGABYTE)) as client:

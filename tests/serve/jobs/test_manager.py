@@ -20,6 +20,7 @@ def client(tmp_path):
         yield client
 
 
+@pytest.mark.nightly
 def test_a_cancel_in_another_process_is_seen(tmp_path):
     """Cancelled by a process that does not work on it, a run stops within a second."""
     with serving(tmp_path / "runs", judges=slow()) as client:
@@ -30,6 +31,7 @@ def test_a_cancel_in_another_process_is_seen(tmp_path):
         assert ended(client, run)["why"] == "it was cancelled"
 
 
+@pytest.mark.nightly
 def test_two_servers_share_a_queue(tmp_path):
     """Two processes on one folder work on all runs, each on its own; every case of every run is asked about once."""
     models = slow(0.01)
@@ -50,6 +52,7 @@ def test_two_servers_share_a_queue(tmp_path):
     assert len(models["slow"].calls) == 100
 
 
+@pytest.mark.nightly
 def test_a_run_that_waits_is_cancelled_too(tmp_path):
     """Runs beyond those at once wait in order; one that waits can be cancelled and never asks anything."""
     with serving(tmp_path / "runs", judges=slow(0.1)) as client:
@@ -68,6 +71,7 @@ def test_a_run_that_waits_is_cancelled_too(tmp_path):
         assert client.get(f"/v1/runs/{third}/results").status_code == 409
 
 
+@pytest.mark.nightly
 def test_a_run_goes_on_with_the_next_start(tmp_path):
     """A server that ends lets what is in flight be stored; the next one goes on, and asks nothing twice."""
     models = slow(0.4)
@@ -83,6 +87,7 @@ def test_a_run_goes_on_with_the_next_start(tmp_path):
     assert len(models["slow"].calls) == 60
 
 
+@pytest.mark.nightly
 def test_a_run_whose_folder_is_gone_harms_no_other(tmp_path):
     """A run whose folder is taken away by hand is not there any more, is not begun again, and the server goes on."""
     judges = slow()
@@ -97,6 +102,7 @@ def test_a_run_whose_folder_is_gone_harms_no_other(tmp_path):
     assert len(judges["slow"].calls) < 2_000
 
 
+@pytest.mark.nightly
 def test_long_runs_of_two_tenants_do_not_keep_a_third_waiting(tmp_path):
     """A run of a tenant with two gives way to a tenant with none; it goes on later, and nothing is asked twice."""
     keys, judges = tmp_path / "keys.json", slow(0.2)

@@ -11,6 +11,7 @@ from greval.serve.jobs.run_progress import add_leg, read_earlier_progress
 from greval.testing import ScriptedJudge
 
 
+@pytest.mark.nightly
 def test_a_resumed_run_has_all_of_its_calls(tmp_path):
     """Calls, tokens and time of a run are those of all legs, whatever stopped one; nothing left to do adds nothing."""
     models = {"slow": ScriptedJudge([YES], delay=0.05)}

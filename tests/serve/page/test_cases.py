@@ -83,6 +83,7 @@ def test_shows_every_verdict_in_words(visit, judged):
     assert "✓" not in table.inner_text()
 
 
+@pytest.mark.nightly
 def test_the_cases_are_requested_before_the_page_has_loaded(visit, judged):
     """A link to the cases requests them once, and while the page's first module is still on its way."""
     requested = []
@@ -98,6 +99,7 @@ def test_the_cases_are_requested_before_the_page_has_loaded(visit, judged):
     assert len(requested) == 1
 
 
+@pytest.mark.nightly
 def test_sorts_the_worst_first(visit, judged):
     """The first click on a column shows the worst cases first, the second the best; the order is in the address."""
     visit.open(f"runs/{judged}?tab=cases&metric=latency&method=walk")
@@ -117,6 +119,7 @@ def test_sorts_the_worst_first(visit, judged):
     assert "sort=latency&of=walk&order=best" in visit.at.evaluate("location.hash")
 
 
+@pytest.mark.nightly
 def test_the_worst_case_of_a_metric_is_first(visit, judged):
     """From the summary of a run a link leads to the cases of a metric, the worst first."""
     for metric in METRICS:
@@ -147,6 +150,7 @@ def test_filters_and_keeps_them_in_the_address(visit, judged):
     visit.sees("No case fits.")
 
 
+@pytest.mark.nightly
 def test_links_of_earlier_versions_work(visit, judged):
     """A link to the results with filters leads to the cases that have such results."""
     visit.open(f"runs/{judged}?tab=results&metric=correctness&status=failed")
@@ -154,6 +158,7 @@ def test_links_of_earlier_versions_work(visit, judged):
     assert "failed: malformed" in visit.text(ROWS)
 
 
+@pytest.mark.nightly
 def test_searches_all_texts(visit, judged):
     """Words of a question, an answer and a reason are found; `/` goes to the search."""
     visit.open(f"runs/{judged}?tab=cases")
@@ -170,6 +175,7 @@ def test_searches_all_texts(visit, judged):
         visit.until(lambda: visit.at.locator(ROWS).count() == 20)
 
 
+@pytest.mark.nightly
 def test_draws_only_what_is_in_sight(visit, many):
     """Of many cases some dozens are in the document, each with its place among all; the last one can be reached."""
     visit.open(f"runs/{many}?tab=cases")
@@ -181,6 +187,7 @@ def test_draws_only_what_is_in_sight(visit, many):
     assert visit.at.locator(ROWS).last.get_attribute("aria-rowindex") == str(MANY + 1)
 
 
+@pytest.mark.nightly
 def test_every_case_is_reached_by_keys(visit, many):
     """`j` and `k` go to the next and the previous case, Enter opens it, and then they go from case to case."""
     visit.open(f"runs/{many}?tab=cases")
@@ -198,6 +205,7 @@ def test_every_case_is_reached_by_keys(visit, many):
     visit.at.locator("section.pane").wait_for(state="detached")
 
 
+@pytest.mark.nightly
 def test_a_case_opens_beside_the_table(visit, judged):
     """On a wide screen the case is beside the table, with next and previous; on a narrow one it takes its place."""
     visit.at.set_viewport_size({"width": 1440, "height": 900})
@@ -217,6 +225,7 @@ def test_a_case_opens_beside_the_table(visit, judged):
     visit.at.locator(".grid-scroll").wait_for()
 
 
+@pytest.mark.nightly
 def test_a_comparison_leads_to_lost_questions(visit, judged):
     """From a comparison, a click on what a method lost shows just these questions, with both methods."""
     visit.open(f"compare?run={judged}&baseline=local&metric=latency")
@@ -248,6 +257,7 @@ def test_two_runs_are_side_by_side(visit, judged, later):
     assert "worse" in visit.text("table.verdict-pairs")
 
 
+@pytest.mark.nightly
 def test_differences_are_an_order(visit, judged, later):
     """Two runs are ordered by how much a metric lost or gained; the order is in the address."""
     visit.open(f"runs/{later}?tab=cases&method=walk&beside=run%3A{judged}")
@@ -269,6 +279,7 @@ def test_differences_are_an_order(visit, judged, later):
     visit.until(lambda: [differences[one] for one in ids(visit)][: len(known)] == sorted(known, reverse=True))
 
 
+@pytest.mark.nightly
 def test_what_two_runs_do_not_share_is_told(visit, judged):
     """Questions of one run only are counted, those of the other run are linked, and changed definitions are named."""
     texts = ("Courteous.", "Friendly.")
@@ -289,6 +300,7 @@ def test_what_two_runs_do_not_share_is_told(visit, judged):
     visit.sees("2 questions of this run are not in tone1.")
 
 
+@pytest.mark.nightly
 def test_two_answers_are_side_by_side(visit, judged):
     """Two methods are compared case by case: both answers, and the verdicts on each with reasons."""
     visit.open(f"runs/{judged}?tab=cases&method=walk&beside=method%3Alocal&case=q03")
@@ -300,6 +312,7 @@ def test_two_answers_are_side_by_side(visit, judged):
     assert visit.at.locator("table.verdict-pairs tbody tr").count() == len(METRICS)
 
 
+@pytest.mark.nightly
 def test_the_walk_is_a_picture(visit, judged):
     """The walk of a case is drawn as in the report, above the list of its edges; its texts are told when pointed at."""
     visit.open(f"runs/{judged}/case?sample_id=q01&method=walk")
@@ -317,6 +330,7 @@ def test_the_walk_is_a_picture(visit, judged):
     assert visit.at.locator(".walk-picture svg").count() == 0
 
 
+@pytest.mark.nightly
 def test_long_texts_are_folded(visit):
     """Of a long answer the begin is shown, and all of it on request."""
     answer = f"First. {'word ' * 600}Last."
@@ -362,6 +376,7 @@ def test_a_pair_has_both_answers_side_by_side(visit, pairs):
     assert find_violations(visit.at) == []
 
 
+@pytest.mark.nightly
 def test_a_pair_is_labelled_side_by_side(visit, pairs):
     """A person who labels sees the question above both answers, which are in two columns where there is room."""
     visit.open(f"runs/{pairs}/label?metric=comprehensiveness&annotator=ana&sample=random:3")
@@ -376,6 +391,7 @@ def test_a_pair_is_labelled_side_by_side(visit, pairs):
     assert find_violations(visit.at) == []
 
 
+@pytest.mark.nightly
 def test_a_pair_has_the_verdict_of_each_order(visit, pairs):
     """Each order has its value, the method that it prefers and its reason; a pair whose winner changed has flipped."""
     seen = set()

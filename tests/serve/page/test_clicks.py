@@ -21,6 +21,7 @@ from greval.serve.settings import ServerSettings
 from greval.testing import ScriptedJudge
 
 METRICS = ("correctness", "chunk_evaluation", "ndcg@10", "latency")
+OTHERS = METRICS[1:]
 TASKS = {
     "write and save a metric": 2,
     "let the judge draft a metric, mend and save it": 2,
@@ -116,6 +117,7 @@ def test_write_a_metric(visit, begin, ends, server):
     ends("write and save a metric")
 
 
+@pytest.mark.nightly
 def test_draft_and_mend_a_metric(visit, begin, ends, server):
     at = begin("metrics/new")
     at.get_by_label("Name", exact=True).fill("drafted")
@@ -153,7 +155,9 @@ def test_upload_and_start(visit, begin, ends, demo):
     ends("upload cases and start a run")
 
 
-@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize(
+    "metric", [METRICS[0], *(pytest.param(name, marks=pytest.mark.nightly) for name in METRICS[1:])]
+)
 def test_see_the_worst_case(visit, begin, ends, runs, metric):
     at = begin(f"runs/{runs[0]}")
     at.get_by_role("link", name=f"Worst cases of {metric}").click()
@@ -162,6 +166,7 @@ def test_see_the_worst_case(visit, begin, ends, runs, metric):
     ends("see the worst case of a metric")
 
 
+@pytest.mark.nightly
 def test_see_lost_questions(visit, begin, ends, runs):
     at = begin(f"compare?run={runs[0]}&baseline=local&metric=latency")
     at.get_by_role("link", name="lost").click()
@@ -169,6 +174,7 @@ def test_see_lost_questions(visit, begin, ends, runs):
     ends("see the questions that a method lost")
 
 
+@pytest.mark.nightly
 def test_see_two_runs_side_by_side(visit, begin, ends, runs):
     at = begin("runs")
     for name in ("older", "newer"):

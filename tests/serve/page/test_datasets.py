@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import httpx
+import pytest
 from runs_made import upload
 from waiting import SECONDS
 
@@ -34,6 +35,7 @@ def test_shows_rows_as_they_were_read(visit, demo):
     assert saved.value.path().read_bytes() == demo
 
 
+@pytest.mark.nightly
 def test_starts_a_run_of_a_data_set(visit, demo):
     """One press leads to a new run of the data set."""
     found = upload(visit.url, demo, "to-run")
@@ -44,6 +46,7 @@ def test_starts_a_run_of_a_data_set(visit, demo):
     visit.at.get_by_role("heading", name="to-run").wait_for()
 
 
+@pytest.mark.nightly
 def test_deletes_a_data_set_when_sure(visit, demo):
     """Deleting asks first; then it is gone from the list and from the server."""
     found = upload(visit.url, demo, "old")

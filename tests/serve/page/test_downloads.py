@@ -42,6 +42,7 @@ def test_results_are_saved(visit, judged):
     assert {json.loads(line)["metric"] for line in content.splitlines()} == {*METRICS}
 
 
+@pytest.mark.nightly
 def test_metrics_are_saved_as_they_judged(visit, judged):
     """The archive has a valid metric file for each judged metric, and none for a computed one."""
     visit.open(f"runs/{judged}")
@@ -52,6 +53,7 @@ def test_metrics_are_saved_as_they_judged(visit, judged):
         assert parse_metric(archive.read("correctness.yaml").decode()).name == "correctness"
 
 
+@pytest.mark.nightly
 def test_charts_are_saved(visit, judged):
     """A run and a comparison are saved as drawings, of the groups that are shown."""
     visit.open(f"runs/{judged}?by=method")
@@ -64,6 +66,7 @@ def test_charts_are_saved(visit, judged):
     assert any(text.startswith("correctness: difference") for text in read_svg_texts(content))
 
 
+@pytest.mark.nightly
 def test_a_comparison_is_saved(visit, judged):
     """The report of a comparison has its baseline."""
     visit.open(f"compare?run={judged}&baseline=local")
@@ -72,6 +75,7 @@ def test_a_comparison_is_saved(visit, judged):
     assert b"walk" in content
 
 
+@pytest.mark.nightly
 def test_a_file_that_cannot_be_written_is_told(visit, judged):
     """What the server refuses is shown, and the other files can still be saved."""
     visit.open(f"runs/{judged}")

@@ -117,6 +117,7 @@ def test_what_the_judge_saw_stays_text(visit, evil):
     assert visit.at.locator("img, main script").count() == 0
 
 
+@pytest.mark.nightly
 def test_runs_of_a_metric_and_a_walk_keep_text(visit, evil):
     """Methods in the history of a metric, and the nodes and labels of a walk that is drawn, are shown as they are."""
     visit.open("library/evil_metric")

@@ -57,6 +57,7 @@ def test_shows_what_the_judge_saw(visit, judged):
     assert visit.at.locator("[aria-label='Computed and skipped'] .judge-calls").count() == 0
 
 
+@pytest.mark.nightly
 def test_estimates_a_run_before_it_starts(visit, dataset):
     """Calls, tokens and what no case can serve stand there before the start, and follow what is chosen."""
     visit.open(f"new-run?dataset={dataset}&metric=correctness")
@@ -81,6 +82,7 @@ def test_estimates_a_run_before_it_starts(visit, dataset):
     visit.sees(f"No case has what {idle} needs: skipped.")
 
 
+@pytest.mark.nightly
 def test_an_edited_score_is_read_again_without_a_call(visit, judged):
     """The dialog names what was edited; one press applies it, and the summary shows the new mean."""
     save(visit.url, tone().replace("score: 1", "score: 0.5"))
@@ -101,6 +103,7 @@ def test_an_edited_score_is_read_again_without_a_call(visit, judged):
     visit.sees("The metrics of the library are those that the run was judged by.", "dialog")
 
 
+@pytest.mark.nightly
 def test_an_edited_prompt_is_judged_in_a_new_run(visit, judged):
     """A changed step is named; all questions, or those with a failure, are judged by it in a run of their own."""
     save(visit.url, tone().replace("Read the answer.", "Read it twice."))
@@ -120,6 +123,7 @@ def test_an_edited_prompt_is_judged_in_a_new_run(visit, judged):
     assert read_ids(visit.url, made) == failed
 
 
+@pytest.mark.nightly
 def test_listed_questions_are_judged_again(visit, judged):
     """What the filters leave is judged in a new run, and nothing else; all of them after a press."""
     visit.open(f"runs/{judged}?tab=cases&metric=correctness&q=q1")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 RING = """
 () => {
   const at = document.activeElement;
@@ -26,6 +28,7 @@ def test_judges_a_case_without_a_mouse(visit):
     visit.tab_to("article[aria-label=correctness] a")
 
 
+@pytest.mark.nightly
 def test_reads_a_metric_without_a_mouse(visit):
     """The list is searched, a metric opened with Enter, and the focus stays where it was."""
     visit.open("library")
@@ -39,6 +42,7 @@ def test_reads_a_metric_without_a_mouse(visit):
     assert visit.at.get_by_role("searchbox").input_value() == ""
 
 
+@pytest.mark.nightly
 def test_every_stop_shows_the_focus(visit):
     """Wherever Tab leads, the focus can be seen."""
     for place in ("library/correctness", "playground", "new-run", "runs", "compare"):
@@ -50,6 +54,7 @@ def test_every_stop_shows_the_focus(visit):
             assert visit.at.evaluate(RING), f"{place}: {visit.focus()}"
 
 
+@pytest.mark.nightly
 def test_skips_to_the_content(visit):
     """The first stop of a page skips the navigation, and leaves the address as it is."""
     visit.open("library")
@@ -61,6 +66,7 @@ def test_skips_to_the_content(visit):
     assert visit.at.evaluate("location.hash") == "#/library"
 
 
+@pytest.mark.nightly
 def test_a_new_view_is_announced(visit):
     """Who goes to another view by keys is put on its heading, and told of it."""
     visit.open("library")
@@ -71,6 +77,7 @@ def test_a_new_view_is_announced(visit):
     visit.until(lambda: visit.at.locator("#live").text_content() == "Runs")
 
 
+@pytest.mark.nightly
 def test_a_narrow_window_keeps_the_focus(visit):
     """Where list and metric do not fit beside each other, the focus goes to the one that is shown."""
     visit.at.set_viewport_size({"width": 400, "height": 800})
@@ -83,6 +90,7 @@ def test_a_narrow_window_keeps_the_focus(visit):
     visit.until(lambda: 'data-name="answer_quality"' in visit.focus())
 
 
+@pytest.mark.nightly
 def test_dialogs_give_the_focus_back(visit, server, demo):
     """A dialog takes the focus, Escape closes it, and the focus goes back."""
     from runs_made import run, upload  # noqa: PLC0415 - only this test makes a run

@@ -45,6 +45,7 @@ def test_the_printed_address_opens_the_page(chromium, guarded):
         assert visit.at.get_by_role("dialog").count() == 0
 
 
+@pytest.mark.nightly
 def test_the_printed_address_of_a_run_opens_the_run(chromium, guarded):
     """As `greval open` prints it: the view stands after the token."""
     with Visit(chromium, guarded) as visit:
@@ -53,6 +54,7 @@ def test_the_printed_address_of_a_run_opens_the_run(chromium, guarded):
         assert visit.at.evaluate("location.hash") == "#/playground"
 
 
+@pytest.mark.nightly
 def test_a_new_token_is_taken_in_an_open_tab(chromium, guarded):
     """After a new start of the server its new address works in the tab that has the old token."""
     with Visit(chromium, guarded) as visit:
@@ -81,6 +83,7 @@ def test_asks_for_the_key_and_goes_on(locked, keyed):
     assert locked.at.get_by_role("dialog").count() == 0
 
 
+@pytest.mark.nightly
 def test_keeps_the_key_in_the_tab_only(locked, keyed):
     """The key stands in the tab's storage: nowhere that outlives it, nor in the address."""
     locked.open("library", rest=False)
@@ -94,6 +97,7 @@ def test_keeps_the_key_in_the_tab_only(locked, keyed):
     assert keyed[1] not in locked.at.evaluate("JSON.stringify(sessionStorage)")
 
 
+@pytest.mark.nightly
 def test_a_wrong_key_is_asked_again(locked):
     """A key that the server does not know is asked for again; who gives none is told what is missing."""
     locked.open("runs", rest=False)
@@ -104,6 +108,7 @@ def test_a_wrong_key_is_asked_again(locked):
     locked.sees("Try again")
 
 
+@pytest.mark.nightly
 def test_follows_a_run_with_the_key(locked, keyed, demo):
     """A run is started and followed with the key, the stream of its progress too."""
     locked.open("new-run", rest=False)

@@ -49,6 +49,7 @@ def test_ten_items_by_keyboard(visit, judged):
     visit.sees("kappa", "aside")
 
 
+@pytest.mark.nightly
 def test_a_label_is_undone(visit, judged):
     """Undoing takes the last label back, on the server as well, and shows its item again."""
     visit.open(f"runs/{judged}/label?metric=correctness&annotator=bob&sample=random:5")
@@ -70,6 +71,7 @@ def test_a_label_is_undone(visit, judged):
     assert (label["value"], label["comment"]) == (0, "1 of the names is missing")
 
 
+@pytest.mark.nightly
 def test_figures_of_a_label_that_is_undone_are_not_awaited(visit, judged):
     """Undoing the only label ends the request for figures of it, which the server could no longer answer."""
     visit.open(f"runs/{judged}/label?metric=correctness&annotator=gil&sample=random:5")
@@ -88,6 +90,7 @@ def test_figures_of_a_label_that_is_undone_are_not_awaited(visit, judged):
     visit.sees("They appear with the first labels.", "aside")
 
 
+@pytest.mark.nightly
 def test_figures_wait_for_a_value(visit, judged):
     """An item that cannot be judged has no figures, neither in its session nor in the next one."""
     place = f"runs/{judged}/label?metric=correctness&annotator=hal&sample=random:5"
@@ -103,6 +106,7 @@ def test_figures_wait_for_a_value(visit, judged):
     visit.sees("kappa", "aside")
 
 
+@pytest.mark.nightly
 def test_a_queue_goes_on(visit, judged):
     """Who leaves and comes back goes on with the next item; an item that cannot be judged is not asked again."""
     place = f"runs/{judged}/label?metric=chunk_evaluation&annotator=eva&sample=stratified:6&verdicts=shown"
@@ -119,6 +123,7 @@ def test_a_queue_goes_on(visit, judged):
     assert all(one["suggested"] for one in read_labels(visit.url, judged))
 
 
+@pytest.mark.nightly
 def test_what_cannot_be_saved_is_kept(visit, judged):
     """A label that the server did not take is told, stays, and is sent again on request."""
     visit.open(f"runs/{judged}/label?metric=correctness&annotator=fay&sample=random:4")
@@ -134,6 +139,7 @@ def test_what_cannot_be_saved_is_kept(visit, judged):
     assert visit.at.locator("[role=alert]").count() == 0
 
 
+@pytest.mark.nightly
 def test_labels_go_out_and_in_as_files(visit, judged):
     """A file of labels is added, or refused with its wrong row; what is saved is what the run holds."""
     rows = "sample_id,method,metric,annotator,value\n"
@@ -163,6 +169,7 @@ def test_labels_go_out_and_in_as_files(visit, judged):
     ]
 
 
+@pytest.mark.nightly
 def test_items_go_to_argilla_and_labels_come_back(visit, judged, monkeypatch):
     """Without a server of the operator the page says so; with one, items are pushed and labels are pulled."""
     visit.open(f"runs/{judged}/label")

@@ -17,6 +17,7 @@ def test_lists_every_metric(visit):
     assert visit.at.locator(".metric-list a").count() == len(predefined())
 
 
+@pytest.mark.nightly
 def test_searches_and_filters(visit):
     """Words, kind and what is judged narrow the list, stand in the address, and an empty list says what to do."""
     visit.open("library")
@@ -43,6 +44,7 @@ def test_shows_a_metric_in_full(visit):
         assert words in shown
 
 
+@pytest.mark.nightly
 def test_shows_the_file(visit):
     """The metric's file is there to read, and a button copies it."""
     visit._context.grant_permissions(["clipboard-read", "clipboard-write"])
@@ -54,6 +56,7 @@ def test_shows_the_file(visit):
     assert "range: [0, 1]" in visit.at.evaluate("navigator.clipboard.readText()")
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", ["correctness", "latency", "ndcg@5", "answer_completeness"])
 def test_shows_every_kind_of_scale(visit, name):
     """Value scales, measures, metrics with a setting and metrics that build on others are shown."""
@@ -61,6 +64,7 @@ def test_shows_every_kind_of_scale(visit, name):
     visit.sees("is better" if name != "answer_completeness" else "best first", "article.metric")
 
 
+@pytest.mark.nightly
 def test_tells_what_is_not_there(visit):
     """A metric that is not there is told as the server says it; the list stays."""
     visit.expect("404")
@@ -69,12 +73,14 @@ def test_tells_what_is_not_there(visit):
     assert visit.at.locator(".metric-list a").count()
 
 
+@pytest.mark.nightly
 def test_tells_what_is_no_address(visit):
     """An address that is no part of the page says so, with the way back."""
     visit.open("what/is/this/place")
     visit.sees("Nothing is here")
 
 
+@pytest.mark.nightly
 def test_shows_a_metric_over_its_runs(visit, demo):
     """Each run that judged by a metric has its mean with the interval, the newest last; others are not there."""
     visit.open("library/token_f1")

@@ -13,6 +13,7 @@ MODEL = "smollm2-135m"
 pytestmark = pytest.mark.local_model
 
 
+@pytest.mark.nightly
 def test_judges_with_the_embedded_model(chromium, tmp_path):
     """`greval serve --judge local:MODEL` and its page judge a case without any network."""
     fetch(MODEL)

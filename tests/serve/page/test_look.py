@@ -60,6 +60,7 @@ def unfold(visit):
     visit.at.wait_for_load_state("networkidle")
 
 
+@pytest.mark.nightly
 def test_fits_every_width(visit, places):
     """No view is wider than the window, from a small telephone to a wide screen."""
     for place in places:
@@ -71,6 +72,7 @@ def test_fits_every_width(visit, places):
             assert visit.at.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"{place} at {width} px"
 
 
+@pytest.mark.nightly
 def test_no_word_of_a_table_is_broken(visit, places):
     """A word stands on one line: the cells of a table are as wide as their longest word."""
     for place in places:
@@ -81,6 +83,7 @@ def test_no_word_of_a_table_is_broken(visit, places):
             assert visit.at.evaluate(BROKEN_WORDS) == [], f"{place} at {width} px"
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_text_has_contrast(chromium, server, places, scheme):
     """Every text stands out from what is behind it as WCAG AA wants it."""
@@ -92,6 +95,7 @@ def test_every_text_has_contrast(chromium, server, places, scheme):
             assert visit.at.evaluate(CONTRAST) == [], place
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_view_is_accessible(chromium, server, places, scheme):
     """axe-core finds no violation of WCAG 2.2 AA on any view, on a telephone, a tablet and a desk."""
@@ -103,6 +107,7 @@ def test_every_view_is_accessible(chromium, server, places, scheme):
             assert find_violations(visit.at) == [], place
 
 
+@pytest.mark.nightly
 def test_nothing_jumps(visit, places):
     """While a view loads, nothing that is shown moves much."""
     for place in places:

@@ -107,6 +107,7 @@ def create(server, name, text=TEXT):
     assert made.status_code == 201, made.text
 
 
+@pytest.mark.nightly
 def test_the_first_visit_begins_with_writing_a_metric(chromium, server):
     """Without metrics of one's own the page opens the editor; the library's first button leads there too."""
     with Visit(chromium, server.url) as visit:
@@ -130,6 +131,7 @@ def test_writes_and_saves_a_metric(editor, server):
     assert metric.needs == ("answer",)
 
 
+@pytest.mark.nightly
 def test_examples_and_what_passes_are_fields_of_the_form(editor, server):
     """They are written into the text, read back and saved; an example with more than texts stays in the file."""
     create(server, "polite")
@@ -162,6 +164,7 @@ def test_examples_and_what_passes_are_fields_of_the_form(editor, server):
     editor.visit.until(lambda: "examples" in hidden.inner_text())
 
 
+@pytest.mark.nightly
 def test_form_and_text_are_one_document(editor, server):
     """What the form cannot show stays in the text, with comments; the form says so, and shows what the text says."""
     create(server, "tone")
@@ -180,6 +183,7 @@ def test_form_and_text_are_one_document(editor, server):
     assert editor.at.get_by_label("Step 1", exact=True).input_value() == "Read it twice."
 
 
+@pytest.mark.nightly
 def test_a_formula_stays_in_the_file(editor, server):
     """The form of a metric with a formula has no field of judges, says so, and keeps the rest of the file."""
     text = "name: {name}\ndescription: Half of it.\nformula: 0.5 * correctness  # half\n"
@@ -210,6 +214,7 @@ def test_faults_are_marked_at_their_lines(editor, server):
     assert editor.at.get_by_label("Metric file (YAML)").input_value() == "name: ["
 
 
+@pytest.mark.nightly
 def test_steps_are_moved_by_keyboard(editor):
     """Alt with an arrow key moves a step, and the focus stays with it."""
     editor.fill("Step 1", "first")
@@ -222,6 +227,7 @@ def test_steps_are_moved_by_keyboard(editor):
     assert editor.at.get_by_label("Step 2", exact=True).input_value() == "second"
 
 
+@pytest.mark.nightly
 def test_a_range_has_every_level_described(editor, server):
     """A range shows a field for each level."""
     fill_in(editor, "depth")
@@ -236,6 +242,7 @@ def test_a_range_has_every_level_described(editor, server):
     assert metric.scale.levels[2] == "Depth 2 of it, unlike 7."
 
 
+@pytest.mark.nightly
 def test_a_metric_is_tried_before_it_is_saved(editor, server):
     """The case beside the form is judged by what is written now; nothing is stored."""
     fill_in(editor, "unsaved_one")
@@ -247,6 +254,7 @@ def test_a_metric_is_tried_before_it_is_saved(editor, server):
     assert stored(server, "unsaved_one")["status"] == 404
 
 
+@pytest.mark.nightly
 def test_a_judge_drafts_and_one_mends(editor, server):
     """From name and description to a saved metric: draft, mend a word, save."""
     editor.fill("Name", "drafted")
@@ -260,6 +268,7 @@ def test_a_judge_drafts_and_one_mends(editor, server):
     assert editor.clicks == 2
 
 
+@pytest.mark.nightly
 def test_changes_survive_leaving(editor, server):
     """Who leaves the editor finds the changes again, and can discard them."""
     create(server, "tone")
@@ -278,6 +287,7 @@ def test_changes_survive_leaving(editor, server):
     )
 
 
+@pytest.mark.nightly
 def test_versions_are_compared_and_restored(editor, server):
     """Each save is a version, whose changes are shown by lines, and which can be restored."""
     create(server, "versioned")
@@ -293,6 +303,7 @@ def test_versions_are_compared_and_restored(editor, server):
     editor.visit.until(lambda: editor.at.get_by_label("Step 1", exact=True).input_value() == "Read the answer.")
 
 
+@pytest.mark.nightly
 def test_what_somebody_else_saved_is_not_overwritten_unasked(editor, server):
     """A save after another one's is refused, and one chooses what counts."""
     editor.visit.expect("412")
@@ -307,6 +318,7 @@ def test_what_somebody_else_saved_is_not_overwritten_unasked(editor, server):
     editor.visit.until(lambda: stored(server, "shared")["steps"] == ["Mine."])
 
 
+@pytest.mark.nightly
 def test_deleting_asks_first(editor, server):
     """The first click asks, the second deletes."""
     create(server, "short_lived")
@@ -319,6 +331,7 @@ def test_deleting_asks_first(editor, server):
     assert stored(server, "short_lived")["status"] == 404
 
 
+@pytest.mark.nightly
 def test_a_predefined_metric_is_copied(editor, server):
     """What is not one's own is changed under a new name."""
     editor.visit.open("library/correctness")
@@ -358,6 +371,7 @@ def test_hostile_texts_stay_text(editor, server):
     assert editor.at.locator("img, main script, [onerror]").count() == 0
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_everybody_can_use_it(chromium, server, scheme):
     """axe-core finds nothing to mend in any window, and no view is wider than the window."""

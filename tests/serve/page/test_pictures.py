@@ -27,6 +27,7 @@ def judged(server, demo):
     return run(server.url, upload(server.url, demo), METRICS, name="ferries")
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", VIEWS)
 def test_a_picture_shows_a_view_of_today(chromium, server, judged, name):
     """The page of the documentation has the picture, taken in this window, of a view that is still there."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from accessibility import find_violations
 from page_judge import FAULTY
 
@@ -21,6 +22,7 @@ def test_judges_a_case(visit):
     assert "1 call" in visit.text("article[aria-label=correctness] .spent")
 
 
+@pytest.mark.nightly
 def test_asks_for_just_what_is_needed(visit):
     """The form has the fields that the chosen metrics need, and keeps what was filled in when they change."""
     visit.open("playground")
@@ -35,6 +37,7 @@ def test_asks_for_just_what_is_needed(visit):
     assert visit.at.get_by_label("Question", exact=True).input_value() == "Who?"
 
 
+@pytest.mark.nightly
 def test_takes_a_case_as_json(visit):
     """A case may be pasted as JSON, also with the field names of other tools; bad JSON is told, and nothing is lost."""
     visit.open("playground?metric=answer_quality&metric=chunk_evaluation")
@@ -64,6 +67,7 @@ def test_shows_failures_with_what_to_do(visit):
     assert "I had rather not say." in failed.inner_text()
 
 
+@pytest.mark.nightly
 def test_tells_what_the_server_refuses(visit):
     """A case that is none is told as the server says it."""
     visit.open("playground?metric=answer_quality")
@@ -74,6 +78,7 @@ def test_tells_what_the_server_refuses(visit):
     visit.sees("question", "[role=alert]")
 
 
+@pytest.mark.nightly
 def test_stops(visit):
     """While it is judged the button stops it."""
     visit.open("playground?metric=answer_quality&judge=slow")
@@ -85,6 +90,7 @@ def test_stops(visit):
     assert visit.at.get_by_role("button", name="Judge", exact=True).count() == 1
 
 
+@pytest.mark.nightly
 def test_says_when_nothing_is_chosen(visit):
     """Without a metric nothing is asked, and the page says what to do."""
     visit.open("playground")
@@ -92,6 +98,7 @@ def test_says_when_nothing_is_chosen(visit):
     visit.sees("Tick at least one metric.")
 
 
+@pytest.mark.nightly
 def test_shows_just_what_was_given_and_judged(visit):
     """Of the example, only what the metric needs is shown; of a case without chunks there is no list of chunks."""
     visit.open("playground?metric=correctness")
@@ -112,6 +119,7 @@ def test_shows_just_what_was_given_and_judged(visit):
     assert "Walk" not in shown
 
 
+@pytest.mark.nightly
 def test_an_expected_node_in_the_middle_of_the_walk_is_reached(visit):
     """As for node_recall, an expected node counts wherever it is on the walk, however its name is written."""
     walk = {
@@ -153,6 +161,7 @@ def test_draws_the_walk_of_a_case(visit):
     assert {"boat", "pier", "Ada"} <= set(drawing.inner_text().split())
 
 
+@pytest.mark.nightly
 def test_a_preference_asks_for_both_responses(visit):
     """The form has the fields of the other response, which are sent as such, and each order has its verdict."""
     visit.open("playground?metric=comprehensiveness")
@@ -176,6 +185,7 @@ def test_a_preference_asks_for_both_responses(visit):
     assert find_violations(visit.at) == []
 
 
+@pytest.mark.nightly
 def test_a_metric_over_claims_offers_claims(visit):
     """Claims can be given; they are then judged as they are, and none are listed."""
     visit.open("playground?metric=claim_support")

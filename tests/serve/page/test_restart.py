@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 
 import httpx
+import pytest
 from fault_server import FaultServer
 from runs_made import start, upload
 from serving import server_process
@@ -20,6 +21,7 @@ def free_port():
         return listening.getsockname()[1]
 
 
+@pytest.mark.nightly
 def test_follows_on_after_a_restart(chromium, tmp_path, demo):
     """Who follows a run while the server is killed and started again sees it come to its end, without a reload."""
     with FaultServer(latency=0.5) as judge:

@@ -45,6 +45,7 @@ def test_starts_and_follows_a_run(visit, demo):
     assert "not judged yet" not in visit.text()
 
 
+@pytest.mark.nightly
 def test_cancels_and_resumes(visit, dataset):
     """A run is cancelled while it runs, says why it stopped, and goes on when it is resumed."""
     body = {"dataset": dataset, "metrics": ["relevance"], "judge": "slow", "concurrency": 2}
@@ -59,6 +60,7 @@ def test_cancels_and_resumes(visit, dataset):
     row.locator(".badge:text('stopped')").wait_for()
 
 
+@pytest.mark.nightly
 def test_a_run_is_followed_once(visit, dataset):
     """A run that is cancelled on its page and resumed there is followed by one stream at a time."""
     made = start(visit.url, dataset, ["faithfulness"], name="once", judge="slow", concurrency=2)
@@ -75,6 +77,7 @@ def test_a_run_is_followed_once(visit, dataset):
     assert len(streams) == 2
 
 
+@pytest.mark.nightly
 def test_deletes_a_run_when_sure(visit, dataset):
     """Deleting asks first; then the run is gone from the list and from the server."""
     made = run(visit.url, dataset, ["latency"], name="old")
@@ -89,6 +92,7 @@ def test_deletes_a_run_when_sure(visit, dataset):
     assert httpx.get(f"{visit.url}/v1/runs/{made}", timeout=SECONDS).status_code == 404
 
 
+@pytest.mark.nightly
 def test_summary_says_of_how_many(visit, judged):
     """Beside each mean stand its interval, how many it is of, and what was planned, scored, skipped and failed."""
     visit.open(f"runs/{judged}")
@@ -105,6 +109,7 @@ def test_summary_says_of_how_many(visit, judged):
             assert f"median {summary['median']:.3g}, sd {summary['standard_deviation']:.3g}, " in row
 
 
+@pytest.mark.nightly
 def test_says_what_the_judge_was_asked(visit, judged):
     """Calls, tokens and cost of each metric and method are those of the report, with their sum."""
     visit.open(f"runs/{judged}")
@@ -119,6 +124,7 @@ def test_says_what_the_judge_was_asked(visit, judged):
     assert rows[-1].split("\t")[2:5:2] == [f"{calls:,}", f"{tokens:,}"]
 
 
+@pytest.mark.nightly
 def test_opens_a_failing_case(visit, judged):
     """From a kind of failure one comes to the results that failed, and to the case with what the judge said."""
     visit.open(f"runs/{judged}")
@@ -134,6 +140,7 @@ def test_opens_a_failing_case(visit, judged):
     assert visit.at.locator("section[aria-label=Chunks] .item-verdict").count() == 4
 
 
+@pytest.mark.nightly
 def test_shows_a_case_side_by_side(visit, judged):
     """A case is shown with its chunks, triples and walk, each verdict beside what it is about."""
     visit.open(f"runs/{judged}/case?sample_id=q01&method=walk")
@@ -160,6 +167,7 @@ def test_tells_when_the_server_cannot_be_reached(visit, judged):
     visit.at.locator(ROWS).first.wait_for()
 
 
+@pytest.mark.nightly
 def test_groups_by_a_tag(visit, judged):
     """The figures are grouped by any tag."""
     visit.open(f"runs/{judged}")
@@ -168,6 +176,7 @@ def test_groups_by_a_tag(visit, judged):
     visit.sees("multi_hop", "section[aria-labelledby=summary-correctness]")
 
 
+@pytest.mark.nightly
 def test_a_number_of_a_group_leads_to_its_results(visit, judged):
     """Grouped by a tag, a number leads to the results of that group, as many as it says."""
     visit.open(f"runs/{judged}?by=query_type")
@@ -195,6 +204,7 @@ def test_compares_two_methods(visit, judged):
         visit.sees(warning)
 
 
+@pytest.mark.nightly
 def test_compares_by_a_tag(visit, judged):
     """The comparison by a tag has a row for each group."""
     visit.open(f"compare?run={judged}&baseline=local&metric=correctness&by=query_type")
@@ -203,6 +213,7 @@ def test_compares_by_a_tag(visit, judged):
     visit.sees("single_fact")
 
 
+@pytest.mark.nightly
 def test_a_comparison_has_one_axis_for_each_unit(visit, judged):
     """Metrics of one unit share an axis with its numbers, so that a difference of 0 is not the widest line."""
     visit.at.set_viewport_size({"width": 1600, "height": 900})
@@ -226,6 +237,7 @@ def read_number(text):
     return float(text.replace("\N{MINUS SIGN}", "-").removesuffix(" s"))
 
 
+@pytest.mark.nightly
 def test_a_method_without_a_name_can_be_chosen(visit):
     """Cases without a method are a method with an empty name: as a baseline, as a filter, and behind a number."""
     common = {"id": "q", "question": "Who?", "expected_answer": "Ada."}
@@ -248,6 +260,7 @@ def test_a_method_without_a_name_can_be_chosen(visit):
     visit.until(lambda: values.all_inner_texts() == ["1"])
 
 
+@pytest.mark.nightly
 def test_empty_places_say_what_to_do(visit):
     """Where nothing is chosen, or a run is not there, the page says what to do next."""
     visit.open("compare")

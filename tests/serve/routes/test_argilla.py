@@ -110,6 +110,7 @@ def send(client, tenant, action, **body):
     return answer
 
 
+@pytest.mark.nightly
 def test_each_tenant_has_a_workspace(stand_in, tenants):
     """It has the tenant's name and is created by the first push; datasets of one name are two."""
     client, ana, ben = tenants
@@ -163,6 +164,7 @@ def test_a_workspace_that_cannot_be_created(stand_in, tenants):
     assert "ask the operator to create it" in answer.json()["detail"]
 
 
+@pytest.mark.nightly
 def test_the_operator_maps_tenants_to_workspaces(stand_in, tmp_path):
     """A workspace of the settings takes the place of the tenant's name."""
     stand_in.workspaces["w2"] = "team"
@@ -173,6 +175,7 @@ def test_the_operator_maps_tenants_to_workspaces(stand_in, tmp_path):
         assert send(client, (ana, run), "pull", **PULL, workspace="ana").status_code == 403
 
 
+@pytest.mark.nightly
 def test_without_keys_the_operator_names_the_workspace(stand_in, tmp_path):
     """The only workspace is the default; of several one must be named, and the others are not listed."""
     with serving(tmp_path / "runs") as client:

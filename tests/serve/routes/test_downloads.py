@@ -47,6 +47,7 @@ def get(client, path, **query):
     return answer
 
 
+@pytest.mark.nightly
 def test_labels_go_out_and_in_again(shared_client):
     """Both files hold each label, and are taken back; a comment that looks like a formula is escaped in CSV."""
     run = judge_two_methods(shared_client)
@@ -121,6 +122,7 @@ def test_the_report_is_the_page_of_the_command(shared_client, shared_runs, run):
     assert shared_client.get(f"/v1/runs/{run}/report.html", params={"by": "none"}).status_code == 422
 
 
+@pytest.mark.nightly
 def test_the_comparison_is_the_page_of_the_command(shared_client, shared_runs, run):
     """The page is that of `greval compare --html`, of methods and of shared_runs."""
     other = started(shared_client, uploaded(shared_client, rows(5, method="walk")), "correctness", "exact_match")

@@ -64,6 +64,7 @@ def test_edited_scores_are_read_again_without_a_call(replayable, tmp_path):
         assert store.count_others() == 0
 
 
+@pytest.mark.nightly
 def test_what_the_judge_must_be_asked_again_is_refused_by_name(replayable):
     """A changed step is refused with what to do, and nothing is written."""
     client, run, judge = replayable
@@ -77,6 +78,7 @@ def test_what_the_judge_must_be_asked_again_is_refused_by_name(replayable):
     assert (read_scores(client, run), len(judge.calls)) == ({1.0}, asked)
 
 
+@pytest.mark.nightly
 def test_requests_that_cannot_be_served(replayable):
     """An unknown metric and an unknown run are 404, an unknown field is 422."""
     client, run, _ = replayable
@@ -89,6 +91,7 @@ def test_requests_that_cannot_be_served(replayable):
         assert client.post(f"/v1/runs/{path}/replay", json=body).status_code == status, body
 
 
+@pytest.mark.nightly
 def test_a_run_that_is_worked_on_is_not_replayed(tmp_path):
     """Only a preview reads it meanwhile."""
     with serving(tmp_path / "runs", judges=slow(0.2)) as client:
@@ -115,6 +118,7 @@ def test_a_run_of_the_command_line_is_replayed(tmp_path):
     assert not (tmp_path / "runs" / "mine" / "request.json").exists()
 
 
+@pytest.mark.nightly
 def test_the_runs_of_others_are_not_there(tmp_path):
     """Another key gets 404."""
     with two_tenants(tmp_path) as (client, ana, ben):

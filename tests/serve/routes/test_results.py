@@ -35,6 +35,7 @@ def test_every_row_is_read_once_page_by_page(client):
         assert all_results(client, run, limit=4, **query) == [one for one in whole if true(one)], query
 
 
+@pytest.mark.nightly
 def test_calls_are_read_page_by_page(client):
     """Pages of any size give each call once; filters give exactly the calls that fit; the option stores none."""
     given = rows(5, method="walk") + rows(4, method="local")
@@ -67,6 +68,7 @@ def test_calls_are_read_page_by_page(client):
     assert read() == []
 
 
+@pytest.mark.nightly
 def test_pages_miss_nothing_while_the_run_writes(tmp_path):
     """Read while rows are written, the pages together hold every row once."""
     with serving(tmp_path / "runs", judges=slow(0.02)) as client:

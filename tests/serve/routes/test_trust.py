@@ -98,6 +98,7 @@ def test_an_alignment_is_that_of_the_library(tmp_path):
     assert str(tmp_path) not in json.dumps(found)
 
 
+@pytest.mark.nightly
 def test_a_killed_probe_goes_on(tmp_path):
     """Killed with -9, the process of a probe is started again, and no finished judgement is asked again."""
     asked = ScriptedJudge(answering(), delay=0.3)
@@ -115,6 +116,7 @@ def test_a_killed_probe_goes_on(tmp_path):
     assert len(asked.calls) - expected.usage.calls <= 1  # the one whose answer was on the way
 
 
+@pytest.mark.nightly
 def test_a_killed_alignment_goes_on(tmp_path):
     """Killed with -9, an alignment goes on with its stored judgements and texts, and ends as if it had not been."""
     asked = follower(TONE, RULES, FOLLOWS)
@@ -133,6 +135,7 @@ def test_a_killed_alignment_goes_on(tmp_path):
     assert found["kept"] >= 8
 
 
+@pytest.mark.nightly
 def test_caps_and_resuming(tmp_path):
     """A cap stops both in order: a probe tells what it found so far, an alignment has to be resumed for a result."""
     with serving(tmp_path / "runs", judges={"j": follower(TONE, RULES, FOLLOWS)}) as client:
@@ -160,6 +163,7 @@ def test_caps_and_resuming(tmp_path):
         assert (check["missing"], check["mutants"]) == (0, 3)
 
 
+@pytest.mark.nightly
 def test_both_are_cancelled_like_runs(tmp_path):
     """While a probe is at work it has no result (409); cancelled, it stops, and is deleted as a run is."""
     with serving(tmp_path / "runs", judges={"j": ScriptedJudge(answering(), delay=0.2)}) as client:
@@ -175,6 +179,7 @@ def test_both_are_cancelled_like_runs(tmp_path):
         assert client.get(f"/v1/runs/{run}/probe").json()["code"] == "run_not_found"
 
 
+@pytest.mark.nightly
 def test_calls_count_for_the_quotas(tmp_path):
     """Every call of a probe and of an alignment, also of the model that writes, is in the usage; a quota stops both."""
     asked = follower(TONE, RULES, FOLLOWS)
@@ -193,6 +198,7 @@ def test_calls_count_for_the_quotas(tmp_path):
         assert (refused.status_code, refused.json()["code"]) == (429, "quota_reached")
 
 
+@pytest.mark.nightly
 def test_another_tenant_sees_nothing(tmp_path):
     """The result, the data set and the annotated run of another client do not exist (404)."""
     with two_tenants(tmp_path, judges={"j": follower(TONE, RULES, FOLLOWS)}) as (client, ana, ben):
@@ -247,6 +253,7 @@ def test_a_run_is_no_probe(refusing):
         assert f"POST /v1/runs/{start}" in problem["detail"]
 
 
+@pytest.mark.nightly
 def test_a_request_that_is_sent_again_starts_once(refusing):
     """The same key gives the same probe; with another request it is refused."""
     client, *_ = refusing

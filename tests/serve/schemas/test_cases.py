@@ -6,7 +6,7 @@ import copy
 
 import jsonschema
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from greval import Case, predefined
@@ -201,7 +201,6 @@ def changed_cases(draw):
     return case
 
 
-@settings(max_examples=30)
 @given(case=changed_cases())
 @example(case={**FULL, "chunks": ["text"], "triples": []})
 @example(case={**FULL, "chunks": [], "triples": [], "aggregates": []})
@@ -219,7 +218,6 @@ def test_the_schema_of_a_metric_accepts_what_is_judged_and_nothing_else(case):
         assert VALIDATORS[name].is_valid(case) == is_judged(case, metric), name
 
 
-@settings(max_examples=200)
 @given(case=changed_cases())
 def test_the_schema_of_any_case_is_that_of_the_parser(case):
     """Without a metric, the schema accepts exactly what is read as a case."""

@@ -126,6 +126,7 @@ async def test_a_server_that_stops_waits_for_no_task(pool, tmp_path):
     assert not any(map(psutil.pid_exists, await asyncio.to_thread(_read_pids, tmp_path)))
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("killed", [True, False])
 def test_no_worker_outlives_its_server(tmp_path, killed):
     """When a server is killed or stopped while it reads a file, no process stays."""

@@ -93,7 +93,7 @@ def test_correlations_of_answer_pairs_are_the_references(data_set, aspect, tmp_p
     assert found.people.pairs[0].figures["pearson"].value == pytest.approx(expected["annotators_pearson"], abs=1e-9)
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_ten_thousand_annotations_take_seconds(tmp_path):
     """10,000 annotations of 2,000 questions with all intervals take a few seconds."""
     rng = np.random.default_rng(0)

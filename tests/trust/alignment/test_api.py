@@ -30,7 +30,6 @@ SMALL = {"folds": 2, "choosing": 12}
 COUNT = 48
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("way", ["examples", "rewrite"])
 def test_what_helps_is_accepted_and_written_with_its_provenance(better, way, tmp_path):
     """A real gain is accepted; the new file loads, tells where it comes from, and the diff tells what changed."""
@@ -52,7 +51,7 @@ def test_what_helps_is_accepted_and_written_with_its_provenance(better, way, tmp
     assert added
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_the_original_is_never_written_unless_it_is_named(better, tmp_path):
     """The new definition stands beside the judgements; the file that was named as the metric stays as it was."""
     run, said, judge = better
@@ -65,7 +64,7 @@ def test_the_original_is_never_written_unless_it_is_named(better, tmp_path):
     assert read_metric(original) == read_metric(found.path)
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_a_file_that_cannot_be_written_is_told_and_nothing_is_lost(better, tmp_path):
     """After all was asked a wrong name costs nothing: the next call asks nothing again."""
     run, said, judge = better
@@ -75,7 +74,7 @@ def test_a_file_that_cannot_be_written_is_told_and_nothing_is_lost(better, tmp_p
     assert align(run, TONE, judge, said, out=tmp_path / "tone.yaml", **SMALL).usage.calls == 0
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_numbers_are_aligned_by_their_error(tmp_path):
     """On a value scale the mean absolute error falls, and the order that people gave is told beside it."""
     truth = {number: 1 + int(5 * chance(number)) for number in range(COUNT)}
@@ -95,7 +94,6 @@ def test_numbers_are_aligned_by_their_error(tmp_path):
     assert MAGIC in parse_metric(found.written).steps
 
 
-@pytest.mark.long
 def test_chunks_are_aligned_each_by_itself(tmp_path):
     """Of a metric over chunks an example holds one chunk, and chunks of a question stay in one fold."""
     truth = tones(COUNT * 2)
@@ -120,7 +118,7 @@ def test_chunks_are_aligned_each_by_itself(tmp_path):
         assert messages[-1].text.split("</question>")[0] not in before
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_what_a_metric_builds_on_is_not_judged_again(tmp_path):
     """A metric that narrows the chunks is aligned on the cases as the run narrowed them."""
     truth = tones(COUNT)
@@ -153,7 +151,7 @@ def test_what_a_metric_builds_on_is_not_judged_again(tmp_path):
     assert not any("kept_chunks" in messages[0].text for messages in judge.calls[before:])
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_another_judge_judges_the_metric_as_it_is_first(better, tmp_path):
     """The run's verdicts count only where they are of this judge and this definition."""
     run, said, judge = better
@@ -167,7 +165,7 @@ def test_another_judge_judges_the_metric_as_it_is_first(better, tmp_path):
     assert len(plain) >= COUNT
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_what_is_foreseen_is_never_passed(better):
     """The calls counted beforehand are as many as are made, or more."""
     run, said, judge = better
@@ -181,7 +179,6 @@ def test_what_is_foreseen_is_never_passed(better):
     assert told.calls <= 2 * (len(made) - len(writing))
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(
     ("wishes", "told"),
     [
@@ -201,7 +198,6 @@ def test_wishes_that_make_no_sense_are_told(better, wishes, told):
     assert len(judge.calls) == before
 
 
-@pytest.mark.long
 def test_computed_metrics_and_runs_without_labels_are_told(better):
     """Only what a model judges can be aligned, and only with labels that match verdicts."""
     run, said, judge = better

@@ -19,11 +19,11 @@ from aligned_runs import (
 from greval import evaluate
 from greval.trust.alignment.api import align
 
-pytestmark = pytest.mark.long
 SMALL = {"folds": 2, "choosing": 12}
 COUNT = 48
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("seed", range(2))
 def test_a_judge_that_only_changes_its_mind_is_refused(tmp_path, seed):
     """Where changed definitions judge otherwise but no better nothing is accepted, and nothing is written."""
@@ -37,6 +37,7 @@ def test_a_judge_that_only_changes_its_mind_is_refused(tmp_path, seed):
     assert not list((run.folder / "align").glob("*.yaml"))
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("seed", range(2))
 def test_labels_at_random_are_refused(tmp_path, seed):
     """From labels that say nothing nothing is learned, also of a judge that follows what it is shown."""
@@ -47,6 +48,7 @@ def test_labels_at_random_are_refused(tmp_path, seed):
     assert not align(run, TONE, judge, labels(TONE, shuffled), seed=seed, **SMALL).accepted
 
 
+@pytest.mark.nightly
 def test_an_example_never_judges_itself_nor_a_twin(tmp_path):
     """No prompt holds an example of the case it judges, of its question under another id, or of what is held back."""
     truth = tones(COUNT)

@@ -76,7 +76,7 @@ def test_examples_of_a_metric_by_steps_have_findings(tmp_path):
     assert "step_1 to step_2" in judge.calls[0][0].text
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_examples_hold_what_is_asked_for_in_notes_and_shown_of_tags(tmp_path):
     """Where a metric asks for notes and shows tags, its examples have both, written by the judge or kept from it."""
     truth = tones(COUNT)

@@ -98,6 +98,7 @@ def test_a_constant_is_no_gain_of_numbers():
     assert "orders items less" in explain_rejection(found, level=0.95)
 
 
+@pytest.mark.nightly
 def test_false_alarms_are_rarer_than_the_level_tells():
     """Two definitions that are right equally often: a gain is believed in at most 5 % of 200 samples."""
     draw = np.random.default_rng(3)

@@ -65,7 +65,6 @@ def test_what_is_drawn_is_whole_and_not_too_much(numbers, most):
     assert found == draw_questions(numbers, most, seed="a")
 
 
-@pytest.mark.long
 def test_a_case_in_the_metrics_own_examples_is_left_out(better):
     """A labelled thing whose question is an example of the metric already tells nothing of it."""
     run, said, judge = better
@@ -77,7 +76,7 @@ def test_a_case_in_the_metrics_own_examples_is_left_out(better):
     assert any("occur in the metric's examples" in line for line in found.warnings)
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_ties_and_seen_verdicts_are_told(better):
     """Things on which people are tied are left out and counted; who saw the judge's verdict is told."""
     run, said, judge = better
@@ -91,7 +90,7 @@ def test_ties_and_seen_verdicts_are_told(better):
     assert any("3 of 48 items annotated by people who saw the judge's verdict" in line for line in found.warnings)
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_a_case_that_was_changed_counts_as_it_is_now(tmp_path):
     """Where a case was judged again with another answer, what is shown and judged is the new one."""
     truth = tones(COUNT)
@@ -105,7 +104,7 @@ def test_a_case_that_was_changed_counts_as_it_is_now(tmp_path):
     assert not any("It was" in message.text for messages in judge.calls[before:] for message in messages)
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_what_people_said_unevenly_or_unreadably_is_told(better):
     """Labels that were not drawn evenly, and such as are not on the scale, are named before the figures."""
     run, said, judge = better
@@ -117,7 +116,6 @@ def test_what_people_said_unevenly_or_unreadably_is_told(better):
     assert found.warnings[told + 1].startswith("  q9, bob: ")
 
 
-@pytest.mark.long
 def test_labels_of_another_text_are_left_out_and_named(tmp_path):
     """A label of an answer that was changed and judged again since is not aligned to, and its thing is named."""
     truth = tones(COUNT)

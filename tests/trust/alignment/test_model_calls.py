@@ -24,7 +24,7 @@ SMALL = {"folds": 2, "choosing": 12}
 COUNT = 48
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_what_was_stopped_goes_on_and_asks_nothing_twice(better):
     """With a higher cap each time it comes to the same end as in one go, with no prompt asked a second time."""
     run, said, judge = better
@@ -48,7 +48,6 @@ def test_what_was_stopped_goes_on_and_asks_nothing_twice(better):
     assert again.kept > 0
 
 
-@pytest.mark.long
 async def test_a_wish_to_stop_is_heard(better):
     """When the event is set no further definition is judged; what was judged is kept."""
     run, said, judge = better
@@ -57,7 +56,7 @@ async def test_a_wish_to_stop_is_heard(better):
         await align_async(run, TONE, judge, said, stop=stop, on_told=lambda _: stop.set(), **SMALL)
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.parametrize("cap", [1, 2, 3])
 def test_a_cap_on_calls_holds_for_reasons_that_are_written_at_once(tmp_path, cap):
     """Reasons are written several at a time, and never more of them than the cap allows; what was written is kept."""
@@ -77,7 +76,6 @@ def test_a_cap_on_calls_holds_for_reasons_that_are_written_at_once(tmp_path, cap
     assert len({*asked}) == len(asked) == cap + 1
 
 
-@pytest.mark.long
 def test_a_cost_is_kept_to(better):
     """A cap on the cost stops the whole, told with the cap that was given and not with what was left of it."""
     run, said, judge = better
@@ -88,7 +86,7 @@ def test_a_cost_is_kept_to(better):
         align(run, TONE, judge, said, max_cost=0.005, prices=priced, **SMALL)
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("writes", "told"),
     [

@@ -48,7 +48,6 @@ def test_where_the_judge_was_right_nothing_is_shown():
     assert "no disagreement" in asyncio.run(rewrite_metric(TONE, found, right, None, seed="s"))
 
 
-@pytest.mark.long
 def test_a_rewrite_that_was_faulty_once_is_mended(better):
     """What is wrong with a text is told to its writer, who may write again."""
     run, said, judge = better
@@ -68,7 +67,7 @@ def test_a_rewrite_that_was_faulty_once_is_mended(better):
     assert "say what each of Polite, Rude means" in mending[0][-1].text
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_case_texts_are_material_to_the_writer_too(tmp_path):
     """A case that closes its fence and gives orders stays within it, also where the writer is shown it."""
     truth = tones(COUNT)

@@ -4,7 +4,7 @@ import json
 
 import pytest
 from agreed_runs import METRICS, said
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from greval.errors import DataError
@@ -50,7 +50,6 @@ def test_what_is_written_is_read(ending, tmp_path):
     """Any annotations come back from a file as they were, whatever signs and line breaks are in them."""
     path = tmp_path / f"people.{ending}"
 
-    @settings(deadline=None, max_examples=50)  # each writes to the disk
     @given(rows)
     def law(annotations):
         write_annotations(annotations, path)

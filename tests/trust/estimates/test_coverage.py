@@ -31,7 +31,7 @@ from estimate_coverage import (
     whole_questions,
 )
 
-pytestmark = [pytest.mark.long, pytest.mark.no_cover]  # its lines are reached by other tests, and it is slow enough
+pytestmark = [pytest.mark.nightly, pytest.mark.no_cover]  # its lines are reached by other tests, and it is slow enough
 
 REPEATS = 300
 ERROR = 0.038

@@ -34,8 +34,6 @@ from greval.testing import ScriptedJudge
 from greval.trust.probing.api import forecast_probe, probe
 from greval.trust.probing.checks import PROBE_CHECKS
 
-pytestmark = pytest.mark.long
-
 
 @pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
 def test_a_perfect_judge_kills_all(metric, tmp_path):

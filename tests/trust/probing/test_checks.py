@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from probed_judges import (
     BORNE,
@@ -27,7 +26,6 @@ from greval.trust.probing.checks import CHECKS, CheckContext
 from greval.trust.probing.relations import compute_position, find_best_value
 
 
-@pytest.mark.long
 def test_checks_that_say_nothing_are_told(tmp_path):
     """What a metric needs decides which checks are made; the others come with their reason."""
     tone = CategoricalMetric(
@@ -46,7 +44,6 @@ def test_checks_that_say_nothing_are_told(tmp_path):
     assert get_rates(named) == {"contradicted": 0.0, "empty": 0.0}
 
 
-@pytest.mark.long
 def test_categories_without_an_order_have_no_better(tmp_path):
     """Where no verdict is better than another only the checks that verdicts stay are made, unless scores tell."""
     given = {"needs": ("question", "expected_answer", "answer"), "steps": ("Read.",), "ordered": False}
@@ -58,7 +55,6 @@ def test_categories_without_an_order_have_no_better(tmp_path):
     assert find_best_value(scored.scale) == "View"
 
 
-@pytest.mark.long
 def test_one_call_an_item_has_no_order(tmp_path):
     """Where each item has a call of its own the order of items is not probed, and two cases with one item neither."""
     apart = ScriptedJudge(answering())
@@ -67,7 +63,6 @@ def test_one_call_an_item_has_no_order(tmp_path):
     assert found.checks[0].unused == {"fewer than two items: there is no order": 5}
 
 
-@pytest.mark.long
 def test_the_other_order_changes_the_listing_alone(tmp_path):
     """The categories are listed the other way round with the same meanings; nothing else of the prompt changes."""
     asked = judge()
@@ -89,7 +84,6 @@ def test_every_metric_has_checks_or_reasons(metric):
             assert [*check.variants(metric)] or check.reworded or check.twin(metric)
 
 
-@pytest.mark.long
 def test_an_answer_without_a_claim_needs_no_context(tmp_path):
     """Where an answer states nothing of its sources, taking the context away is no fault."""
     refusing = [case.model_copy(update={"answer": "I could not find that."}) for case in cases(2)]
@@ -98,7 +92,6 @@ def test_an_answer_without_a_claim_needs_no_context(tmp_path):
     assert found.checks[0].unused == {"the answer states nothing from its sources, so no context has to support it": 2}
 
 
-@pytest.mark.long
 def test_all_wordings_are_planted(tmp_path):
     """Four mutants of a case are the four wordings; with one, each case has another one."""
     judges = [judge(obeys), judge(obeys)]

@@ -34,7 +34,6 @@ from greval.trust.probing.mutations import PADDING
 from greval.trust.probing.plan import ReferenceCases
 
 
-@pytest.mark.long
 def test_survivors_tell_what_got_through(tmp_path):
     """A survivor names its case, item and variant, with both verdicts and the judge's reason."""
     found = probe_world(CHUNKS, obeys, tmp_path, mutants=1)
@@ -43,7 +42,6 @@ def test_survivors_tell_what_got_through(tmp_path):
     assert (first.before, first.after, first.reason) == ("Irrelevant", "Relevant", "r")
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("failing", [{"reason": "r", "value": 7}, "no json", RuntimeError("server is down")])
 def test_failures_are_no_kills(failing, tmp_path):
     """Mutants without a verdict are counted as failed: never as caught, and not in the rate."""
@@ -59,7 +57,6 @@ def test_failures_are_no_kills(failing, tmp_path):
     assert all(one.rate.value == 1 for one in found.checks if one.name != "padded")
 
 
-@pytest.mark.long
 def test_cases_without_a_verdict_are_not_used(tmp_path):
     """A case whose unchanged form could not be judged is used by no check, and told."""
 
@@ -73,7 +70,6 @@ def test_cases_without_a_verdict_are_not_used(tmp_path):
     assert [sum(one.unused.values()) for one in found.checks] == [2, 1]
 
 
-@pytest.mark.long
 def test_verdicts_that_leave_nothing_to_see_are_not_used(tmp_path):
     """Where no rise or no fall is possible there is no rate, but the reason."""
     always = probe(RIGHT, ScriptedJudge([{"reason": "r", "value": 1}]), cases(), out=tmp_path / "best", **ALL_MUTANTS)
@@ -84,7 +80,6 @@ def test_verdicts_that_leave_nothing_to_see_are_not_used(tmp_path):
     assert not never.model_copy(update={"checks": never.checks[1:3]}).measured
 
 
-@pytest.mark.long
 def test_repeats_tell_the_noise(tmp_path):
     """Flip rate, share that moves and standard deviation are those of the verdicts that were given."""
     turns = count()
@@ -107,7 +102,6 @@ def test_repeats_tell_the_noise(tmp_path):
     assert found.sd == pytest.approx(((2 / 3 + 0) / 2) ** 0.5)
 
 
-@pytest.mark.long
 def test_intervals_are_wilsons(tmp_path):
     """The interval of a kill rate is Wilson's of the verdicts, and of the questions where these are fewer."""
     found = probe_world(CHUNKS, looks_at_the_place, tmp_path, mutants=2)
@@ -117,7 +111,6 @@ def test_intervals_are_wilsons(tmp_path):
     assert one.rate.clustered == wilson_interval(one.killed / one.mutants, 3)
 
 
-@pytest.mark.long
 def test_nothing_deserves_the_worst(tmp_path):
     """For an empty item a bad verdict is not enough, where there is a worse one; another question's may have it."""
 

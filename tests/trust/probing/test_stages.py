@@ -21,7 +21,6 @@ from greval.trust.probing.api import probe
 from greval.trust.probing.stages import ProbeStages
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("cap", [3, 8, 20])
 def test_nothing_is_asked_twice(cap, tmp_path):
     """The same command asks nothing again; one that was stopped goes on and ends as an unbroken one."""
@@ -43,7 +42,6 @@ def test_nothing_is_asked_twice(cap, tmp_path):
     assert again.checks == unbroken.checks
 
 
-@pytest.mark.long
 def test_the_run_can_be_read(tmp_path):
     """The folder is a run like any other: each row tells which probe of which case it is, and none is pending."""
     probe_world(RIGHT, None, tmp_path, mutants=1)

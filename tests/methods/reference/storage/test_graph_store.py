@@ -34,7 +34,7 @@ def database(tmp_path_factory):
         yield started
 
 
-@pytest.fixture(params=["embedded", pytest.param("bolt", marks=pytest.mark.long)])
+@pytest.fixture(params=["embedded", pytest.param("bolt", marks=pytest.mark.nightly)])
 def place(request, tmp_path, monkeypatch):
     """Return how `open_graph` is called for a store."""
     if request.param == "embedded":

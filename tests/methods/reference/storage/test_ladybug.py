@@ -29,7 +29,6 @@ def write(path, entities, relations=()):
     return store
 
 
-@pytest.mark.long
 @settings(max_examples=10)
 @given(st.lists(st.tuples(TEXTS, TEXTS, st.lists(TEXTS)), unique_by=lambda row: row[0], min_size=1), st.data())
 def test_any_text_is_read_as_it_was_written(tmp_path_factory, rows, data):

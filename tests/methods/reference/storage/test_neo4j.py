@@ -55,7 +55,7 @@ def test_a_server_that_is_down_is_named(environment, tmp_path):
     assert "secret" not in str(error.value)
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_a_wrong_password_is_refused(environment, database, tmp_path):
     """The message does not repeat it."""
     environment(USERNAME="root", PASSWORD="secret-of-another", DATABASE="greval")
@@ -64,7 +64,7 @@ def test_a_wrong_password_is_refused(environment, database, tmp_path):
     assert "secret-of-another" not in str(error.value)
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_entities_of_others_are_not_deleted(environment, database, tmp_path):
     """A database with nodes that greval did not write is refused, and keeps them."""
     environment(**{name.removeprefix("NEO4J_"): value for name, value in database.environment.items()})

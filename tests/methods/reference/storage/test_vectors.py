@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
@@ -43,7 +43,6 @@ def test_the_best_are_those_of_plain_sorting(scores, k, data):
     assert np.array_equal(found, scores[positions])
 
 
-@settings(max_examples=40)
 @given(st.integers(1, 60), st.integers(1, 70), st.integers(0, 9), st.data())
 def test_a_filter_never_adds(rows, k, seed, data):
     """What is found with a mask is allowed, and is the unfiltered ranking without the rest."""

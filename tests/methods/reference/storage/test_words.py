@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from greval.errors import DataError
@@ -35,7 +35,6 @@ def score_by_hand(texts, question, k1=1.5, b=0.75):
     return scores
 
 
-@settings(max_examples=80)
 @given(TEXTS, QUESTIONS, st.integers(1, 10), st.data())
 def test_scores_are_those_of_the_formula(texts, question, k, data):
     """Any corpus, question and mask: the best first, ties by position, and none with a score of 0."""

@@ -182,6 +182,7 @@ def pulled_through_kills(owner, proxy, run, writes, **options):
     return done, len(killed)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("suggestions", [False, True], ids=["blind", "suggested"])
 @pytest.mark.parametrize("name", KINDS)
 def test_the_whole_way(owner, tmp_path, capsys, *, browse, proxy, name, suggestions):

@@ -55,6 +55,7 @@ def test_what_the_commands_print(owner, tmp_path):
     assert f"3 answers of {person['username']} no longer there" in said(*pulling)
 
 
+@pytest.mark.nightly
 def test_suggestions_and_changes_are_told(owner, tmp_path):
     """A push with verdicts filled in warns of them; one of changed texts says so, and so does the pull."""
     run = judged(tmp_path / "run", TONE, 3)

@@ -43,6 +43,7 @@ def whole(owner, run):
     assert owner.records("d") == records
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("cut", [DROP, DROP_AFTER])
 def test_a_push_that_is_cut_off_anywhere_goes_on(owner, proxy, run, cut):
     """Cut off at its first call, then at its second and so on, a push ends with each record there once."""
@@ -60,6 +61,7 @@ def test_a_push_that_is_cut_off_anywhere_goes_on(owner, proxy, run, cut):
     whole(owner, run)
 
 
+@pytest.mark.nightly
 def test_a_push_killed_in_its_middle_goes_on(owner, proxy, run):
     """Killed with -9 while the dataset is made, before and while records are sent, a push ends whole."""
     for last in (3, 6, 9, 5):
@@ -70,6 +72,7 @@ def test_a_push_killed_in_its_middle_goes_on(owner, proxy, run):
     whole(owner, run)
 
 
+@pytest.mark.nightly
 def test_a_pull_killed_or_cut_off_goes_on(owner, proxy, run):
     """However a pull ends, the file is the old one or the new one, and the next pull brings all."""
     push_to_argilla(run, "tone", **options(owner))
@@ -96,6 +99,7 @@ def test_a_pull_killed_or_cut_off_goes_on(owner, proxy, run):
     assert rows(path) == []
 
 
+@pytest.mark.nightly
 def test_a_sample_stands_before_it_is_sent(owner, proxy, run):
     """A push that was cut off before any record was sent goes on with its sample, though the run has grown since."""
     proxy.reset(lambda _, __, path: DROP if path.endswith("bulk") else PASS)
@@ -108,6 +112,7 @@ def test_a_sample_stands_before_it_is_sent(owner, proxy, run):
     assert weights == [("", 3.0)] * 4 + [("draw 2", 2.0)] * 4
 
 
+@pytest.mark.nightly
 def test_the_file_changes_only_once_its_rows_are_noted(owner, run):
     """Where the notes cannot be written, the file stays: else the next pull would take its rows for somebody else's."""
     push_to_argilla(run, "tone", **options(owner))
@@ -198,6 +203,7 @@ def test_a_name_that_is_taken(owner, run, more, match):
     assert owner.records("d") == before
 
 
+@pytest.mark.nightly
 def test_a_dataset_of_another_definition_or_of_others(owner, run, tmp_path):
     """A definition that changed, and a dataset that greval did not make, are told apart."""
     push_to_argilla(run, "tone", **options(owner))
@@ -215,6 +221,7 @@ def test_a_dataset_of_another_definition_or_of_others(owner, run, tmp_path):
         pull_from_argilla(run, dataset="x", workspace=owner.workspace)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("answer", "match"),
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from judged_runs import TONE, judged
 from served_runs import serving, two_tenants
 
@@ -47,6 +48,7 @@ def test_a_tenant_gets_a_workspace(owner, tmp_path):
         assert (missing.status_code, owner.workspace in missing.text) == (404, False)
 
 
+@pytest.mark.nightly
 def test_an_account_that_may_not_create_workspaces(owner, tmp_path, monkeypatch):
     """The answer says that the operator can."""
     judged(tmp_path / "runs" / "ben" / "mine", TONE, COUNT)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from greval import evaluate
 from greval.metrics.library import load
 from greval.testing import ScriptedJudge
@@ -41,6 +43,7 @@ def test_a_preference_makes_the_round_trip(owner, tmp_path):
     assert round(found.groups[0].judge.figures["accuracy"].value, 3) == round(1 / 3, 3)
 
 
+@pytest.mark.nightly
 def test_a_person_sees_both_answers_side_by_side(owner, browse, tmp_path):
     """On Argilla's page both answers are in columns of the same height below the question, and markup is text."""
     first = "<script>document.title = 'hit'</script> </td></table> {{record.fields}} $& and\n\n  an indented line"

@@ -56,6 +56,7 @@ def test_suggestions_are_the_verdicts(owner, tmp_path):
     assert suggestion["agent"]
 
 
+@pytest.mark.nightly
 def test_what_the_judge_wrote_is_shown_with_its_verdict(owner, tmp_path):
     """With suggestions a record holds reason, findings and notes, escaped; a blind one has no such field.
 
@@ -91,6 +92,7 @@ def test_what_the_judge_wrote_is_shown_with_its_verdict(owner, tmp_path):
     assert push_to_argilla(run, "tone", dataset="told", suggestions=True, **options).added == 0
 
 
+@pytest.mark.nightly
 def test_weights_come_back_and_later_things_are_a_draw_of_their_own(owner, tmp_path):
     """A sample's weights stand with the records and the annotations; what comes later is drawn from what is new."""
     run = judged(tmp_path / "run", TONE, 40)
@@ -199,6 +201,7 @@ def test_two_datasets_and_rows_of_others_stay_apart(owner, tmp_path):
     assert rows(path)[0]["annotator"] == "csv"
 
 
+@pytest.mark.nightly
 def test_what_two_datasets_brought_stays_while_one_has_it(owner, tmp_path):
     """A row that two datasets brought alike is one row, and stays when one of them holds it no longer."""
     run = judged(tmp_path / "run", TONE, 2)
@@ -218,6 +221,7 @@ def test_what_two_datasets_brought_stays_while_one_has_it(owner, tmp_path):
     assert rows(run / "annotations.jsonl") == []
 
 
+@pytest.mark.nightly
 def test_answers_of_a_deleted_account_are_moved_not_lost(owner, tmp_path):
     """What an earlier pull brought and the server no longer holds leaves the annotations, told, into a file beside."""
     run = judged(tmp_path / "run", TONE, 3)
@@ -255,6 +259,7 @@ def test_records_that_greval_did_not_push_are_told(owner, tmp_path):
     assert sorted((copy / "annotations.jsonl").read_text(encoding="utf-8").splitlines()) == whole
 
 
+@pytest.mark.nightly
 def test_a_sample_drawn_elsewhere_is_not_mixed(owner, tmp_path):
     """From a copy of a run that has grown, a sample is not drawn anew into the same dataset; the same draw is known."""
     run = judged(tmp_path / "run", TONE, 20)

@@ -141,6 +141,7 @@ def test_a_preference_is_one_field_or_two(client, owner, tmp_path, earlier):
     assert found.groups[0].judge.figures["accuracy"].value == 1.0
 
 
+@pytest.mark.nightly
 def test_people_answer_on_the_page(client, owner, run, browse):
     """What is submitted, discarded or left as a draft on the page for two metrics comes back for both."""
     dataset = create(client, owner, run)
@@ -190,6 +191,7 @@ def test_figures_are_those_of_scikit_learn(client, owner, run):
         assert "f1-score" in door.classification_report(dataset, run, metric)
 
 
+@pytest.mark.nightly
 def test_drafts_discards_and_edits_are_not_lost(client, owner, run):
     """Statuses that the SDK cannot show come back, and the text of an edited record is known to be another one."""
     dataset = create(client, owner, run)
@@ -223,6 +225,7 @@ def test_drafts_discards_and_edits_are_not_lost(client, owner, run):
     assert [one.split(" ")[0] for one in found.changed] == [ids[3]]
 
 
+@pytest.mark.nightly
 def test_vectors_and_metadata_of_records_stay(client, owner, run):
     """Records that a user completed and logged keep everything when suggestions are pushed onto them."""
     dataset = create(client, owner, run, suggestions=True)
@@ -269,6 +272,7 @@ def test_suggestions_have_reasons(client, owner, run):
     assert {one.id for one in dataset.records()} == {one.id for one in logged.records()}
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("when", "method", "path"),
     [
@@ -296,6 +300,7 @@ def test_a_killed_push_is_completed(owner, proxy, run, when, method, path):
     assert owner.records("d") == records
 
 
+@pytest.mark.nightly
 def test_a_push_killed_between_batches_is_completed(owner, proxy, tmp_path):
     """Killed with -9 when the first batch is there, the same push sends the rest, and no record twice."""
     run = judged(tmp_path / "many", TONE, MANY)
@@ -311,6 +316,7 @@ def test_a_push_killed_between_batches_is_completed(owner, proxy, tmp_path):
     assert len({one["external_id"] for one in owner.records("d")}) == len(owner.records("d")) == MANY
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("when", [BEFORE, AFTER])
 def test_a_push_killed_with_a_client_of_the_sdk_is_completed(owner, connect, proxy, run, when):
     """The same holds for a dataset of the SDK, whose records users have changed in the meantime."""
@@ -336,6 +342,7 @@ def test_headers_pass_a_gate(owner, connect, proxy, run, monkeypatch):
     assert door.push(run, "tone", client=connect(proxy.url, headers={**GATE}), **options).known == COUNT
 
 
+@pytest.mark.nightly
 def test_a_sample_keeps_its_weights(client, owner, run):
     """A sample is drawn once, and its weights come back with the answers."""
     dataset = create(client, owner, run)
