@@ -46,10 +46,10 @@ serve: $(VENV)/.installed-local,server-$(MADE_OF)
 # mypy has one processor to itself for as long as the other one is busy with the examples and the rest of the checks
 test: $(DEV)
 	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target check doctest
-	$(PARALLEL) --ignore=tests/serve --ignore=$(REAL_ARGILLA)
+	$(PARALLEL) -p no:schemathesis --ignore=tests/serve --ignore=$(REAL_ARGILLA)
 
 doctest: $(DEV)
-	$(TEST) -q --doctest-modules greval
+	$(TEST) -q -p no:schemathesis --doctest-modules greval
 
 # a browser draws while the tests with Argilla mostly wait for its server
 test-services: test-server test-model test-published test-cluster

@@ -24,7 +24,7 @@ FIELDS = {
 }
 
 
-@settings(max_examples=25)  # there are 32 kinds of rows, up to eight in an example, and each tries every metric twice
+@settings(max_examples=10)  # there are 32 kinds of rows, up to eight in an example, and each tries every metric twice
 @given(st.lists(st.sets(st.sampled_from([*FIELDS])), min_size=1, max_size=8))
 def test_counts_are_those_of_the_cases(rows):
     """Each field and each metric is counted in as many cases as have it, whatever else they lack."""

@@ -204,6 +204,7 @@ def test_scattered_questions_are_brought_together(tmp_path):
         assert (grouped.names, grouped.lengths.tolist()) == (("q1", "q2"), [2, 1])
 
 
+@pytest.mark.nightly
 def test_large_files_are_read_in_parts(tmp_path):
     """Runs of equal questions go on over the parts of a file, whatever its format."""
     rows = [(f"q{number // 7000}", f"d{number}", float(-number)) for number in range(70_000)]

@@ -5,6 +5,7 @@ import json
 import pytest
 import typer
 from agreed_runs import said, write
+from night import at_night
 from typer.testing import CliRunner
 
 from greval import COMPUTED_METRICS, evaluate
@@ -71,7 +72,7 @@ def test_the_tables_say_ceiling_and_floor(run):
     assert "1 item is left out because people are tied" in text
 
 
-@pytest.mark.parametrize("width", [80, 120, 160])
+@pytest.mark.parametrize("width", [80, *at_night(120, 160)])
 def test_no_figure_is_cut(run, width):
     """At usual widths every figure is whole."""
     text = told(run, "-m", "graded", width=width)

@@ -5,6 +5,7 @@ import json
 import pytest
 import typer
 from compared_runs import FAILED, MISSING, UNSCORED, write
+from night import at_night
 from typer.testing import CliRunner
 
 from greval.analysis.comparison.records import Comparison
@@ -64,7 +65,7 @@ def test_the_table_says_what_is_better(run):
     assert "tone: not compared" in text
 
 
-@pytest.mark.parametrize("width", [100, 120, 160])
+@pytest.mark.parametrize("width", [100, *at_night(120, 160)])
 def test_no_figure_is_cut(run, width):
     """At usual widths each row has its whole interval and p; narrow pages leave out what is in the JSON."""
     text = said(run, "--baseline", "local", "--by", "kind", width=width).stdout

@@ -165,6 +165,7 @@ def test_a_duel_ends_when_the_win_rates_are_known(cases, greval_says):
         assert "expected a number between 0 and 1" in err
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("decide", "habits"), JUDGES.values(), ids=JUDGES)
 def test_each_habit_is_named_by_the_command_and_on_the_page(empty_folder, greval_says, decide, habits):
     """The text and the HTML report name the habit of a judge, and accuse a fair judge of nothing."""

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import typer
 from compared_runs import write
+from night import at_night
 from typer.testing import CliRunner
 
 from greval.cli.estimate import estimate
@@ -93,7 +94,7 @@ def test_labels_that_someone_chose_are_told(run, tmp_path):
     assert all(len(line) <= 100 for line in text[text.index("method ") : text.index("Each interval")].splitlines())
 
 
-@pytest.mark.parametrize("width", [80, 100, 160])
+@pytest.mark.parametrize("width", [80, *at_night(100, 160)])
 def test_no_figure_is_cut(run, width):
     """At usual widths every figure stands whole with its interval."""
     text = said(run, "-m", "right", "--annotations", run.parent / "people.csv", "--by", "kind", width=width).stdout

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pytest
 import typer
 from fault_server import gives, ok, says
+from night import at_night
 from probed_judges import CHUNKS, RIGHT, answering, cases, obeys
 from typer.testing import CliRunner
 
@@ -71,7 +72,7 @@ def test_the_table_tells_all_checks(words):
     assert "Not caught" not in text
 
 
-@pytest.mark.parametrize("width", [80, 120, 160])
+@pytest.mark.parametrize("width", [80, *at_night(120, 160)])
 def test_no_figure_is_cut(words, fault_server, width):
     """At usual widths every figure is whole, with verdicts by question and survivors in the page."""
     fault_server.plan = by(obeys)

@@ -29,6 +29,7 @@ def test_parquet(tmp_path):
             read()
 
 
+@pytest.mark.nightly
 def test_a_small_file_that_stands_for_much_takes_little_memory(tmp_path):
     """Rows that share a text of the dictionary are unpacked one after another, not all at once."""
     shared = pa.DictionaryArray.from_arrays(pa.array([0] * 256, pa.int32()), pa.array(["a" * 7_900_000]))

@@ -22,6 +22,7 @@ GOOD = {"question": "Who?"}
         ('{"question": "Who?", "chunks": [' + "[]," * MAX_ROW_VALUES + "[]]}", "holds more than 1,000,000 values"),
         (json.dumps(GOOD | {f"k{n}": n for n in range(MAX_ROW_FIELDS)}), "has 10,001 fields"),
     ],
+    ids=["bytes", "values", "fields"],
 )
 def test_a_line_that_is_too_large_is_a_fault(tmp_path, line, message):
     """It is told with what a row may hold, and stops no other row."""

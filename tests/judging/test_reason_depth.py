@@ -244,6 +244,7 @@ def test_the_command_line_has_the_option(greval_says, fault_server: FaultServer)
     assert len(json.loads(out)["outcome"]["judgements"][0]["findings"]) == 3
 
 
+@pytest.mark.nightly
 def test_over_http_a_request_and_a_run_set_the_depth(tmp_path):
     """`reason_depth` of `/v1/evaluate` and of `/v1/runs` asks for findings, and results carry them."""
     answer = {"findings": {f"step_{n}": "Seen." for n in (1, 2, 3)}, "reason": "r", "value": 1}

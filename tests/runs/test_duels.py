@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from night import at_night
 
 from greval.analysis.duel.judging import duel
 from greval.errors import DataError, DefinitionError
@@ -191,7 +192,7 @@ duel(sys.argv[1], [CLEAR], ScriptedJudge(judge), concurrency=1)
 """
 
 
-@pytest.mark.parametrize("calls", [4, *(pytest.param(calls, marks=pytest.mark.nightly) for calls in (1, 7))])
+@pytest.mark.parametrize("calls", [4, *at_night(1, 7)])
 def test_a_killed_duel_has_lost_no_call(run, tmp_path, calls):
     """If the process is killed within a pair, the half that was paid for is not asked for again."""
     log = tmp_path / "calls"

@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 
+import pytest
 from collector import serve_collector
 from fault_server import KEY, FaultServer
 
@@ -12,6 +13,7 @@ CASE = '{"id": "q1", "question": "Who?", "expected_answer": "Ada", "answer": "Ad
 RUN = ["-c", "from greval.cli import main; main()", "evaluate", "cases.jsonl", "-m", "correctness", "-q", "-o", "run"]
 
 
+@pytest.mark.nightly
 def test_langsmith_gets_a_trace_of_each_judgement(tmp_path):
     """With LANGSMITH_TRACING the judgement and the call below it arrive in the project, with the texts of the case."""
     (tmp_path / "cases.jsonl").write_text(CASE, encoding="utf-8")

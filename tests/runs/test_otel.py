@@ -241,6 +241,7 @@ def test_otel_sends_events_to_the_address_of_the_usual_variables(tmp_path, colle
     assert found["gen_ai.evaluation.score.value"].double_value == 1.5
 
 
+@pytest.mark.nightly
 def test_events_that_nobody_takes_are_reported_and_the_run_is_kept(tmp_path, collector):
     """If the collector refuses, that is printed; the results are in the run all the same."""
     collector.status = 400
@@ -250,6 +251,7 @@ def test_events_that_nobody_takes_are_reported_and_the_run_is_kept(tmp_path, col
     assert (tmp_path / "run").is_dir()
 
 
+@pytest.mark.nightly
 def test_otel_that_was_switched_off_says_so_and_judges(tmp_path):
     """Who switches OpenTelemetry off by its own variable gets a line, and the run."""
     done = run(tmp_path, "-c", COMMAND, OTEL_SDK_DISABLED="true")
@@ -257,6 +259,7 @@ def test_otel_that_was_switched_off_says_so_and_judges(tmp_path):
     assert (tmp_path / "run").is_dir()
 
 
+@pytest.mark.nightly
 def test_otel_emits_to_the_provider_of_the_process(tmp_path):
     """With a provider each judgement is an event, and nothing is said about it."""
     done = run(tmp_path, "-c", WITH)

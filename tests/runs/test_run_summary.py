@@ -119,6 +119,7 @@ def test_groups_are_those_of_the_report(run):
         run.shares("kid")
 
 
+@pytest.mark.nightly
 def test_the_report_for_programs_and_over_http_holds_the_same(run, tmp_path, greval_says):
     """`report --format json` and the server give the shares and what the judge wrote, to the last digit."""
     expected = json.loads(json.dumps([one.model_dump(mode="json") for one in run.shares()]))

@@ -168,9 +168,9 @@ def test_a_data_set_goes_away_unless_a_run_needs_it(tmp_path):
         assert (refused.status_code, run in refused.json()["detail"]) == (409, True)
         client.post(f"/v1/runs/{run}/cancel")
         ended(client, run)
-        for data_set in (held, free):
-            assert client.delete(f"/v1/datasets/{data_set}").status_code == 204
-            assert client.delete(f"/v1/datasets/{data_set}").status_code == 404
+        for dataset in (held, free):
+            assert client.delete(f"/v1/datasets/{dataset}").status_code == 204
+            assert client.delete(f"/v1/datasets/{dataset}").status_code == 404
         assert client.get(f"/v1/runs/{run}").json()["resumable"] is False
         assert client.post(f"/v1/runs/{run}/resume").status_code == 404
     assert not [*(tmp_path / "runs" / ".datasets").iterdir()]

@@ -83,6 +83,7 @@ def test_cases_beyond_the_limits_are_not_forecast(tmp_path):
         assert (told["cases"], told["unread_count"], told["calls"]) == (2, 1, 2)
 
 
+@pytest.mark.nightly
 def test_a_run_that_could_judge_nothing_is_refused(tmp_path):
     """The answer says for each metric what is missing, and leaves no run; one metric that fits a case is enough."""
     with serving(tmp_path / "runs", judges={"j": ScriptedJudge([YES])}) as client:

@@ -174,6 +174,7 @@ def test_own_metrics_may_build_on_own_ones(client):
     assert [result["metric"] for result in answer.json()["results"]] == ["polite_chunks", "built"]
 
 
+@pytest.mark.nightly
 def test_an_own_metric_can_be_deleted(tmp_path):
     """A deleted metric is gone, and its name free again; a run that began with it has its definition."""
     with serving(tmp_path / "runs", judges={"scripted": says()}) as client:

@@ -35,6 +35,7 @@ def text(judge):
     )
 
 
+@pytest.mark.nightly
 def test_a_metric_asks_the_judge_that_it_names(client, judges):
     """Within a request and in a run, the named judge is asked by its metric, and the request's by the others."""
     assert client.post("/v1/metrics", json={"yaml": text("openai:good")}).status_code == 201

@@ -64,6 +64,7 @@ schema = schema.include(path_regex=MINE)
 schema.hook("map_case")(known)
 
 
+@pytest.mark.nightly
 @schema.parametrize()
 @settings(max_examples=EXAMPLES, suppress_health_check=[*HealthCheck])
 def test_every_operation_is_as_it_is_described(case, url):

@@ -58,6 +58,7 @@ def test_a_run_gives_what_the_command_line_gives(client, tmp_path):
     assert sorted((same(one.model_dump(mode="json")) for one in mine.results()), key=order) == expected
 
 
+@pytest.mark.nightly
 def test_metrics_that_are_built_on_are_added(client):
     """A metric that builds on others is judged with them, in order."""
     case = {**rows(1)[0], "chunks": ["Ada 0 wrote it."]}

@@ -105,6 +105,7 @@ def test_the_command_serves(tmp_path):
     assert KEY not in server.log
 
 
+@pytest.mark.nightly
 def test_what_clients_send_is_for_the_account_of_the_server_only(tmp_path):
     """Folders of runs and data sets are 0700 and their files 0600, also where the account's umask would allow more."""
     with (

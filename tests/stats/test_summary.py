@@ -247,6 +247,7 @@ def test_no_quantiles_without_numbers_or_of_other_scales():
     assert (other.median, other.p95, other.distribution) == (1.5, None, {"1": 1, "2": 1})
 
 
+@pytest.mark.nightly
 def test_a_measure_needs_little_memory():
     """Twenty thousand further numbers take a few bytes each, though all of them differ."""
     tallies, used = ResultTallies({"m": SECONDS.scale}), []

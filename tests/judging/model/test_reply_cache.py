@@ -103,6 +103,7 @@ def test_processes_that_create_the_file_at_one_moment_all_open_it(tmp_path):
         assert [process.communicate(timeout=SECONDS)[1] for process in running] == [""] * 6
 
 
+@pytest.mark.nightly
 def test_several_processes_remember_at_once(tmp_path):
     """Processes that open, write and read one file at the same time lose nothing."""
     code = """

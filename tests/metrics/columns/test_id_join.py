@@ -8,6 +8,7 @@ import random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from night import at_night
 
 from greval.metrics.columns import Qrels, Rankings, measure_rankings
 from greval.metrics.columns.text_column import BLOCK_ROWS
@@ -44,13 +45,10 @@ def recalls_and_mrr(gold, lists):
     return found
 
 
-OTHER_IDS = ("https://example.org/{}", "文書{}é", "{}")
-
-
-@pytest.mark.parametrize("form", ["lists", "scattered", "dicts"])
+@pytest.mark.parametrize("form", ["lists", *at_night("scattered", "dicts")])
 @pytest.mark.parametrize(
     "ids",
-    ["doc{}", *(pytest.param(ids, marks=pytest.mark.nightly) for ids in OTHER_IDS)],
+    ["doc{}", *at_night("https://example.org/{}", "文書{}é", "{}")],
 )
 def test_many_questions_of_uneven_length(form, ids):
     """Over many blocks: uneven rankings and judgements, repeated documents, ties, rows and questions in any order."""

@@ -109,6 +109,7 @@ def test_a_run_that_needs_too_much_memory_fails(tmp_path):
         assert ended(client, started(client, uploaded(client, rows(2))))["status"] == "finished"
 
 
+@pytest.mark.nightly
 def test_what_a_metric_prints_is_no_message(tmp_path):
     """Standard output of a run's process is the server's pipe: a metric that prints harms nothing."""
     (tmp_path / "loud.py").write_text("def loud(answer):\n    print('{\"asked\": 5}', flush=True)\n    return 1.0\n")
@@ -126,6 +127,7 @@ def test_a_chat_model_of_the_server_cannot_judge_a_run(tmp_path):
     assert (answer.status_code, "runs need the settings of a judge" in answer.text) == (502, True)
 
 
+@pytest.mark.nightly
 def test_what_a_run_asked_is_counted(client):
     """Calls, tokens and results of a run are in the server's counters once it has ended."""
     info = ended(client, started(client, uploaded(client, rows(4)), "correctness", "exact_match"))

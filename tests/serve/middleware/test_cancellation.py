@@ -136,6 +136,7 @@ def test_one_key_cannot_take_all_places(serve, fault_server, tmp_path):
     assert turns.index(True) <= 2  # next but one, not behind all that came before
 
 
+@pytest.mark.nightly
 def test_a_key_sees_nothing_of_another(serve, tmp_path):
     """Runs and data sets of one key are not there for another one."""
     file = tmp_path / "keys.json"

@@ -21,7 +21,6 @@ from greval.serve.settings import ServerSettings
 from greval.testing import ScriptedJudge
 
 METRICS = ("correctness", "chunk_evaluation", "ndcg@10", "latency")
-OTHERS = METRICS[1:]
 TASKS = {
     "write and save a metric": 2,
     "let the judge draft a metric, mend and save it": 2,

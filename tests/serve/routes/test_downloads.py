@@ -149,6 +149,7 @@ def test_charts_have_each_metric_and_group(shared_client, run):
         assert shared_client.get(f"/v1/runs/{run}/report.svg", params=query).status_code == 422
 
 
+@pytest.mark.nightly
 def test_the_address_of_the_judge_is_not_shown(tmp_path, fault_server, monkeypatch):
     """The operator's address of the judge, which may hold a password, is in no page."""
     monkeypatch.setenv("OPENAI_API_KEY", "test-key")
@@ -169,6 +170,7 @@ def test_nothing_is_left_after_a_download(shared_client, shared_runs, run):
     assert not [*shared_runs.glob(".new-*")]
 
 
+@pytest.mark.nightly
 def test_runs_without_results_and_of_others_are_refused(tmp_path):
     """What cannot be sent is a problem document, as elsewhere."""
     with two_tenants(tmp_path) as (client, ana, ben):

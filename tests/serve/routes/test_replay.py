@@ -40,6 +40,7 @@ def read_scores(client, run):
     return {one["outcome"]["judgements"][0]["number"] for one in all_results(client, run, metric="tone")}
 
 
+@pytest.mark.nightly
 def test_edited_scores_are_read_again_without_a_call(replayable, tmp_path):
     """A preview names what changed and writes nothing; the replay does it, and a resumed run keeps it."""
     client, run, judge = replayable

@@ -9,6 +9,7 @@ import pytest
 import typer
 from agreed_runs import FAILED, GRADED, METRICS, RELEVANT, said, write, write_chunks
 from judge_panels import most, noisy, runs, value
+from night import at_night
 from sklearn.metrics import accuracy_score, cohen_kappa_score
 from typer.testing import CliRunner
 
@@ -234,7 +235,7 @@ def told(*words, width=160):
     return done.stdout
 
 
-@pytest.mark.parametrize("width", [80, 120, 160])
+@pytest.mark.parametrize("width", [80, *at_night(120, 160)])
 def test_the_tables_tell_all(tmp_path, width):
     """Runs, all judges, each against the others, pairs, people and groups stand in tables of which nothing is cut."""
     truth = np.random.default_rng(5).choice(RELEVANT, 40).tolist()

@@ -22,6 +22,7 @@ print(store.query("MATCH (e:Entity) RETURN e.name AS name"))
 """
 
 
+@pytest.mark.nightly
 def test_the_embedded_model_loads_after_a_graph_was_opened(tmp_path):
     """The native module of ladybug keeps its symbols to itself; with global ones the process would end here."""
     done = subprocess.run([sys.executable, "-c", CODE, str(tmp_path)], capture_output=True, text=True, check=False)
