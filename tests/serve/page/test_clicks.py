@@ -143,7 +143,7 @@ def test_judge_a_case(visit, begin, ends):
 def test_upload_and_start(visit, begin, ends, demo):
     at = begin("library")
     at.get_by_role("link", name="Runs").click()
-    at.get_by_role("link", name="Start a run").click()
+    at.get_by_role("link", name="Start a run", exact=True).click()  # without runs a second link says "start a run"
     with at.expect_file_chooser() as chooser:
         at.locator("#file").click()
     chooser.value.set_files({"name": "mine.jsonl", "mimeType": "", "buffer": demo})
