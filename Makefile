@@ -24,7 +24,7 @@ REAL_ARGILLA := tests/trust/argilla/real_server
 PART ?= tests
 TEST := $(BIN)/python -m pytest
 PARALLEL := $(TEST) -n 3 --dist loadfile
-NIGHTLY := $(TEST) --hypothesis-profile=nightly
+NIGHTLY := $(TEST) --hypothesis-profile=nightly --ignore=$(REAL_ARGILLA)/test_sdk.py
 COVERAGE := --cov=greval --cov-branch --cov-report= --cov-fail-under=0
 files_with = $(shell grep -rlw $(1) tests --include='test_*.py')
 
@@ -79,7 +79,7 @@ test-nightly: $(DEV) $(CLIENT) $(SDK)
 	$(NIGHTLY) -n 3 --dist loadfile -m 'not (argilla_server or browser or cluster)' $(COVERAGE) $(PART) || test $$? -eq 5
 	$(NIGHTLY) -m cluster $(PART) || test $$? -eq 5
 	$(NIGHTLY) -n 2 --dist loadfile -m browser $(PART) || test $$? -eq 5
-	$(NIGHTLY) -m argilla_server $(PART) --ignore=$(REAL_ARGILLA)/test_sdk.py || test $$? -eq 5
+	$(NIGHTLY) -m argilla_server $(PART) || test $$? -eq 5
 	$(VENV)/argilla-sdk/bin/python -m pytest -m argilla_server $(REAL_ARGILLA)/test_sdk.py
 	$(BIN)/python -m coverage report $(if $(filter-out tests,$(PART)),--fail-under=0)
 
