@@ -1,5 +1,5 @@
 # make demo   environment, embedded judge model, then the main job and two searches on the shipped data
-# make test   the checks, the examples of docstrings and the tests that need no service, model or browser
+# make test   the checks, the examples of the documentation and the tests that need no service, model or browser
 # make test-services  the short suites beside it, each of which has a target of its own:
 #   make test-server     the server
 #   make test-model      the embedded judge with real small models, which are fetched once
@@ -9,7 +9,8 @@
 #   make test-published  published data, which must be in ../shared
 # make test-nightly   all tests: many examples, kills, simulations, with coverage; PART=tests/runs takes those of a part
 # make docs   builds the site of the documentation into site/; its links are checked, and it needs no network to be read
-# make test-docs      every Python block, command line, notebook and link of the documentation; part of make test
+# make test-docs      the examples of docstrings, and each Python block, command line, notebook and link of the pages;
+#                     part of make test
 # make serve  the server with the embedded judge, on 127.0.0.1:8000
 PYTHON ?= python3
 VENV ?= .venv
@@ -21,6 +22,7 @@ DEV := $(VENV)/.installed-dev-$(MADE_OF)
 CLIENT := $(VENV)/openapi-client/bin/openapi-python-client
 SDK := $(VENV)/argilla-sdk/.installed-$(MADE_OF)
 REAL_ARGILLA := tests/trust/argilla/real_server
+DOCS := tests/test_docs.py tests/test_notebooks.py tests/test_site.py
 PART ?= tests
 TEST := $(BIN)/python -m pytest
 PARALLEL := $(TEST) -n 3 --dist loadfile
@@ -33,7 +35,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export MYPY_CACHE_DIR := $(VENV)/.mypy_cache
 
 .PHONY: demo serve test test-docs test-services test-server test-model test-browser test-argilla test-cluster \
-  test-published test-nightly environments browser check doctest docs golden clean
+  test-published test-nightly environments browser check docs golden clean
 
 demo: $(USE)
 	$(BIN)/greval local fetch
@@ -43,13 +45,10 @@ serve: $(VENV)/.installed-local,server-$(MADE_OF)
 	$(BIN)/greval local fetch
 	$(BIN)/greval serve --judge local
 
-# mypy has one processor to itself for as long as the other one is busy with the examples and the rest of the checks
+# mypy takes one processor for as long as the documentation takes the other one
 test: $(DEV)
-	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target check doctest
-	$(PARALLEL) -p no:schemathesis --ignore=tests/serve --ignore=$(REAL_ARGILLA)
-
-doctest: $(DEV)
-	$(TEST) -q -p no:schemathesis --doctest-modules greval
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target check test-docs
+	$(PARALLEL) -p no:schemathesis $(addprefix --ignore=,tests/serve $(REAL_ARGILLA) $(DOCS))
 
 # a browser draws while the tests with Argilla mostly wait for its server
 test-services: test-server test-model test-published test-cluster
@@ -101,7 +100,7 @@ docs: $(DEV)
 	$(BIN)/zensical build --strict --clean
 
 test-docs: $(DEV)
-	$(TEST) tests/test_docs.py tests/test_notebooks.py tests/test_site.py
+	$(TEST) -q -p no:schemathesis --doctest-modules greval $(DOCS)
 
 golden: $(DEV)
 	$(BIN)/python -m greval.metrics.files > metric_library/metric.schema.json
