@@ -196,7 +196,7 @@ duel(sys.argv[1], [CLEAR], ScriptedJudge(judge), concurrency=1)
 def test_a_killed_duel_has_lost_no_call(run, tmp_path, calls):
     """If the process is killed within a pair, the half that was paid for is not asked for again."""
     log = tmp_path / "calls"
-    path = os.pathsep.join([str(ROOT), str(Path(__file__).parent)])
+    path = os.pathsep.join(map(str, (ROOT, Path(__file__).parent, ROOT / "tests" / "support")))
     done = subprocess.run(
         [sys.executable, "-c", KILLED, str(run.folder), str(calls), str(log)],
         env={**os.environ, "PYTHONPATH": path},
