@@ -92,7 +92,7 @@ def test_a_crowd(serve, fault_server):
     async def crowd(url):
         limits = httpx.Limits(max_connections=None)
         async with httpx.AsyncClient(base_url=url, limits=limits, timeout=SECONDS) as asked:
-            return await asyncio.gather(*(asked.post("/v1/evaluate", json=ASKED) for _ in range(200)))
+            return await asyncio.gather(*(asked.post("/v1/evaluate", json=ASKED) for _ in range(60)))
 
     with serve(calls=4, waiting=16) as server:
         answers = asyncio.run(crowd(server.url))
