@@ -34,7 +34,7 @@ files_with = $(shell grep -rlw $(1) tests --include='test_*.py')
 unexport PYTHONDONTWRITEBYTECODE
 export MYPY_CACHE_DIR := $(VENV)/.mypy_cache
 
-.PHONY: demo serve test test-docs test-services test-server test-model test-browser test-argilla test-cluster \
+.PHONY: demo serve test test-core test-docs test-services test-server test-model test-browser test-argilla test-cluster \
   test-published test-nightly environments browser check docs golden clean
 
 demo: $(USE)
@@ -45,9 +45,11 @@ serve: $(VENV)/.installed-local,server-$(MADE_OF)
 	$(BIN)/greval local fetch
 	$(BIN)/greval serve --judge local
 
-# mypy takes one processor for as long as the documentation takes the other one
+# at once: mypy and the documentation take one processor each, which the other tests leave when they wait
 test: $(DEV)
-	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target check test-docs
+	@$(MAKE) --no-print-directory --jobs 3 check test-docs test-core
+
+test-core: $(DEV)
 	$(PARALLEL) -p no:schemathesis $(addprefix --ignore=,tests/serve $(REAL_ARGILLA) $(DOCS))
 
 # a browser draws while the tests with Argilla mostly wait for its server

@@ -26,6 +26,7 @@ done
 """
 
 
+@pytest.mark.nightly
 def test_bash_completes():
     """The script offers commands, choices, metrics, judges after their colon, and leaves other words to bash."""
     expected = {

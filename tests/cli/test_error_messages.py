@@ -180,6 +180,7 @@ def test_aligning_by_a_judge_that_is_down_is_no_finding(greval_says, run, judge)
     assert "nothing helped" not in out
 
 
+@pytest.mark.nightly
 def test_an_output_that_takes_no_more(greval_says, run):
     """A full disk under the output is told in a line, also at the end of the process."""
     for words in (("report", run), ("report", run, "--format", "json")):

@@ -87,6 +87,7 @@ def test_a_missing_key_is_named(greval_says, monkeypatch):
     assert "set OPENAI_API_KEY" in err
 
 
+@pytest.mark.nightly
 def test_cases_from_stdin():
     """`-` reads the cases from stdin, into runs/stdin where no folder is named."""
     with started("evaluate", "-", "-m", "latency") as process:

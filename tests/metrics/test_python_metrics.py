@@ -141,6 +141,7 @@ def test_an_edited_file_is_loaded_again(tmp_path):
     assert first[0].version == same[0].version != edited[0].version
 
 
+@pytest.mark.nightly
 def test_an_edited_file_is_computed_again(tmp_path):
     """The version of a computed metric is the hash of its file, so that its fingerprint follows the code."""
     code = (

@@ -111,6 +111,7 @@ def test_right_draws_of_few_questions_are_estimated(run):
         assert estimate(folder, "depth", labels).refused is None
 
 
+@pytest.mark.nightly
 def test_chosen_questions_and_chosen_chunks_are_refused(run):
     """Questions chosen by their verdicts are refused, and chunks chosen within questions that were drawn at random."""
     folder, verdicts = run

@@ -336,6 +336,7 @@ except KeyboardInterrupt:
         assert process.returncode == 0
 
 
+@pytest.mark.nightly
 def test_base_model_is_not_imported_for_its_name():
     """Whether a model is OpenAI's is told by its class, without importing that package."""
     code = "import sys, greval.judging.model.client, greval.runs.runnable\n"
