@@ -15,7 +15,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-# what an environment is made of: it is made anew if one of these differs, and used by another checkout if none does
+# what an environment is made of, and the checkout that it runs: if one of these differs, it is brought up to date
 MADE_OF := $(shell { cat pyproject.toml constraints.txt; $(PYTHON) -VV; pwd; } | sha256sum | cut -c -16)
 USE := $(VENV)/.installed-local,reference-$(MADE_OF)
 DEV := $(VENV)/.installed-dev-$(MADE_OF)
