@@ -25,7 +25,7 @@ from greval.cli.config_keys import (
 from greval.cli.config_references import Lines, find_reference_faults
 from greval.cli.help_layout import GroupedCommand
 from greval.cli.options import parse_columns
-from greval.datasets.case_reader import STDIN
+from greval.datasets.row_sources import STDIN
 from greval.errors import DataError, GrevalError
 from greval.judging.model.judge import KEY_VARIABLE
 from greval.methods.loading import resolve_spec, split_name

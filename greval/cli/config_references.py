@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from greval.analysis.gate.conditions import check_conditions, split_condition
 from greval.cli.config_keys import JUDGE, MODEL
 from greval.cli.options import JudgeOptions, parse_judge_names
-from greval.datasets.case_reader import STDIN
+from greval.datasets.row_sources import STDIN
 from greval.errors import DataError, DefinitionError, JudgeError
 from greval.judging.model.judge import Judge
 from greval.judging.model.judge_names import parse_judge_name

@@ -13,10 +13,10 @@ from greval.cli.console import escape_control_characters
 from greval.cli.evaluate import report_and_exit
 from greval.cli.options import Columns, Folders, MethodName, Quiet, parse_columns
 from greval.cli.run_folder import choose_folder
-from greval.datasets.case_reader import STDIN
 from greval.datasets.file_identity import UNKNOWN_SOURCE, identify_file
 from greval.datasets.labelled_rows import LABEL_NAMES, VALUE, read_labelled_rows
 from greval.datasets.row_faults import describe_row_faults
+from greval.datasets.row_sources import STDIN
 from greval.errors import DataError
 from greval.metrics.dependencies import list_dependency_names
 from greval.metrics.scale_text import build_scale_metric

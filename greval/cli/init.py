@@ -20,8 +20,8 @@ from greval.cli.evaluate import evaluate
 from greval.cli.options import AskedSpecs, Columns, JudgeName, parse_columns, suggest_judge
 from greval.cli.run_folder import RUNS
 from greval.datasets import read_cases
-from greval.datasets.case_reader import STDIN
 from greval.datasets.row_faults import build_unreadable_error
+from greval.datasets.row_sources import STDIN
 from greval.errors import DataError
 from greval.methods.loading import resolve_spec, split_name
 from greval.metrics.fitting import find_fitting_metrics

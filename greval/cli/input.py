@@ -11,8 +11,8 @@ from greval._util.arguments import build_unknown_name_error, require_any
 from greval.datasets import CaseReader, RowFault, read_cases
 from greval.datasets.chunk_sources import fill_sources
 from greval.datasets.gold import attach_gold, attach_traversal, build_unmatched_error, merge_rows, read_gold
-from greval.datasets.raw_rows import check_file, find_named_fields
 from greval.datasets.row_faults import build_unreadable_error, describe_row_faults
+from greval.datasets.row_sources import check_file, find_named_fields
 from greval.errors import DataError
 from greval.records.case import Case, Gold, Traversal
 from greval.stats.summary import METHOD

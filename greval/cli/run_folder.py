@@ -10,8 +10,8 @@ import typer
 
 from greval._util.wording import format_count
 from greval.cli.console import escape_control_characters
-from greval.datasets.case_reader import STDIN
 from greval.datasets.file_identity import CaseSource
+from greval.datasets.row_sources import STDIN
 from greval.errors import StoreError
 from greval.runs.store import FILE, Store
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
@@ -15,16 +14,15 @@ from greval._util.wording import format_count
 from greval.datasets.column_map import ColumnMap
 from greval.datasets.field_names import MappedRow, format_printable, map_fields
 from greval.datasets.file_identity import UNKNOWN_SOURCE, CaseSource, identify_file
-from greval.datasets.json_files import BOM, LIST_UNIT, RawRow, read_stdin
-from greval.datasets.raw_rows import apply_columns, check_file, read_raw_rows
+from greval.datasets.json_files import BOM, LIST_UNIT, RawRow
 from greval.datasets.read_limits import iterate_lines
 from greval.datasets.row_conversion import METHODS, build_case, get_id, split_methods
 from greval.datasets.row_faults import RowFault
+from greval.datasets.row_sources import STDIN, check_file, read_rows
 from greval.errors import DataError
 from greval.records.case import TAG, Case
 
 LINE_SUFFIXES = frozenset({".jsonl", ".ndjson"})
-STDIN = "-"
 MAX_COLUMNS = 1000
 """The most columns of each kind that are recorded."""
 
@@ -332,11 +330,11 @@ def read_cases(
     """
     named = ColumnMap(columns) if columns else None
     if source == STDIN:
-        return CaseReader("stdin", lambda: apply_columns(read_stdin(), named), method, columns=named)
+        return CaseReader("stdin", lambda: read_rows(STDIN, columns=named), method, columns=named)
     path = Path(source)
     check_file(path)
     name = format_printable(str(path), 4096)
-    reading = CaseReader(name, partial(read_raw_rows, path, named), method, path, columns=named)
+    reading = CaseReader(name, lambda: read_rows(path, columns=named), method, path, columns=named)
     if named:
         reading.check_columns(named)
     return reading

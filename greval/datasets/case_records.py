@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import fields, is_dataclass, replace
-from math import isnan
 from typing import Any, Protocol, TypeVar
-
-from pydantic import BaseModel
 
 from greval._util.arguments import require_iterable
 from greval.datasets.case_reader import CaseReader
 from greval.datasets.column_map import ColumnMap
-from greval.datasets.json_files import LIST_KEYS, LIST_UNIT, RawRow, build_row, find_list
+from greval.datasets.json_files import find_list
+from greval.datasets.record_rows import is_table
 from greval.datasets.row_faults import RowFault
+from greval.datasets.row_purpose import CASE_ROWS
+from greval.datasets.row_sources import read_rows
 from greval.errors import DataError, DataWarning
 from greval.records.case import Case, Sample
 
@@ -24,8 +23,6 @@ EXAMPLES = {
     DEFAULT_NAME: "read_cases('cases.jsonl') or [Case(...)]",
     "samples": "read_cases('questions.jsonl') or [Sample(...)]",
 }
-_MISSING_TYPES = frozenset({"NAType", "NaTType"})
-"""The types of the missing values of pandas, neither of which equals itself."""
 MAX_LISTED_ROWS = 1_000
 """The maximum number of unreadable rows whose messages are kept. All unreadable rows are counted."""
 MAX_LISTED_VALUES = 10
@@ -71,7 +68,7 @@ def read_records(
         if columns:
             raise DataError(f"columns: {cases.name} is read already; pass them to read_cases")
         return cases
-    if isinstance(cases, Mapping) and not cases.keys().isdisjoint(LIST_KEYS):
+    if isinstance(cases, Mapping) and not cases.keys().isdisjoint(CASE_ROWS.list_keys):
         cases = find_list(dict(cases), name)
     if isinstance(cases, Mapping) and cases and all(hasattr(part, "column_names") for part in cases.values()):
         splits = ", ".join(map(repr, cases))
@@ -79,7 +76,7 @@ def read_records(
     if not is_table(cases):
         require_iterable(cases, name, EXAMPLES.get(name, EXAMPLES[DEFAULT_NAME]))
     named = ColumnMap(columns) if columns else None
-    reading = CaseReader(name, lambda: iterate_rows(cases, named), method, needed=required, columns=named)
+    reading = CaseReader(name, lambda: read_rows(cases, columns=named), method, needed=required, columns=named)
     if named and not isinstance(cases, Iterator):
         reading.check_columns(named)
     return reading
@@ -107,96 +104,6 @@ def read_record(given: object) -> tuple[Case, str | None]:
     if isinstance(case, RowFault):
         raise DataError(case.message)
     return case if reading.has_own_ids else case.model_copy(update={"id": ""}), reading.describe_ignored()
-
-
-def is_table(given: object) -> bool:
-    """Return whether a value is a table of pandas, polars or pyarrow, judged by its attributes.
-
-    Example:
-        >>> is_table([{"question": "Who?"}])
-        False
-    """
-    return not isinstance(given, Mapping) and any(
-        _has_table_method(given, name) for name in ("iter_rows", "to_pylist", "itertuples")
-    )
-
-
-def _has_table_method(given: object, name: str) -> bool:
-    return hasattr(given, name) and (hasattr(given, "columns") or hasattr(given, "column_names"))
-
-
-def iterate_rows(cases: object, columns: ColumnMap | None = None) -> Iterator[RawRow | Case | RowFault]:
-    """Yield what a program passes as raw rows; cases and faulty rows stay as they are."""
-    for number, given in enumerate(_iterate_records(cases), 1):
-        yield given if isinstance(given, Case | RowFault) else _convert_row(given, number, columns)
-
-
-def _iterate_records(cases: Any) -> Iterable[object]:  # noqa: ANN401 - tables of packages that are not imported
-    """Return the rows of a table as mappings, or the items of anything else."""
-    if not is_table(cases):
-        given: Iterable[object] = cases
-        return given
-    if hasattr(cases, "iter_rows"):  # polars
-        named: Iterable[object] = cases.iter_rows(named=True)
-        return named
-    if hasattr(cases, "to_pylist"):  # pyarrow
-        listed: Iterable[object] = cases.to_pylist()
-        return listed
-    if any(name is not None for name in cases.index.names):  # pandas: an index with a name is a column
-        cases = cases.reset_index()
-    return (dict(zip(cases.columns, row, strict=True)) for row in cases.itertuples(index=False, name=None))
-
-
-def _convert_row(given: object, number: int, columns: ColumnMap | None) -> RawRow:
-    try:
-        content = to_plain(given)
-        if isinstance(content, dict):
-            content = {name: None if _is_nan(value) else value for name, value in content.items()}
-        row = build_row(content, number, LIST_UNIT, doubtful=True)
-    except RecursionError:
-        return RawRow(number, faults={"": "is nested too deeply"}, unit=LIST_UNIT)
-    row = columns.apply(row) if columns else row
-    return replace(row, values={name: value for name, value in row.values.items() if value is not None})
-
-
-def to_plain(value: Any) -> object:  # noqa: ANN401 - whatever a program hands over
-    """Convert a record to JSON-like values: mappings, lists, texts and numbers; other values stay unchanged.
-
-    Example:
-        >>> to_plain({"gold": {"essential_docs": {"d2", "d1"}}})
-        {'gold': {'essential_docs': ['d1', 'd2']}}
-    """
-    if value is None or isinstance(value, str | int | float):
-        return float(value) if isinstance(value, float) else value  # numpy floats are instances of float
-    if isinstance(value, Mapping):
-        return {name if isinstance(name, str) else str(name): to_plain(part) for name, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [to_plain(part) for part in value]
-    if isinstance(value, set | frozenset):
-        return sorted((to_plain(part) for part in value), key=str)
-    return _convert_object(value)
-
-
-def _convert_object(value: Any) -> object:  # noqa: ANN401 - as above
-    """Convert a document, a message, a model, a dataclass or a numpy value to plain values."""
-    if hasattr(value, "page_content") and hasattr(value, "metadata"):
-        own = getattr(value, "id", None)
-        return {
-            "page_content": value.page_content,
-            "metadata": to_plain(value.metadata),
-            **({"id": own} if own else {}),
-        }
-    if isinstance(value, BaseModel):
-        return to_plain({name: getattr(value, name) for name in type(value).model_fields})
-    if is_dataclass(value) and not isinstance(value, type):
-        return to_plain({field.name: getattr(value, field.name) for field in fields(value)})
-    if hasattr(value, "tolist"):
-        return to_plain(value.tolist())
-    return None if type(value).__name__ in _MISSING_TYPES else value
-
-
-def _is_nan(value: object) -> bool:
-    return isinstance(value, float) and isnan(value)
 
 
 Row = TypeVar("Row", bound=Sample | RowFault)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from greval._util.json_path import JsonPath, JsonPathError
 from greval._util.wording import did_you_mean, find_typo
+from greval.datasets.cells import parse_cell
 from greval.datasets.field_names import (
     DOTTED_NAMES,
     FIELD_BY_NAME,
@@ -19,7 +20,6 @@ from greval.datasets.field_names import (
     split_dotted,
 )
 from greval.datasets.json_files import InvalidJsonError, RawRow
-from greval.datasets.tables import parse_cell
 from greval.errors import DataError
 
 TARGETS = (*OWN_FIELDS, *DOTTED_NAMES)
@@ -153,6 +153,8 @@ class ColumnMap:
             return _ColumnValue(value, column)
         try:
             path = _parse_path(source, column)
+            if len(path.steps) == 1:  # a name as a path, such as ["a.b"]
+                return _ColumnValue(value, column)
             parsed = parse_cell(value)[0] if isinstance(value, str) else value
             return _ColumnValue(path.find({path.steps[0]: parsed}), column)
         except InvalidJsonError as error:

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
-from datetime import datetime, time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile, ZipFile
 
 from greval._util.wording import format_names
-from greval.datasets.field_names import find_known_name, format_printable
-from greval.datasets.field_values import as_text
+from greval.datasets.field_names import format_printable
+from greval.datasets.field_values import as_text, format_moment
 from greval.datasets.json_files import LIST_UNIT, RawRow
 from greval.datasets.read_limits import refuse_large_content
-from greval.datasets.tables import build_check, check_columns, finish_row, name_columns
+from greval.datasets.tables import check_columns, name_columns
 from greval.errors import DataError, MissingExtraError
 
 if TYPE_CHECKING:
-    from greval.datasets.column_map import ColumnMap
+    from greval.datasets.row_purpose import ColumnCheck
 
 ERRORS = frozenset({"#N/A", "#REF!", "#VALUE!", "#DIV/0!", "#NAME?", "#NUM!", "#NULL!"})
 """The values of cells whose formula failed."""
@@ -27,11 +26,7 @@ MAX_SHEETS_SHOWN = 5
 Cells = Sequence[object]
 
 
-def read_excel(
-    path: Path,
-    check_needed: Callable[[Sequence[str], str], None] | None = None,
-    columns: ColumnMap | None = None,
-) -> Iterator[RawRow]:
+def read_excel(path: Path, check: ColumnCheck) -> Iterator[RawRow]:
     """Read the first sheet of a workbook that has the columns that are needed.
 
     The header is the first row with content. Cells become texts as in CSV: 3.0 is `3`, a date is `2026-11-22`, and an
@@ -54,13 +49,13 @@ def read_excel(
     except Exception as error:  # openpyxl raises errors of zipfile, of its XML parser and of its own
         raise DataError(f"{path}: cannot be read as an Excel workbook; save it as .xlsx or as CSV") from error
     with closing(book):
-        title, note = _choose_sheet(book, path, build_check(check_needed, columns))
+        title, note = _choose_sheet(book, path, check)
         rows = _iterate_rows(book[title])
         _, header = next((number, cells) for number, cells in rows if any(_has_content(cell) for cell in cells))
         names = name_columns(list(map(_format_cell, header)))
         for number, cells in rows:
             if any(_has_content(cell) for cell in cells):
-                yield replace(_build_row(names, cells, number, columns), note=note)
+                yield replace(_build_row(names, cells, number), note=note)
                 note = ""
 
 
@@ -70,7 +65,7 @@ def _check_unpacked_size(path: Path) -> None:
         refuse_large_content(str(path), sum(part.file_size for part in book.infolist()))
 
 
-def _choose_sheet(book: Any, path: Path, check: Callable[[Sequence[str], str], None]) -> tuple[str, str]:  # noqa: ANN401 - openpyxl is untyped
+def _choose_sheet(book: Any, path: Path, check: ColumnCheck) -> tuple[str, str]:  # noqa: ANN401 - openpyxl is untyped
     """Return the title of the first sheet whose header can be used, and a note on it if there are several sheets."""
     titles = [sheet.title for sheet in book.worksheets]
     first: DataError | None = None
@@ -93,7 +88,7 @@ def _iterate_rows(sheet: Any) -> Iterator[tuple[int, Cells]]:  # noqa: ANN401 - 
     yield from enumerate(sheet.iter_rows(values_only=True), 1)
 
 
-def _build_row(names: Sequence[str], cells: Cells, number: int, columns: ColumnMap | None) -> RawRow:
+def _build_row(names: Sequence[str], cells: Cells, number: int) -> RawRow:
     extra = [cell for cell in cells[len(names) :] if _has_content(cell)]
     if extra:
         message = f"has a cell beyond the last column: {format_printable(_format_cell(extra[0]))}"
@@ -104,8 +99,7 @@ def _build_row(names: Sequence[str], cells: Cells, number: int, columns: ColumnM
     failed = {
         name: f"is {text}, a formula that failed" for name, text in zip(names, texts, strict=True) if text in ERRORS
     }
-    row = finish_row(RawRow(number, values, failed, LIST_UNIT), columns)
-    return replace(row, faults={name: why for name, why in row.faults.items() if find_known_name(name)})
+    return RawRow(number, values, failed, LIST_UNIT)
 
 
 def _has_content(cell: object) -> bool:
@@ -116,6 +110,4 @@ def _format_cell(cell: object) -> str:
     """Return the content of a cell as text, as an export to CSV would have it."""
     if isinstance(cell, bool):
         return str(cell).lower()
-    if isinstance(cell, datetime):
-        return cell.date().isoformat() if cell.time() == time() else cell.isoformat(sep=" ")
-    return "" if cell is None else str(as_text(cell))
+    return "" if cell is None else str(as_text(format_moment(cell)))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
+from datetime import date, datetime, time
+from decimal import Decimal
 from functools import partial
 from math import isfinite
 
@@ -148,6 +150,21 @@ def as_text(value: object) -> object:
     return str(int(value) if whole else value)
 
 
+def format_moment(value: object) -> object:
+    """Return a date or time as text and a decimal number as a float, as an export to CSV has them; else the value.
+
+    Example:
+        >>> from datetime import datetime
+        >>> format_moment(datetime(2026, 11, 22)), format_moment("nine")
+        ('2026-11-22', 'nine')
+    """
+    if isinstance(value, datetime):
+        return value.date().isoformat() if value.time() == time() else value.isoformat(sep=" ")
+    if isinstance(value, date | time):
+        return value.isoformat()
+    return float(value) if isinstance(value, Decimal) else value
+
+
 def convert_value(own: str, value: object) -> object:
     r"""Convert the value of a field; short forms and the forms of other tools are known for some fields.
 
@@ -161,18 +178,42 @@ def convert_value(own: str, value: object) -> object:
 def _join_answers(value: object) -> object:
     """Join several acceptable answers, one per line, which is the format that the metrics expect.
 
-    They may be in an object, as in SQuAD (`text`) and TriviaQA (`value` and `aliases`).
+    They may be in objects, see `list_accepted_answers`.
     """
-    if isinstance(value, Mapping) and isinstance(value.get("text"), list | tuple):
-        value = value["text"]
-    elif isinstance(value, Mapping) and isinstance(value.get("aliases"), list | tuple) and "value" in value:
-        value = [value["value"], *value["aliases"]]
-    if not isinstance(value, list | tuple):
+    answers = list_accepted_answers(value)
+    if answers is None and isinstance(value, list | tuple):
+        texts = [as_text(item) for item in value]
+        answers = [str(text) for text in texts] if all(isinstance(text, str) for text in texts) else None
+    if answers is None:
         return _read_turn(value, ASSISTANT)
-    answers = [as_text(item) for item in value]
-    if not all(isinstance(answer, str) for answer in answers):
-        return value
-    return "\n".join(dict.fromkeys(" ".join(str(answer).splitlines()) for answer in answers))
+    return "\n".join(dict.fromkeys(" ".join(answer.splitlines()) for answer in answers))
+
+
+def list_accepted_answers(value: object) -> list[str] | None:
+    """List the accepted answers of a value: texts, or objects as data sets hold them; None if it is anything else.
+
+    SQuAD has the texts under `text`, DROP under `spans`, TriviaQA under `value` and `aliases`. Each answer may also be
+    an object with one `text`.
+
+    Example:
+        >>> list_accepted_answers({"text": ["Ada", "Lovelace"], "answer_start": [0, 4]})
+        ['Ada', 'Lovelace']
+        >>> list_accepted_answers([{"text": "Ada", "answer_start": 0}]), list_accepted_answers({"year": 1843})
+        (['Ada'], None)
+    """
+    if isinstance(value, Mapping):
+        if isinstance(value.get("aliases"), list | tuple) and isinstance(value.get("value"), str):
+            return list_accepted_answers([value["value"], *value["aliases"]])
+        if isinstance(value.get("text"), str) and "answer_start" in value:
+            return [value["text"]]
+        texts = next((value[name] for name in ("text", "spans") if isinstance(value.get(name), list | tuple)), None)
+        return None if texts is None else [str(as_text(text)) for text in texts]
+    if not isinstance(value, list | tuple) or not value:
+        return None
+    answers = [item if isinstance(item, str) else list_accepted_answers(item) for item in value]
+    if any(answer is None or (isinstance(item, list | tuple)) for answer, item in zip(answers, value, strict=True)):
+        return None
+    return [text for answer in answers for text in ([answer] if isinstance(answer, str) else answer or ())]
 
 
 def _convert_chunks(value: object) -> object:

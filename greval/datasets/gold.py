@@ -13,8 +13,9 @@ from greval.datasets.case_reader import CaseReader
 from greval.datasets.column_map import ColumnMap
 from greval.datasets.field_names import TRAVERSAL_NAMES, format_printable, is_known, list_names
 from greval.datasets.json_files import RawRow
-from greval.datasets.raw_rows import check_file, read_raw_rows
 from greval.datasets.row_faults import RowFault
+from greval.datasets.row_purpose import GOLD_ROWS
+from greval.datasets.row_sources import check_file, read_rows
 from greval.errors import DataError
 from greval.records.case import Case, Gold, Sample, Traversal
 
@@ -55,7 +56,7 @@ def read_gold(path: str | Path, *, columns: Mapping[str, str] | None = None) -> 
     seen: set[str] = set()
 
     def iterate_rows() -> Iterator[RawRow]:
-        for row in read_raw_rows(file, named, needs_question=False):
+        for row in read_rows(file, GOLD_ROWS, named):
             places[:] = [f"{name}{row.unit}{row.number}"]
             slips.update(_find_misspelt(row.values, seen))
             yield replace(row, values=_add_question(_nest_gold_fields(row.values)))

@@ -16,8 +16,9 @@ from math import isinf
 from pathlib import Path
 
 from greval._util.wording import find_typo
-from greval.datasets.field_names import format_printable, list_names
+from greval.datasets.field_names import format_printable
 from greval.datasets.read_limits import explain_large_row, explain_many_fields, iterate_lines
+from greval.datasets.row_purpose import CASE_ROWS, RowPurpose
 from greval.errors import DataError
 
 MAX_DIGITS = 19
@@ -25,10 +26,7 @@ MAX_DIGITS = 19
 
 
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
-LIST_KEYS = ("cases", "data", "results", "testCases", "test_results", "examples", "samples", "goldens", "items", "rows")
 LIST_UNIT = ", row "
-NO_OBJECT = "must be an object with a question"
-"""The beginning of the message for a row that is no object, in a file of cases."""
 BOM = b"\xef\xbb\xbf"
 
 
@@ -93,11 +91,17 @@ def parse_json(text: str) -> tuple[object, bool]:
     return content, bool(marks) or "\\ud" in text or "\\uD" in text
 
 
-def build_row(content: object, number: int, unit: str = ":", *, doubtful: bool) -> RawRow:
+def build_row(
+    content: object, number: int, unit: str = ":", *, doubtful: bool, purpose: RowPurpose = CASE_ROWS
+) -> RawRow:
     """Build a row from a JSON value, which must be an object, with its faults."""
     if not isinstance(content, dict):
         hint = "; a file that is one JSON list is named .json" if isinstance(content, list) and unit == ":" else ""
-        return RawRow(number, faults={"": f"{NO_OBJECT}, got {describe_type(content)}{hint}"}, unit=unit)
+        return RawRow(
+            number,
+            faults={"": f"must be an object with {purpose.content}, got {describe_type(content)}{hint}"},
+            unit=unit,
+        )
     if fault := explain_many_fields(len(content)):
         return RawRow(number, faults={"": fault}, unit=unit)
     return RawRow(number, content, find_faults(content) if doubtful else {}, unit)
@@ -157,19 +161,19 @@ def _build_decoder(refuse: Callable[[str], RefusedLiteral]) -> json.JSONDecoder:
     return json.JSONDecoder(parse_constant=refuse_constant, parse_int=parse_integer, parse_float=parse_number)
 
 
-def read_json_lines(path: Path) -> Iterator[RawRow]:
-    """Read a file with one case per line."""
+def read_json_lines(path: Path, purpose: RowPurpose) -> Iterator[RawRow]:
+    """Read a file with one row per line."""
     with path.open("rb") as stream:
-        yield from _parse_lines(iterate_lines(stream))
+        yield from _parse_lines(iterate_lines(stream), purpose)
 
 
-def read_json(path: Path) -> Iterator[RawRow]:
-    """Read a file that holds a list of cases, or an object with such a list; raise `DataError` if it holds neither."""
-    yield from _parse_list(path.read_bytes(), str(path))
+def read_json(path: Path, purpose: RowPurpose) -> Iterator[RawRow]:
+    """Read a file that holds a list of rows, or an object with such a list; raise `DataError` if it holds neither."""
+    yield from _parse_list(path.read_bytes(), str(path), purpose)
 
 
-def read_stdin() -> Iterator[RawRow]:
-    """Read standard input: one JSON value or a case per line; raise `DataError` for a list that is invalid."""
+def read_stdin(purpose: RowPurpose = CASE_ROWS) -> Iterator[RawRow]:
+    """Read standard input: one JSON value or a row per line; raise `DataError` for a list that is invalid."""
     stream = sys.stdin.buffer
     lines = iterate_lines(stream)
     head: list[bytes] = []
@@ -178,20 +182,21 @@ def read_stdin() -> Iterator[RawRow]:
         if line.removeprefix(BOM).strip():
             break
     first = head[-1].removeprefix(BOM).strip() if head else b""
-    if first.startswith(b"[") or _has_list(first):
-        yield from _parse_list(b"".join(head) + stream.read(), "stdin")
+    if first.startswith(b"[") or _has_list(first, purpose):
+        yield from _parse_list(b"".join(head) + stream.read(), "stdin", purpose)
     elif first.startswith(b"{") and _read_object(first) is None:  # an object over several lines, or a broken row
         content = b"".join(head) + stream.read()
         whole = _read_object(content.removeprefix(BOM)) is not None
-        yield from _parse_list(content, "stdin") if whole else _parse_lines(BytesIO(content))
+        yield from _parse_list(content, "stdin", purpose) if whole else _parse_lines(BytesIO(content), purpose)
     else:
-        yield from _parse_lines(chain(head, lines))
+        yield from _parse_lines(chain(head, lines), purpose)
 
 
-def _has_list(content: bytes) -> bool:
-    """Return whether JSON text is an object that holds a list of cases and is not itself a case."""
-    found = (_read_object(content) if any(f'"{key}"'.encode() in content for key in LIST_KEYS) else None) or {}
-    return not found.keys() & {*list_names("question")} and any(True for _ in _iterate_lists(found))
+def _has_list(content: bytes, purpose: RowPurpose) -> bool:
+    """Return whether JSON text is an object that holds a list of rows and is not itself a row."""
+    has_key = any(f'"{key}"'.encode() in content for key in purpose.list_keys)
+    whole = (_read_object(content) if has_key else None) or {}
+    return not whole.keys() & {*purpose.main_names} and any(True for _ in _iterate_lists(whole, purpose))
 
 
 def _read_object(content: bytes) -> dict[str, object] | None:
@@ -203,29 +208,29 @@ def _read_object(content: bytes) -> dict[str, object] | None:
     return found if isinstance(found, dict) else None
 
 
-def _iterate_lists(content: Mapping[str, object]) -> Iterator[list[object]]:
-    """Yield the lists under the names of `LIST_KEYS`; promptfoo has `results` in `results`."""
-    for key in LIST_KEYS:
+def _iterate_lists(content: Mapping[str, object], purpose: RowPurpose) -> Iterator[list[object]]:
+    """Yield the lists under the names that lists of rows have; promptfoo has `results` in `results`."""
+    for key in purpose.list_keys:
         rows = content.get(key)
         inner = rows.get(key) if isinstance(rows, dict) else rows
         if isinstance(inner, list):
             yield inner
 
 
-def _parse_lines(lines: Iterable[bytes]) -> Iterator[RawRow]:
-    """Parse one case per line; lines end with a newline only, because texts may hold other line separators."""
+def _parse_lines(lines: Iterable[bytes], purpose: RowPurpose) -> Iterator[RawRow]:
+    """Parse one row per line; lines end with a newline only, because texts may hold other line separators."""
     for number, line in enumerate(lines, 1):
         content = line.removeprefix(BOM) if number == 1 else line
         if content.strip():
-            yield _parse_line(content, number)
+            yield _parse_line(content, number, purpose)
 
 
-def _parse_line(content: bytes, number: int) -> RawRow:
+def _parse_line(content: bytes, number: int, purpose: RowPurpose) -> RawRow:
     if fault := explain_large_row(content):
         return RawRow(number, faults={"": fault})
     try:
         row, doubtful = parse_json(content.decode())
-        return build_row(row, number, doubtful=doubtful)
+        return build_row(row, number, doubtful=doubtful, purpose=purpose)
     except UnicodeDecodeError as error:
         return RawRow(
             number, faults={"": describe_encoding_fault(content[error.start], f"at byte {error.start + 1} of the line")}
@@ -240,13 +245,13 @@ def describe_encoding_fault(byte: int, where: str) -> str:
     return f"is not UTF-8 (0x{byte:02x} {where}); save the file as UTF-8"
 
 
-def _parse_list(content: bytes, name: str) -> Iterator[RawRow]:
-    whole, doubtful = _parse_whole(content, name)
-    for number, row in enumerate(find_list(whole, name), 1):
-        yield build_row(row, number, LIST_UNIT, doubtful=doubtful)
+def _parse_list(content: bytes, name: str, purpose: RowPurpose) -> Iterator[RawRow]:
+    whole, doubtful = _parse_whole(content, name, purpose)
+    for number, row in enumerate(find_list(whole, name, purpose), 1):
+        yield build_row(row, number, LIST_UNIT, doubtful=doubtful, purpose=purpose)
 
 
-def _parse_whole(content: bytes, name: str) -> tuple[object, bool]:
+def _parse_whole(content: bytes, name: str, purpose: RowPurpose) -> tuple[object, bool]:
     """Parse a whole JSON file, and return whether its values must be searched for faults."""
     content = content.removeprefix(BOM)
     try:
@@ -257,39 +262,48 @@ def _parse_whole(content: bytes, name: str) -> tuple[object, bool]:
             f"{name}:{line}: {describe_encoding_fault(content[error.start], f'at byte {error.start + 1}')}"
         ) from error
     except InvalidJsonError as error:
-        raise DataError(_describe_json_fault(error, name)) from error
+        raise DataError(_describe_json_fault(error, name, purpose)) from error
 
 
-def _describe_json_fault(error: InvalidJsonError, name: str) -> str:
+def _describe_json_fault(error: InvalidJsonError, name: str, purpose: RowPurpose) -> str:
     place = f"{name}:{error.line}:{error.column}" if error.line else name
     return (
-        f"{place}: {error}; mend it, or write one case a line and name the file .jsonl: there a bad row stops no other"
+        f"{place}: {error}; mend it, or write one {purpose.noun} a line and name the file .jsonl: there a bad row "
+        "stops no other"
     )
 
 
-def find_list(content: object, name: str) -> list[object]:
-    """Return the list of cases that a whole file holds; raise `DataError` if it holds none."""
+def find_list(content: object, name: str, purpose: RowPurpose = CASE_ROWS) -> list[object]:
+    """Return the list of rows that a whole file holds, which may be a single row; raise `DataError` if it holds none.
+
+    Example:
+        >>> find_list({"data": [{"question": "Who?"}], "version": 2}, "cases.json")
+        [{'question': 'Who?'}]
+    """
     if isinstance(content, list):
         return content
     if not isinstance(content, dict):
-        raise DataError(f"{name}: must be a list of cases, got {describe_type(content)}")
-    if (table := _read_pandas_table(content)) is not None:
+        raise DataError(f"{name}: must be a list of {purpose.noun}s, got {describe_type(content)}")
+    if (table := _read_pandas_table(content, purpose)) is not None:
         return table
-    for rows in _iterate_lists(content):
+    for rows in _iterate_lists(content, purpose):
         return rows
-    near = next((f"; is it {format_printable(key)!r}?" for key in content if find_typo(key, LIST_KEYS)), "")
+    if not content.keys().isdisjoint(purpose.main_names):
+        return [content]
+    near = next((f"; is it {format_printable(key)!r}?" for key in content if find_typo(key, purpose.list_keys)), "")
     raise DataError(
-        f"{name}: must be a list of cases, or an object with the list under {' or '.join(map(repr, LIST_KEYS))}{near}"
+        f"{name}: must be a list of {purpose.noun}s, or an object with the list under "
+        f"{' or '.join(map(repr, purpose.list_keys))}{near}"
     )
 
 
-def _read_pandas_table(content: Mapping[str, object]) -> list[object] | None:
+def _read_pandas_table(content: Mapping[str, object], purpose: RowPurpose) -> list[object] | None:
     """Return the rows of a table as `DataFrame.to_json` writes it: by column, or with `columns` and `data` apart.
 
     Example:
-        >>> _read_pandas_table({"question": {"0": "Who?", "1": "Why?"}})
+        >>> _read_pandas_table({"question": {"0": "Who?", "1": "Why?"}}, CASE_ROWS)
         [{'question': 'Who?'}, {'question': 'Why?'}]
-        >>> _read_pandas_table({"columns": ["question"], "data": [["Who?"]]})
+        >>> _read_pandas_table({"columns": ["question"], "data": [["Who?"]]}, CASE_ROWS)
         [{'question': 'Who?'}]
     """
     columns, data = content.get("columns"), content.get("data")
@@ -301,6 +315,6 @@ def _read_pandas_table(content: Mapping[str, object]) -> list[object] | None:
     cells = [column for column in content.values() if isinstance(column, dict)]
     if not cells or len(cells) < len(content) or any(column.keys() != cells[0].keys() for column in cells):
         return None
-    if not {*content} & {*list_names("question")}:
+    if content.keys().isdisjoint(purpose.main_names):
         return None
     return [dict(zip(content, row, strict=True)) for row in zip(*(column.values() for column in cells), strict=True)]

@@ -5,22 +5,20 @@ The columns are found by the names that people and tools give them, or are named
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from greval.datasets.case_reader import MAX_COLUMNS, STDIN, translate_errors
-from greval.datasets.case_records import iterate_rows
+from greval.datasets.case_reader import MAX_COLUMNS, translate_errors
+from greval.datasets.cells import LIST_STARTS, parse_cell
 from greval.datasets.column_map import TARGETS, ColumnMap
 from greval.datasets.field_names import fold_name, format_printable, list_names
-from greval.datasets.json_files import NO_OBJECT, RawRow, read_stdin
-from greval.datasets.raw_rows import READERS, TABLES, apply_columns, check_file
+from greval.datasets.json_files import InvalidJsonError, RawRow
+from greval.datasets.row_purpose import ColumnCheck, RowPurpose
+from greval.datasets.row_sources import STDIN, check_file, has_fixed_columns, hold_rows
 from greval.errors import DataError
-
-if TYPE_CHECKING:
-    from greval.datasets.tables import ColumnCheck
 
 VALUE, REASON = "value", "reason"
 REASON_WORDS = ("reason", "reasoning", "rationale", "explanation", "justification", "comment", "critique")
@@ -98,20 +96,21 @@ def read_labelled_rows(
         >>> found.rows[0].values, found.columns
         ({'id': 7, 'value': 3}, {'id': 'query_id', 'value': 'Rating'})
     """
-    path = Path(source) if isinstance(source, str | Path) and source != STDIN else None
-    open_rows = _open_file(path, VALUE_ROW) if path else _hold_rows(source)
-    shown = format_printable(str(source if path or source == STDIN else name), 4096)
+    opened = check_file(Path(source)) if isinstance(source, str | Path) and source != STDIN else source
+    is_named = isinstance(source, str | Path)
+    shown = format_printable(str(source) if is_named else name, 4096)
     with translate_errors(shown):
-        names = _list_column_names(open_rows(None), is_table=bool(path and path.suffix.lower() in TABLES))
+        open_rows = hold_rows(opened, LABEL_ROWS)
+        names = _list_column_names(open_rows(None), is_table=has_fixed_columns(opened))
         if not names and not required:
             return LabelledRows(shown, tuple(open_rows(None)), {})
-        found = _map_columns(fields, columns or {}, names, shown, VALUE_ROW)
-        rows = open_rows(ColumnMap(found, others=fields))
-        return LabelledRows(shown, tuple(_correct_message(row, VALUE_ROW) for row in rows), found)
+        field_columns = _map_columns(fields, columns or {}, names, shown, LABEL_ROWS.content)
+        rows = tuple(open_rows(ColumnMap(field_columns, others=fields)))
+    return LabelledRows(shown, rows, field_columns)
 
 
 def open_labelled_rows(
-    path: Path, fields: Mapping[str, Sequence[str]], columns: Mapping[str, str], *, wanted: str, check: ColumnCheck
+    path: Path, fields: Mapping[str, Sequence[str]], columns: Mapping[str, str], *, content: str, check: ColumnCheck
 ) -> OpenRows:
     """Open a file as `read_labelled_rows` does, to read one row at a time.
 
@@ -119,18 +118,19 @@ def open_labelled_rows(
         path: The file.
         fields: As in `read_labelled_rows`.
         columns: As in `read_labelled_rows`.
-        wanted: What a row has, for messages.
+        content: What a row has, for messages.
         check: Raises `DataError` if the names of all columns lack what every row needs.
 
     Raises:
         DataError: As `read_labelled_rows` does.
     """
-    open_rows = _open_file(path, wanted)
+    purpose = replace(LABEL_ROWS, content=content)
     with translate_errors(str(path)):
-        names = _list_column_names(open_rows(None), is_table=path.suffix.lower() in TABLES)
-        found = _map_columns(fields, columns, names, str(path), wanted)
+        open_rows = hold_rows(check_file(path), purpose)
+        names = _list_column_names(open_rows(None), is_table=has_fixed_columns(path))
+        field_columns = _map_columns(fields, columns, names, str(path), content)
         check(names, str(path))
-    return OpenRows((_correct_message(row, wanted) for row in open_rows(ColumnMap(found, others=fields))), found)
+    return OpenRows(open_rows(ColumnMap(field_columns, others=fields)), field_columns)
 
 
 def _map_columns(
@@ -191,35 +191,6 @@ def list_reason_names(metric: str) -> tuple[str, ...]:
     return tuple(f"{prefix}{form.format(metric)}" for form in REASON_FORMS for prefix in METRIC_PREFIXES)
 
 
-def _open_file(path: Path, wanted: str) -> Callable[[ColumnMap | None], Iterator[RawRow]]:
-    reader = READERS[check_file(path).suffix.lower()]
-
-    def check_header(names: Sequence[str], place: str) -> None:
-        if len(names) == 1:  # read with another delimiter if that gives several
-            raise DataError(f"{place}: has one column, {format_printable(names[0])}; a row has {wanted}")
-
-    def open_rows(columns: ColumnMap | None) -> Iterator[RawRow]:
-        if path.suffix.lower() in TABLES:  # before cells are parsed, because that depends on the field
-            return reader(path, check_needed=check_header, columns=columns)
-        return apply_columns(map(spread_scores, reader(path)), columns)
-
-    return open_rows
-
-
-def _hold_rows(source: object) -> Callable[[ColumnMap | None], Iterator[RawRow]]:
-    """Hold rows that can be read once only."""
-    held = [*(read_stdin() if source == STDIN else (row for row in iterate_rows(source) if isinstance(row, RawRow)))]
-    return lambda columns: apply_columns(map(spread_scores, held), columns)
-
-
-def _correct_message(row: RawRow, wanted: str) -> RawRow:
-    """Return a row whose fault does not ask for a question, which only cases need."""
-    fault = row.faults.get("", "")
-    if not fault.startswith(NO_OBJECT):
-        return row
-    return replace(row, faults={"": fault.replace(NO_OBJECT, f"must be an object with {wanted}")})
-
-
 def _list_column_names(rows: Iterator[RawRow], *, is_table: bool) -> list[str]:
     """List the columns of all rows; those of a table are the same in each."""
     names: dict[str, None] = {}
@@ -229,19 +200,22 @@ def _list_column_names(rows: Iterator[RawRow], *, is_table: bool) -> list[str]:
     return [*names]
 
 
-def spread_scores(row: RawRow) -> RawRow:
-    """Return a row with the scores of a list or an object of metrics as columns, and any other row unchanged.
+def spread_scores(values: Mapping[str, object]) -> Mapping[str, object]:
+    """Return the values of a row with the scores of a list or an object of metrics as columns; others unchanged.
 
     deepeval has a list under `metrics_data`, others an object under `metrics`, `scores` or `feedback`.
 
     Example:
         >>> listed = [{"name": "Faithfulness", "score": 0.5, "reason": "One claim."}]
-        >>> sorted(spread_scores(RawRow(1, {"input": "Who?", "metricsData": listed})).values)
+        >>> sorted(spread_scores({"input": "Who?", "metricsData": listed}))
         ['Faithfulness', 'Faithfulness_reason', 'input']
     """
     spread: dict[str, object] = {}
-    for column, content in row.values.items():
+    for column, cell in values.items():
         folded = fold_name(column)
+        if folded not in SCORE_LISTS | SCORE_OBJECTS:
+            continue
+        content = _parse_scores(cell)
         if folded in SCORE_LISTS and isinstance(content, list):
             named = [(str(one["name"]), one) for one in content if isinstance(one, Mapping) and "name" in one]
         elif folded in SCORE_OBJECTS and isinstance(content, Mapping):
@@ -251,9 +225,19 @@ def spread_scores(row: RawRow) -> RawRow:
         for name, one in named:
             spread |= _spread_score(name, one)
     if not spread:
-        return row
-    kept = {name: value for name, value in row.values.items() if fold_name(name) not in SCORE_LISTS | SCORE_OBJECTS}
-    return replace(row, values={**kept, **spread})
+        return values
+    kept = {name: value for name, value in values.items() if fold_name(name) not in SCORE_LISTS | SCORE_OBJECTS}
+    return {**kept, **spread}
+
+
+def _parse_scores(cell: object) -> object:
+    """Return what a cell with scores holds, the cell itself if it is no list and no object."""
+    if not isinstance(cell, str) or not cell.lstrip().startswith(LIST_STARTS):
+        return cell
+    try:
+        return parse_cell(cell)[0]
+    except InvalidJsonError:
+        return cell
 
 
 def _spread_score(name: str, content: object) -> dict[str, object]:
@@ -264,3 +248,13 @@ def _spread_score(name: str, content: object) -> dict[str, object]:
     value = next((folded[word] for word in ("score", *VALUE_WORDS) if word in folded), None)
     reason = next((folded[word] for word in REASON_WORDS if folded.get(word) is not None), None)
     return {name: value} | ({} if reason is None else {f"{name}_{REASON}": reason})
+
+
+def _check_several_columns(names: Sequence[str], place: str) -> None:
+    """Raise `DataError` if a table has one column, which may be due to its delimiter."""
+    if len(names) == 1:
+        raise DataError(f"{place}: expected at least two columns, {VALUE_ROW}; found one, {format_printable(names[0])}")
+
+
+LABEL_ROWS = RowPurpose("row", VALUE_ROW, check=_check_several_columns, spread=spread_scores)
+"""Rows of values for cases, such as verdicts and labels."""

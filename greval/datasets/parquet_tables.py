@@ -6,33 +6,30 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from greval.datasets.field_names import find_known_name, format_printable
+from greval.datasets.field_names import format_printable
+from greval.datasets.field_values import format_moment
 from greval.datasets.json_files import LIST_UNIT, RawRow
 from greval.datasets.read_limits import MAX_ROW_BYTES, VALUE_BYTES, explain_many_bytes, refuse_large_content
-from greval.datasets.tables import build_check, check_columns, finish_row
+from greval.datasets.tables import check_columns
 from greval.errors import DataError, MissingExtraError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
 
-    from greval.datasets.column_map import ColumnMap
-    from greval.datasets.tables import ColumnCheck
+    from greval.datasets.row_purpose import ColumnCheck
 
 BATCH_ROWS = 256
 UNREAD = ()
 """The value of a column of Parquet that is not loaded, as it can be neither a field nor a tag."""
 
 
-def read_parquet(
-    path: Path, check_needed: ColumnCheck | None = None, columns: ColumnMap | None = None
-) -> Iterator[RawRow]:
+def read_parquet(path: Path, check: ColumnCheck, is_needed: Callable[[str], bool] | None = None) -> Iterator[RawRow]:
     """Read a Parquet file.
 
-    By default the rows are cases: `check_needed` looks for a question, and columns that are not fields of a case are
-    not loaded. `columns` names the columns of some fields.
+    Lists, objects and bytes in columns that are not needed, by their names, are not loaded.
 
     Raises:
         DataError: If it is not a Parquet file, or lacks a column that is needed.
@@ -46,15 +43,15 @@ def read_parquet(
     try:
         with parquet.ParquetFile(path, read_dictionary=_list_text_columns(path)) as table:
             names = table.schema_arrow.names
-            check_columns(names, str(path), build_check(check_needed, columns))
+            check_columns(names, str(path), check)
             nested = (pa.types.is_nested, pa.types.is_binary, pa.types.is_large_binary)
-            others = [] if check_needed else [name for name in names if find_known_name(name) is None]
-            others = [name for name in others if not (columns and columns.list_fields([name]))]
+            others = [name for name in names if is_needed and not is_needed(name)]
             kinds = {name: table.schema_arrow.field(name).type for name in others}
             unread: dict[str, object] = {name: UNREAD for name in others if any(test(kinds[name]) for test in nested)}
             loaded = [name for name in names if name not in unread]
             maps = [name for name in loaded if pa.types.is_map(table.schema_arrow.field(name).type)]
             plain = parquet.read_schema(path)
+            moments = [name for name in loaded if _is_moment(table.schema_arrow.field(name).type)]
             size = _choose_batch_size(table.metadata, str(path))
             rows = (
                 row
@@ -63,13 +60,20 @@ def read_parquet(
                 for row in ([part] if isinstance(part, str) else _convert_batch(_unpack_batch(part, plain), maps))
             )
             for number, values in enumerate(rows, 1):
-                yield _build_parquet_row(values, unread, number, columns)
+                yield _build_parquet_row(values, unread, number, moments)
     except MemoryError:  # one of Arrow's errors is of both kinds
         raise
     except pa.ArrowException as error:
         raise DataError(
             f"{path}: cannot be read as Parquet: {format_printable(str(error), 200)}; write the file anew"
         ) from error
+
+
+def _is_moment(kind: Any) -> bool:  # noqa: ANN401 - pyarrow is untyped
+    """Return whether values of a type are dates, times or decimal numbers."""
+    import pyarrow as pa
+
+    return bool(pa.types.is_temporal(kind) or pa.types.is_decimal(kind))
 
 
 def _list_text_columns(path: Path) -> list[str]:
@@ -174,11 +178,12 @@ def _convert_batch(batch: Any, maps: Sequence[str]) -> Iterator[dict[str, object
 
 
 def _build_parquet_row(
-    values: Mapping[str, object] | str, unread: Mapping[str, object], number: int, columns: ColumnMap | None
+    values: Mapping[str, object] | str, unread: Mapping[str, object], number: int, moments: Sequence[str]
 ) -> RawRow:
     if isinstance(values, str):
         return RawRow(number, faults={"": values}, unit=LIST_UNIT)
-    return finish_row(RawRow(number, {**unread, **values}, unit=LIST_UNIT), columns)
+    written = {name: format_moment(values[name]) for name in moments}
+    return RawRow(number, {**unread, **values, **written}, unit=LIST_UNIT)
 
 
 Row = dict[str, Any]

@@ -15,9 +15,8 @@ from greval.datasets.json_files import (
     find_faults,
     find_list,
     parse_json,
-    read_json,
-    read_json_lines,
 )
+from greval.datasets.row_sources import read_rows
 from greval.errors import DataError
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=5)
@@ -75,7 +74,7 @@ def test_a_broken_line_stops_no_other(tmp_path):
     """Blank lines are passed over, a broken line and one that is not UTF-8 are faults with their numbers."""
     path = tmp_path / "cases.jsonl"
     path.write_bytes(b'\xef\xbb\xbf{"question": "a"}\n\n{broken\n{"question": "\xff"}\n[1]\n{"question": "b"}')
-    rows = [*read_json_lines(path)]
+    rows = [*read_rows(path)]
     assert [row.number for row in rows] == [1, 3, 4, 5, 6]
     assert [row.values.get("question") for row in rows] == ["a", None, None, None, "b"]
     assert "is no JSON" in rows[1].faults[""]
@@ -96,7 +95,7 @@ def test_whole_files_that_hold_no_list(tmp_path, content, message):
     path = tmp_path / "cases.json"
     path.write_text(content)
     with pytest.raises(DataError) as caught:
-        [*read_json(path)]
+        [*read_rows(path)]
     assert message in str(caught.value)
 
 

@@ -8,8 +8,9 @@ import sys
 import pytest
 
 from greval.datasets import read_cases
-from greval.datasets.parquet_tables import read_parquet, read_table
+from greval.datasets.parquet_tables import read_table
 from greval.datasets.read_limits import MAX_ROW_BYTES
+from greval.datasets.row_sources import read_rows
 from greval.errors import DataError
 
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
@@ -20,11 +21,11 @@ def test_parquet(tmp_path):
     """Columns of cases are read, others only named; a file of another kind is an error."""
     path = tmp_path / "cases.parquet"
     parquet.write_table(pa.table({"question": ["A?"], "tags": [{"k": "v"}], "level": [3]}), path)
-    (row,) = read_parquet(path)
+    (row,) = read_rows(path)
     assert row.values == {"question": "A?", "tags": {"k": "v"}, "level": 3}
     assert read_table(path, "level", "none") == [{"level": 3, "none": None}]
     (tmp_path / "x.parquet").write_text("x", encoding="utf-8")
-    for read in (lambda: [*read_parquet(tmp_path / "x.parquet")], lambda: read_table(tmp_path / "x.parquet", "a")):
+    for read in (lambda: [*read_rows(tmp_path / "x.parquet")], lambda: read_table(tmp_path / "x.parquet", "a")):
         with pytest.raises(DataError, match="cannot be read as Parquet"):
             read()
 

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from greval.datasets.cells import read_cells
 from greval.datasets.json_files import RawRow
-from greval.datasets.tables import parse_json_cells, read_csv
+from greval.datasets.row_sources import read_rows
 from greval.errors import DataError
 
 CELLS = st.text(st.characters(codec="utf-8", exclude_characters="\x00\r\ufeff"), min_size=1, max_size=8)
@@ -28,13 +29,13 @@ def test_what_csv_writes_is_read(tmp_path_factory, rows):
     stream = io.StringIO()
     csv.writer(stream).writerows([("question", "note"), *rows])
     path = write(tmp_path_factory.mktemp("table"), stream.getvalue())
-    assert [(row.values["question"], row.values["note"]) for row in read_csv(path, ",")] == rows
+    assert [(row.values["question"], row.values["note"]) for row in read_rows(path)] == rows
 
 
 def test_faults_of_rows(tmp_path):
     """A row of too many cells and a cell that is not UTF-8 are faults with their lines; an empty cell is None."""
     path = write(tmp_path, b'question,answer\nA?,a,x\nB?,\xff\nC?,\n"D?\nD2?",d\n')
-    many, encoding, empty, broken_line = read_csv(path, ",")
+    many, encoding, empty, broken_line = read_rows(path)
     assert (many.number, many.faults) == (2, {"": "has 3 cells where the header has 2"})
     assert encoding.faults == {"answer": "is not UTF-8 (0xff in the cell); save the file as UTF-8"}
     assert (empty.values["answer"], empty.number) == (None, 4)
@@ -54,7 +55,7 @@ def test_faults_of_rows(tmp_path):
 def test_faults_of_the_header(tmp_path, content, message):
     """A header that cannot be used is an error of the whole file."""
     with pytest.raises(DataError) as caught:
-        [*read_csv(write(tmp_path, content), ",")]
+        [*read_rows(write(tmp_path, content))]
     assert str(caught.value).startswith(f"{tmp_path / 'cases.csv'}:1: ")
     assert message in str(caught.value)
 
@@ -82,7 +83,7 @@ def test_faults_of_the_header(tmp_path, content, message):
 )
 def test_json_in_cells(name, cell, value, fault):
     """JSON is parsed in fields that hold lists or objects; what only looks like it is a fault or a text."""
-    row = parse_json_cells(RawRow(3, {name: cell}))
+    row = read_cells(RawRow(3, {name: cell}))
     if fault is None:
         assert (row.values[name], row.faults) == (value, {})
     else:

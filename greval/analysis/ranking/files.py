@@ -22,7 +22,7 @@ from greval._util.wording import find_typo
 from greval.datasets.field_names import fold_name, format_printable
 from greval.datasets.json_files import InvalidJsonError, RawRow, parse_json
 from greval.datasets.labelled_rows import find_columns, open_labelled_rows
-from greval.datasets.raw_rows import check_exists
+from greval.datasets.row_sources import check_exists
 from greval.datasets.tables import HEADER_CHARACTERS, find_header
 from greval.errors import DataError
 from greval.metrics.columns.arrow_table_reader import (
@@ -345,7 +345,7 @@ def _read_row_by_row(path: Path, place: str, wanted: _Wanted) -> tuple[RankedRow
         DataError: For the first row that lacks an id or a number, or that cannot be read.
     """
     questions, documents, numbers = list[str](), list[str](), list[float]()
-    opened = open_labelled_rows(path, wanted.fields, wanted.named, wanted=wanted.description, check=wanted.check_names)
+    opened = open_labelled_rows(path, wanted.fields, wanted.named, content=wanted.description, check=wanted.check_names)
     number = wanted.choose_number(opened.columns)
     for row in opened.rows:
         where = f"{place}{row.unit}{row.number}"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
 from typing import NamedTuple
@@ -17,20 +17,10 @@ from pydantic import ValidationError
 from greval._util.wording import find_typo
 from greval.datasets.field_names import format_printable
 from greval.datasets.field_values import as_text, find_first, unwrap_serialised
-from greval.datasets.json_files import (
-    BOM,
-    LIST_KEYS,
-    LIST_UNIT,
-    InvalidJsonError,
-    RawRow,
-    describe_encoding_fault,
-    describe_type,
-    find_faults,
-    parse_json,
-)
-from greval.datasets.parquet_tables import read_parquet
+from greval.datasets.json_files import BOM, describe_encoding_fault, describe_type
 from greval.datasets.row_faults import RowFault
-from greval.datasets.tables import read_csv
+from greval.datasets.row_purpose import LIST_KEYS, RowPurpose
+from greval.datasets.row_sources import JSON_READERS, TABLES, read_rows
 from greval.errors import DataError
 from greval.methods.reference.ledger import LEDGER_FILE
 from greval.methods.reference.records import Document
@@ -294,76 +284,10 @@ def _strip_emphasis(title: str) -> str:
     return _EMPHASIS.sub(r"\2", title).strip()
 
 
-def _read_json_lines(path: Path, place: _Place) -> _ReadDocuments:
-    with path.open("rb") as stream:
-        for number, line in enumerate(stream, 1):
-            content = line.removeprefix(BOM) if number == 1 else line
-            if content.strip():
-                at = _Place(f"{place.name}:{number}", f"{place.made_id}#{number}")
-                yield at.name, _parse_line(content, at)
-
-
-def _parse_line(content: bytes, place: _Place) -> Document | str:
-    try:
-        values, doubtful = parse_json(content.decode())
-    except UnicodeDecodeError as error:
-        return describe_encoding_fault(content[error.start], f"at byte {error.start + 1} of the line")
-    except InvalidJsonError as error:
-        return f"{error} at column {error.column}" if error.column else str(error)
-    return _build_checked(values, place, doubtful=doubtful)
-
-
-def _read_json(path: Path, place: _Place) -> _ReadDocuments:
-    content = path.read_bytes().removeprefix(BOM)
-    text = _decode(content)
-    try:
-        whole, doubtful = parse_json(text) if text.strip() else ([], False)
-    except InvalidJsonError as error:
-        line = f" at line {error.line}, column {error.column}" if error.line else ""
-        raise DataError(f"{error}{line}; write one document a line and name the file .jsonl") from error
-    for number, row in enumerate(_find_list(whole), 1):
-        at = _Place(f"{place.name}{LIST_UNIT}{number}", f"{place.made_id}#{number}")
-        yield at.name, _build_checked(row, at, doubtful=doubtful)
-
-
-def _find_list(content: object) -> list[object]:
-    """Return the list of documents of a JSON file; an object that is a document is a list of one."""
-    if isinstance(content, list):
-        return content
-    if isinstance(content, dict):
-        lists = (content[key] for key in ("documents", "docs", *LIST_KEYS) if isinstance(content.get(key), list))
-        if (found := next(lists, None)) is not None:
-            return list(found)
-        if any(name in content for name in TEXTS):
-            return [content]
-    raise DataError(
-        "holds no documents; it must be a list of objects with a text, or an object with that list under 'documents'"
-    )
-
-
-def _build_checked(values: object, place: _Place, *, doubtful: bool) -> Document | str:
-    if not isinstance(values, dict):
-        return f"must be an object with a text, got {describe_type(values)}"
-    if doubtful and (faults := find_faults(values)):
-        return "; ".join(f"{format_printable(name)}: {why}" for name, why in faults.items())
-    return _build_document(values, place)
-
-
-def _read_csv(path: Path, place: _Place, delimiter: str = ",") -> _ReadDocuments:
-    return _read_table(read_csv(path, delimiter, _check_columns), place)
-
-
-def _read_tsv(path: Path, place: _Place) -> _ReadDocuments:
-    return _read_csv(path, place, "\t")
-
-
-def _read_parquet(path: Path, place: _Place) -> _ReadDocuments:
-    return _read_table(read_parquet(path, _check_columns), place)
-
-
-def _read_table(rows: Iterable[RawRow], place: _Place) -> _ReadDocuments:
+def _read_rows(path: Path, place: _Place) -> _ReadDocuments:
+    """Read the documents and triples of the rows of a table or of JSON."""
     lines: dict[str, list[str]] = {}
-    for row in rows:
+    for row in read_rows(path, DOCUMENT_ROWS):
         at = _Place(f"{place.name}{row.unit}{row.number}", f"{place.made_id}#{row.number}")
         if row.faults:
             faults = (f"{format_printable(name)}: {why}" if name else why for name, why in row.faults.items())
@@ -386,7 +310,7 @@ def _find_triples(names: Iterable[str]) -> TripleColumns | None:
     return None if {*TEXTS} & {*given} else find_triple_columns(given)
 
 
-def _check_columns(names: Iterable[str], place: str) -> None:
+def _check_columns(names: Sequence[str], place: str) -> None:
     """Raise `DataError` if a table has no column for the text, as every row would be wrong."""
     given = [*names]
     if not {*TEXTS} & {*given} and not find_triple_columns(given):
@@ -485,14 +409,10 @@ def _find_fault(document: Document) -> str:
     return "" if document.id.strip() else "id: is empty"
 
 
+DOCUMENT_ROWS = RowPurpose("document", "a text", TEXTS, _check_columns, ("documents", "docs", *LIST_KEYS))
 READERS: Mapping[str, Callable[[Path, _Place], _ReadDocuments]] = {
     **dict.fromkeys(TEXT_SUFFIXES, _read_text),
     **dict.fromkeys(MARKDOWN_SUFFIXES, _read_markdown),
-    ".jsonl": _read_json_lines,
-    ".ndjson": _read_json_lines,
-    ".json": _read_json,
-    ".csv": _read_csv,
-    ".tsv": _read_tsv,
-    ".parquet": _read_parquet,
+    **dict.fromkeys((*JSON_READERS, *TABLES), _read_rows),
 }
 """The readers by the endings of files."""

@@ -10,8 +10,8 @@ from greval.datasets import CaseReader, RowFault
 from greval.datasets.case_records import get_sample_fields
 from greval.datasets.field_names import FIELD_BY_NAME, find_known_name, format_printable, list_names, split_dotted
 from greval.datasets.json_files import RawRow
-from greval.datasets.raw_rows import check_file, read_raw_rows
 from greval.datasets.row_faults import describe_row_faults
+from greval.datasets.row_sources import check_file, read_rows
 from greval.errors import DataError
 from greval.records.case import Sample
 
@@ -40,12 +40,12 @@ def read_questions(path: Path, group_by: str) -> Questions:
     check_file(path)
     ignored: dict[str, None] = {}
 
-    def read_rows() -> Iterator[RawRow]:
-        return (_rename_columns(row, group_by, ignored) for row in read_raw_rows(path))
+    def iterate_renamed() -> Iterator[RawRow]:
+        return (_rename_columns(row, group_by, ignored) for row in read_rows(path))
 
     samples: list[Sample] = []
     faults: list[str] = []
-    reading = CaseReader(str(path), read_rows, path=path)
+    reading = CaseReader(str(path), iterate_renamed, path=path)
     for row in reading:
         if isinstance(row, RowFault):
             faults.append(f"{row.place}: {row.message}")

@@ -13,8 +13,8 @@ from greval.datasets import CaseReader
 from greval.datasets.column_map import ColumnMap
 from greval.datasets.field_names import format_printable
 from greval.datasets.json_files import RawRow
-from greval.datasets.raw_rows import read_raw_rows
 from greval.datasets.row_faults import RowFault
+from greval.datasets.row_sources import read_rows
 from greval.errors import DataError
 from greval.records.case import Case
 from greval.records.record import Record
@@ -72,7 +72,7 @@ class DatasetFile(NamedTuple):
 
     def _iterate_rows(self, columns: ColumnMap | None) -> Iterator[RawRow]:
         with self.name_in_errors():
-            yield from read_raw_rows(self.path, columns)
+            yield from read_rows(self.path, columns=columns)
 
     @contextmanager
     def name_in_errors(self) -> Iterator[None]:

@@ -155,7 +155,7 @@ def test_rows_of_tables_are_documents(tmp_path):
         ("a.jsonl", b'{"text": "\\ud800"}', "text"),
         ("a.jsonl", b'{"text": ', "is no JSON"),
         ("a.jsonl", b'\xff{"text": 1}', "is not UTF-8 (0xff at byte 1 of the line)"),
-        ("a.json", b'{"name": "package"}', "holds no documents"),
+        ("a.json", b'{"name": "package"}', "must be a list of documents"),
         ("a.json", b"[1", "is no JSON"),
         ("a.csv", b"id,txt\nx,y\n", "no column for the text; is it 'txt'?"),
         ("a.csv", b"id,text\nx\n", "has 1 cells where the header has 2"),

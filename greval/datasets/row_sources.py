@@ -1,0 +1,186 @@
+"""The one opener of rows: files of all known formats, standard input, and tables and records of a program.
+
+Whatever is opened, its cells are read by `greval.datasets.cells`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import overload
+
+from greval._util.wording import find_typo
+from greval.datasets.cells import read_cells
+from greval.datasets.column_map import ColumnMap
+from greval.datasets.excel_sheets import read_excel
+from greval.datasets.field_names import find_known_name, format_printable
+from greval.datasets.json_files import RawRow, read_json, read_json_lines, read_stdin
+from greval.datasets.parquet_tables import read_parquet
+from greval.datasets.record_rows import is_table, read_record_rows
+from greval.datasets.row_faults import RowFault
+from greval.datasets.row_purpose import CASE_ROWS, ColumnCheck, RowPurpose, check_known
+from greval.datasets.tables import read_csv
+from greval.datasets.trec import read_trec_rows
+from greval.errors import DataError
+from greval.records.case import Case
+
+STDIN = "-"
+JSON_READERS: Mapping[str, Callable[[Path, RowPurpose], Iterator[RawRow]]] = {
+    ".jsonl": read_json_lines,
+    ".ndjson": read_json_lines,
+    ".json": read_json,
+}
+DELIMITERS = {".csv": ",", ".tsv": "\t"}
+PARQUET, EXCEL = ".parquet", ".xlsx"
+TREC_ENDINGS = (".trec", ".run", ".qrels")
+TABLES = frozenset({*DELIMITERS, PARQUET, EXCEL})
+"""The endings of files whose rows all have the same columns."""
+ENDINGS = (*JSON_READERS, *DELIMITERS, PARQUET, EXCEL, *TREC_ENDINGS)
+SAVE_AS: Mapping[str, str] = {
+    **dict.fromkeys((".xls", ".xlsm", ".xlsb", ".ods", ".numbers"), "save the table as .xlsx or .csv"),
+    ".txt": "a TREC run ends in .run, qrels in .qrels, a table in .csv or .tsv: rename it",
+    ".gz": "unpack it first",
+    ".zip": "unpack it first",
+}
+"""What to do with files of other endings."""
+MAX_PATH = 4096
+
+
+def check_file(path: Path) -> Path:
+    """Return a path; raise `DataError` if there is no file to read, or if its ending is not known."""
+    check_exists(path, ENDINGS)
+    if path.suffix.lower() not in ENDINGS:
+        near = find_typo(path.suffix, ENDINGS)
+        hinted = f"; {SAVE_AS[path.suffix.lower()]}" if path.suffix.lower() in SAVE_AS else ""
+        hinted = hinted or (f"; is it {near}?" if near else "")
+        raise DataError(f"{path}: its ending {path.suffix!r} is not known{hinted} (known are {', '.join(ENDINGS)})")
+    return path
+
+
+def check_exists(path: Path, endings: Iterable[str]) -> None:
+    """Raise `DataError` if there is no file at a path; the message for a folder names the endings of files."""
+    try:
+        if path.is_dir():
+            raise DataError(f"{path}: is a folder; name a file in it, one of {', '.join(endings)}")
+        if not path.exists():
+            near = find_typo(path.name, (other.name for other in path.parent.glob("*")))
+            guess = f"; is it {format_printable(near)}?" if near else ""
+            raise DataError(f"{format_printable(str(path), MAX_PATH)}: no such file{guess}")
+    except OSError as error:
+        raise DataError(f"{format_printable(str(path), 200)}: cannot be read: {error.strerror or error}") from error
+
+
+@overload
+def read_rows(source: Path, purpose: RowPurpose = ..., columns: ColumnMap | None = ...) -> Iterator[RawRow]: ...
+@overload
+def read_rows(
+    source: object, purpose: RowPurpose = ..., columns: ColumnMap | None = ...
+) -> Iterator[RawRow | Case | RowFault]: ...
+def read_rows(
+    source: object, purpose: RowPurpose = CASE_ROWS, columns: ColumnMap | None = None
+) -> Iterator[RawRow | Case | RowFault]:
+    """Read the rows of a file, of standard input ("-"), or of what a program passes.
+
+    Args:
+        source: A path, "-", a table of pandas, polars or Arrow, or mappings, records and cases.
+        purpose: What the rows are read as.
+        columns: The columns of fields that are named; their values are read as those of the fields.
+
+    Raises:
+        DataError: If a file as a whole cannot be read, or its columns lack what every row needs.
+    """
+    for row in _open_rows(source, purpose, columns):
+        yield finish_row(row, purpose, columns) if isinstance(row, RawRow) else row
+
+
+def finish_row(row: RawRow, purpose: RowPurpose, columns: ColumnMap | None) -> RawRow:
+    """Return a row as `read_rows` does: with its columns named and its cells read."""
+    return read_cells(replace(row, values=purpose.spread(row.values)) if purpose.spread else row, columns)
+
+
+def hold_rows(source: object, purpose: RowPurpose) -> Callable[[ColumnMap | None], Iterator[RawRow]]:
+    """Return a function that reads the rows of a source for a column map, as often as it is called.
+
+    What can be read once only, such as standard input, is held. Cases and faulty rows of a program are left out.
+    """
+    if isinstance(source, Path):
+        return lambda columns: read_rows(source, purpose, columns)
+    held = [row for row in _open_rows(source, purpose, None) if isinstance(row, RawRow)]
+    return lambda columns: (finish_row(row, purpose, columns) for row in held)
+
+
+def has_fixed_columns(source: object) -> bool:
+    """Return whether all rows of a source have the same columns."""
+    return source.suffix.lower() in TABLES if isinstance(source, Path) else is_table(source)
+
+
+def _open_rows(source: object, purpose: RowPurpose, columns: ColumnMap | None) -> Iterator[RawRow | Case | RowFault]:
+    """Open a source; its cells are as written."""
+    if isinstance(source, Path):
+        return _open_file(source, purpose, columns)
+    return read_stdin(purpose) if isinstance(source, str) and source == STDIN else read_record_rows(source, purpose)
+
+
+def _open_file(path: Path, purpose: RowPurpose, columns: ColumnMap | None) -> Iterator[RawRow]:
+    suffix = path.suffix.lower()
+    if suffix in JSON_READERS:
+        return JSON_READERS[suffix](path, purpose)
+    if suffix in TREC_ENDINGS:
+        return read_trec_rows(path)
+    check = _build_check(purpose, columns)
+    if suffix == EXCEL:
+        return _drop_failed_formulas(read_excel(path, check), columns)
+    if suffix == PARQUET:
+        return read_parquet(path, check, _build_need(columns) if purpose is CASE_ROWS else None)
+    return read_csv(path, check, DELIMITERS[suffix])
+
+
+def _build_check(purpose: RowPurpose, columns: ColumnMap | None) -> ColumnCheck:
+    """Return the check of a header: the columns that are named must be there, and what the purpose needs."""
+    if columns is None:
+        return purpose.check
+
+    def check_mapped(names: Sequence[str], place: str) -> None:
+        columns.check_names(names, place)
+        purpose.check([*names, *columns.list_fields(names)], place)
+
+    return check_mapped
+
+
+def _build_need(columns: ColumnMap | None) -> Callable[[str], bool]:
+    """Return whether a column can be a field of a case, by its name; a list in any other is neither field nor tag."""
+    return lambda name: find_known_name(name) is not None or bool(columns and columns.list_fields([name]))
+
+
+def _drop_failed_formulas(rows: Iterable[RawRow], columns: ColumnMap | None) -> Iterator[RawRow]:
+    """Yield rows of a workbook; a formula that failed is a fault only in the column of a field."""
+    for row in rows:
+        kept = {
+            name: why
+            for name, why in row.faults.items()
+            if not name or find_known_name(name) or (columns and columns.list_fields([name]))
+        }
+        yield row if len(kept) == len(row.faults) else replace(row, faults=kept)
+
+
+def find_named_fields(path: Path, columns: Mapping[str, str]) -> dict[str, str]:
+    r"""Return the part of a column map whose columns, or whose paths in JSON, begin in a file.
+
+    Example:
+        >>> import tempfile
+        >>> file = Path(tempfile.mkdtemp(), "gold.csv")
+        >>> _ = file.write_text("id,titles\nq1,d1", encoding="utf-8")
+        >>> find_named_fields(file, {"gold.essential_docs": "titles", "answer": "generated"})
+        {'gold.essential_docs': 'titles'}
+    """
+    named, fields = ColumnMap(columns), set[str]()
+
+    def check_any(names: Sequence[str], place: str) -> None:
+        check_known([*names, *named.list_fields(names)], place)
+
+    for row in read_rows(path, replace(CASE_ROWS, check=check_any)):
+        fields.update(named.list_fields(row.values))
+        if len(fields) == len(columns) or has_fixed_columns(path):
+            break
+    return {name: source for name, source in columns.items() if name in fields}
