@@ -1,0 +1,171 @@
+"""The one reader of cells: what a text stands for by the kind of its field, in rows of every source.
+
+A cell of a table, a text in JSON and a value that a program passes are read alike, so that a row gives the same case at
+every door.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Literal
+
+from greval.datasets.field_names import (
+    CACHED_NAMES,
+    FIELD_BY_NAME,
+    PARSED_WRAPPERS,
+    find_known_name,
+    fold_name,
+    split_dotted,
+    split_wrapped,
+)
+from greval.datasets.field_values import list_accepted_answers
+from greval.datasets.json_files import InvalidJsonError, RawRow, find_faults, parse_json
+from greval.datasets.python_literals import InvalidLiteralError, parse_literal
+from greval.records.case import CLAIM_FIELDS
+
+if TYPE_CHECKING:
+    from greval.datasets.column_map import ColumnMap
+
+CellKind = Literal["list", "passages", "answers", "wrapper", "text"]
+"""How a text is read: as a list or an object; as one if it looks like one; as accepted answers; as an object; as is."""
+STRUCTURED = frozenset({"triples", *CLAIM_FIELDS, "tags", "traversal", "gold", "usage"})
+LIST_STARTS = ("[", "{", "array(")
+PASSAGE_STARTS = ('["', "['", "[{", "[[", "[(", '{"', "{'", "[Document(", "array(")
+"""The beginnings of lists and objects in JSON and in Python's repr; plain text may begin with "[1]"."""
+NO_NAME = "column "
+"""The beginning of the name that a column without one gets, before its number."""
+INDEX_NAMES = frozenset({"", f"{NO_NAME}1", "Unnamed: 0", "__index_level_0__"})
+"""The names of the column that pandas writes for an index without a name."""
+DEEPEVAL_EXPORT = frozenset({"actual_output", "context", "source_file"})
+"""Columns that only deepeval's own export has together."""
+PASSAGES = "retrieval_context"
+_PASSAGE_BAR = re.compile(r"(?<=[^\s|])\|(?=[^\s|])")
+_TABLE_RULE = re.compile(r"^\s*\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)*\|?", re.MULTILINE)
+"""The line below the header of a Markdown table."""
+
+
+def read_cells(row: RawRow, columns: ColumnMap | None = None) -> RawRow:
+    """Return a row with its columns named, its texts read by the kinds of their fields, and without an index of pandas.
+
+    A blank text in the place of a list or an object is not recorded.
+
+    Example:
+        >>> read_cells(RawRow(1, {"contexts": "['By Ada.', 'It rained.']", "answer": "['Ada']"})).values
+        {'contexts': ['By Ada.', 'It rained.'], 'answer': "['Ada']"}
+    """
+    named = columns.apply(row) if columns else row
+    values: dict[str, object] | None = None
+    faults = dict(named.faults)
+    for name, cell in named.values.items():
+        if name in faults:
+            continue
+        if name in INDEX_NAMES or (cell is None and name.startswith(NO_NAME)):
+            values = dict(named.values) if values is None else values
+            del values[name]
+        elif isinstance(cell, str) and (kind := find_cell_kind(name)) != "text":
+            content = _read_cell(name, cell, kind, faults)
+            if content is not cell:
+                values = dict(named.values) if values is None else values
+                values[name] = content
+    if isinstance(passages := named.values.get(PASSAGES), str) and named.values.keys() >= DEEPEVAL_EXPORT:
+        values = dict(named.values) if values is None else values
+        if values[PASSAGES] is passages:
+            values[PASSAGES] = split_passages(passages)
+    return (
+        named
+        if values is None and len(faults) == len(named.faults)
+        else replace(named, values=named.values if values is None else values, faults=faults)
+    )
+
+
+def _read_cell(name: str, cell: str, kind: CellKind, faults: dict[str, str]) -> object:
+    """Return what a text stands for, the text itself if it is no list and no object; record what is wrong with it."""
+    text = cell.lstrip()
+    if not text:
+        return cell if kind == "answers" else None
+    if not text.startswith(LIST_STARTS):
+        return cell
+    try:
+        content, doubtful = parse_cell(cell)
+    except InvalidJsonError as error:
+        if kind == "list" or (kind == "passages" and text.startswith(PASSAGE_STARTS)):
+            faults[name] = f"begins like a list or an object but {error}; write JSON, with double quotes"
+        return cell
+    is_meant = (
+        isinstance(content, dict)
+        if kind == "wrapper"
+        else kind != "answers" or list_accepted_answers(content) is not None
+    )
+    if not is_meant:
+        return cell
+    if doubtful:
+        faults |= find_faults({name: content})
+    return content
+
+
+def parse_cell(cell: str) -> tuple[object, bool]:
+    """Parse a list or an object, in JSON or as Python prints it, as `parse_json` does."""
+    try:
+        return parse_json(cell)
+    except InvalidJsonError as error:
+        try:
+            return parse_literal(cell), True
+        except InvalidLiteralError as other:
+            raise InvalidJsonError(f"{error}, nor a list of Python: it {other}", error.line, error.column) from error
+
+
+@lru_cache(maxsize=CACHED_NAMES)
+def find_cell_kind(name: str) -> CellKind:
+    """Return how the texts of a column are read, by the field that its name stands for.
+
+    Example:
+        >>> [find_cell_kind(name) for name in ("contexts", "gold.essential_docs", "inputs", "tags.topic", "answer")]
+        ['passages', 'list', 'wrapper', 'text', 'text']
+    """
+    if fold_name(name) in PARSED_WRAPPERS:
+        return "wrapper"
+    wrapped = split_wrapped(name)
+    known = find_known_name(wrapped[1] if wrapped else name) or ""
+    nested = split_dotted(known)
+    field = FIELD_BY_NAME.get(known) or (nested[0] if nested else "")
+    if nested and field == "tags":
+        return "text"
+    match field:
+        case "chunks":
+            return "passages"
+        case "expected_answer":
+            return "answers"
+        case _:
+            return "list" if field in STRUCTURED else "text"
+
+
+def split_passages(text: str) -> list[str]:
+    r"""Split passages that deepeval's `save_as` joined by bars; bars of Markdown tables and within blanks stay.
+
+    Example:
+        >>> split_passages("Pro costs $20.|It rained.")
+        ['Pro costs $20.', 'It rained.']
+        >>> split_passages("| plan | price |\n|---|---|\n| Pro | $20 ||It rained | a lot.")
+        ['| plan | price |\n|---|---|\n| Pro | $20 |', 'It rained | a lot.']
+    """
+    has_table = _TABLE_RULE.search(text) is not None
+    passages = [""]
+    for line in text.splitlines(keepends=True):
+        parts = _split_line(line, has_table=has_table)
+        passages[-1] += parts[0]
+        passages += parts[1:]
+    return passages
+
+
+def _split_line(line: str, *, has_table: bool) -> list[str]:
+    """Split a line at the bars between passages: after a row of a table, before one, or between two texts."""
+    if not has_table:
+        return _PASSAGE_BAR.split(line)
+    if line.lstrip().startswith("|"):
+        row, bars, rest = line.partition("||")
+        return [f"{row}|", *_split_line(rest, has_table=True)] if bars else [line]
+    text, bars, row = line.partition("||")
+    parts = _PASSAGE_BAR.split(text)
+    return [*parts, f"|{row}"] if bars else parts

@@ -1,0 +1,107 @@
+"""Rows that a program passes: tables of pandas, polars and Arrow, mappings, records and documents, as plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from math import isnan
+from typing import Any
+
+from pydantic import BaseModel
+
+from greval.datasets.field_values import format_moment
+from greval.datasets.json_files import LIST_UNIT, RawRow, build_row
+from greval.datasets.row_faults import RowFault
+from greval.datasets.row_purpose import RowPurpose
+from greval.records.case import Case
+
+_MISSING_TYPES = frozenset({"NAType", "NaTType"})
+"""The types of the missing values of pandas, neither of which equals itself."""
+
+
+def is_table(given: object) -> bool:
+    """Return whether a value is a table of pandas, polars or pyarrow, judged by its attributes.
+
+    Example:
+        >>> is_table([{"question": "Who?"}])
+        False
+    """
+    return not isinstance(given, Mapping) and any(
+        _has_table_method(given, name) for name in ("iter_rows", "to_pylist", "itertuples")
+    )
+
+
+def _has_table_method(given: object, name: str) -> bool:
+    return hasattr(given, name) and (hasattr(given, "columns") or hasattr(given, "column_names"))
+
+
+def read_record_rows(records: object, purpose: RowPurpose) -> Iterator[RawRow | Case | RowFault]:
+    """Yield what a program passes as raw rows; cases and faulty rows stay as they are."""
+    for number, record in enumerate(_iterate_records(records), 1):
+        yield record if isinstance(record, Case | RowFault) else _convert_row(record, number, purpose)
+
+
+def _iterate_records(records: Any) -> Iterable[object]:  # noqa: ANN401 - tables of packages that are not imported
+    """Return the rows of a table as mappings, or the items of anything else."""
+    rows: Iterable[object] = records
+    if not is_table(records):
+        return rows
+    if hasattr(records, "iter_rows"):  # polars
+        rows = records.iter_rows(named=True)
+    elif hasattr(records, "to_pylist"):  # pyarrow
+        rows = records.to_pylist()
+    else:
+        if any(name is not None for name in records.index.names):  # pandas: an index with a name is a column
+            records = records.reset_index()
+        rows = (dict(zip(records.columns, row, strict=True)) for row in records.itertuples(index=False, name=None))
+    return rows
+
+
+def _convert_row(record: object, number: int, purpose: RowPurpose) -> RawRow:
+    try:
+        content = to_plain(record)
+        if isinstance(content, dict):
+            content = {name: None if _is_nan(value) else value for name, value in content.items()}
+        return build_row(content, number, LIST_UNIT, doubtful=True, purpose=purpose)
+    except RecursionError:
+        return RawRow(number, faults={"": "is nested too deeply"}, unit=LIST_UNIT)
+
+
+def to_plain(value: Any) -> object:  # noqa: ANN401 - whatever a program hands over
+    """Convert a record to JSON-like values: mappings, lists, texts and numbers; other values stay unchanged.
+
+    Example:
+        >>> to_plain({"gold": {"essential_docs": {"d2", "d1"}}})
+        {'gold': {'essential_docs': ['d1', 'd2']}}
+    """
+    if value is None or isinstance(value, str | int | float):
+        return float(value) if isinstance(value, float) else value  # numpy floats are instances of float
+    if isinstance(value, Mapping):
+        return {name if isinstance(name, str) else str(name): to_plain(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [to_plain(part) for part in value]
+    if isinstance(value, set | frozenset):
+        return sorted((to_plain(part) for part in value), key=str)
+    return _convert_object(value)
+
+
+def _convert_object(value: Any) -> object:  # noqa: ANN401 - as above
+    """Convert a document, a message, a model, a dataclass or a numpy value to plain values."""
+    if hasattr(value, "page_content") and hasattr(value, "metadata"):
+        own = getattr(value, "id", None)
+        return {
+            "page_content": value.page_content,
+            "metadata": to_plain(value.metadata),
+            **({"id": own} if own else {}),
+        }
+    if isinstance(value, BaseModel):
+        return to_plain({name: getattr(value, name) for name in type(value).model_fields})
+    if is_dataclass(value) and not isinstance(value, type):
+        return to_plain({field.name: getattr(value, field.name) for field in fields(value)})
+    if hasattr(value, "tolist"):
+        return to_plain(value.tolist())
+    return None if type(value).__name__ in _MISSING_TYPES else format_moment(value)
+
+
+def _is_nan(value: object) -> bool:
+    return isinstance(value, float) and isnan(value)

@@ -1,0 +1,69 @@
+"""What the rows of a source are read as, such as cases or labels: their names in messages, and what each must have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from greval._util.wording import find_typo
+from greval.datasets.field_names import find_known_name, format_printable, list_names, split_wrapped
+from greval.errors import DataError
+
+ColumnCheck = Callable[[Sequence[str], str], None]
+"""Raises `DataError` if the names of the columns, at a place, lack what every row needs."""
+LIST_KEYS = ("cases", "data", "results", "testCases", "test_results", "examples", "samples", "goldens", "items", "rows")
+"""The names under which a JSON object may hold the list of its rows."""
+MAX_NAMES_SHOWN = 200
+
+
+def check_question(names: Sequence[str], place: str) -> None:
+    """Raise `DataError` if a table has no column for the question."""
+    prefixes = (wrapped[0] for name in names if (wrapped := split_wrapped(name)))
+    if not set(list_names("question")) & {find_known_name(name) for name in (*names, *prefixes)}:
+        near = next((name for name in names if find_typo(name, list_names("question"))), None)
+        hint = (
+            f"; is it {format_printable(near)!r}?"
+            if near
+            else f"; it may be called {', '.join(list_names('question'))}"
+        )
+        columns = format_printable(", ".join(names), MAX_NAMES_SHOWN)
+        raise DataError(
+            f"{place}: no column for the question{hint} (columns: {columns}); name it with --column question=NAME"
+        )
+
+
+def check_known(names: Sequence[str], place: str) -> None:
+    """Raise `DataError` if a table has no column of a known name."""
+    if not any(map(find_known_name, names)):
+        columns = format_printable(", ".join(names), MAX_NAMES_SHOWN)
+        raise DataError(f"{place}: no column has a known name (columns: {columns}); name one with --column FIELD=NAME")
+
+
+def accept_any_columns(_names: Sequence[str], _place: str) -> None:
+    """Accept the columns of any table."""
+
+
+@dataclass(frozen=True)
+class RowPurpose:
+    """What the rows of a source are read as.
+
+    Args:
+        noun: One row, in messages.
+        content: What a row has, in messages.
+        main_names: The names of the field that each row has; a JSON object with one of them is a row, not a list of
+            rows.
+        check: The check of the columns of a table.
+        list_keys: The names under which a JSON object may hold the list of its rows.
+        spread: Returns the values of a row with those inside of lists and objects as columns of their own.
+    """
+
+    noun: str
+    content: str
+    main_names: tuple[str, ...] = ()
+    check: ColumnCheck = accept_any_columns
+    list_keys: tuple[str, ...] = LIST_KEYS
+    spread: Callable[[Mapping[str, object]], Mapping[str, object]] | None = field(default=None)
+
+
+CASE_ROWS = RowPurpose("case", "a question", (*list_names("question"),), check_question)
+GOLD_ROWS = RowPurpose("case", "a question", (*list_names("question"),), check_known)
