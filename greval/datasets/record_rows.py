@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from math import isnan
@@ -44,6 +45,8 @@ def read_record_rows(records: object, purpose: RowPurpose) -> Iterator[RawRow | 
 def _iterate_records(records: Any) -> Iterable[object]:  # noqa: ANN401 - tables of packages that are not imported
     """Return the rows of a table as mappings, or the items of anything else."""
     rows: Iterable[object] = records
+    if isinstance(records, csv.DictReader):  # an empty cell is not recorded, as in a file
+        return ({name: cell or None for name, cell in row.items()} for row in records)
     if not is_table(records):
         return rows
     if hasattr(records, "iter_rows"):  # polars

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
+from greval.datasets.row_purpose import RowPurpose
+from greval.datasets.row_sources import read_rows
 from greval.errors import DataError
 from greval.methods.edges import describe_dangling
 from greval.methods.graphrag.index import find_tables, read_graphrag
@@ -52,7 +53,7 @@ class EdgeRow(Record):
 
 
 _KINDS: dict[str, type[Record]] = {"edge": EdgeRow, "node": NodeRow, "chunk": ChunkRow, "document": DocumentRow}
-_ROWS: TypeAdapter[list[dict[str, Any]]] = TypeAdapter(list[dict[str, Any]])
+INVENTORY_ROWS = RowPurpose("row", "a document, a chunk, a node or an edge", (*_KINDS,))
 
 
 def read_inventory(path: str | Path) -> Inventory:
@@ -129,21 +130,19 @@ def find_system(folder: Path, document: str = "id") -> IndexSystem | None:
 
 
 def _read_rows(path: Path) -> Iterator[Record]:
-    """Read the rows of a file."""
+    """Read the rows of a file; raise `DataError` for the first that is none."""
     try:
-        text = path.read_text(encoding="utf-8-sig")
-        if path.suffix.lower() == ".json":
-            found = [(f"{path}: row {n}", row) for n, row in enumerate(_ROWS.validate_json(text), 1)]
-        else:
-            lines = enumerate(text.splitlines(), 1)
-            found = [(f"{path}:{n}", json.loads(line)) for n, line in lines if line.strip()]
-    except (OSError, ValueError) as error:
-        raise DataError(f"{path}: cannot be read as rows of an index: {error}") from error
-    return (_parse_row(place, row) for place, row in found)
+        for row in read_rows(path, INVENTORY_ROWS):
+            place = f"{path}{row.unit}{row.number}"
+            for name, why in row.faults.items():
+                raise DataError(f"{place}: {f'{name}: ' if name else ''}{why}; mend the row or remove it")
+            yield _parse_row(place, {name: value for name, value in row.values.items() if value is not None})
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
 
 
-def _parse_row(place: str, row: object) -> Record:
-    kind = next((kind for kind in _KINDS if isinstance(row, dict) and kind in row), None)
+def _parse_row(place: str, row: Mapping[str, object]) -> Record:
+    kind = next((kind for kind in _KINDS if kind in row), None)
     if kind is None:
         raise DataError(f"{place}: is not a row of an index; it needs one of {', '.join(_KINDS)}")
     try:

@@ -95,8 +95,8 @@ def test_own_rows(tmp_path_factory, documents, nodes, edges, chunks, as_list):
     [
         ('{"edge": ["a"]}', r"index\.jsonl:1: edge is wrong: edge\.1: Field required"),
         ('{"document": "d"}\n{"documents": ["d"]}', r"index\.jsonl:2: is not a row of an index; it needs one of"),
-        ("[1]", "is not a row of an index"),
-        ("{", "cannot be read as rows"),
+        ("[1]", "must be an object with a document, a chunk, a node or an edge, got a list"),
+        ("{", "is no JSON"),
         ("", "holds no rows"),
     ],
 )
