@@ -12,7 +12,7 @@ from greval.datasets.row_purpose import RowPurpose
 from greval.datasets.row_sources import read_rows
 from greval.errors import DataError
 from greval.methods.edges import describe_dangling
-from greval.methods.graphrag.index import find_tables, read_graphrag
+from greval.methods.graphrag.index import find_table_folders, find_tables, read_graphrag
 from greval.methods.lightrag.index import has_lightrag_files, read_lightrag
 from greval.methods.loading import read_spec
 from greval.methods.reference.inventory import has_reference_index, read_reference
@@ -95,11 +95,13 @@ def read_inventory(path: str | Path) -> Inventory:
             return read_graphrag(where, document="title" if document == "title" else "id")
         case "lightrag":
             return read_lightrag(where, document="path" if document == "path" else "id")
+    if not where.exists():
+        raise DataError(f"{path}: is not there; give the folder of an index, or a JSONL file of rows")
+    elsewhere = find_table_folders(where)
+    hint = f"; tables of Microsoft GraphRAG are in {', '.join(elsewhere)}: give that folder" if elsewhere else ""
     raise DataError(
         f"{path}: no index that is known: give a folder of `greval index`, Microsoft GraphRAG or LightRAG, or a JSONL "
-        "file of rows"
-        if where.exists()
-        else f"{path}: is not there; give the folder of an index, or a JSONL file of rows"
+        f"file of rows{hint}"
     )
 
 

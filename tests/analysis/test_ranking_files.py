@@ -165,6 +165,16 @@ def test_a_missing_value_is_told_in_every_format(tmp_path, ending):
         read_qrels(path)
 
 
+@pytest.mark.parametrize("ending", [".parquet", ".jsonl", ".json"])
+def test_ids_that_a_table_holds_as_numbers_are_texts(tmp_path, ending):
+    """A column of ids that pandas made floating-point because of a gap has the ids of whole numbers."""
+    path = write_table(tmp_path / f"run{ending}", ("qid", "docid", "score"), [(1.0, 7.0, 0.5), (1.0, 9.0, 0.75)])
+    rankings = read_rankings(path)
+    assert rankings.questions == ("1",)
+    grouped = rankings.source.grouped
+    assert grouped.documents.read(grouped.select_row_numbers(np.arange(2))) == ["9", "7"]
+
+
 def test_columns_can_be_named(tmp_path):
     """A column of another name is named by its field, also by a path in JSON; an unknown field is refused."""
     path = write_table(tmp_path / "run.csv", ("frage", "treffer", "wert"), RUN)

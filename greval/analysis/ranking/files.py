@@ -20,6 +20,7 @@ import numpy as np
 
 from greval._util.wording import find_typo
 from greval.datasets.field_names import fold_name, format_printable
+from greval.datasets.field_values import as_text
 from greval.datasets.json_files import InvalidJsonError, RawRow, parse_json
 from greval.datasets.labelled_rows import find_columns, open_labelled_rows
 from greval.datasets.row_sources import check_exists
@@ -360,11 +361,9 @@ def _read_row_by_row(path: Path, place: str, wanted: _Wanted) -> tuple[RankedRow
 
 
 def _read_id(row: RawRow, field: str, where: str) -> str:
-    value = row.values.get(field)
+    value = as_text(row.values.get(field))
     if isinstance(value, str) and value:
         return value
-    if isinstance(value, int) and not isinstance(value, bool):
-        return str(value)
     found = "it is missing" if value is None or value == "" else f"got {format_printable(repr(value))}"
     raise DataError(f"{where}: the {field} must be a text or a whole number, {found}; mend the row or remove it")
 

@@ -20,8 +20,14 @@ GRAPH_TABLES = ("text_units", "entities", "relationships")
 """The tables that a graph with its texts needs."""
 FILE_NAMES = ("{}.parquet", "create_final_{}.parquet")
 """The file names of tables: since version 2, and before."""
+ALL_FILES = frozenset(name.format(table) for name in FILE_NAMES for table in TABLES)
 RUN_FOLDERS = ("output/*/artifacts", "*/artifacts")
 """The folders of the tables of each run in early versions, named by a timestamp."""
+UPDATE_FOLDERS = "update_output/*"
+"""The folders of the tables merged by each incremental update, named by a timestamp."""
+SETTINGS_FILES = ("settings.yaml", "settings.yml")
+OUTPUT_SECTIONS = ("output", "storage")
+"""The section of the settings that names the folder of the tables: since version 1, and before."""
 QUOTES = '""'
 DocumentName = Literal["id", "title"]
 
@@ -29,8 +35,8 @@ DocumentName = Literal["id", "title"]
 def read_graphrag(folder: str | Path, *, document: DocumentName = "id") -> Inventory:
     """Read the inventory of a Microsoft GraphRAG index.
 
-    The folder has the Parquet files, or is the root of the project, which has them in `output`. Early versions wrote a
-    folder for each run; the latest is read. A document is identified by its `id`, a hash of the text, or its `title`.
+    The folder has the Parquet files, or is the root of the project, see `find_tables`. A document is identified by its
+    `id`, a hash of the text, or its `title`.
 
     A node is named by its entity's title, without the quotes that version 0 put around it. Relationships have no
     predicate, so the label of an edge is the relationship's description, as in the triples of the adapter. An edge
@@ -41,7 +47,8 @@ def read_graphrag(folder: str | Path, *, document: DocumentName = "id") -> Inven
         MissingExtraError: If pyarrow is not installed.
     """
     place = _require_tables(folder)
-    notes = [
+    notes = [place.note] if place.note else []
+    notes += [
         f"{place.table_path(name).name} is missing: its part of the index is unknown" for name in place.missing_tables
     ]
     names = _read_document_names(place, document, notes)
@@ -69,7 +76,7 @@ def read_graphrag_graph(folder: str | Path, *, document: DocumentName = "id") ->
             f"{place.folder}: expected {wanted}, found no {', '.join(lost)}; index again with GraphRAG, or give the "
             "folder of its documents"
         )
-    notes: list[str] = []
+    notes = [place.note] if place.note else []
     documents = _read_chunks(place, _read_document_names(place, document, notes), notes)
     texts = place.read_rows("text_units", "id", "text", needed=[("id",), ("text",)], notes=notes)
     chunks = [IndexedChunk(id=row["id"], doc_id=documents.get(row["id"], ""), text=row["text"]) for row in texts]
@@ -84,10 +91,11 @@ def read_graphrag_graph(folder: str | Path, *, document: DocumentName = "id") ->
 
 
 class TableFolder(NamedTuple):
-    """The folder with the tables of an index, and the pattern of their file names."""
+    """The folder with the tables of an index, the pattern of their file names, and why it is this folder."""
 
     folder: Path
     name: str
+    note: str = ""
 
     def table_path(self, table: str) -> Path:
         """Return the path of a table, whether it exists or not."""
@@ -128,10 +136,63 @@ def _require_tables(folder: str | Path) -> TableFolder:
 
 
 def find_tables(folder: Path) -> TableFolder | None:
-    """Return the tables of this folder, of its `output`, or of the latest run in it, or None."""
+    """Find the tables of an index: in this folder, or, if it is the root of a project, in one of the folders below.
+
+    The latest incremental update with all tables comes first, then the folder with the fewest missing tables among
+    `output`, the folder that the settings name, and the runs of early versions, the latest first.
+    """
+    if tables := _find_in(folder):
+        return tables
+    updates = [tables for place in sorted(folder.glob(UPDATE_FOLDERS), reverse=True) if (tables := _find_in(place))]
+    if merged := next((tables for tables in updates if not tables.missing_tables), None):
+        return merged._replace(note=f"read {_format_inner(merged.folder, folder)}, the latest update")
     runs = sorted((run for pattern in RUN_FOLDERS for run in folder.glob(pattern)), reverse=True)
-    found = (TableFolder(place, name) for place in (folder, folder / "output", *runs) for name in FILE_NAMES)
+    places = [folder / "output", *_list_configured(folder), *runs]
+    found = [tables for place in places if (tables := _find_in(place))]
+    if not found:
+        return None
+    fullest = min(found, key=lambda tables: len(tables.missing_tables))
+    if fullest is found[0]:
+        return fullest
+    passed_over = _format_inner(found[0].folder, folder)
+    lacking = ", ".join(found[0].table_path(name).name for name in found[0].missing_tables)
+    return fullest._replace(
+        note=f"read {_format_inner(fullest.folder, folder)}, because {passed_over} has no {lacking}"
+    )
+
+
+def _find_in(folder: Path) -> TableFolder | None:
+    """Return the tables that a folder itself holds, or None."""
+    found = (TableFolder(folder, name) for name in FILE_NAMES)
     return next((tables for tables in found if len(tables.missing_tables) < len(TABLES)), None)
+
+
+def _format_inner(inner: Path, folder: Path) -> str:
+    return inner.relative_to(folder).as_posix() if inner.is_relative_to(folder) else str(inner)
+
+
+def _list_configured(folder: Path) -> list[Path]:
+    """List the folder of the tables that the settings of a project name; none if they are unreadable or name none."""
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import YAMLError
+
+    for file in (folder / name for name in SETTINGS_FILES):
+        if not file.is_file():
+            continue
+        try:
+            settings = YAML(typ="safe", pure=True).load(file.read_text(encoding="utf-8"))
+        except (OSError, ValueError, YAMLError):
+            continue
+        sections = [settings.get(name) for name in OUTPUT_SECTIONS] if isinstance(settings, Mapping) else []
+        named = [section.get("base_dir") for section in sections if isinstance(section, Mapping)]
+        return [folder / name for name in named if isinstance(name, str)]
+    return []
+
+
+def find_table_folders(folder: Path) -> list[str]:
+    """List the folders within a folder that hold tables, for a message; at most three."""
+    inner = (path for path in sorted(folder.glob("*/*.parquet")) if path.name in ALL_FILES)
+    return [*dict.fromkeys(str(path.parent) for path in inner)][:3]
 
 
 def _read_document_names(place: TableFolder, document: DocumentName, notes: list[str]) -> dict[str, str]:

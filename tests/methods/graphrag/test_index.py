@@ -127,16 +127,42 @@ def test_tables_of_versions_0_and_1(tmp_path, tables, place):
     assert read_inventory(f"{tmp_path}?document=title").nodes["ADA"] == ("one.txt", "two.txt")
 
 
-def test_the_latest_run_and_the_newest_tables_are_read(tmp_path):
-    """Of several runs the latest counts; tables of version 2 on beside old ones are the index."""
-    latest = {**VERSION_1, "entities": VERSION_1["entities"][:1], "relationships": None}
+def test_the_latest_complete_run_and_the_newest_tables_are_read(tmp_path):
+    """Of several runs the latest counts, unless it has fewer tables; tables of version 2 on are the index beside it."""
+    latest = {**VERSION_1, "entities": VERSION_1["entities"][:1]}
     write(tmp_path / "output" / "20240709-043643" / "artifacts", OLD, **VERSION_1)
     write(tmp_path / "output" / "20240711-090000" / "artifacts", OLD, **latest)
+    assert [*read_inventory(tmp_path).nodes] == ["ADA"]
+    broken = dict.fromkeys(("text_units", "entities", "relationships"))
+    write(tmp_path / "output" / "20240712-090000" / "artifacts", OLD, **VERSION_1 | broken)
     found = read_inventory(tmp_path)
     assert [*found.nodes] == ["ADA"]
-    assert found.notes == ("create_final_relationships.parquet is missing: its part of the index is unknown",)
+    note = found.notes[0]
+    assert note.startswith("read output/20240711-090000/artifacts, because output/20240712-090000/artifacts has no ")
+    assert note.count("create_final_") == 3
     write(tmp_path / "output")
     assert len(read_inventory(tmp_path).nodes) == 2
+
+
+def test_the_index_merged_by_the_latest_update_is_read(tmp_path):
+    """An incremental update with all tables is the index; one that did not end is not."""
+    write(tmp_path / "output", entities=TABLES["entities"][:1])
+    write(tmp_path / "update_output" / "20250101-000000")
+    write(tmp_path / "update_output" / "20250102-000000", entities=None)
+    found = read_inventory(tmp_path)
+    assert [*found.nodes] == ["ADA", "NOTES"]
+    assert found.notes == ("read update_output/20250101-000000, the latest update",)
+    assert [*read_inventory(tmp_path / "output").nodes] == ["ADA"]
+
+
+@pytest.mark.parametrize("settings", ["output:\n  base_dir: mine\n", "storage: {type: file, base_dir: mine}"])
+def test_tables_elsewhere_are_found_by_the_settings(tmp_path, settings):
+    """The folder that the settings name is read; without settings, the message names the folder with tables."""
+    write(tmp_path / "mine")
+    with pytest.raises(DataError, match=r"tables of Microsoft GraphRAG are in .*mine: give that folder"):
+        read_inventory(tmp_path)
+    (tmp_path / "settings.yaml").write_text(settings, "utf-8")
+    assert [*read_inventory(tmp_path).nodes] == ["ADA", "NOTES"]
 
 
 def test_tables_that_are_none_of_graphrag(tmp_path):
