@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pandas
+import pyarrow
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -80,6 +82,14 @@ def test_only_a_value_of_the_scale_is_a_number(tmp_path_factory, values):
             assert result.outcome.status == wanted
         else:
             assert result.judgements[0].number == float(expected)
+
+
+@pytest.mark.parametrize("convert", [pandas.DataFrame, pyarrow.Table.from_pylist, iter])
+def test_verdicts_of_a_table_are_imported(tmp_path, convert):
+    """A table of pandas or Arrow, and rows that can be read only once, are read as a file of the same rows."""
+    rows = [{"id": "q1", "v": "yes", "metrics": None}, {"id": "q2", "v": "no", "metrics": None}]
+    run = import_verdicts(convert(rows), [build_scale_metric("right", "yes/no")], out=tmp_path, columns={"value": "v"})
+    assert [result.value for result in run.results()] == ["yes", "no"]
 
 
 def test_a_run_says_that_it_was_imported_and_from_where(tmp_path):

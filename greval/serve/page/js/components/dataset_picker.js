@@ -3,20 +3,13 @@
 import { useEffect, useRef, useState } from "../../vendor/preact_hooks.js";
 import { announce } from "../announce.js";
 import { path, upload } from "../api.js";
+import { ACCEPTED, findFileType } from "../file_types.js";
 import { bytes, count, counted, date } from "../format.js";
 import { html } from "../html.js";
 import { at } from "../router.js";
 import { Field, Select } from "./fields.js";
 import { Notice, Problem } from "./notices.js";
 
-const TYPES = {
-  jsonl: "application/jsonl",
-  ndjson: "application/x-ndjson",
-  json: "application/json",
-  csv: "text/csv",
-  parquet: "application/vnd.apache.parquet",
-};
-const ENDINGS = Object.keys(TYPES).map((ending) => `.${ending}`);
 const MAX_FAULTS = 5;
 
 /** A file to upload, or one of the data sets; `onChange` gets the id of what is chosen, or null. */
@@ -32,14 +25,10 @@ export function DatasetPicker({ datasets, chosen, onChange }) {
   async function send([file]) {
     if (!file) return;
     choose(null);
-    const type = TYPES[file.name.split(".").pop().toLowerCase()];
-    if (!type) {
-      setUploaded({ error: { title: "This kind of file is not read", detail: `${file.name}: give ${ENDINGS.join(", ")}.` } });
-      return;
-    }
     setUploaded({ file });
     const { signal } = controller.current;
     try {
+      const type = findFileType(file);
       const dataset = await upload(path("/v1/datasets", { name: makeName(file.name) }), file, type, signal);
       setUploaded({ dataset });
       onChange(dataset.id);
@@ -59,8 +48,8 @@ export function DatasetPicker({ datasets, chosen, onChange }) {
     <div class="stack">
       <label class="drop" for="file" onDragOver=${(event) => event.preventDefault()} onDrop=${drop}>
         <span>Choose a file, or drop it here</span>
-        <span class="soft small">JSONL, JSON, CSV or Parquet; one case a row</span>
-        <input type="file" id="file" accept=${ENDINGS.join(",")} onChange=${({ target }) => send(target.files)} />
+        <span class="soft small">CSV, Excel, Parquet or JSON; one case a row</span>
+        <input type="file" id="file" accept=${ACCEPTED} onChange=${({ target }) => send(target.files)} />
       </label>
       ${datasets.length > 0 && html`
         <${Field} label="Or"><${Select} options=${[[null, "A data set that is there…"], ...options]} value=${known?.id ?? null} onChange=${choose} /><//>`}

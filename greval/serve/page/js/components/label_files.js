@@ -3,14 +3,13 @@
 import { useState } from "../../vendor/preact_hooks.js";
 import { announce } from "../announce.js";
 import { name as part, post, send } from "../api.js";
+import { ACCEPTED, findFileType } from "../file_types.js";
 import { count, counted } from "../format.js";
 import { html } from "../html.js";
 import { Downloads } from "./downloads.js";
 import { Field, Select, TextEntry } from "./fields.js";
 import { Notice, Problem } from "./notices.js";
 
-const TYPES = { jsonl: "application/jsonl", ndjson: "application/x-ndjson", json: "application/json", csv: "text/csv" };
-const ENDINGS = Object.keys(TYPES).map((ending) => `.${ending}`);
 const NO_DATASET = { title: "No dataset", detail: "Name the dataset in Argilla; a push creates it." };
 
 /** The labels of a run as files and in Argilla; `metrics` are its judged ones. */
@@ -29,8 +28,7 @@ export function LabelFiles({ run, metrics }) {
   }
   const url = `/v1/runs/${part(run)}`;
   const add = ([file]) => file && act("Adding the labels", async () => {
-    const type = TYPES[file.name.split(".").pop().toLowerCase()];
-    if (!type) throw { title: "This kind of file is not read", detail: `${file.name}: give ${ENDINGS.join(", ")}.` };
+    const type = findFileType(file);
     const response = await send("PUT", `${url}/annotations`, { body: file, type });
     const { annotations, held } = await response.json();
     return `${counted(annotations, "label")} of ${file.name} are stored; the run has ${count(held)} now.`;
@@ -39,8 +37,8 @@ export function LabelFiles({ run, metrics }) {
     <section class="sheet label-files" aria-labelledby="label-files">
       <h2 id="label-files">Labels from elsewhere</h2>
       <${Downloads} of="the labels" files=${[["CSV", `${url}/labels.csv`], ["JSON lines", `${url}/labels.jsonl`]]} />
-      <${Field} label="Add a file of labels" hint="CSV or JSON lines with sample_id, metric, annotator and value; nothing is stored if a row is wrong.">
-        <input type="file" accept=${ENDINGS.join(",")} onChange=${({ target }) => add(target.files)} />
+      <${Field} label="Add a file of labels" hint="A table or JSON lines with sample_id, metric, annotator and value; nothing is stored if a row is wrong.">
+        <input type="file" accept=${ACCEPTED} onChange=${({ target }) => add(target.files)} />
       <//>
       <${ArgillaForm} url=${url} metrics=${metrics} onAct=${act} />
       <div role="status">
