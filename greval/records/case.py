@@ -63,8 +63,10 @@ class Chunk(Record):
     def _require_text_or_id(cls, given: object) -> object:
         """Raise if a chunk has neither a text nor an id."""
         if isinstance(given, Mapping) and all(given.get(name) is None for name in ("text", "id", "doc_id")):
-            missing = InitErrorDetails(type="missing", loc=("text",), input=given)
-            raise ValidationError.from_exception_data(cls.__name__, [missing])
+            unknown = [name for name in given if name not in cls.model_fields]
+            faults = [InitErrorDetails(type="missing", loc=("text",), input=given)]
+            faults += [InitErrorDetails(type="extra_forbidden", loc=(name,), input=given[name]) for name in unknown]
+            raise ValidationError.from_exception_data(cls.__name__, faults)
         return given
 
 
