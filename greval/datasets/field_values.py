@@ -87,7 +87,8 @@ def read_chunk(given: Mapping[str, object]) -> Mapping[str, object]:
         return given
     name = next((name for name in METADATA_NAMES if isinstance(given.get(name), Mapping)), "metadata")
     metadata = given.get(name)
-    found = read_document(text, {**given, **metadata} if isinstance(metadata, Mapping) else given)
+    known = {**given, **metadata} if isinstance(metadata, Mapping) else given
+    found = read_document(text, known, find_first(given, IDS))
     if (source := _find_llama_document(given)) is not None:
         found.setdefault("doc_id", source)
     if isinstance(given.get(TITLE), str):

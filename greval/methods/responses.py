@@ -55,7 +55,11 @@ def as_response(given: object) -> Response:
     if isinstance(given, Response):
         own = {name: getattr(given, name) for name in Response.model_fields}
         return _require_content(given if type(given) is Response else Response.model_construct(**own))
-    found = read_response_fields(given)
+    if (found := read_response_fields(given)) is None:
+        got = "nothing (None)" if given is None else type(given).__name__
+        raise MethodError(
+            f"the method returned {got}; expected a Response, a mapping of its fields, or the answer as text"
+        )
     return build_response(found.values, found.faults)
 
 
@@ -78,11 +82,14 @@ def _require_content(response: Response) -> Response:
     return response
 
 
-def read_response_fields(given: object) -> ResponseFields:
+def read_response_fields(given: object) -> ResponseFields | None:
     """Read the result of a method, or the reply of an endpoint, as the fields of a response, as far as they are known.
 
+    Returns:
+        The fields; None if it is neither a text, passages, an answer with passages, nor a mapping.
+
     Raises:
-        MethodError: If it is neither a text, passages nor a mapping, or has the form of a reply with a faulty field.
+        MethodError: If it has the form of a reply with a faulty field.
 
     Example:
         >>> read_response_fields({"result": "At nine.", "source_documents": ["It opens at nine."]}).values
@@ -99,8 +106,7 @@ def read_response_fields(given: object) -> ResponseFields:
         return ResponseFields(_convert_values({"answer": read_message(plain[0]), "chunks": plain[1]}))
     if isinstance(plain, Mapping):
         return _read_mapping(plain)
-    got = "nothing (None)" if given is None else type(given).__name__
-    raise MethodError(f"the method returned {got}; expected a Response, a mapping of its fields, or the answer as text")
+    return None
 
 
 def _is_passage(given: object) -> bool:
