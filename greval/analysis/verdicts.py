@@ -49,5 +49,7 @@ def list_verdicts(result: Result, metric: JudgedMetric | None = None) -> Iterabl
         )
     for failure in result.failures:
         yield ReportVerdict(**who, item=failure.item, value=f"failed: {failure.kind}", reason=failure.message)
+    for item in result.outcome.skipped_items if result.outcome.status == "scored" else ():
+        yield ReportVerdict(**who, item=item.item, value="skipped", reason=item.reason)
     if result.outcome.status == "skipped":
         yield ReportVerdict(**who, item=None, value="skipped", reason=result.outcome.reason)

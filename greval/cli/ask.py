@@ -15,6 +15,7 @@ from greval._util.wording import did_you_mean, format_count, shorten_text
 from greval.cli.collect import parse_tag_filters
 from greval.cli.console import escape_control_characters
 from greval.methods.reference.settings import DEFAULT_SEARCH, Search, SearchSettings
+from greval.records.metric_input import format_item
 
 if TYPE_CHECKING:
     from greval.methods.reference.index import ReferenceIndex
@@ -192,7 +193,7 @@ def _format_answer(asked: Asked) -> Iterator[str]:
 
 def _format_chunks(asked: Asked) -> Iterator[str]:
     for rank, chunk in enumerate(asked.response.chunks or (), 1):
-        yield f"{rank:>3}  {chunk.score or 0:.3f}  {chunk.id}: {shorten_text(chunk.text, MAX_CHARS)}"
+        yield f"{rank:>3}  {chunk.score or 0:.3f}  {chunk.id}: {shorten_text(format_item(chunk), MAX_CHARS)}"
 
 
 def _format_triples(asked: Asked) -> Iterator[str]:

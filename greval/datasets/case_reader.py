@@ -12,12 +12,13 @@ from types import MappingProxyType
 from greval._util.row_index import RowIndex, hash_key
 from greval._util.wording import format_count
 from greval.datasets.column_map import ColumnMap
-from greval.datasets.field_names import MappedRow, format_printable, map_fields
+from greval.datasets.field_names import MappedRow, format_printable
 from greval.datasets.file_identity import UNKNOWN_SOURCE, CaseSource, identify_file
 from greval.datasets.json_files import BOM, LIST_UNIT, RawRow
 from greval.datasets.read_limits import iterate_lines
 from greval.datasets.row_conversion import METHODS, build_case, get_id, split_methods
 from greval.datasets.row_faults import RowFault
+from greval.datasets.row_fields import read_fields
 from greval.datasets.row_sources import STDIN, check_file, read_rows
 from greval.errors import DataError
 from greval.records.case import TAG, Case
@@ -199,7 +200,7 @@ class CaseReader:
             >>> read_cases(Path(greval.__file__).parent / "demo" / "cases.jsonl").notice() is None
             True
         """
-        kept = {name: own for name, own in self._mapping.items() if own == f"{TAG}{name}"}
+        kept = {name: own for name, own in self._mapping.items() if _keeps_name(name, own)}
         mapped = [f"{name} as {own}" for name, own in self.mapping.items() if name not in kept]
         missing = self._columns.missing if self._columns else {}
         parts = [*self._notes, *(f"no row has {source}, which is to be {own}" for own, source in missing.items())]
@@ -225,13 +226,13 @@ class CaseReader:
         made_id = f"row-{position}"
         if row.note:
             self._notes[row.note] = None
-        settled = map_fields(row.valid_values if row.faults else row.values)
+        settled = read_fields(row.valid_values if row.faults else row.values)
         _record_columns(self._mapping, {name: own for own, name in settled.names.items() if name != own})
         _record_columns(
             self._own_names, {name: own for own, name in settled.names.items() if name == own and name in row.values}
         )
         _record_columns(self._own_names, settled.parts)
-        _record_columns(self._mapping, {name: f"{TAG}{name}" for name in settled.tagged})
+        _record_columns(self._mapping, {path: f"{TAG}{name}" for path, name in settled.tagged.items()})
         case = build_case(row, settled, made_id, self._method)
         _record_columns(
             self._ignored,
@@ -291,6 +292,11 @@ def _record_columns(known: dict[str, str], found: Mapping[str, str]) -> None:
     for name, own in found.items():
         if name in known or len(known) < MAX_COLUMNS:
             known[name] = own
+
+
+def _keeps_name(column: str, own: str) -> bool:
+    """Return whether a column became a tag of its own name, which may be inside an object such as `metadata`."""
+    return own.startswith(TAG) and f".{column}".endswith(f".{own.removeprefix(TAG)}")
 
 
 def _has_no_id(settled: MappedRow) -> bool:

@@ -61,6 +61,7 @@ FIELD_ALIASES: Mapping[str, Mapping[str, str]] = {
         "generated_answer": "answer",
         "predicted_answer": "answer",
         "model_answer": "answer",
+        "reply": "answer",
         "reference_answer": "expected_answer",
         "gold_answer": "expected_answer",
         "gold_answers": "expected_answer",
@@ -71,7 +72,16 @@ FIELD_ALIASES: Mapping[str, Mapping[str, str]] = {
         "retrieved_context": "chunks",
         "context": "chunks",
         "context_text": "chunks",
+        "context_data": "chunks",
+        "retriever_result": "chunks",
         "documents": "chunks",
+        **dict.fromkeys(
+            (
+                *("retrieved", "retrieved_docs", "retrieved_documents", "retrieved_chunks", "retrieved_passages"),
+                *("docs", "source_documents", "source_nodes", "ctxs"),
+            ),
+            "chunks",
+        ),
     },
 }
 """The names of case fields in other tools; if a row has several of them, the first listed here is used."""
@@ -103,7 +113,8 @@ PREFIXES: Mapping[str, str] = {
 }
 """The prefixes of dotted columns, such as `gold.essential_docs` or `tag:movie`, and the field of each."""
 
-DOTTED_NAMES = tuple(f"{own}.{part}" for own in ("gold", "usage", "traversal") for part in SUBFIELDS[own])
+DOTTED_NAMES = tuple(f"{own}.{part}" for own in ("gold", "usage", "traversal", "chunks") for part in SUBFIELDS[own])
+"""The names of parts; those of chunks hold a list, with the part of each chunk in order."""
 
 TRAVERSAL_NAMES = frozenset({"traversed_edges", "final_nodes"})
 """Names that occur without a prefix only in a traversal log."""
@@ -117,6 +128,33 @@ BARE_NAMES: Mapping[str, str] = {
 }
 """Subfields of gold and of a traversal that may occur without a prefix, and the field of each."""
 
+PART_NAMES: Mapping[str, tuple[str, str]] = {
+    **{f"chunks.{part}": ("chunks", part) for part in SUBFIELDS["chunks"]},
+    **dict.fromkeys(
+        (
+            *("retrieved_context_ids", "retrieved_ids", "retrieved_chunk_ids", "retrieved_passage_ids"),
+            *("context_ids", "chunk_ids", "passage_ids"),
+        ),
+        ("chunks", "id"),
+    ),
+    **dict.fromkeys(
+        ("retrieved_doc_ids", "retrieved_document_ids", "retrieved_docids", "doc_ids", "document_ids", "docids"),
+        ("chunks", "doc_id"),
+    ),
+    **dict.fromkeys(("retrieved_scores", "retrieval_scores"), ("chunks", "score")),
+    **dict.fromkeys(
+        (
+            *("reference_context_ids", "reference_ids", "reference_doc_ids", "relevant_docs", "relevant_doc_ids"),
+            *("relevant_documents", "relevant_document_ids", "relevant_ids", "relevant_chunk_ids"),
+            *("relevant_context_ids", "gold_ids", "gold_docs", "gold_doc_ids", "gold_context_ids", "gold_chunk_ids"),
+            *("expected_docs", "expected_doc_ids", "expected_ids", "ground_truth_ids", "ground_truth_doc_ids"),
+            *("ground_truth_context_ids", "golden_doc_ids"),
+        ),
+        ("gold", "essential_docs"),
+    ),
+}
+"""Names of parts in other tools, and the field and the part of each."""
+
 WRAPPERS: Mapping[str, frozenset[str]] = {
     "inputs": frozenset({"question"}),
     "input": frozenset({"question"}),
@@ -124,6 +162,7 @@ WRAPPERS: Mapping[str, frozenset[str]] = {
     "outputs": frozenset({"answer"}),
     "output": frozenset({"answer"}),
     "response": frozenset({"answer"}),
+    "reply": frozenset({"answer"}),
     **dict.fromkeys(
         ("reference_outputs", "expectations", "expected", "expected_output", "reference"),
         frozenset({"expected_answer", "answer"}),
@@ -133,7 +172,7 @@ WRAPPERS: Mapping[str, frozenset[str]] = {
 
 They may also be the first part of a column's name, as in `inputs.question`.
 """
-PARSED_WRAPPERS = frozenset({"inputs", "vars", "outputs", "response", "reference_outputs", "expectations"})
+PARSED_WRAPPERS = frozenset({"inputs", "vars", "outputs", "response", "reply", "reference_outputs", "expectations"})
 """The names whose cells in a table may be such an object; in the cells of others, what looks like one is a text."""
 METADATA = "metadata"
 """The name of an object whose plain values become tags."""
@@ -161,14 +200,18 @@ TYPO_PREFIX = "did you mean "
 class MappedRow:
     """The fields of one row: their values and original names, and the names that were ignored or became tags.
 
-    `parts` holds the names that are parts of fields, such as `essential_docs`, with their dotted names.
+    `parts` holds the names that are parts of fields, such as `essential_docs`, with their dotted names. `tagged` holds
+    the tag of each column that became one, by the path of the column. `chunk_parts` holds the parts of chunks that are
+    recorded apart from them, each with its name, and `faults` what is wrong with a column by its name.
     """
 
     values: dict[str, object] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
     parts: dict[str, str] = field(default_factory=dict)
     ignored: dict[str, str] = field(default_factory=dict)
-    tagged: list[str] = field(default_factory=list)
+    tagged: dict[str, str] = field(default_factory=dict)
+    chunk_parts: dict[str, tuple[str, object]] = field(default_factory=dict)
+    faults: dict[str, str] = field(default_factory=dict)
 
 
 def map_fields(row: Mapping[str, object]) -> MappedRow:
@@ -200,7 +243,7 @@ def map_fields(row: Mapping[str, object]) -> MappedRow:
         else:
             settled.values[own], settled.names[own] = given[name], shown
     others = _nest_dotted(given, spelt, settled)
-    _add_tags(others, settled)
+    _add_tags(others, spelt, settled)
     return settled
 
 
@@ -320,33 +363,36 @@ def is_tag_value(value: object) -> bool:
     return isinstance(value, bool | int | float) or (isinstance(value, str) and len(value) <= MAX_TAG)
 
 
-def _add_tags(others: Mapping[str, object], settled: MappedRow) -> None:
+def _add_tags(others: Mapping[str, object], spelt: Mapping[str, str], settled: MappedRow) -> None:
     """Add columns that are no fields to the tags, and record those that cannot be tags as ignored."""
-    for name, value in _spread_metadata(others):
+    for place, name, value in _spread_metadata(others, spelt):
         if value is None:
             continue
         if len(settled.tagged) == MAX_TAGS:
-            settled.ignored[name] = f"more than {MAX_TAGS} tags"
+            settled.ignored[place] = f"more than {MAX_TAGS} tags"
         elif not is_tag_value(value):
-            settled.ignored[name] = f"longer than {MAX_TAG} characters" if isinstance(value, str) else ""
+            settled.ignored[place] = f"longer than {MAX_TAG} characters" if isinstance(value, str) else ""
         elif find_known_name(name):
-            settled.ignored[name] = f"{find_known_name(name)} is there"
+            settled.ignored[place] = f"{find_known_name(name)} is there"
         elif near := suggest_name(name):
-            settled.ignored[name] = f"{TYPO_PREFIX}{near}?"
+            settled.ignored[place] = f"{TYPO_PREFIX}{near}?"
         elif not _add_part(settled, "tags", name, value):
-            settled.ignored[name] = "tags is there"
+            settled.ignored[place] = "tags is there"
         else:
-            settled.tagged.append(name)
+            settled.tagged[place] = name
 
 
-def _spread_metadata(others: Mapping[str, object]) -> Iterator[tuple[str, object]]:
-    """Yield columns, and in place of `metadata` its plain values under their own names."""
+def _spread_metadata(others: Mapping[str, object], spelt: Mapping[str, str]) -> Iterator[tuple[str, str, object]]:
+    """Yield the path, the name and the value of columns, and of the plain values inside `metadata`."""
     for name, value in others.items():
+        place = spelt.get(name, name)
         if fold_name(name) != METADATA or not isinstance(value, Mapping):
-            yield name, value
+            yield place, name, value
         else:
             yield from (
-                (str(part), inner) for part, inner in value.items() if is_tag_value(inner) and part not in others
+                (f"{place}.{part}", str(part), inner)
+                for part, inner in value.items()
+                if is_tag_value(inner) and part not in others
             )
 
 
@@ -383,7 +429,8 @@ def _has_passages(context: object, text: str) -> bool:
 def split_dotted(name: str) -> tuple[str, str] | None:
     """Return the field and the subfield of a name such as `gold.essential_docs`, or None if it is not such a name.
 
-    The names of `BARE_NAMES` have a subfield too. `start_nodes` belongs to gold here, but to the traversal in a log.
+    The names of `BARE_NAMES` and of `PART_NAMES` have a subfield too. `start_nodes` belongs to gold here, but to the
+    traversal in a log.
 
     Example:
         >>> split_dotted("tag:movie")
@@ -392,7 +439,7 @@ def split_dotted(name: str) -> tuple[str, str] | None:
     for prefix, own in PREFIXES.items():
         if name.startswith(prefix) and len(name) > len(prefix):
             return own, name.removeprefix(prefix)
-    return (BARE_NAMES[name], name) if name in BARE_NAMES else None
+    return (BARE_NAMES[name], name) if name in BARE_NAMES else PART_NAMES.get(name)
 
 
 def is_known(name: str) -> bool:
@@ -419,13 +466,25 @@ def _nest_dotted(row: Mapping[str, object], spelt: Mapping[str, str], settled: M
         if name in FIELD_BY_NAME:
             continue
         place = ("traversal", START_NODES) if walked and name == START_NODES else split_dotted(name)
+        if place == ("gold", "essential_docs") and _is_graded(value):
+            place = ("gold", "grades")
         if not place:
             others[name] = value
+        elif place[0] == "chunks":
+            if value is not None and place[1] not in settled.chunk_parts:
+                settled.chunk_parts[place[1]] = spelt.get(name, name), value
+                settled.parts[spelt.get(name, name)] = ".".join(place)
+            elif value is not None:
+                settled.ignored[spelt.get(name, name)] = f"{settled.chunk_parts[place[1]][0]} is there"
         elif value is not None and _add_part(settled, *place, value):
             settled.parts[spelt.get(name, name)] = ".".join(place)
         elif value is not None:
             settled.ignored[name] = f"{place[0]} is there"
     return others
+
+
+def _is_graded(value: object) -> bool:
+    return isinstance(value, Mapping) and bool(value) and all(isinstance(one, int | float) for one in value.values())
 
 
 def _add_part(settled: MappedRow, own: str, part: str, value: object) -> bool:

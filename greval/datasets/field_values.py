@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import date, datetime, time
@@ -13,10 +14,16 @@ from greval._util.wording import find_typo
 from greval.datasets.field_names import SUBFIELDS, TYPO_PREFIX, MappedRow
 from greval.records.case import CLAIM_FIELDS, is_grade_mapping
 
-IDS = ("id", "chunk_id", "_id")
-DOC_IDS = ("doc_id", "document_id", "doc_uri", "source", "file_path", "url")
+IDS = ("id", "chunk_id", "_id", "id_", "node_id", "passage_id")
+DOC_IDS = ("doc_id", "document_id", "doc_uri", "source", "file_path", "url", "ref_doc_id", "docid", "file_name")
 SCORES = ("score", "relevance_score", "similarity", "_score")
 TEXTS = ("page_content", "content", "paragraph_text", "passage", "chunk_text", "body", "snippet")
+INNER = ("node", "document", "text_resource", "payload", "_source", "entity")
+"""Names of an object inside an item that holds the text, as in the results of LlamaIndex and of databases."""
+METADATA_NAMES = ("metadata", "meta", "extra_info", "payload")
+"""Names of the object with what is known of a passage."""
+LLAMA_SOURCE = "1"
+"""The relationship of a LlamaIndex node to its document."""
 """Names of the text of a chunk other than `text`."""
 TITLE, SENTENCES = "title", "sentences"
 NEEDED_PARTS: Mapping[str, frozenset[str]] = {
@@ -24,6 +31,10 @@ NEEDED_PARTS: Mapping[str, frozenset[str]] = {
     "triples": frozenset({"subject", "predicate", "object"}),
     **dict.fromkeys(CLAIM_FIELDS, frozenset({"text"})),
 }
+CHUNK_NAMES = frozenset({"id", "doc_id"})
+"""Either of these is enough for a chunk whose text is not recorded."""
+MIN_PASSAGE = 40
+"""The length from which a text under an unknown name may be that of a chunk."""
 CHUNK_FIELDS = frozenset(SUBFIELDS["chunks"])
 USER, ASSISTANT = frozenset({"user", "human"}), frozenset({"assistant", "ai"})
 """The roles of messages whose text is the question, and the answer."""
@@ -45,7 +56,7 @@ def read_document(text: object, metadata: Mapping[str, object], own_id: object =
         >>> read_document("Nine.", {"source": "hours.md", "page": 4})
         {'text': 'Nine.', 'doc_id': 'hours.md'}
     """
-    found: dict[str, object] = {"text": text}
+    found: dict[str, object] = {} if text is None else {"text": text}
     if (given := own_id if own_id is not None else find_first(metadata, IDS)) is not None:
         found["id"] = str(given)
     if (doc_id := find_first(metadata, DOC_IDS)) is not None:
@@ -66,19 +77,47 @@ def read_chunk(given: Mapping[str, object]) -> Mapping[str, object]:
     """
     if given.keys() <= CHUNK_FIELDS:
         return given
-    given = unwrap_serialised(given)
+    given = _lift_inner(unwrap_serialised(given))
     place = next((name for name in ("text", *TEXTS, SENTENCES) if given.get(name) is not None), None)
     text = given.get(place or "")
     if place == SENTENCES and isinstance(text, list | tuple) and all(isinstance(one, str) for one in text):
         text = "".join(map(str, text))
-    if place is None:
+    if isinstance(text, Mapping):  # of neo4j-graphrag, whose formatters may return anything
+        inner = find_first(text, ("text", *TEXTS))
+        text = inner if isinstance(inner, str) else json.dumps(text, ensure_ascii=False, default=str)
+    if place is None and find_first(given, (*IDS, *DOC_IDS)) is None:
         return given
-    metadata = given.get("metadata")
-    found = read_document(text, {**given, **metadata} if isinstance(metadata, Mapping) else given)
+    name = next((name for name in METADATA_NAMES if isinstance(given.get(name), Mapping)), "metadata")
+    metadata = given.get(name)
+    known = {**given, **metadata} if isinstance(metadata, Mapping) else given
+    found = read_document(text, known, find_first(given, IDS))
+    if (source := _find_llama_document(given)) is not None:
+        found.setdefault("doc_id", source)
     if isinstance(given.get(TITLE), str):
         found.setdefault("doc_id", given[TITLE])
-    used = {place, "metadata", "type", *IDS, *DOC_IDS, *SCORES, TITLE, *found}
+    used = {place, name, "type", *IDS, *DOC_IDS, *SCORES, TITLE, *found}
     return {**found, **{name: value for name, value in given.items() if name not in used and value is not None}}
+
+
+def _lift_inner(given: Mapping[str, object]) -> Mapping[str, object]:
+    """Return an item with the content of the object inside it, such as the node of a `NodeWithScore`."""
+    for _ in INNER:
+        if find_first(given, ("text", *TEXTS)) is not None:
+            break
+        name = next((name for name in INNER if isinstance(given.get(name), Mapping)), None)
+        if name is None:
+            break
+        inner = given[name]
+        assert isinstance(inner, Mapping)  # noqa: S101 - selected above
+        given = {**{key: value for key, value in given.items() if key != name}, **unwrap_serialised(inner)}
+    return given
+
+
+def _find_llama_document(given: Mapping[str, object]) -> object:
+    """Return the id of the document of a LlamaIndex node, or None."""
+    related = given.get("relationships")
+    source = related.get(LLAMA_SOURCE) if isinstance(related, Mapping) else None
+    return source.get("node_id") if isinstance(source, Mapping) else None
 
 
 def drop_unknown_parts(values: dict[str, object], settled: MappedRow) -> None:
@@ -86,17 +125,31 @@ def drop_unknown_parts(values: dict[str, object], settled: MappedRow) -> None:
 
     If a field that is needed is missing, an unknown key may be meant for it: then all stay, and are faults.
     """
-    for own, needed in NEEDED_PARTS.items():
+    for own in NEEDED_PARTS:
         items, known = values.get(own), {*SUBFIELDS[own]}
         if not isinstance(items, list):
             continue
         for place, item in enumerate(items):
-            if isinstance(item, dict) and not item.keys() <= known and needed <= item.keys():
+            if isinstance(item, dict) and not item.keys() <= known and _has_needed_parts(own, item):
                 items[place] = {key: part for key, part in item.items() if key in known}
                 for name in item.keys() - known:
                     near = find_typo(str(name), known)
                     column = f"{settled.names.get(own, own)}[*].{name}"
                     settled.ignored.setdefault(column, f"{TYPO_PREFIX}{near}?" if near else "")
+
+
+def _has_needed_parts(own: str, item: Mapping[str, object]) -> bool:
+    """Return whether an item has what it needs; the id of a chunk is enough if nothing else may be its text."""
+    if NEEDED_PARTS[own] <= item.keys():
+        return True
+    if own != "chunks" or CHUNK_NAMES.isdisjoint(item):
+        return False
+    others = {str(name): part for name, part in item.items() if name not in CHUNK_FIELDS}
+    return not any(find_typo(name, ["text"]) or _is_passage(part) for name, part in others.items())
+
+
+def _is_passage(value: object) -> bool:
+    return isinstance(value, str) and len(value) >= MIN_PASSAGE and len(value.split()) > 1
 
 
 def read_message(value: object) -> object:
@@ -280,9 +333,16 @@ def _convert_graph(value: object) -> object:
     return {
         key: _convert_nodes(part)
         if key == "nodes"
-        else _convert_texts(_wrap_name(part) if key in _NAME_LISTS else part)
+        else _convert_texts(_convert_names(part) if key in _NAME_LISTS else part)
         for key, part in _drop_missing(value).items()
     }
+
+
+def _convert_names(value: object) -> object:
+    """Convert a single name to a list, and documents with an id to their ids."""
+    if isinstance(value, list | tuple):
+        return [find_first(item, (*DOC_IDS[:1], *IDS)) or item if isinstance(item, Mapping) else item for item in value]
+    return _wrap_name(value)
 
 
 def _wrap_name(value: object) -> object:

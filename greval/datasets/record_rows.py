@@ -12,6 +12,7 @@ from pydantic import BaseModel
 
 from greval.datasets.field_values import format_moment
 from greval.datasets.json_files import LIST_UNIT, RawRow, build_row
+from greval.datasets.replies.objects import read_attributes
 from greval.datasets.row_faults import RowFault
 from greval.datasets.row_purpose import RowPurpose
 from greval.records.case import Case
@@ -89,20 +90,17 @@ def to_plain(value: Any) -> object:  # noqa: ANN401 - whatever a program hands o
 
 
 def _convert_object(value: Any) -> object:  # noqa: ANN401 - as above
-    """Convert a document, a message, a model, a dataclass or a numpy value to plain values."""
-    if hasattr(value, "page_content") and hasattr(value, "metadata"):
-        own = getattr(value, "id", None)
-        return {
-            "page_content": value.page_content,
-            "metadata": to_plain(value.metadata),
-            **({"id": own} if own else {}),
-        }
+    """Convert a document, a message, a reply, a table, a model, a dataclass or a numpy value to plain values."""
+    if is_table(value):
+        return [to_plain(row) for row in _iterate_records(value)]
     if isinstance(value, BaseModel):
         return to_plain({name: getattr(value, name) for name in type(value).model_fields})
     if is_dataclass(value) and not isinstance(value, type):
         return to_plain({field.name: getattr(value, field.name) for field in fields(value)})
     if hasattr(value, "tolist"):
         return to_plain(value.tolist())
+    if (content := read_attributes(value)) is not None:
+        return to_plain(content)
     return None if type(value).__name__ in _MISSING_TYPES else format_moment(value)
 
 

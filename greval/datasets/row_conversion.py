@@ -81,7 +81,8 @@ def build_case(row: RawRow, settled: MappedRow, made_id: str, method: str | None
     values.setdefault("method", method or "")
     if "question" not in values and is_traversal_log(row.values):
         values["question"] = values["id"]
-    faults = [f"{format_printable(name, MAX_PATH)}: {why}" for name, why in row.faults.items()]
+    found = {**row.faults, **settled.faults}
+    faults = [f"{format_printable(name, MAX_PATH)}: {why}" for name, why in found.items()]
     refused = {FIELD_BY_NAME.get(name) for name in row.faults}
     try:
         case = Case.model_validate(values)

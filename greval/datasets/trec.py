@@ -75,7 +75,7 @@ def _read_run(lines: Iterable[_Line], path: Path) -> Iterator[RawRow]:
     for question, group in groupby(lines, key=lambda line: line.cells[0]):
         listed = [*group]
         scored = sorted(((_parse_number(line, 4, "score", path), line) for line in listed), key=lambda one: -one[0])
-        chunks = [{"id": line.cells[2], "text": "", "doc_id": line.cells[2], "score": score} for score, line in scored]
+        chunks = [{"id": line.cells[2], "doc_id": line.cells[2], "score": score} for score, line in scored]
         values = {"id": question, "question": question, "method": listed[0].cells[5], "chunks": chunks}
         yield RawRow(listed[0].number, values)
 

@@ -19,7 +19,7 @@ from typing import Any, Literal
 from greval.judging.answer_schema import ReasonPosition, list_step_names, list_verdict_parts
 from greval.records.case import RESPONSE_FIELDS, TAG, Case, Traversal, Triple, swap_responses
 from greval.records.metric import FINDINGS, JudgedMetric, ReasonDepth
-from greval.records.metric_input import Item, list_items
+from greval.records.metric_input import Item, format_item, list_items
 from greval.records.note import ListNote, Note, ShareNote, TextNote
 from greval.records.result import ShownIds
 from greval.records.scale import ValueScale
@@ -357,7 +357,7 @@ def _format_numbered_items(word: str, found: Iterable[Item]) -> str:
 
 def _format_item(item: Item) -> str:
     if not isinstance(item, Triple):
-        return neutralise_fences(item.text)
+        return neutralise_fences(format_item(item))
     return neutralise_fences(
         f"subject: {join_lines(item.subject)}\npredicate: {join_lines(item.predicate)}\n"
         f"object: {join_lines(item.object)}"

@@ -1,23 +1,12 @@
-"""Edges of graphs whose relations have a description and no name: their labels, and dangling edges."""
+"""Dangling edges of graphs, and names in messages."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
 from greval.records.case import Edge
-from greval.records.inventory import RELATED
 
 MAX_LISTED = 3
-
-
-def format_edge_label(description: object) -> str:
-    """Return the label of an edge: the description of its relation, or `related` if it has no description.
-
-    Example:
-        >>> format_edge_label("Ada wrote the notes."), format_edge_label(None)
-        ('Ada wrote the notes.', 'related')
-    """
-    return " ".join(description.split()) or RELATED if isinstance(description, str) else RELATED
 
 
 def describe_dangling(edges: Iterable[Edge], nodes: Collection[str]) -> list[str]:

@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable
 from operator import attrgetter
 from typing import Any
 
 from langchain_core.callbacks import BaseCallbackHandler
-from langchain_core.documents import Document
-from langchain_core.messages import BaseMessage
 from langchain_core.outputs import LLMResult
 from langchain_core.runnables import Runnable
-from pydantic import BaseModel
 
-from greval.datasets.field_values import find_first, read_document
 from greval.errors import MethodError
-from greval.methods.responses import as_response
+from greval.methods.responses import as_response, build_response, read_response_fields
 from greval.records.case import Effort, Response, Sample
 
 INPUT_KEYS = ("question", "input", "query", "user_input", "text")
 MESSAGES = "messages"
-ANSWER_KEYS = ("answer", "result", "output", "output_text", "response", "text")
-DOCUMENT_KEYS = ("context", "source_documents", "documents", "docs", "chunks")
-OTHER_FIELDS = ("triples", "traversal", "aggregates", "usage", "error")
-"""Other fields of a response that a chain may return under greval's own names."""
 
 
 class LangChainMethod:
@@ -59,7 +51,8 @@ class LangChainMethod:
         """
         counter = CallCounter()
         given = await self._runnable.ainvoke(self._make_input(sample), {"callbacks": [counter]})
-        response = as_response(extract_fields(given))
+        found = None if isinstance(given, Response) else read_response_fields(given)
+        response = as_response(given) if found is None else build_response(found.values)  # chains give much besides
         return response.model_copy(update={"usage": merge_usage(response.usage, counter.effort)})
 
 
@@ -68,94 +61,6 @@ def merge_usage(reported: Effort | None, counted: Effort | None) -> Effort | Non
     if reported is None or counted is None:
         return reported or counted
     return counted.model_copy(update=reported.model_dump(exclude_none=True))
-
-
-def extract_fields(given: object) -> Response | dict[str, object]:
-    """Extract the fields of a response from the result of a runnable.
-
-    Raises:
-        MethodError: If the result has no such field.
-
-    Example:
-        >>> result = {"result": "At nine.", "source_documents": [Document("It opens at nine.", id="d7")]}
-        >>> extract_fields(result)["answer"]
-        'At nine.'
-    """
-    if isinstance(given, Response):
-        return given
-    if isinstance(given, str | BaseMessage):
-        return {"answer": _extract_text(given)}
-    if isinstance(given, Sequence):
-        return {"chunks": convert_documents(given)}
-    if isinstance(given, BaseModel):
-        given = dict(given)
-    if isinstance(given, Mapping):
-        return _extract_from_mapping(given)
-    raise MethodError(f"the runnable returned {type(given).__name__}; expected an answer or documents")
-
-
-def convert_documents(documents: Iterable[object]) -> list[dict[str, object]]:
-    """Convert documents or plain texts to chunks, in order.
-
-    The id of a chunk is the id of the document, the one in its metadata, or its position. A repeated id gets a number
-    as suffix. `doc_id`, `repo`, `version` and `score` are taken from the metadata.
-
-    Raises:
-        MethodError: If an item is neither a document nor a text.
-
-    Example:
-        >>> convert_documents([Document("Nine.", metadata={"source": "hours.md"})])
-        [{'text': 'Nine.', 'doc_id': 'hours.md', 'id': 'c1'}]
-    """
-    chunks = [_convert_document(document) for document in documents]
-    seen: dict[object, int] = {}
-    for position, chunk in enumerate(chunks, 1):
-        given = chunk.setdefault("id", f"c{position}")
-        seen[given] = seen.get(given, 0) + 1
-        if seen[given] > 1:
-            chunk["id"] = f"{given}#{seen[given]}"
-    return chunks
-
-
-def _convert_document(document: object) -> dict[str, object]:
-    if isinstance(document, str):
-        return {"text": document}
-    if isinstance(document, tuple) and len(document) == 2 and isinstance(document[0], Document):  # noqa: PLR2004 - a pair of document and score
-        return {**_convert_document(document[0]), "score": float(document[1])}
-    if isinstance(document, Mapping) and "text" in document:
-        return dict(document)
-    if not isinstance(document, Document):
-        raise MethodError(f"expected documents or texts, got {type(document).__name__}")
-    found = read_document(document.page_content, document.metadata, document.id)
-    return {**found, "score": _convert_number(found["score"])} if "score" in found else found
-
-
-def _convert_number(score: object) -> object:
-    """Convert a numpy number to a Python number; other values are returned unchanged and left to validation."""
-    return score.item() if hasattr(score, "item") else score
-
-
-def _extract_from_mapping(given: Mapping[str, object]) -> dict[str, object]:
-    found = {name: given[name] for name in OTHER_FIELDS if given.get(name) is not None}
-    answer = find_first(given, ANSWER_KEYS)
-    if answer is None and isinstance(messages := given.get(MESSAGES), Sequence) and messages:
-        answer = messages[-1]
-    if answer is not None:
-        found["answer"] = _extract_text(answer)
-    documents = find_first(given, DOCUMENT_KEYS)
-    if documents is not None and not isinstance(documents, Sequence):
-        raise MethodError(f"expected a list of documents, got {type(documents).__name__}")
-    if documents is not None:
-        found["chunks"] = convert_documents([documents] if isinstance(documents, str) else documents)
-    if not found:
-        wanted = f"an answer ({', '.join(ANSWER_KEYS)}) and documents ({', '.join(DOCUMENT_KEYS)})"
-        raise MethodError(f"the runnable returned {', '.join(map(str, given)) or 'nothing'}; expected {wanted}")
-    return found
-
-
-def _extract_text(answer: object) -> object:
-    """Return the text of a message; other values are returned unchanged and left to validation."""
-    return str(answer.text) if isinstance(answer, BaseMessage) else answer
 
 
 def _choose_input(runnable: Runnable[Any, Any]) -> Callable[[Sample], Any]:

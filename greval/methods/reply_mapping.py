@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from greval._util.json_path import JsonPath, JsonPathError
 from greval._util.wording import did_you_mean
 from greval.errors import MethodError
+from greval.methods.responses import read_response_fields
 from greval.records.case import Chunk, Effort, Response, Traversal, Triple
 
 EDGE_FIELDS = ("source", "label", "target")
@@ -33,7 +34,7 @@ class ReplyMapping:
     Args:
         lines: A path for each field of a response that the reply contains. For `chunks`, `triples` and
             `traversal.traversed_edges` it is the path of the list; `chunks.text` and the like give the path of a
-            field within an item. If empty, the reply has the fields of a response under their own names.
+            field within an item. If empty, the reply is read as the result of a function is.
 
     Raises:
         MethodError: If a field is unknown or a path is invalid.
@@ -95,24 +96,14 @@ def _find_value(path: JsonPath, content: object) -> object:
 
 
 def _read_own_fields(reply: object) -> dict[str, object]:
-    """Read the fields that a reply has under greval's own names; other names are ignored."""
-    if isinstance(reply, str):
-        return {"answer": reply}
-    found = (
-        {name: reply[name] for name in RESPONSE_FIELDS if reply.get(name) is not None}
-        if isinstance(reply, dict)
-        else {}
-    )
-    if not found:
+    """Read the fields that a reply has under names or in forms that are known; other names are ignored."""
+    if (found := read_response_fields(reply)) is None or not found.values:
         held = f"an object with {', '.join(map(str, reply)) or 'nothing'}" if isinstance(reply, dict) else "no object"
         raise MethodError(
             f"the reply is {held}; it should hold {', '.join(RESPONSE_FIELDS[:4])} or others of a response, "
             "or the endpoint needs a file with `response:` that says where they are"
         )
-    for name in ("chunks", "triples"):
-        if isinstance(found.get(name), list):
-            found[name] = [_read_item(name, item, {}) for item in found[name]]
-    return found
+    return found.values
 
 
 def _read_item(name: str, item: object, paths: Mapping[str, JsonPath]) -> object:

@@ -2,29 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from pydantic import ValidationError
 
 from greval._util.wording import did_you_mean
+from greval.datasets.field_names import TYPO_PREFIX
+from greval.datasets.field_values import convert_value, drop_unknown_parts, find_first, read_message
+from greval.datasets.record_rows import to_plain
+from greval.datasets.replies.forms import read_reply
+from greval.datasets.replies.search_result import OTHER_FIELDS
+from greval.datasets.row_fields import read_fields
 from greval.errors import MethodError
-from greval.methods.search_result import read_search_result
 from greval.records.case import Response
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 CONTENT_FIELDS = ("answer", "chunks", "triples", "aggregates", "traversal")
+CHAIN_ANSWERS = ("result", "output_text", "text")
+"""Names of the answer of a chain that mean something else in a file."""
 MAX_FAULTS = 5
+
+
+class ResponseFields(NamedTuple):
+    """The fields of a response as a method gave them, and what is wrong with the names that are none of these."""
+
+    values: dict[str, object]
+    faults: tuple[str, ...] = ()
 
 
 def as_response(given: object) -> Response:
     """Convert the result of a method to a response.
 
-    A result is a `Response`, a mapping of its fields, the answer as text, or a search result as GraphRAG and searches
-    built on it return, an object or a mapping with `response`, `context_text`, `completion_time`, `llm_calls`,
-    `prompt_tokens` and `output_tokens`; see `greval.methods.search_result`.
+    A result is a `Response`, a mapping of its fields, the answer as text, a list of passages, or what a system returns:
+    the forms of LightRAG, Microsoft GraphRAG, neo4j-graphrag, LlamaIndex and LangChain are read as in a file of cases,
+    see `greval.datasets.row_fields`.
 
     Raises:
         MethodError: If the result has another type, is empty, or has faults. The first few faults are listed.
@@ -37,31 +52,117 @@ def as_response(given: object) -> Response:
         >>> as_response({"response": "At nine.", "completion_time": 0.5}).usage.latency
         0.5
     """
-    response = _parse_response(given)
+    if isinstance(given, Response):
+        own = {name: getattr(given, name) for name in Response.model_fields}
+        return _require_content(given if type(given) is Response else Response.model_construct(**own))
+    if (found := read_response_fields(given)) is None:
+        got = "nothing (None)" if given is None else type(given).__name__
+        raise MethodError(
+            f"the method returned {got}; expected a Response, a mapping of its fields, or the answer as text"
+        )
+    return build_response(found.values, found.faults)
+
+
+def build_response(values: Mapping[str, object], faults: Sequence[str] = ()) -> Response:
+    """Build a response from its fields; raise `MethodError` with the faults of all fields, or if it is empty."""
+    listed = [*faults]
+    try:
+        response = Response.model_validate(values)
+    except ValidationError as error:
+        listed += [_describe_fault(detail) for detail in error.errors(include_url=False, include_context=False)]
+    if listed:
+        more = f"; and {len(listed) - MAX_FAULTS} more" if len(listed) > MAX_FAULTS else ""
+        raise MethodError(f"the response is wrong: {'; '.join(listed[:MAX_FAULTS])}{more}")
+    return _require_content(response)
+
+
+def _require_content(response: Response) -> Response:
     if response.error is None and all(getattr(response, name) is None for name in CONTENT_FIELDS):
         raise MethodError(f"the response has none of {', '.join(CONTENT_FIELDS)}; give at least one of them")
     return response
 
 
-def _parse_response(given: object) -> Response:
-    if isinstance(given, Response):
-        own = {name: getattr(given, name) for name in Response.model_fields}
-        return given if type(given) is Response else Response.model_construct(**own)  # drops the fields of a case
-    if isinstance(given, str):
-        return Response(answer=given)
-    if (found := read_search_result(given)) is not None:
-        return found
-    if not isinstance(given, Mapping):
-        got = "nothing (None)" if given is None else type(given).__name__
-        raise MethodError(
-            f"the method returned {got}; expected a Response, a mapping of its fields, or the answer as text"
+def read_response_fields(given: object) -> ResponseFields | None:
+    """Read the result of a method, or the reply of an endpoint, as the fields of a response, as far as they are known.
+
+    Returns:
+        The fields; None if it is neither a text, passages, an answer with passages, nor a mapping.
+
+    Raises:
+        MethodError: If it has the form of a reply with a faulty field.
+
+    Example:
+        >>> read_response_fields({"result": "At nine.", "source_documents": ["It opens at nine."]}).values
+        {'answer': 'At nine.', 'chunks': [{'text': 'It opens at nine.'}]}
+    """
+    plain = to_plain(given)
+    if (found := read_reply(plain)) is not None and not (isinstance(plain, Mapping) and plain.keys() - found.used):
+        return ResponseFields(_convert_values(found.fields))
+    if isinstance(plain, str):
+        return ResponseFields({"answer": plain})
+    if isinstance(plain, list) and all(map(_is_passage, plain)):
+        return ResponseFields(_convert_values({"chunks": plain}))
+    if isinstance(plain, list) and _is_answer_with_passages(plain):
+        return ResponseFields(_convert_values({"answer": read_message(plain[0]), "chunks": plain[1]}))
+    if isinstance(plain, Mapping):
+        return _read_mapping(plain)
+    return None
+
+
+def _is_passage(given: object) -> bool:
+    """Return whether an item is a text, a document, or a document with its score."""
+    if isinstance(given, list):
+        return len(given) == 2 and isinstance(given[0], Mapping) and isinstance(given[1], int | float)  # noqa: PLR2004
+    return isinstance(given, str | Mapping)
+
+
+def _is_answer_with_passages(given: Sequence[object]) -> bool:
+    if len(given) != 2 or not isinstance(given[1], list):  # noqa: PLR2004 - an answer and its context
+        return False
+    return isinstance(read_message(given[0]), str) and all(map(_is_passage, given[1]))
+
+
+def _read_mapping(given: Mapping[str, object]) -> ResponseFields:
+    settled = read_fields({name: value for name, value in given.items() if value is not None})
+    values = {own: value for own, value in settled.values.items() if own in Response.model_fields}
+    values = _convert_values(values)
+    answer = find_first(given, CHAIN_ANSWERS)
+    unknown = {name: why for name, why in settled.ignored.items() if "[*]" not in name}
+    unknown |= dict.fromkeys(settled.tagged, "")
+    if "answer" not in values and isinstance(answer, str):
+        values["answer"] = answer
+        unknown = {name: why for name, why in unknown.items() if name not in CHAIN_ANSWERS}
+    drop_unknown_parts(values, settled)
+    slips = {name: why for name, why in settled.ignored.items() if "[*]" in name and why.startswith(TYPO_PREFIX)}
+    faults = [_describe_unknown(name) for name in unknown]
+    faults += [f"{name}: is not known; {why}" for name, why in slips.items()]
+    faults += [f"{name}: {why}" for name, why in settled.faults.items()]
+    return ResponseFields(values, tuple(faults))
+
+
+def _describe_unknown(name: str) -> str:
+    near = did_you_mean(name, (*Response.model_fields, *OTHER_FIELDS))
+    return f"{name}: is not known{near}"
+
+
+def _convert_values(values: Mapping[str, object]) -> dict[str, object]:
+    converted = {own: convert_value(own, value) for own, value in values.items()}
+    if isinstance(chunks := converted.get("chunks"), list):
+        converted["chunks"] = _number_repeated_ids(chunks)
+    return converted
+
+
+def _number_repeated_ids(chunks: Sequence[object]) -> list[object]:
+    """Return chunks with a number after an id that occurred before, as a document may be in several passages."""
+    seen: Counter[object] = Counter()
+    numbered: list[object] = []
+    for chunk in chunks:
+        name = chunk.get("id") if isinstance(chunk, dict) else None
+        seen[name] += name is not None
+        numbered.append(
+            {**chunk, "id": f"{name}#{seen[name]}"} if isinstance(chunk, dict) and seen[name] > 1 else chunk
         )
-    try:
-        return Response.model_validate(given)
-    except ValidationError as error:
-        faults = [_describe_fault(detail) for detail in error.errors(include_url=False, include_context=False)]
-        more = f"; and {len(faults) - MAX_FAULTS} more" if len(faults) > MAX_FAULTS else ""
-        raise MethodError(f"the response is wrong: {'; '.join(faults[:MAX_FAULTS])}{more}") from None
+    return numbered
 
 
 def _describe_fault(detail: ErrorDetails) -> str:

@@ -45,14 +45,29 @@ Grade = Annotated[int, Field(ge=-MAX_GRADE, le=MAX_GRADE)]
 
 
 class Chunk(Record):
-    """A retrieved passage; `score` is the retriever's score."""
+    """A retrieved passage; `score` is the retriever's score.
+
+    A chunk needs a text or an id. If only ids were recorded, `text` is None: rankings are computed, and no model judges
+    the chunk. An empty text is one that was retrieved empty.
+    """
 
     id: str
-    text: str
+    text: str | None = None
     doc_id: str | None = None
     repo: str | None = None
     version: str | None = None
     score: Annotated[float, Field(allow_inf_nan=False)] | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _require_text_or_id(cls, given: object) -> object:
+        """Raise if a chunk has neither a text nor an id."""
+        if isinstance(given, Mapping) and all(given.get(name) is None for name in ("text", "id", "doc_id")):
+            unknown = [name for name in given if name not in cls.model_fields]
+            faults = [InitErrorDetails(type="missing", loc=("text",), input=given)]
+            faults += [InitErrorDetails(type="extra_forbidden", loc=(name,), input=given[name]) for name in unknown]
+            raise ValidationError.from_exception_data(cls.__name__, faults)
+        return given
 
 
 class Triple(Record):
@@ -189,6 +204,13 @@ def _read_text_item(item: object, made_id: str) -> object:
     return {"id": made_id, **item} if isinstance(item, Mapping) and "id" not in item else item
 
 
+def _read_chunk(item: object, made_id: str) -> object:
+    """Read a chunk as `_read_text_item` does; a made id is no substitute for a text."""
+    if isinstance(item, Mapping) and item.get("text") is None and item.get("doc_id") is None:
+        return item
+    return _read_text_item(item, made_id)
+
+
 def _read_triple(item: object, made_id: str) -> object:
     """Read a triple given as three items or as a mapping without an id."""
     if isinstance(item, Sequence) and not isinstance(item, str) and len(item) == 3:  # noqa: PLR2004 - a triple
@@ -196,7 +218,7 @@ def _read_triple(item: object, made_id: str) -> object:
     return {"id": made_id, **item} if isinstance(item, Mapping) and "id" not in item else item
 
 
-Chunks = Annotated[tuple[Chunk, ...], _build_items_validator("c", _read_text_item)]
+Chunks = Annotated[tuple[Chunk, ...], _build_items_validator("c", _read_chunk)]
 Triples = Annotated[tuple[Triple, ...], _build_items_validator("t", _read_triple)]
 CLAIM_PREFIXES: Mapping[ClaimField, str] = {"claims": "a", "expected_claims": "e"}
 """The letter of the ids that are made for claims, such as `a1` and `e1`."""

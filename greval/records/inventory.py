@@ -1,4 +1,4 @@
-"""Inventories: the contents of an index, used to find gold items that no method could retrieve."""
+"""Inventories: the contents of an index, used to find gold items that no method could retrieve, and labels of edges."""
 
 from __future__ import annotations
 
@@ -9,6 +9,16 @@ from greval.records.case import Edge
 
 RELATED = "related"
 """The label of an edge whose relation is unknown."""
+
+
+def format_edge_label(description: object) -> str:
+    """Return the label of an edge: the description of its relation, or `related` if it has no description.
+
+    Example:
+        >>> format_edge_label("Ada wrote the notes."), format_edge_label(None)
+        ('Ada wrote the notes.', 'related')
+    """
+    return " ".join(description.split()) or RELATED if isinstance(description, str) else RELATED
 
 
 @dataclass(frozen=True)

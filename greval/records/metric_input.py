@@ -19,16 +19,22 @@ from greval.records.case import (
     Chunk,
     Claim,
     ClaimField,
+    Response,
     Triple,
     read_need,
     swap_responses,
 )
 from greval.records.claims import CLAIM_LISTS, CLAIM_SOURCES, find_listed_field
 from greval.records.metric import Metric, Verdicts, is_preference
+from greval.records.result import SkippedItem
 
 Item = Chunk | Triple | Claim
 TEXT_FIELDS = frozenset({"question", "expected_answer", "answer"})
 """The fields of a case that are plain texts."""
+WITHOUT_TEXT = "(no text)"
+"""What stands for the text of a chunk that has none."""
+NO_TEXT = "has no text, only ids are recorded"
+"""Why a model does not judge a chunk, or a case of such chunks."""
 HASH_DIGITS = 16
 _CANONICAL = json.JSONEncoder(sort_keys=True, ensure_ascii=True, separators=(",", ":"))
 
@@ -96,13 +102,57 @@ def list_items(field: str | None, case: Case) -> tuple[Item, ...]:
 
 
 def format_item(item: Item) -> str:
-    """Return the text of an item.
+    """Return the text of an item, or that it has none.
 
     Example:
         >>> format_item(Triple(id="t1", subject="booking", predicate="owned by", object="harbour team"))
         'booking - owned by -> harbour team'
     """
-    return f"{item.subject} - {item.predicate} -> {item.object}" if isinstance(item, Triple) else item.text
+    if isinstance(item, Triple):
+        return f"{item.subject} - {item.predicate} -> {item.object}"
+    return WITHOUT_TEXT if item.text is None else item.text
+
+
+def drop_textless_chunks(metric: Metric, case: Case) -> Case:
+    """Return a case without the chunks that have no text if a model judges it, because it would judge nothing.
+
+    A case whose chunks have no text at all is left as it is: `explain_missing_needs` tells why it is skipped.
+
+    Example:
+        >>> from greval.records.metric import ValueMetric
+        >>> metric = ValueMetric(name="m", description="d", needs=["chunks"], steps=["s"],
+        ...                      range=(0, 1), levels={0: "No.", 1: "Yes."})
+        >>> seen = drop_textless_chunks(metric, Case(question="Who?", chunks=[{"id": "d1"}, "Ada wrote it."]))
+        >>> [chunk.text for chunk in seen.chunks]
+        ['Ada wrote it.']
+    """
+    if metric.kind == "computed":
+        return case
+    responses: list[Case | Response] = [case, *([case.other_response] if case.other_response else [])]
+    if all(chunk.text is not None for response in responses for chunk in response.chunks or ()):
+        return case
+    kept, *others = (_select_texts(metric, response) for response in responses)
+    changes: dict[str, object] = {"chunks": kept}
+    for response, chunks in zip(responses[1:], others, strict=True):
+        changes[OTHER_RESPONSE] = response.model_copy(update={"chunks": chunks})
+    return case.model_copy(update=changes)
+
+
+def _select_texts(metric: Metric, response: Case | Response) -> tuple[Chunk, ...] | None:
+    """Return the chunks that have a text; all if none has, or None if triples or aggregates are the context."""
+    texts = tuple(chunk for chunk in response.chunks or () if chunk.text is not None)
+    if texts or not response.chunks:
+        return texts if response.chunks else response.chunks
+    has_other_context = "chunks" not in metric.needs and (response.triples or response.aggregates)
+    return None if has_other_context else response.chunks
+
+
+def list_skipped_items(metric: Metric, case: Case) -> tuple[SkippedItem, ...]:
+    """List the chunks of a case that a judged metric over chunks skips, with the reason."""
+    if metric.kind == "computed" or metric.over != "chunks":
+        return ()
+    ids = dict.fromkeys(chunk.id for chunk in case.chunks or () if chunk.text is None)
+    return tuple(SkippedItem(item=name, reason=NO_TEXT) for name in ids)
 
 
 def keep_items(case: Case, field: str, ids: frozenset[str]) -> Case:
@@ -159,6 +209,7 @@ def narrow_case(metric: Metric, case: Case, judged: Mapping[str, Mapping[str, ob
 
     `judged` holds the values of each metric that the metric builds on, as `map_values` returns them.
     """
+    case = drop_textless_chunks(metric, case)
     for field, use in metric.dependencies.items():
         values = judged.get(use.judged_by, {})
         case = keep_items(case, field, frozenset(item for item, value in values.items() if str(value) in use.as_))
@@ -179,7 +230,13 @@ def _explain_absence(need: str, found: object, metric: Metric) -> str | None:
     """Return whether the content of a need is not recorded or empty, as a phrase; None if it is usable."""
     if found is None:
         return "is not recorded"
+    if metric.kind == "judged" and isinstance(found, tuple | list) and found and not any(map(_has_text, found)):
+        return NO_TEXT
     return None if found or may_be_empty(metric, need) else "is empty"
+
+
+def _has_text(item: object) -> bool:
+    return not isinstance(item, Chunk) or item.text is not None
 
 
 def _explain_source(need: str, case: Case) -> str:
@@ -203,7 +260,7 @@ def may_be_empty(metric: Metric, need: str) -> bool:
 
 def get_item_texts(item: Item) -> tuple[str, ...]:
     """Return the texts of an item: the three of a triple, else the only one."""
-    return (item.subject, item.predicate, item.object) if isinstance(item, Triple) else (item.text,)
+    return (item.subject, item.predicate, item.object) if isinstance(item, Triple) else (item.text or "",)
 
 
 def hash_json(content: JsonValue) -> str:

@@ -40,7 +40,7 @@ def _iterate_names(case: Case, own: str) -> Iterator[str]:
     elif own in PARTED and content is not None:
         yield from (f"{own}.{part}" for part in type(content).model_fields if _has_content(getattr(content, part)))
     elif own == "chunks":
-        if any(chunk.text.strip() for chunk in case.chunks or ()):
+        if any((chunk.text or "").strip() for chunk in case.chunks or ()):
             yield own
         yield from (f"chunks.{part}" for part in CHUNK_PARTS if _has_chunk_part(case, part))
     elif _has_content(content) or (own == "answer" and content is not None):

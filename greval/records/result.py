@@ -131,12 +131,23 @@ class Failure(Record):
     item: str | None = None
 
 
+class SkippedItem(Record):
+    """An item that a metric does not judge, such as a chunk without a text, and why."""
+
+    item: str
+    reason: StorableText
+
+
 class Scored(Record):
-    """The outcome with at least one judgement; `failures` holds the items that failed individually."""
+    """The outcome with at least one judgement; `failures` holds the items that failed individually.
+
+    `skipped_items` holds those that the metric is not defined for; JSON omits it if there are none.
+    """
 
     status: Literal["scored"] = "scored"
     judgements: Annotated[tuple[Judgement, ...], Field(min_length=1)]
     failures: tuple[Failure, ...] = ()
+    skipped_items: Annotated[tuple[SkippedItem, ...], Field(exclude_if=not_)] = ()
 
 
 class Skipped(Record):

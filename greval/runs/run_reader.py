@@ -19,7 +19,7 @@ from greval.metrics.library import predefined
 from greval.records.case import CLAIM_FIELDS, Case, ClaimField
 from greval.records.claims import CLAIM_LISTS, map_values
 from greval.records.metric import JudgedMetric
-from greval.records.metric_input import compute_keys, fill_claims, format_item, list_items, narrow_case
+from greval.records.metric_input import compute_keys, fill_claims, format_item, get_item_texts, list_items, narrow_case
 from greval.records.result import Result
 from greval.records.scale import Scale
 from greval.records.scale_direction import ScaleDirection, find_direction
@@ -262,7 +262,7 @@ def read_texts(case: Case | None, over: str | None) -> CaseTexts:
     """
     if case is None:
         return CaseTexts()
-    items = {item.id: format_item(item) for item in list_items(over, case)}
+    items = {item.id: format_item(item) for item in list_items(over, case) if any(get_item_texts(item))}
     return CaseTexts(case.question, case.answer, case.expected_answer, items)
 
 

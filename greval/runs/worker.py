@@ -41,7 +41,13 @@ from greval.metrics.dependencies import list_dependency_names
 from greval.records.case import Case
 from greval.records.claims import map_values
 from greval.records.metric import FunctionMetric, Metric, Verdicts
-from greval.records.metric_input import compute_keys, explain_missing_needs, keep_items, narrow_case
+from greval.records.metric_input import (
+    compute_keys,
+    explain_missing_needs,
+    keep_items,
+    list_skipped_items,
+    narrow_case,
+)
 from greval.records.result import Failed, Failure, FailureKind, Result, Scored, Usage
 from greval.runs.progress import Progress, ProgressCounter
 from greval.runs.shard import Shard
@@ -409,7 +415,7 @@ class JudgingLoop:
             else:
                 equal = await self._copy_equal(seen, runnable, content)
                 result = equal or await self._ask(seen, runnable, content, old, call)
-        return result, made.calls
+        return _add_skipped_items(result, runnable.metric, case), made.calls
 
     async def _replay(self, judged: _PlannedJudgement, runnable: MetricRunnable, call: BoundCall) -> Result | None:
         """Replay: read a result again from stored replies, and store it if its definition or its outcome changed.
@@ -424,7 +430,7 @@ class JudgingLoop:
         try:
             with record_calls(found):
                 failed = judged.broken and runnable.row(case, Failed(error=judged.broken))
-                result = failed or await call(runnable, judged.seen)
+                result = failed or _add_skipped_items(await call(runnable, judged.seen), runnable.metric, case)
         except StoppedError:
             self._count_unanswered(case, runnable)
             if old:
@@ -518,7 +524,7 @@ def narrow_for_metric(case: Case, metric: Metric, results: Mapping[str, Result])
     There is no failure if the metric would skip the case anyway, for example because the case has no answer.
     """
     if not results:
-        return case, None
+        return narrow_case(metric, case, {}), None
     failed = next((name for name, result in results.items() if result.failures), None)
     if failed is not None:
         if case.error is not None or explain_missing_needs(metric, case, besides=metric.claim_fields):
@@ -526,6 +532,14 @@ def narrow_for_metric(case: Case, metric: Metric, results: Mapping[str, Result])
         why = f"it builds on {failed}, which failed here: {results[failed].failures[0].message}"
         return case, Failure(kind="dependency", message=why)
     return narrow_case(metric, case, map_values(results.values())), None
+
+
+def _add_skipped_items(result: Result, metric: Metric, case: Case) -> Result:
+    """Return a result that names the items of the case which the metric did not see because they have no text."""
+    skipped = list_skipped_items(metric, case)
+    if result.outcome.status != "scored" or result.outcome.skipped_items == skipped:
+        return result
+    return result.replace(outcome=result.outcome.model_copy(update={"skipped_items": skipped}))
 
 
 def select_verdicts(metric: Metric, results: Mapping[str, Result]) -> Verdicts:

@@ -36,7 +36,7 @@ def test_the_first_of_several_names_is_used():
     """Greval's own name wins over that of a tool; the other is reported with the reason."""
     found = map_fields({"response": "b", "answer": "a", "level": 3})
     assert found.values == {"answer": "a", "tags": {"level": 3}}
-    assert (found.ignored, found.tagged) == ({"response": "answer is there"}, ["level"])
+    assert (found.ignored, found.tagged) == ({"response": "answer is there"}, {"level": "level"})
     assert map_fields({"answer": None, "response": "b"}).values == {"answer": "b"}
 
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from greval.methods.edges import MAX_LISTED, describe_dangling, format_edge_label, format_names
-from greval.records.inventory import RELATED
+from greval.methods.edges import MAX_LISTED, describe_dangling, format_names
+from greval.records.inventory import RELATED, format_edge_label
 
 NODES = st.sampled_from("abcdef")
 EDGES = st.lists(st.tuples(NODES, st.just("knows"), NODES))

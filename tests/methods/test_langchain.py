@@ -20,7 +20,7 @@ from pydantic import BaseModel
 
 from greval import Response, Sample
 from greval.errors import MethodError
-from greval.methods.langchain import LangChainMethod, convert_documents, extract_fields
+from greval.methods.langchain import LangChainMethod
 from greval.methods.loading import as_method
 from greval.testing import ScriptedJudge
 
@@ -218,14 +218,14 @@ class Answer(BaseModel):
 )
 def test_forms_of_outputs(given, answer, texts):
     """Answers and documents are found under the names that chains use."""
-    fields = extract_fields(given)
-    assert fields.get("answer") == answer
-    assert [chunk["text"] for chunk in fields["chunks"]] == texts
+    response = asked(as_method(RunnableLambda(lambda _: given)))
+    assert response.answer == answer
+    assert [chunk.text for chunk in response.chunks] == texts
 
 
 def test_fields_of_our_own():
     """A chain may give a response, or triples and walks under greval's names."""
-    assert extract_fields(Response(answer="x")).answer == "x"
+    assert asked(as_method(RunnableLambda(lambda _: Response(answer="x")))).answer == "x"
     given = {"answer": "x", "triples": [["a", "calls", "b"]], "usage": {"llm_calls": 9}}
     response = asked(as_method(RunnableLambda(lambda _: given)))
     assert response.triples[0].object == "b"
@@ -236,10 +236,11 @@ def test_fields_of_our_own():
 def test_outputs_without_an_answer(given):
     """What holds neither answer nor documents is an error."""
     with pytest.raises(MethodError):
-        extract_fields(given)
+        asked(as_method(RunnableLambda(lambda _: given)))
 
 
 def test_ids_that_come_twice():
     """Parts of one document that share its id are told apart."""
     parts = [Document("a", id="d"), Document("b", id="d"), "c"]
-    assert [chunk["id"] for chunk in convert_documents(parts)] == ["d", "d#2", "c3"]
+    chunks = asked(as_method(RunnableLambda(lambda _: parts))).chunks
+    assert [chunk.id for chunk in chunks] == ["d", "d#2", "c3"]

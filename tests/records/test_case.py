@@ -24,7 +24,7 @@ def test_chunks_and_triples_get_ids_by_their_position():
     assert [triple.id for triple in case.triples] == ["t1", "t2"]
 
 
-@pytest.mark.parametrize("chunks", ["A text", [3], [{"id": "c"}], [{"text": "A.", "scor": 1}]])
+@pytest.mark.parametrize("chunks", ["A text", [3], [{"score": 0.5}], [{"text": "A.", "scor": 1}]])
 def test_chunks_of_other_forms_are_rejected(chunks):
     """One text instead of a list, a number, and missing or unknown fields are faults, not guesses."""
     with pytest.raises(ValidationError):

@@ -119,7 +119,7 @@ class EvidencePath:
     @cached_property
     def _texts(self) -> list[tuple[str, str]]:
         """The ids of the chunks with their normalised texts."""
-        return [(chunk.id, f" {_normalise_text(chunk.text)} ") for chunk in self.case.chunks or ()]
+        return [(chunk.id, f" {_normalise_text(chunk.text or '')} ") for chunk in self.case.chunks or ()]
 
     def _find_documents(self, edge: Edge, ties: EdgeIndex) -> Documents | None:
         """Return the documents of an edge among some edges, by all names of its ends."""

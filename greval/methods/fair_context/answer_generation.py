@@ -107,6 +107,10 @@ def _restrict_context(found: Response, sample: Sample, context: ContextMode, agg
     """Return a method's response reduced to the context that the mode allows."""
     if found.chunks is None and (found.triples is None or context == "none"):
         raise MethodError("the method recorded no chunks to answer from; give them in its response")
+    if any(chunk.text is None for chunk in found.chunks or ()):
+        raise MethodError(
+            "the method recorded chunks without their texts to answer from; give the texts in its response"
+        )
     match context:
         case "default":
             return found

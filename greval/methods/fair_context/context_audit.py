@@ -133,8 +133,9 @@ def _measure_sizes(case: Case, count: Callable[[str], int]) -> Iterator[tuple[st
     if case.aggregates is not None:
         yield "aggregates", len(case.aggregates)
         yield "aggregate_tokens", sum(map(count, case.aggregates))
-    if (case.chunks, case.triples, case.aggregates) != (None, None, None):
-        texts = [chunk.text for chunk in case.chunks or ()]
+    texts = [chunk.text for chunk in case.chunks or () if chunk.text is not None]
+    is_whole = len(texts) == len(case.chunks or ())  # a chunk without a text has an unknown size, which is not 0
+    if is_whole and (case.chunks, case.triples, case.aggregates) != (None, None, None):
         texts += [f"{triple.subject} {triple.predicate} {triple.object}" for triple in case.triples or ()]
         texts += case.aggregates or ()
         yield "characters", sum(map(len, texts))

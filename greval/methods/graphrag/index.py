@@ -8,12 +8,13 @@ from typing import Literal, NamedTuple
 
 from greval._util.wording import format_count
 from greval.datasets.parquet_tables import Row, read_table
+from greval.datasets.replies.graphrag import list_document_ids
 from greval.errors import DataError
-from greval.methods.edges import describe_dangling, format_edge_label, format_names
+from greval.methods.edges import describe_dangling, format_names
 from greval.methods.index_graph import IndexGraph
 from greval.methods.reference.records import Entity, IndexedChunk, Relation
 from greval.records.case import Edge
-from greval.records.inventory import Inventory
+from greval.records.inventory import Inventory, format_edge_label
 
 TABLES = ("documents", "text_units", "entities", "relationships")
 GRAPH_TABLES = ("text_units", "entities", "relationships")
@@ -199,13 +200,6 @@ def _read_document_names(place: TableFolder, document: DocumentName, notes: list
     """Return the name of each document by its id; an empty title is replaced by the id."""
     rows = place.read_rows("documents", "id", "title", needed=[("id",)], notes=notes)
     return {row["id"]: row[document] or row["id"] for row in rows}
-
-
-def list_document_ids(row: Row) -> tuple[str, ...]:
-    """Return the document ids of a text unit: a single id since version 3, a list before."""
-    if row.get("document_id"):
-        return (str(row["document_id"]),)
-    return tuple(map(str, row["document_ids"])) if row.get("document_ids") is not None else ()
 
 
 def _read_chunks(place: TableFolder, names: Mapping[str, str], notes: list[str]) -> dict[str, str]:

@@ -10,11 +10,11 @@ from typing import Any, TypeVar
 # The file is the user's own index, and expat limits the expansion of entities.
 from xml.etree import ElementTree as ET
 
+from greval.datasets.replies.lightrag import SEPARATOR, build_edge, find_file_path
 from greval.errors import DataError
 from greval.methods.edges import describe_dangling
 from greval.methods.index_graph import IndexGraph
 from greval.methods.lightrag.method import DocumentName
-from greval.methods.lightrag.records import SEPARATOR, build_edge, find_file_path
 from greval.methods.reference.records import Entity, IndexedChunk, Relation
 from greval.records.case import Edge
 from greval.records.inventory import Inventory

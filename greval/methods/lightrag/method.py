@@ -9,9 +9,9 @@ from functools import partial
 from typing import Any, Literal
 from weakref import WeakKeyDictionary
 
+from greval.datasets.replies.lightrag import build_response, find_file_path
 from greval.errors import MethodError
 from greval.methods import Method
-from greval.methods.lightrag.records import build_response, find_file_path
 from greval.methods.loading import load_object, read_adapter_spec, require_package
 from greval.methods.query_trace import get_current_trace, trace_query, wrap_once
 from greval.records.case import Response, Sample

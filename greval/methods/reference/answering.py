@@ -121,9 +121,9 @@ def _fit_context(given: Response, most: int, count: TokenCounter) -> Response:
     triples, more = _take_first(given.triples or (), texts, most * TRIPLE_SHARE, count)
     room = most - used - more
     listed = given.chunks or ()
-    chunks, _ = _take_first(listed, [chunk.text for chunk in listed], room, count)
+    chunks, _ = _take_first(listed, [chunk.text or "" for chunk in listed], room, count)
     if listed and not chunks:
-        chunks = (listed[0].model_copy(update={"text": _cut_text(listed[0].text, room - FENCE_TOKENS, count)}),)
+        chunks = (listed[0].model_copy(update={"text": _cut_text(listed[0].text or "", room - FENCE_TOKENS, count)}),)
     return given.model_copy(update={"aggregates": aggregates, "triples": triples, "chunks": chunks})
 
 
@@ -186,7 +186,7 @@ def _list_sentences(chunks: Sequence[Chunk]) -> Iterator[_Sentence]:
     """Iterate over the different sentences of chunks. Chunks overlap, so that a sentence may be in several."""
     seen = set()
     for rank, chunk in enumerate(chunks):
-        for sentence in split_sentences(chunk.text):
+        for sentence in split_sentences(chunk.text or ""):
             text = " ".join(sentence.split())
             if text and text not in seen:
                 seen.add(text)

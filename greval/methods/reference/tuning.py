@@ -352,7 +352,7 @@ def _score_question(index: ReferenceIndex, case: Case, plan: _TuningPlan, *, by_
         ranking = tuple(position for position, _ in query.search(plan.search, settings).chunks)
         if ranking not in known:
             names = [index.chunk_ids[position] for position in ranking]
-            chunks = (Chunk(id=name, text="", doc_id=None if by_chunk else find_document(name)) for name in names)
+            chunks = (Chunk(id=name, doc_id=None if by_chunk else find_document(name)) for name in names)
             known[ranking] = _measure(plan.metric, Case(question=case.question, gold=case.gold, chunks=tuple(chunks)))
         scores.append(known[ranking])
     return scores

@@ -149,8 +149,7 @@ def _build_chunks(ranked: GroupedDocuments, scores: NumberColumn | None, name: s
     values: Sequence[float | None] = [None] * len(rows) if scores is None else scores.read(rows).tolist()
     documents = ranked.documents.read(rows)
     return tuple(
-        Chunk(id=document, text="", doc_id=document, score=score)
-        for document, score in zip(documents, values, strict=True)
+        Chunk(id=document, doc_id=document, score=score) for document, score in zip(documents, values, strict=True)
     )
 
 

@@ -207,7 +207,7 @@ class CaseViewBuilder:
         scale = metric.scale if metric else None
         for place, verdict in enumerate(list_verdicts(result, metric.judged if metric else None)):
             scored = place < len(result.judgements)
-            failed = result.outcome.status != "skipped"
+            failed = place < len(result.judgements) + len(result.failures)
             view = _build_verdict(verdict, scale, "scored" if scored else "failed" if failed else "skipped")
             orders = result.judgements[place].orders if scored else ()
             methods = _name_responses(case, result.method)
@@ -221,12 +221,12 @@ class CaseViewBuilder:
     ) -> Iterable[ItemView]:
         gains = (case.gold.gains if case.gold else None) or {}
         for chunk in chunks or ():
-            gain = gains.get(chunk.doc_id or "", 0)
+            gain, text = gains.get(chunk.doc_id or chunk.id, 0), format_item(chunk)
             yield ItemView(
                 id=chunk.id,
                 labels=tuple(_label_chunk(chunk)),
                 gold="" if gain <= 0 else "essential" if gain >= ESSENTIAL else "helpful",
-                text=TextPart("", self._keep_text(chunk.text)) if self._keep_text else TextPart(cut_text(chunk.text)),
+                text=TextPart("", self._keep_text(text)) if self._keep_text else TextPart(cut_text(text)),
                 triple=None,
                 verdicts=tuple(verdicts.get(("chunks", chunk.id), ())),
             )

@@ -109,6 +109,8 @@ class TableLayout(Record):
         for failure in failures:
             found = {"item": failure["item"], "failure": failure["kind"], "message": failure["message"]}
             yield {**shared, "status": "failed", **found}
+        for skipped in outcome.get("skipped_items", ()):
+            yield {**shared, "item": skipped["item"], "status": "skipped", "message": skipped["reason"]}
         if outcome["status"] == "skipped":
             yield {**shared, "item": None, "status": "skipped", "message": outcome["reason"]}
 

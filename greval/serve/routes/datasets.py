@@ -65,9 +65,9 @@ async def upload_dataset(
 ) -> DatasetInfo:
     """Upload cases as a file: the body is the file, the header `Content-Type` its type.
 
-    The file may be JSON lines (`application/jsonl`), a JSON list, CSV, TSV, Excel or Parquet. It is read once: a row that
-    is not a case, or beyond the server's limits, is listed in `unread` and does not stop the others. Field names of other tools
-    are recognised.
+    The file may be JSON lines (`application/jsonl`), a JSON list, CSV, TSV, Excel or Parquet. It is read once: a row
+    that is not a case, or beyond the server's limits, is listed in `unread` and does not stop the others. Field names
+    of other tools are recognised.
     """
     ending = find_extension(request.headers.get("content-type", ""), KINDS)
     uploads, columns = Uploads(tenant.datasets, get_tenant_quotas(service, tenant)), parse_columns(column or ())

@@ -9,8 +9,9 @@ from pydantic import ValidationError
 
 from greval.datasets import RowFault
 from greval.datasets.case_records import read_records
-from greval.datasets.field_names import OWN_FIELDS, find_known_name, map_fields
+from greval.datasets.field_names import OWN_FIELDS, find_known_name
 from greval.datasets.row_faults import build_unreadable_error
+from greval.datasets.row_fields import read_fields
 from greval.records.case import CLAIM_FIELDS, OTHER_RESPONSE, RESPONSE_FIELDS, TAG, Case, Gold
 from greval.records.metric import Metric, is_preference
 from greval.records.metric_input import may_be_empty
@@ -64,12 +65,13 @@ def parse_cases(given: Sequence[object], place: str) -> list[Case]:
         faults.extend(build_fault(f"{where}.{at}", "must be a number", "wrong_type") for at in _find_text_numbers(one))
         named = one
         if isinstance(one, dict) and not one.keys() <= OWN_FIELDS:
-            settled = map_fields(one)
+            settled = read_fields(one)
             empty = (name for name, value in one.items() if value is None and find_known_name(name) is None)
             unknown = {**settled.ignored, **dict.fromkeys((*settled.tagged, *empty), "")}
             faults.extend(
                 build_fault(f"{where}.{name[:60]}", why or UNKNOWN_FIELD, "unknown") for name, why in unknown.items()
             )
+            faults.extend(build_fault(f"{where}.{name[:60]}", why) for name, why in settled.faults.items())
             named = settled.values
         try:
             case = Case.model_validate(named)

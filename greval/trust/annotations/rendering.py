@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from greval.records.case import RESPONSE_FIELDS, TAG, Case, Traversal, Triple, swap_responses
 from greval.records.metric import JudgedMetric, is_preference
-from greval.records.metric_input import Item, list_items
+from greval.records.metric_input import Item, format_item, list_items
 
 NOTHING = "(none)"
 TITLES = {
@@ -137,7 +137,7 @@ def _format_numbered(texts: Iterable[str]) -> str:
 def _format_item(item: Item) -> str:
     """Format a chunk, a triple or a claim."""
     if not isinstance(item, Triple):
-        return item.text
+        return format_item(item)
     return f"{item.subject} \u2014 {item.predicate} \u2014 {item.object}"
 
 

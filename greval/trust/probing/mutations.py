@@ -135,7 +135,7 @@ def iter_texts(case: Case, target: Target) -> Iterator[str]:
     if target == "answer":
         yield case.answer or ""
     if target in {"chunks", "context"}:
-        yield from (chunk.text for chunk in case.chunks or ())
+        yield from (chunk.text for chunk in case.chunks or () if chunk.text is not None)
     if target in {"triples", "context"}:
         yield from (f"{triple.subject} {triple.predicate} {triple.object}" for triple in case.triples or ())
     if target in CLAIM_FIELDS:

@@ -7,10 +7,10 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
+from greval.datasets.replies.graphrag import IndexIds
 from greval.errors import MethodError
 from greval.methods.graphrag.engines import build_search
 from greval.methods.graphrag.method import GraphRagMethod, load
-from greval.methods.graphrag.records import IndexIds
 from greval.methods.query_trace import get_current_trace
 from greval.records.case import Effort, Sample
 

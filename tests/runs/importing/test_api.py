@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-import pandas
-import pyarrow
+import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -84,7 +84,7 @@ def test_only_a_value_of_the_scale_is_a_number(tmp_path_factory, values):
             assert result.judgements[0].number == float(expected)
 
 
-@pytest.mark.parametrize("convert", [pandas.DataFrame, pyarrow.Table.from_pylist, iter])
+@pytest.mark.parametrize("convert", [pd.DataFrame, pa.Table.from_pylist, iter])
 def test_verdicts_of_a_table_are_imported(tmp_path, convert):
     """A table of pandas or Arrow, and rows that can be read only once, are read as a file of the same rows."""
     rows = [{"id": "q1", "v": "yes", "metrics": None}, {"id": "q2", "v": "no", "metrics": None}]

@@ -198,19 +198,6 @@ def test_what_is_wrong_is_told_by_field(change, told):
         as_response({**FULL, **change})
 
 
-@pytest.mark.parametrize("name", ["answer", "chunks", "usage"])
-def test_a_mapping_with_fields_of_both_forms_is_refused(name):
-    """A mapping with a field of a response is one of these, in which `response` is not known."""
-    with pytest.raises(MethodError, match="response: is not known"):
-        as_response({**FULL, name: None})
-
-
-def test_a_mapping_with_a_response_alone_is_refused():
-    """Without any other field a mapping is not taken for a search result."""
-    with pytest.raises(MethodError, match="response: is not known"):
-        as_response({"response": "x"})
-
-
 @given(CONTENT, CONTENT)
 def test_any_content_is_read_or_refused(data, text):
     """Whatever the context holds, the result is a valid response or a `MethodError`."""

@@ -7,19 +7,17 @@ as attributes of an object or keys of a mapping.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from greval._util.wording import did_you_mean
+from greval.datasets.replies import graphrag
 from greval.errors import MethodError
-from greval.methods.edges import format_edge_label
 from greval.records.case import Chunk, Edge, Effort, Response, Traversal
+from greval.records.inventory import format_edge_label
 
 if TYPE_CHECKING:
     from greval.datasets.parquet_tables import Row
-    from greval.methods.graphrag.records import IndexIds
-
 USAGE_FIELDS = {
     "completion_time": "latency",
     "llm_calls": "llm_calls",
@@ -56,55 +54,39 @@ EDGE_SIZE = 3
 PATH_FIELDS = ("edges", "path", "triples", "steps")
 
 
-def read_search_result(given: object) -> Response | None:
-    """Read a search result as a response; return None if it is none.
+def build_response(fields: Mapping[str, Any]) -> Response:
+    """Build the response of a search result from its fields.
 
-    It has `response` and at least one of the other fields, and if it is a mapping, no field of a response. The answer
-    is `response`, as JSON if it is a list or a mapping. The chunks are those of `context_data`, else `context_text`.
+    The answer is `response`, as JSON if it is a list or a mapping. The chunks are those of `context_data`, else
+    `context_text`.
 
     Raises:
-        MethodError: If a field has the wrong type, or a mapping has an unknown field.
+        MethodError: If a field has the wrong type.
 
     Example:
-        >>> found = read_search_result({"response": "At nine.", "context_text": "It opens at nine.", "llm_calls": 1})
+        >>> found = build_response({"response": "At nine.", "context_text": "It opens at nine.", "llm_calls": 1})
         >>> found.answer, found.chunks[0].text, found.usage.llm_calls
         ('At nine.', 'It opens at nine.', 1)
-        >>> read_search_result({"answer": "At nine."}) is None
-        True
     """
-    if isinstance(given, Mapping):
-        if "response" not in given or not any(name in given for name in OTHER_FIELDS):
-            return None
-        if any(name in Response.model_fields for name in given):
-            return None
-        known = ("response", *OTHER_FIELDS)
-        unknown = [str(name) for name in given if name not in known and name not in IGNORED_FIELDS]
-        if unknown:
-            raise MethodError(
-                f"the search result is wrong: {unknown[0]}: is not known{did_you_mean(unknown[0], known)}"
-            )
-        fields = {name: given.get(name) for name in known}
-    elif hasattr(given, "response") and any(hasattr(given, name) for name in OTHER_FIELDS):
-        fields = {name: getattr(given, name, None) for name in ("response", *OTHER_FIELDS)}
-    else:
-        return None
-    return _build_response(fields)
-
-
-def _build_response(fields: Mapping[str, Any]) -> Response:
-    from greval.methods.graphrag.records import build_response
-
     answer, usage = _read_answer(fields["response"]), _read_usage(fields)
-    tables = _read_tables(fields["context_data"])
-    paths = _read_paths(fields["context_data"])
+    return build_context_response(answer, fields.get("context_data"), fields.get("context_text"), usage)
+
+
+def build_context_response(
+    answer: str | None, data: object, text: object = None, usage: Effort | None = None
+) -> Response:
+    """Build a response from an answer and its context: the tables of `context_data`, else the text `context_text`."""
+    contexts = _list_contexts(data)
+    tables = _merge_tables(map(_read_tables, contexts))
+    paths = [path for context in contexts for path in _read_paths(context)]
     if "relationships" not in tables and paths:
         edges = dict.fromkeys(edge for path in paths for edge in path)
         tables["relationships"] = [
             row for n, edge in enumerate(edges, 1) if (row := _read_row("relationships", edge, n))
         ]
-    built = build_response(answer, [tables], _build_given_ids(tables), usage=usage)
+    built = graphrag.build_response(answer, [tables], _build_given_ids(tables), usage=usage)
     has_graph = any(part in tables for part in ("relationships", "entities", "claims"))
-    text_chunks = _read_context_text(fields["context_text"])
+    text_chunks = _read_context_text(text)
     has_chunks = text_chunks is not None or any(part in tables for part in ("sources", "reports"))
     return built.model_copy(
         update={
@@ -113,6 +95,23 @@ def _build_response(fields: Mapping[str, Any]) -> Response:
             "traversal": _build_traversal(paths) if paths else built.traversal,
         }
     )
+
+
+def _list_contexts(given: object) -> list[object]:
+    """List the contexts of a search: one, or one for each of its parts, which DRIFT search gives by name."""
+    if isinstance(given, Mapping) and given and PARTS.keys().isdisjoint(given):
+        inner = [part for part in given.values() if isinstance(part, Mapping)]
+        if len(inner) == len(given) and all(not PARTS.keys().isdisjoint(part) for part in inner):
+            return [*inner]
+    return [given]
+
+
+def _merge_tables(tables: Iterable[Mapping[str, list[Row]]]) -> dict[str, list[Row]]:
+    merged: dict[str, list[Row]] = {}
+    for context in tables:
+        for part, rows in context.items():
+            merged.setdefault(part, []).extend(rows)
+    return merged
 
 
 def _read_answer(given: object) -> str:
@@ -167,18 +166,22 @@ def _read_tables(given: object) -> dict[str, list[Row]]:
         named = [(PARTS[name], table) for name, table in given.items() if name in PARTS]
     else:
         listed = given if isinstance(given, list | tuple) else [given]
-        rows = [row for one in listed for row in ([one] if isinstance(one, Mapping) else _iterate_table(one))]
+        rows = [row for one in listed for row in ([one] if isinstance(one, Mapping) else iterate_table(one))]
         named = [(part, rows) for part in ("sources", "relationships")]
     for part, table in named:
-        read = [row for number, one in enumerate(_iterate_table(table), 1) if (row := _read_row(part, one, number))]
+        read = [row for number, one in enumerate(iterate_table(table), 1) if (row := _read_row(part, one, number))]
         if read or isinstance(given, Mapping):
             tables.setdefault(part, []).extend(read)
     return tables
 
 
-def _iterate_table(table: object) -> Iterator[object]:
-    """Iterate over the rows of a DataFrame or of a list."""
+def iterate_table(table: object) -> Iterator[object]:
+    """Iterate over the rows of a DataFrame, of a list, or of an object of columns as `DataFrame.to_dict` returns it."""
     rows = table.to_dict("records") if hasattr(table, "to_dict") else table
+    if isinstance(rows, Mapping):
+        columns = [[*part.values()] if isinstance(part, Mapping) else part for part in rows.values()]
+        if all(isinstance(column, list | tuple) and len(column) == len(columns[0]) for column in columns):
+            rows = [dict(zip(rows, cells, strict=True)) for cells in zip(*columns, strict=True)]
     yield from rows if isinstance(rows, list | tuple) else ()
 
 
@@ -229,7 +232,7 @@ def _read_edge(given: object) -> Edge | None:
 def _read_paths(given: object) -> list[list[Edge]]:
     """Read the paths of `context_data`, each as its edges. Those in other forms are left out."""
     listed = given.get("paths") if isinstance(given, Mapping) else None
-    return [path for one in _iterate_table(listed) if (path := _read_path(one))]
+    return [path for one in iterate_table(listed) if (path := _read_path(one))]
 
 
 def _read_path(given: object) -> list[Edge]:
@@ -255,13 +258,11 @@ def _build_traversal(paths: Sequence[Sequence[Edge]]) -> Traversal:
     )
 
 
-def _build_given_ids(tables: Mapping[str, Sequence[Row]]) -> IndexIds:
+def _build_given_ids(tables: Mapping[str, Sequence[Row]]) -> graphrag.IndexIds:
     """Return ids that are those of the rows; entities and claims, which are numbered too, keep a prefix."""
-    from greval.methods.graphrag.records import IndexIds
-
     documents = {row["id"]: row["doc_id"] for row in tables.get("sources", ()) if row.get("doc_id")}
     by_number = {part: {row["id"]: row["id"] for row in tables.get(part, ())} for part in ("sources", "relationships")}
-    return IndexIds(by_number=by_number, documents=documents)
+    return graphrag.IndexIds(by_number=by_number, documents=documents)
 
 
 def _name_type(given: object) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from greval.methods.graphrag.records import IndexIds, build_response
+from greval.datasets.replies.graphrag import IndexIds, build_response
 from greval.records.case import Traversal
 
 TABLES = {

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from greval.datasets.field_values import find_first
 from greval.datasets.parquet_tables import Row
-from greval.methods.edges import format_edge_label
 from greval.records.case import Chunk, Edge, Effort, Response, Traversal, Triple
+from greval.records.inventory import format_edge_label
 
 SEPARATOR = "<SEP>"
 """The separator of merged descriptions and sources in LightRAG."""
@@ -36,14 +37,43 @@ def find_file_path(row: Mapping[str, Any]) -> str | None:
     return str(path) if path and path != UNKNOWN_PATH else None
 
 
-def build_response(
-    answer: str, data: Mapping[str, Any], documents: Mapping[str, str], mode: str, usage: Effort | None = None
-) -> Response:
-    """Build a response from an answer and the `data` of LightRAG's result; `documents` has the document of each chunk.
+def clean_context(data: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
+    """Return the context of a reply with the names of today's LightRAG, without rows that lack what is needed."""
+    return {
+        part: [row for given in data[part] if (row := _clean_row(part, given)) is not None]
+        for part in _NAMES
+        if data.get(part) is not None
+    }
 
-    Relations become triples whose predicate is the description. The descriptions of entities (predicate `description`)
-    follow them. The traversal starts at the entities. In the mode `global` it has no start nodes, because LightRAG
-    retrieves relations and not entities. The mode `naive` has neither triples nor a traversal.
+
+_NAMES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "entities": {"entity_name": ("entity_name", "entity")},
+    "relationships": {"src_id": ("src_id", "entity1"), "tgt_id": ("tgt_id", "entity2")},
+    "chunks": {"content": ("content", "text")},
+}
+"""The needed columns of each part, each with its names in the versions of LightRAG."""
+
+
+def _clean_row(part: str, given: object) -> dict[str, Any] | None:
+    if not isinstance(given, Mapping):
+        return None
+    needed = {name: find_first(given, names) for name, names in _NAMES[part].items()}
+    return {**given, **needed} if all(isinstance(value, str) for value in needed.values()) else None
+
+
+def build_response(
+    answer: str | None,
+    data: Mapping[str, Any],
+    documents: Mapping[str, str] | None = None,
+    mode: str | None = None,
+    usage: Effort | None = None,
+) -> Response:
+    """Build a response from an answer and the `data` of LightRAG's result.
+
+    `documents` has the document of each chunk, which is that of its path by default. Relations become triples whose
+    predicate is the description. The descriptions of entities (predicate `description`) follow them. The traversal
+    starts at the entities. In the mode `global` it has no start nodes, because LightRAG retrieves relations and not
+    entities. The mode `naive` has neither triples nor a traversal.
     """
     entities, relations = data.get("entities") or (), data.get("relationships") or ()
     edges = tuple(build_edge(row["src_id"], row["tgt_id"], row.get("description")) for row in relations)
@@ -56,9 +86,11 @@ def build_response(
     )
 
 
-def _build_chunks(rows: Iterable[Row], documents: Mapping[str, str]) -> Iterable[Chunk]:
-    for row in rows:
-        yield Chunk(id=row["chunk_id"], text=row["content"], doc_id=documents.get(row["chunk_id"]))
+def _build_chunks(rows: Iterable[Row], documents: Mapping[str, str] | None) -> Iterable[Chunk]:
+    for number, row in enumerate(rows, 1):
+        name = str(find_first(row, ("chunk_id", "id")) or f"c{number}")
+        document = find_file_path(row) if documents is None else documents.get(name)
+        yield Chunk(id=name, text=row["content"], doc_id=document)
 
 
 def _build_triples(edges: Iterable[Edge], entities: Iterable[Row]) -> Iterable[Triple]:
@@ -70,7 +102,7 @@ def _build_triples(edges: Iterable[Edge], entities: Iterable[Row]) -> Iterable[T
             yield Triple(id=f"entity:{name}", subject=name, predicate="description", object=text)
 
 
-def _build_traversal(edges: tuple[Edge, ...], entities: Iterable[Row], mode: str) -> Traversal:
+def _build_traversal(edges: tuple[Edge, ...], entities: Iterable[Row], mode: str | None) -> Traversal:
     names = tuple(row["entity_name"] for row in entities)
     ends = dict.fromkeys((*names, *(end for source, _, target in edges for end in (source, target))))
     return Traversal(start_nodes=() if mode == "global" else names, traversed_edges=edges, final_nodes=tuple(ends))

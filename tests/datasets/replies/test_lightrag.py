@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from lightrag_folder import EDGE, write
 from lightrag_stand_in import DATA
 
+from greval.datasets.replies.lightrag import SEPARATOR, build_edge, build_response, find_file_path
 from greval.methods.lightrag.index import read_lightrag
-from greval.methods.lightrag.records import SEPARATOR, build_edge, build_response, find_file_path
 from greval.records.case import Traversal
 
 

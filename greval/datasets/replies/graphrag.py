@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
 from greval.datasets.parquet_tables import Row
-from greval.methods.edges import format_edge_label
-from greval.methods.graphrag.index import DocumentName, list_document_ids
 from greval.records.case import Chunk, Effort, Response, Traversal, Triple
+from greval.records.inventory import format_edge_label
 
 ReportField = Literal["chunks", "aggregates"]
 Table = Any
@@ -38,7 +37,7 @@ class IndexIds:
     reports: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def from_tables(cls, tables: Mapping[str, Table | None], document: DocumentName = "id") -> IndexIds:
+    def from_tables(cls, tables: Mapping[str, Table | None], document: str = "id") -> IndexIds:
         """Read the ids from the tables of an index, by name; `document` is the field that identifies documents."""
         rows = {name: list(iterate_rows(_select_id_columns(table))) for name, table in tables.items()}
         names = {str(row["id"]): str(row.get(document) or row["id"]) for row in rows.get("documents", ())}
@@ -54,6 +53,13 @@ class IndexIds:
         """Return the id of a row of a context; a row unknown to the index gets its part and number as id."""
         number = str(row.get("id", ""))
         return self.by_number.get(part, {}).get(number, f"{part}:{number}")
+
+
+def list_document_ids(row: Row) -> tuple[str, ...]:
+    """Return the document ids of a text unit: a single id since version 3, a list before."""
+    if row.get("document_id"):
+        return (str(row["document_id"]),)
+    return tuple(map(str, row["document_ids"])) if row.get("document_ids") is not None else ()
 
 
 def _select_id_columns(table: Table) -> Table:
@@ -78,7 +84,7 @@ def iterate_rows(table: Table) -> Iterator[Row]:
 
 
 def build_response(
-    answer: str,
+    answer: str | None,
     contexts: Sequence[Mapping[str, Table]],
     ids: IndexIds,
     *,

@@ -1,0 +1,291 @@
+"""The forms in which systems give replies and contexts, found by their content and read as fields of a response.
+
+LightRAG, Microsoft GraphRAG, nano-graphrag and neo4j-graphrag have forms of their own. What else holds an answer and
+passages under known names, as LangChain and LlamaIndex do, is read by these names, see `greval.datasets.row_fields`.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from io import StringIO
+from typing import Any, NamedTuple
+
+from greval.datasets.field_values import find_first, read_message, unwrap_serialised
+from greval.datasets.replies import lightrag, search_result
+from greval.records.case import Response
+
+PAIR = 2
+FAILURES = frozenset({"failure", "failed", "fail", "error"})
+"""The values of `status` in a reply that is no answer."""
+LIGHTRAG_MARKS = frozenset({"query_mode", "keywords", "processing_info", "failure_reason"})
+"""Names in the `metadata` of LightRAG's replies."""
+LIGHTRAG_PARTS = ("entities", "relationships", "chunks")
+LIGHTRAG_COLUMNS = frozenset({"entity_name", "src_id", "entity1", "chunk_id", "reference_id"})
+"""Names that only rows of LightRAG have."""
+GRAPHRAG_COLUMNS: Mapping[str, tuple[frozenset[str], ...]] = {
+    "sources": (frozenset({"id", "text"}), frozenset({"id", "content"})),
+    "text_units": (frozenset({"id", "text"}),),
+    "relationships": (frozenset({"source", "target"}),),
+    "entities": (frozenset({"entity", "description"}), frozenset({"id", "entity"})),
+    "reports": (frozenset({"title", "content"}), frozenset({"id", "content"})),
+}
+"""The tables of GraphRAG's contexts, with the columns that each has at least."""
+CHAIN_STEPS = "intermediate_steps"
+_SECTION = re.compile(
+    r"(?:-{3,}\s*|Knowledge Graph Data \()?(Reports|Entities|Entity|Relationships|Relationship|Sources|Document Chunks)"
+    r"[^\n`]*\n+```(csv|json)[^\S\n]*\n(.*?)\n?```",
+    re.DOTALL,
+)
+"""A table in the text of a context, as LightRAG and nano-graphrag print it."""
+_SECTION_PARTS = {"Entity": "entities", "Relationship": "relationships", "Document Chunks": "sources"}
+
+
+class SystemReply(NamedTuple):
+    """A reply that was recognised: the fields of a response, the path of each in the reply, and the names it used."""
+
+    fields: dict[str, object]
+    places: dict[str, str]
+    used: frozenset[str]
+
+
+def read_reply(given: object) -> SystemReply | None:
+    """Read a reply, or the context of one, in a form that is known by its content; return None if it is none.
+
+    Example:
+        >>> found = read_reply(("At nine.", {"sources": [{"id": "7", "text": "It opens at nine."}]}))
+        >>> found.fields["answer"], found.fields["chunks"][0].text
+        ('At nine.', 'It opens at nine.')
+        >>> read_reply({"answer": "At nine."}) is None
+        True
+    """
+    if isinstance(given, str):
+        return _read_context_text(given)
+    if isinstance(given, Mapping):
+        given = unwrap_serialised(given)
+        return next((found for read in _FORMS if (found := read(given)) is not None), None)
+    if isinstance(given, list | tuple) and len(given) == PAIR:
+        return _read_pair(given)
+    return None
+
+
+def _read_pair(given: Sequence[object]) -> SystemReply | None:
+    """Read an answer and its context, as GraphRAG's functions return them."""
+    answer, context = read_message(given[0]), given[1]
+    if not isinstance(answer, str) or isinstance(context, str):
+        return None
+    rows = context if isinstance(context, list | tuple) else ()
+    if rows and all(isinstance(row, Mapping) and _is_search_context(row) for row in rows):
+        context = {str(number): row for number, row in enumerate(rows)}  # a context of each part of a search
+    found = read_reply(context)
+    if found is None or "answer" in found.fields:
+        return None
+    return SystemReply({"answer": answer, **found.fields}, {"answer": "[0]"}, frozenset())
+
+
+def _build(response: Response, places: Mapping[str, str], used: Iterator[str] | Sequence[str]) -> SystemReply:
+    fields = {name: value for name, value in dict(response).items() if value not in (None, "")}
+    return SystemReply(fields, {name: place for name, place in places.items() if name in fields}, frozenset(used))
+
+
+def _read_lightrag_reply(given: Mapping[str, Any]) -> SystemReply | None:
+    """Read a reply of LightRAG, as `aquery_llm` and `/query/data` give it; a failure is an error, not an answer."""
+    status, data = given.get("status"), given.get("data")
+    metadata = given.get("metadata")
+    marks = metadata if isinstance(metadata, Mapping) and not LIGHTRAG_MARKS.isdisjoint(metadata) else {}
+    if not isinstance(status, str) or not (data is None or isinstance(data, Mapping)):
+        return None
+    used = ["status", "message", "data", "llm_response", *(["metadata"] if marks or not metadata else [])]
+    content = given.get("llm_response")
+    answer = content.get("content") if isinstance(content, Mapping) else None
+    if status.lower() in FAILURES and not (answer and marks.get("failure_reason") == "no_results"):
+        if not (marks or ("message" in given and not data)):
+            return None
+        why = given.get("message") or "the query failed, and no reason was reported"
+        return SystemReply({"error": str(why)}, {"error": "message"}, frozenset(used))
+    if not (marks and not data) and not is_lightrag_context(data):
+        return None
+    response = lightrag.build_response(answer or None, lightrag.clean_context(data or {}), mode=marks.get("query_mode"))
+    places = {"answer": "llm_response.content", **_LIGHTRAG_PLACES_IN_DATA}
+    return _build(response, places, used)
+
+
+_LIGHTRAG_PLACES = {"chunks": "chunks", "triples": "relationships", "traversal": "entities"}
+_LIGHTRAG_PLACES_IN_DATA = {name: f"data.{place}" for name, place in _LIGHTRAG_PLACES.items()}
+
+
+def is_lightrag_context(given: object) -> bool:
+    """Return whether a mapping holds the entities, relationships and chunks of a LightRAG query; all may be empty."""
+    if not isinstance(given, Mapping) or not any(name in given for name in LIGHTRAG_PARTS[:PAIR]):
+        return False
+    tables = [given.get(name) for name in LIGHTRAG_PARTS]
+    if not all(table is None or isinstance(table, list | tuple) for table in tables):
+        return False
+    rows = [table[0] for table in tables if table]
+    if not rows:
+        return all(name in given for name in LIGHTRAG_PARTS)
+    return all(isinstance(row, Mapping) for row in rows) and any(not LIGHTRAG_COLUMNS.isdisjoint(row) for row in rows)
+
+
+def _read_lightrag_context(given: Mapping[str, Any]) -> SystemReply | None:
+    if not is_lightrag_context(given):
+        return None
+    response = lightrag.build_response(None, lightrag.clean_context(given))
+    return _build(response, _LIGHTRAG_PLACES, (*LIGHTRAG_PARTS, "references"))
+
+
+def _read_search_result(given: Mapping[str, Any]) -> SystemReply | None:
+    """Read a `SearchResult` of GraphRAG; columns of a row that belong to no such result are left."""
+    names = ("response", *search_result.OTHER_FIELDS, *search_result.IGNORED_FIELDS)
+    if "response" not in given or not any(name in given for name in search_result.OTHER_FIELDS):
+        return None
+    response = search_result.build_response(
+        {name: given.get(name) for name in ("response", *search_result.OTHER_FIELDS)}
+    )
+    places = {"answer": "response", "chunks": "context_data", "triples": "context_data", "traversal": "context_data"}
+    return _build(response, places, names)
+
+
+def _is_search_context(given: object) -> bool:
+    """Return whether a mapping holds tables of GraphRAG's contexts, or several such contexts by name."""
+    if not isinstance(given, Mapping) or not given:
+        return False
+    tables = {name: [*search_result.iterate_table(given[name])] for name in GRAPHRAG_COLUMNS if name in given}
+    if any(rows for rows in tables.values()):
+        return any(
+            isinstance(rows[0], Mapping) and any(columns <= rows[0].keys() for columns in GRAPHRAG_COLUMNS[name])
+            for name, rows in tables.items()
+            if rows
+        )
+    if tables:
+        return len(tables) > 1 or given.keys() <= search_result.PARTS.keys()
+    return all(isinstance(part, Mapping) and _is_search_context(part) for part in given.values())
+
+
+def _read_search_context(given: Mapping[str, Any]) -> SystemReply | None:
+    if not _is_search_context(given):
+        return None
+    response = search_result.build_context_response(None, given)
+    places = {"chunks": "sources" if "sources" in given else "", "triples": "relationships", "traversal": "entities"}
+    return _build(response, places, [name for name in search_result.PARTS if name in given] or [*given])
+
+
+def _read_retriever_result(given: Mapping[str, Any]) -> SystemReply | None:
+    """Read a `RetrieverResult` or a `RagResultModel` of neo4j-graphrag, or the records of a raw search."""
+    inner = given.get("retriever_result")
+    if isinstance(inner, Mapping):
+        found = _read_retriever_result(inner)
+        answer = given.get("answer")
+        fields = {**({} if answer is None else {"answer": answer}), **(found.fields if found else {"chunks": []})}
+        places = {name: f"retriever_result.{place}" for name, place in (found.places if found else {}).items()}
+        return SystemReply(fields, {**places, "answer": "answer"}, frozenset({"answer", "retriever_result"}))
+    for name, part in {"items": "content", "records": None}.items():
+        rows = given.get(name)
+        if not isinstance(rows, list | tuple) or not given.keys() <= {name, "metadata"}:
+            continue
+        if all(isinstance(row, Mapping) and (part is None or part in row) for row in rows):
+            return SystemReply({"chunks": [*rows]}, {"chunks": name}, frozenset({name, "metadata"}))
+    return None
+
+
+def _read_chain_result(given: Mapping[str, Any]) -> SystemReply | None:
+    """Read the result of a LangChain chain for questions, which names its answer `result`."""
+    answer, steps = given.get("result"), given.get(CHAIN_STEPS)
+    if not isinstance(answer, str) or not ("source_documents" in given or isinstance(steps, list | tuple)):
+        return None
+    fields: dict[str, object] = {"answer": answer}
+    if isinstance(steps, list | tuple):  # of a graph chain: a query, then the records that it found
+        contexts = [step["context"] for step in steps if isinstance(step, Mapping) and "context" in step]
+        rows = [row for context in contexts for row in (context if isinstance(context, list | tuple) else [context])]
+        fields |= {"chunks": [_format_record(row) for row in rows]} if contexts else {}
+    return SystemReply(fields, {"answer": "result", "chunks": CHAIN_STEPS}, frozenset({"result", CHAIN_STEPS}))
+
+
+def _format_record(row: object) -> str:
+    return row if isinstance(row, str) else json.dumps(row, ensure_ascii=False, default=str)
+
+
+def _read_document(given: Mapping[str, Any]) -> SystemReply | None:
+    """Read a document of LangChain or a node of LlamaIndex that is given alone."""
+    is_node = isinstance(given.get("node"), Mapping) and "score" in given
+    if not is_node and not ("page_content" in given and given.keys() <= {"page_content", "metadata", "id", "type"}):
+        return None
+    return SystemReply({"chunks": [given]}, {"chunks": ""}, frozenset(given))
+
+
+def _read_messages(given: Mapping[str, Any]) -> SystemReply | None:
+    """Read a message, or the last one of the messages of an agent, as the answer."""
+    messages = given.get("messages")
+    if isinstance(messages, list | tuple) and messages and find_first(given, ("answer", "response", "output")) is None:
+        answer = read_message(messages[-1])
+        return (
+            SystemReply({"answer": answer}, {"answer": "messages"}, frozenset({"messages"}))
+            if isinstance(answer, str)
+            else None
+        )
+    answer = read_message(given)
+    return SystemReply({"answer": answer}, {"answer": ""}, frozenset(given)) if isinstance(answer, str) else None
+
+
+_FORMS: tuple[Callable[[Mapping[str, Any]], SystemReply | None], ...] = (
+    _read_lightrag_reply,
+    _read_lightrag_context,
+    _read_search_result,
+    _read_search_context,
+    _read_retriever_result,
+    _read_chain_result,
+    _read_document,
+    _read_messages,
+)
+
+
+def _read_context_text(given: str) -> SystemReply | None:
+    """Read the text of a context with its tables, as LightRAG and nano-graphrag give it with `only_need_context`."""
+    if "```" not in given:
+        return None
+    tables: dict[str, list[Mapping[str, Any]]] = {}
+    for title, kind, body in _SECTION.findall(given):
+        part = _SECTION_PARTS.get(title, title.lower())
+        tables.setdefault(part, []).extend(_read_section(kind, body))
+    if not tables:
+        return None
+    return _read_search_context(_rename_columns(tables))
+
+
+def _read_section(kind: str, body: str) -> Iterator[Mapping[str, Any]]:
+    """Yield the rows of a table in a text; lines that are no rows are left out."""
+    if kind == "csv":
+        lines = body.replace(",\t", ",")  # nano-graphrag and early LightRAG separate cells by a comma and a tab
+        yield from csv.DictReader(StringIO(lines.strip()), skipinitialspace=True)
+        return
+    try:
+        whole = json.loads(body)
+        rows = whole if isinstance(whole, list) else [whole]
+    except ValueError:
+        rows = []
+        for line in body.splitlines():
+            try:
+                rows.append(json.loads(line))
+            except ValueError:
+                continue
+    yield from (row for row in rows if isinstance(row, dict))
+
+
+def _rename_columns(tables: Mapping[str, list[Mapping[str, Any]]]) -> dict[str, list[Mapping[str, Any]]]:
+    names = {"entity1": "source", "entity2": "target", "reference_id": "id"}
+    return {
+        part: [{names.get(name, name) if name else "": cell for name, cell in row.items()} for row in rows]
+        for part, rows in tables.items()
+    }
+
+
+def join_place(column: str, place: str) -> str:
+    """Return the path of a part of a column, as `--column` takes it.
+
+    Example:
+        >>> join_place("reply", "data.chunks"), join_place("pair", "[0]"), join_place("context", "")
+        ('reply.data.chunks', 'pair[0]', 'context')
+    """
+    return f"{column}{place if not place or place.startswith('[') else f'.{place}'}"

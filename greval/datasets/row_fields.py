@@ -1,0 +1,217 @@
+"""The fields of a row: replies of systems and retrieval recorded as ids are spread over the fields of a case."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from greval.datasets.field_names import (
+    FIELD_BY_NAME,
+    METADATA,
+    OWN_FIELDS,
+    MappedRow,
+    find_known_name,
+    fold_name,
+    map_fields,
+    split_dotted,
+)
+from greval.datasets.field_values import as_text
+from greval.datasets.replies.forms import SystemReply, join_place, read_reply
+from greval.errors import MethodError
+from greval.records.case import is_grade_mapping
+
+CHUNKS = "chunks"
+PLAIN_FIELDS = frozenset(
+    {"gold", "tags", "usage", "traversal", "triples", "claims", "expected_claims", "other_response"}
+)
+"""Fields whose values are never a reply."""
+RANKING_NAMES = frozenset(
+    {
+        *("retrieved", "retrieved_docs", "retrieved_documents", "retrieved_chunks", "retrieved_passages"),
+        *("docs", "source_documents", "ctxs"),
+    }
+)
+"""Names under which systems are recorded to retrieve texts as well as ids."""
+MAX_ID = 200
+_ID = re.compile(r"[!-~]+", re.ASCII)
+"""An id has no blank, and no letter of a script that is written without blanks."""
+_ID_MARK = re.compile(r"[\d_/:#@\\-]|\.(?=\w)")
+"""What is in most ids and in few words."""
+
+
+def read_fields(row: Mapping[str, object]) -> MappedRow:
+    """Map the values of a row to the fields of a case, as `map_fields` does, with its replies and rankings read.
+
+    A reply of a system may be the row itself, or the value of any column. Ids of retrieved documents become chunks:
+    with the texts of the row if there is one for each id, and without a text otherwise.
+
+    Example:
+        >>> read_fields({"question": "Who?", "retrieved_ids": ["d3", "d1"], "relevant_docs": ["d1"]}).values["chunks"]
+        [{'doc_id': 'd3', 'id': 'd3'}, {'doc_id': 'd1', 'id': 'd1'}]
+    """
+    if row.keys() <= OWN_FIELDS and not any(map(_may_be_reply, (row.get(CHUNKS), row.get("answer")))):
+        settled = map_fields(row)  # by far the most common
+        _settle_chunks(settled)
+        return settled
+    fields, places, rest = _spread_replies(row)
+    settled = map_fields(rest)
+    for own, value in fields.items():
+        if own not in settled.values:
+            settled.values[own], settled.names[own] = value, places[own]
+    _settle_chunks(settled)
+    return settled
+
+
+def _may_be_reply(value: object) -> bool:
+    if isinstance(value, str):
+        return "```" in value
+    return isinstance(value, Mapping) or (isinstance(value, list | tuple) and len(value) == 2)  # noqa: PLR2004 - a pair
+
+
+def _spread_replies(row: Mapping[str, object]) -> tuple[dict[str, object], dict[str, str], dict[str, object]]:
+    """Return the fields of the replies in a row, the place of each, and the columns that are no replies."""
+    fields: dict[str, object] = {}
+    places: dict[str, str] = {}
+    rest = dict(row)
+    if (found := _read_form(row)) is not None:
+        rest = {name: value for name, value in row.items() if name not in found.used}
+        fields |= found.fields
+        places |= {name: found.places.get(name) or name for name in found.fields}
+    for name, value in [*rest.items()]:
+        if not _may_be_reply(value) or not _may_hold_reply(name):
+            continue
+        if (found := _read_form(value)) is None:
+            continue
+        own = FIELD_BY_NAME.get(find_known_name(name) or "")
+        if own is not None and own not in {"answer", CHUNKS} and "answer" not in found.fields:
+            continue  # such as a question with the messages of a conversation
+        if own != "answer" and found.fields.keys() == {"answer"}:
+            continue
+        del rest[name]
+        for field, part in found.fields.items():
+            fields.setdefault(field, part)
+            places.setdefault(field, join_place(name, found.places.get(field, "")))
+    return fields, places, rest
+
+
+def _may_hold_reply(name: str) -> bool:
+    known = find_known_name(name)
+    place = split_dotted(known) if known else None
+    return FIELD_BY_NAME.get(known or "") not in PLAIN_FIELDS and not place and fold_name(name) != METADATA
+
+
+def _read_form(value: object) -> SystemReply | None:
+    """Return the reply that a value is, or None; a file may have a table that only looks like one."""
+    try:
+        return read_reply(value)
+    except MethodError:
+        return None
+
+
+def _settle_chunks(settled: MappedRow) -> None:
+    """Give chunks the parts that are recorded apart from them, and read a ranking of ids as chunks without texts."""
+    gold = settled.values.get("gold")
+    name = fold_name(settled.names.get(CHUNKS, "")).rpartition(".")[2]
+    chunks = settled.values.get(CHUNKS)
+    if (ranked := _read_ranking(chunks, is_expected=name in RANKING_NAMES, gold=gold)) is not None:
+        settled.values[CHUNKS] = chunks = ranked
+    for part, (column, value) in settled.chunk_parts.items():
+        scored = _read_scores(value) if chunks is None and part in {"id", "doc_id"} else None
+        chunks = _join_part(settled, chunks, part, column, value) if scored is None else scored
+        settled.values[CHUNKS] = chunks
+        settled.names.setdefault(CHUNKS, column)
+
+
+def _join_part(settled: MappedRow, chunks: object, part: str, column: str, value: object) -> object:
+    """Return chunks with a part for each of them; a part for another number of chunks is a fault of the row."""
+    parts = [*value] if isinstance(value, list | tuple) else [value]
+    items = [chunks] if isinstance(chunks, str) else chunks
+    if items is None:
+        items = [{} for _ in parts]
+    if not isinstance(items, list | tuple):
+        return chunks
+    if len(items) != len(parts):
+        why = (
+            f"has {len(parts):,} where {settled.names.get(CHUNKS, CHUNKS)} has {len(items):,}; give one for each chunk"
+        )
+        settled.faults[column] = why
+        return chunks
+    names = [as_text(one) for one in parts]
+    is_unique = len({*map(str, names)}) == len(names)
+    joined: list[object] = []
+    for item, one in zip(items, names, strict=True):
+        chunk = {"text": item} if isinstance(item, str) else item
+        if not isinstance(chunk, Mapping) or one is None:
+            joined.append(chunk)
+        elif part == "id" and is_unique:
+            joined.append({"doc_id": one, **chunk, "id": one})
+        elif part == "id":
+            joined.append({"doc_id": one, **chunk})
+        else:
+            joined.append({**chunk, part: one})
+    return joined
+
+
+def _read_ranking(value: object, *, is_expected: bool, gold: object) -> list[dict[str, object]] | None:
+    """Return the documents that are recorded by their ids as chunks; None if the value holds texts or chunks."""
+    if (scored := _read_scores(value)) is not None:
+        return scored
+    if not isinstance(value, list | tuple) or not value or not all(map(_is_name, value)):
+        return None
+    names = [str(as_text(one)) for one in value]
+    expected = _list_gold_documents(gold)
+    are_ids = all(len(name) <= MAX_ID and _ID.fullmatch(name) for name in names)
+    are_marked = are_ids and all(map(_ID_MARK.search, names))
+    signs = [is_expected, bool(expected), are_marked]
+    is_ranking = not expected.isdisjoint(names) or (are_ids and signs.count(True) > 1)
+    return _build_ranking(names) if is_ranking else None
+
+
+def _is_name(value: object) -> bool:
+    return isinstance(value, str | int) and not isinstance(value, bool) and value != ""
+
+
+def _read_scores(value: object) -> list[dict[str, object]] | None:
+    """Return the documents of a mapping of ids to scores, the highest first, or of pairs of an id and a score."""
+    if isinstance(value, Mapping) and is_grade_mapping(value):
+        pairs: Sequence[Any] = sorted(value.items(), key=lambda pair: -pair[1])
+    elif isinstance(value, list | tuple) and value and all(map(_is_scored_name, value)):
+        pairs = value
+    else:
+        return None
+    return [
+        {**chunk, "score": score}
+        for chunk, (_, score) in zip(_build_ranking([str(n) for n, _ in pairs]), pairs, strict=True)
+    ]
+
+
+def _is_scored_name(value: object) -> bool:
+    if not isinstance(value, list | tuple) or len(value) != 2:  # noqa: PLR2004 - an id and its score
+        return False
+    name, score = value
+    is_id = isinstance(name, int) or (isinstance(name, str) and len(name) <= MAX_ID and _ID.fullmatch(name) is not None)
+    return is_id and not isinstance(name, bool) and isinstance(score, int | float) and not isinstance(score, bool)
+
+
+def _build_ranking(names: Sequence[str]) -> list[dict[str, object]]:
+    """Return a chunk without a text for each document; ids of chunks are unique, those of documents need not be."""
+    if len({*names}) < len(names):
+        return [{"doc_id": name} for name in names]
+    return [{"doc_id": name, "id": name} for name in names]
+
+
+def _list_gold_documents(gold: object) -> frozenset[str]:
+    """Return the names of the documents in gold as it was read."""
+    if not isinstance(gold, Mapping):
+        return frozenset()
+    if is_grade_mapping(gold):
+        return frozenset(map(str, gold))
+    names: set[str] = set()
+    for part in ("essential_docs", "helpful_docs", "grades"):
+        listed = gold.get(part)
+        if isinstance(listed, str | int):
+            names.add(str(listed))
+        elif isinstance(listed, list | tuple | Mapping):
+            names.update(str(as_text(one)) for one in listed if isinstance(one, str | int | float))
+    return frozenset(names)
