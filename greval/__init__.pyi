@@ -105,7 +105,8 @@ from .trust.agreement.records import Agreement
 from .trust.alignment.api import align, align_async, forecast_align, foresee
 from .trust.alignment.records import Alignment
 from .trust.annotations.adjudication import adjudicate, adjudicated
-from .trust.annotations.files import keep_annotations, read_annotations, write_annotations
+from .trust.annotations.files import keep_annotations, write_annotations
+from .trust.annotations.reading import read_annotations
 from .trust.argilla.pull import pull_from_argilla
 from .trust.argilla.push import push_to_argilla
 from .trust.estimates.api import estimate

@@ -30,8 +30,9 @@ from greval.trust.agreement.records import (
     NumericAgreement,
     PeopleAgreement,
 )
+from greval.trust.annotations.reading import STATUS_UNKNOWN
 
-PROMINENT = ("MIXED", "ENRICHED")
+PROMINENT = ("MIXED", "ENRICHED", STATUS_UNKNOWN)
 GROUP_FIGURES = {
     "categorical": ("accuracy", "kappa", "ac1", "macro f1"),
     "numeric": ("mae", "bias", "pearson", "spearman"),
@@ -45,6 +46,8 @@ def render(agreement: Agreement, console: Console) -> None:
     important, others = split_warnings(agreement.warnings, PROMINENT)
     print_lines(console, important, "bold red")
     print_line(console, format_title(agreement), "italic")
+    if agreement.label_columns:
+        print_line(console, f"labels: {'; '.join(agreement.label_columns)}", "italic")
     print_tables(console, build_tables(agreement, console))
     print_lines(console, [format_verdict(agreement), ""])
     print_lines(console, format_legend(agreement), "dim")

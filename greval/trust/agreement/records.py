@@ -138,7 +138,8 @@ class Agreement(NotebookDisplay, Record):
     `judges` are the models whose verdicts were compared, and the first of `groups` is all items. `verdict` says what
     the judge can be used for. `unread` are rows of
     the files that are not annotations, or whose value is not on the scale, with their place. `changed` are items of
-    which people were shown another text than the judge; their annotations are left out.
+    which people were shown another text than the judge; their annotations are left out. `label_columns` names the
+    columns that were read as labels, with their files.
     """
 
     folder: str
@@ -154,4 +155,5 @@ class Agreement(NotebookDisplay, Record):
     verdict: AgreementVerdict
     unread: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
+    label_columns: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
