@@ -161,10 +161,10 @@ class _AnnotationReader:
         uncertain = 0
         for row in rows.rows:
             place = f"{rows.name}{row.unit}{row.number}"
-            if "" in row.faults:
-                self._add_fault(place, None, row.faults[""])
+            record = row.faults.get("") or parse_record(row.values)
+            if isinstance(record, str):
+                self._add_fault(place, None, record)
                 continue
-            record = parse_record(row.values)
             asked |= dict.fromkeys(name for name, answers in record.answers.items() if answers)
             for fields in iterate_annotations(record, self._metric, questions):
                 uncertain += "status" not in fields

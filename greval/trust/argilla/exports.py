@@ -66,16 +66,18 @@ def is_record_export(names: Collection[str]) -> bool:
     return NESTED.issubset(names) or SERVER_ID in names or any(f"{name}.users" in names for name in names)
 
 
-def parse_record(row: Mapping[str, object]) -> ExportedRecord:
-    """Parse a record, nested or flat."""
+def parse_record(row: Mapping[str, object]) -> ExportedRecord | str:
+    """Parse a record, nested or flat, or return why it cannot be parsed."""
     if NESTED.issubset(row):
         parts = {name: content if isinstance(content := row[name], Mapping) else {} for name in NESTED}
         metadata, texts = parts["metadata"], parts["fields"]
         answers = {str(name): _parse_nested(listed) for name, listed in parts["responses"].items()}
     else:
         metadata = texts = row
-        names = [name.removesuffix(ANSWERS) for name in row if name.endswith(ANSWERS)]
-        answers = {name: _parse_flat(row, f"{name}{ANSWERS}") for name in names}
+        names = [name for name in row if name.endswith(ANSWERS)]
+        if texts_of_lists := [name for name in names if isinstance(row[name], str)]:  # of which CSV has many forms
+            return f"{texts_of_lists[0]}: expected a list, got a text; save the export as JSON, JSON lines or Parquet"
+        answers = {name.removesuffix(ANSWERS): _parse_flat(row, name) for name in names}
     shown = {name: text for name, text in texts.items() if _FIELD.fullmatch(name) and isinstance(text, str)}
     return ExportedRecord(row.get("id"), metadata, shown, answers)
 
@@ -86,7 +88,7 @@ def iterate_annotations(
     """Yield the fields of an annotation for each answer to the question of a metric.
 
     The question of a metric has its name, or that of datasets with one metric. A submitted response without an answer
-    is no annotation. An answer whose status the export does not have counts as submitted.
+    is no annotation. If the export does not have the status of an answer, the annotation has none either.
 
     Args:
         record: The record.
@@ -111,7 +113,8 @@ def iterate_annotations(
         for one in answers:
             if one.value is not None or one.status not in {None, "submitted"}:
                 row = {**shared, "metric": name, "annotator": one.user, "value": one.value}
-                yield row | {"status": one.status or "submitted", "comment": by_user.get(one.user)}
+                status = {} if one.status is None else {"status": one.status}
+                yield {**row, **status, "comment": by_user.get(one.user)}
 
 
 def _parse_nested(listed: object) -> tuple[ExportedAnswer, ...]:
