@@ -175,8 +175,8 @@ class _AnnotationReader:
                 f"{_join_names(asked)}; name the one that asks for it with --label-column QUESTION"
             )
         note = (
-            f"{STATUS_UNKNOWN}: {self._path.name}: this export of Argilla does not say which answers are drafts or were "
-            f"discarded: all {uncertain:,} count as submitted; greval argilla pull, to_list(flatten=True) and "
+            f"{STATUS_UNKNOWN}: {self._path.name}: this export of Argilla does not say which answers are drafts or "
+            f"were discarded: all {uncertain:,} count as submitted; greval argilla pull, to_list(flatten=True) and "
             "to_datasets() say it"
         )
         return self._build(notes=[note] if uncertain else [])

@@ -14,7 +14,7 @@ from greval.records.metric_input import hash_json
 from greval.runs.run_reader import add_texts
 from greval.runs.store import Store
 from greval.runs.store.exports import build_frame, write_csv
-from greval.trust.annotations.reading import read_annotations
+from greval.trust.annotations.reading import STATUS_UNKNOWN, read_annotations
 
 SCALES = {name: metric.scale for name, metric in METRICS.items()}
 HEAD = "sample_id,metric,annotator,value\n"
@@ -339,7 +339,7 @@ def test_flat_exports_of_argilla_are_read(ending, tmp_path):
 
 @pytest.mark.parametrize("ending", ["json", "jsonl"])
 def test_nested_exports_of_argilla_say_what_is_not_known(ending, tmp_path):
-    """`to_json` has no statuses: its answers count, and a note that cannot be missed says that drafts are among them."""
+    """`to_json` has no statuses: its answers count, and a note in front says that there may be drafts among them."""
     found = read_annotations(save_records(tmp_path / f"all.{ending}", [nested for _, nested in RECORDS]), SCALES)
     assert [(one.sample_id, one.annotator, one.value) for one in found.annotations] == [
         ("q0", "u1", "Yes"),
