@@ -111,6 +111,7 @@ from .trust.argilla.pull import pull_from_argilla
 from .trust.argilla.push import push_to_argilla
 from .trust.estimates.api import estimate
 from .trust.estimates.records import Estimate
+from .trust.labelling.sheets import write_label_sheet
 from .trust.panels.api import panel, panel_annotations
 from .trust.panels.records import Panel
 from .trust.probing.api import forecast_probe, probe, probe_async
@@ -290,5 +291,6 @@ __all__ = [
     "trec_eval",
     "with_gold",
     "write_annotations",
+    "write_label_sheet",
     "write_metric",
 ]

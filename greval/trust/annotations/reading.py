@@ -31,6 +31,8 @@ LABEL = "label"
 """The beginning of the names of fields that stand for label columns."""
 STATUS_UNKNOWN = "STATUS UNKNOWN"
 """The beginning of the note that some answers may not have been submitted."""
+CONTENT_MARK = "#"
+"""Begins the hash of a text in a label sheet: a spreadsheet would read some hashes as numbers."""
 _COLUMN_NAMES: Mapping[str, tuple[str, ...]] = {
     **{name: (name,) for name in FIELDS},
     **{name: LABEL_NAMES[name] for name in ("method", "metric", "item", "annotator", "value")},
@@ -225,6 +227,8 @@ class _AnnotationReader:
             place = f"{rows.name}{row.unit}{row.number}"
             values = {name: unescape_formula(value) for name, value in row.values.items()} if is_escaped else row.values
             item = {name: values[name] for name in fields if not _is_unrecorded(name, values.get(name))}
+            if isinstance(content := item.get("content"), str):
+                item["content"] = content.removeprefix(CONTENT_MARK)
             if faults := _find_row_faults(row):
                 self._add_fault(place, item.get("sample_id"), faults)
                 continue

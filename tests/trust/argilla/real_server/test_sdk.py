@@ -138,7 +138,8 @@ def test_exports_of_the_sdk_are_annotations(client, owner, run, tmp_path, form):
     assert len(drafts) == (0 if is_nested else 4)
     assert {sample for _, sample, _ in drafts} <= {drafted.metadata["sample_id"]}
     assert any(note.startswith(STATUS_UNKNOWN) for note in found.notes) == is_nested
-    assert measure_agreement(run, "tone", found.annotations).groups[0].things == (COUNT if is_nested else COUNT - 1)
+    whole = measure_agreement(run, "tone", found.annotations, combine="each").groups[0]
+    assert whole.things == (COUNT if is_nested else COUNT - 1)
 
 
 def export_records(dataset, form, folder):
