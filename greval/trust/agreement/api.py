@@ -59,7 +59,8 @@ def agreement(
             are used.
         **options: `combine`: how the values of several people become one: "majority" (default for categories), "mean"
             (default for numbers) or "each" (each value counts separately). `treat_as`: whether the levels of a value
-            scale are compared as "categories" (default for two levels) or as "numbers". `by`: tags or "method" to
+            scale are compared as "categories" (default for two levels) or as "numbers"; "unordered" compares as
+            categories whose order does not count. `by`: tags or "method" to
             group by. `level`: the confidence level of the intervals, 0.95 by default. `label_columns`: the columns of
             the files that hold labels, each an annotator; without files, columns of the cases (tags).
 
@@ -116,7 +117,7 @@ def _compute_agreement(
         metric=metric,
         judges=matched.judges,
         annotators=groups[0].people.annotators,
-        treat_as="categories" if isinstance(scale, CategoricalScale) else "numbers",
+        treat_as=options.get("treat_as") or ("categories" if isinstance(scale, CategoricalScale) else "numbers"),
         combine=combine,
         by=tags,
         level=level,

@@ -96,7 +96,7 @@ def _compute_panel(runs: Sequence[str | Path | Run], metric: str, options: Panel
         metric=metric,
         benches=count_run_verdicts(items.runs, items.item_count),
         annotators=people.annotators,
-        treat_as="categories" if isinstance(items.scale, CategoricalScale) else "numbers",
+        treat_as=options.get("treat_as") or ("categories" if isinstance(items.scale, CategoricalScale) else "numbers"),
         combine=items.combine,
         by=tags,
         level=level,
