@@ -31,7 +31,7 @@ def print_failure_hints(folder: Path, kinds: Iterable[str], judge: str, printed:
     """
     wanted = {cast("FailureKind", kind) for kind in kinds if kind in get_args(FailureKind)}
     is_imported = judge.startswith(IMPORTED)
-    messages: dict[str, list[str]] = {kind: [] for kind in sorted(wanted)}
+    messages: dict[FailureKind, list[str]] = {kind: [] for kind in sorted(wanted)}
     for failure in _find_first_failures(folder, wanted, MAX_IMPORTED if is_imported else 1):
         messages[failure.kind].append(failure.message)
     for kind, first in messages.items():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,10 +20,13 @@ from greval.records.scale import Scale
 from greval.records.scale_values import is_missing_value
 from greval.runs.run_reader import read_metric
 from greval.runs.store import Store
+from greval.runs.store.filters import ResultFilter
 from greval.trust.annotations.reading import FIELDS, AnnotationFile, parse_annotation, read_annotations
 
 ANNOTATIONS_FILE = "annotations.jsonl"
 MAX_LISTED = 3
+MAX_COMPARED = 5
+"""The number of labels by which verdicts that were copied from a run are known."""
 AnnotationSource = str | Path | Iterable[str | Path | Annotation] | None
 """One or several files, annotations, or None for the file in the run's folder."""
 
@@ -136,6 +140,9 @@ def load_annotations(
         tuple(note for _, file in files for note in file.notes),
         tuple(f"{', '.join(file.label_columns)} of {name}" for name, file in files if name and file.label_columns),
     )
+    for name, file in files:
+        if file.label_columns == ("value",) and not columns:
+            _refuse_copied_verdicts(folder, name, file.annotations)
     if found.unread and not found.annotations:
         more = [f"... and {len(found.unread) - MAX_LISTED} more"] if len(found.unread) > MAX_LISTED else []
         fields = "a row has id and value, and annotator, method and item if there are several"
@@ -159,6 +166,35 @@ def _load_files(
             yield "", AnnotationFile(annotations=(one,))
         else:
             yield Path(one).name, read_annotations(one, scales, metric=metric, label_columns=label_columns)
+
+
+def _refuse_copied_verdicts(folder: Path, name: str, annotations: Iterable[Annotation]) -> None:
+    """Raise `DataError` if labels are the judge's verdicts with its reasons, as in a table of results that was cut.
+
+    With them the judge would be compared with itself. A few labels with comments are enough to know.
+    """
+    commented = [*islice((one for one in annotations if one.comment and one.value is not None), MAX_COMPARED)]
+    if not commented:
+        return
+    with Store.open(folder) as store:
+        if not all(_has_verdict(store, one) for one in commented):
+            return
+    raise DataError(
+        f"{name}: its column value holds the judge's own verdicts, with its reasons; name the column that holds "
+        "people's labels: --label-column COLUMN"
+    )
+
+
+def _has_verdict(store: Store, annotation: Annotation) -> bool:
+    """Return whether a run holds a verdict of the value and the reason that an annotation has."""
+    wanted = ResultFilter(sample_id=annotation.sample_id, metrics=(annotation.metric,))
+    results = (Result.model_validate_json(line) for line in store.filter_lines(wanted))
+    return any(
+        (judgement.value, judgement.reason, judgement.item) == (annotation.value, annotation.comment, annotation.item)
+        for result in results
+        if annotation.method in {"", result.method}
+        for judgement in result.judgements
+    )
 
 
 def read_label_tags(

@@ -163,7 +163,7 @@ def place_annotations(
             yield PlacedAnnotation(key, one, "not_judged")
         elif one.status != "submitted":
             yield PlacedAnnotation(key, one, "unfinished")
-        elif is_missing_value(scale, one.value):
+        elif one.value is None or is_missing_value(scale, one.value):
             yield PlacedAnnotation(key, one, "unfinished", "is submitted without a value; give one, or another status")
         elif is_of_other_text(one.content, contents.get(key)):
             yield PlacedAnnotation(key, one, "another_text")

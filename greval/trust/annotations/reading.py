@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -50,7 +50,7 @@ class AnnotationFile(Record):
     """The contents of an annotation file: annotations, invalid rows, and the names of ignored columns.
 
     `label_columns` are the columns that were read as labels, and `notes` say what people should know of how the file
-    was read.
+    was read. Iteration yields the annotations.
     """
 
     annotations: tuple[Annotation, ...]
@@ -58,6 +58,10 @@ class AnnotationFile(Record):
     ignored: tuple[str, ...] = ()
     label_columns: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+
+    def __iter__(self) -> Iterator[Annotation]:  # type: ignore[override] # pydantic's own yields the fields
+        """Yield the annotations."""
+        return iter(self.annotations)
 
 
 def read_annotations(
@@ -144,7 +148,7 @@ class _AnnotationReader:
                 f"{self._path}: {mistaken[0]} is a column of the results that greval exported, so it holds no labels; "
                 f"name a column that people added ({_join_names(added) or 'there is none'})"
             )
-        fields = {name: (name,) for name in _ITEM_FIELDS}
+        fields: dict[str, tuple[str, ...]] = {name: (name,) for name in _ITEM_FIELDS}
         fields |= {name: _exclude(_COLUMN_NAMES[name], own) for name in ("annotator", "comment")}
         rows = self._read_rows(fields, label_columns)
         columns = self._list_named(rows, label_columns) or [self._choose_added(rows, added)]

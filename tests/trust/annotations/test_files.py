@@ -1,15 +1,16 @@
 """Annotations: files of people's values are read and written, kept with a run, matched by name, and adjudicated."""
 
 import pytest
-from agreed_runs import said
+from agreed_runs import METRICS, said, write
 from hypothesis import given
 from hypothesis import strategies as st
 
 from greval.errors import DataError
 from greval.records.annotation import Annotation
-from greval.trust.annotations.files import keep_annotations, read_run_annotations, write_annotations
+from greval.trust.annotations.files import keep_annotations, load_annotations, read_run_annotations, write_annotations
 from greval.trust.annotations.reading import read_annotations
 
+SCALES = {name: metric.scale for name, metric in METRICS.items()}
 texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12)
 rows = st.lists(
     st.builds(
@@ -51,6 +52,18 @@ def test_a_file_that_cannot_be_written_stays_as_it_was(tmp_path):
     for path in (tmp_path / "none" / "p.csv", tmp_path / "p.txt"):
         with pytest.raises(DataError, match="p\\."):
             write_annotations([], path)
+
+
+def test_a_judge_is_not_compared_with_itself(tmp_path):
+    """A table of results that was cut down to its verdicts holds no labels; one with other values or reasons does."""
+    run = write(tmp_path / "run", "right", ["Yes", "No"])
+    (tmp_path / "cut.csv").write_text("id,value,reason,human\nq0,Yes,r,No\nq1,No,r,No\n")
+    with pytest.raises(DataError, match=r"cut.csv: its column value holds the judge's own verdicts.*--label-column"):
+        load_annotations(run, tmp_path / "cut.csv", SCALES, metric="right")
+    found = load_annotations(run, tmp_path / "cut.csv", SCALES, metric="right", label_columns="human")
+    assert [one.value for one in found.annotations] == ["No", "No"]
+    (tmp_path / "ana.csv").write_text("id,value,reason\nq0,Yes,r\nq1,Yes,It is.\n")
+    assert len(load_annotations(run, tmp_path / "ana.csv", SCALES, metric="right").annotations) == 2
 
 
 def test_kept_annotations_replace_older_ones(tmp_path):

@@ -333,6 +333,7 @@ def test_flat_exports_of_argilla_are_read(ending, tmp_path):
     assert [fault.message for fault in found.faults] == ['value: \'Maybe\' is not one of the categories "Yes", "No"']
     assert {one.metric for one in found.annotations} == {"right"}
     assert {one.weight for one in found.annotations} == {2.0}
+    assert [*found] == [*found.annotations]
     assert len({one.content for one in found.annotations}) == 2
     assert found.notes == ()
 
