@@ -105,11 +105,13 @@ from .trust.agreement.records import Agreement
 from .trust.alignment.api import align, align_async, forecast_align, foresee
 from .trust.alignment.records import Alignment
 from .trust.annotations.adjudication import adjudicate, adjudicated
-from .trust.annotations.files import keep_annotations, read_annotations, write_annotations
+from .trust.annotations.files import keep_annotations, write_annotations
+from .trust.annotations.reading import read_annotations
 from .trust.argilla.pull import pull_from_argilla
 from .trust.argilla.push import push_to_argilla
 from .trust.estimates.api import estimate
 from .trust.estimates.records import Estimate
+from .trust.labelling.sheets import write_label_sheet
 from .trust.panels.api import panel, panel_annotations
 from .trust.panels.records import Panel
 from .trust.probing.api import forecast_probe, probe, probe_async
@@ -289,5 +291,6 @@ __all__ = [
     "trec_eval",
     "with_gold",
     "write_annotations",
+    "write_label_sheet",
     "write_metric",
 ]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
-"""The characters by which spreadsheets recognise a formula, also in their full-width forms."""
 NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?")
+_FORMULA = re.compile("'*[=+@\t\r\n\uff1d\uff0b\uff0d\uff20-]")
+"""The characters by which spreadsheets recognise a formula, also in full width, and texts that were escaped before."""
 
 
 def escape_formula(cell: object) -> object:
@@ -16,6 +16,16 @@ def escape_formula(cell: object) -> object:
         >>> escape_formula("=1+1"), escape_formula("-1.5"), escape_formula("- a")
         ("'=1+1", '-1.5', "'- a")
     """
-    if not isinstance(cell, str) or not cell.startswith(FORMULA_STARTS) or NUMBER.fullmatch(cell):
+    if not isinstance(cell, str) or not _FORMULA.match(cell) or NUMBER.fullmatch(cell):
         return cell
     return f"'{cell}"
+
+
+def unescape_formula(cell: object) -> object:
+    """Return the cell from which `escape_formula` made this one.
+
+    Example:
+        >>> unescape_formula("'=1+1"), unescape_formula("-1.5"), unescape_formula("'tis")
+        ('=1+1', '-1.5', "'tis")
+    """
+    return cell[1:] if isinstance(cell, str) and cell[:1] == "'" and _FORMULA.match(cell[1:]) else cell

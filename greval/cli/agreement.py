@@ -22,8 +22,11 @@ from greval.runs.run_reader import read_metrics
 from greval.runs.store import Store
 
 TreatAs = Annotated[
-    Literal["categories", "numbers"] | None,
-    typer.Option(help="how the levels of a value scale are compared; by default two as categories, more as numbers"),
+    Literal["categories", "unordered", "numbers"] | None,
+    typer.Option(
+        help="how values are compared: levels by default as numbers, two of them as categories; unordered leaves the "
+        "order of categories out"
+    ),
 ]
 
 

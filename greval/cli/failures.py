@@ -1,4 +1,4 @@
-"""Hints about the failures of a run: one line for each kind, with the message of its first failure."""
+"""Hints about the failures of a run: one line for each kind, with its first message, or one for each imported row."""
 
 from __future__ import annotations
 
@@ -16,10 +16,12 @@ from greval.runs.store.pages import PageReader
 
 MAX_SEARCHED_ROWS = 5_000
 """The maximum number of rows searched for a failure of each kind. The hint is printed even if none is found."""
+MAX_IMPORTED = 10
+"""The most failures of imported verdicts that are printed of each kind: each is a row that somebody must correct."""
 
 
 def print_failure_hints(folder: Path, kinds: Iterable[str], judge: str, printed: str = "") -> None:
-    """Print hints about failures on stderr.
+    """Print hints about failures on stderr, for imported verdicts the first rows that are not on the scale.
 
     Args:
         folder: The run folder.
@@ -28,12 +30,16 @@ def print_failure_hints(folder: Path, kinds: Iterable[str], judge: str, printed:
         printed: Text printed before; what it contains is not repeated.
     """
     wanted = {cast("FailureKind", kind) for kind in kinds if kind in get_args(FailureKind)}
-    first = {failure.kind: failure.message for failure in _find_first_failures(folder, wanted)}
-    for kind in sorted(wanted):
-        hint = "" if judge.startswith(IMPORTED) else format_failure_hint(kind, judge)
-        parts = [part for part in (first.get(kind), hint) if part]
-        if not all(part in printed for part in parts):
-            print_line(ReportConsole(stderr=True), f"{kind}: {'; '.join(parts)}")
+    is_imported = judge.startswith(IMPORTED)
+    messages: dict[FailureKind, list[str]] = {kind: [] for kind in sorted(wanted)}
+    for failure in _find_first_failures(folder, wanted, MAX_IMPORTED if is_imported else 1):
+        messages[failure.kind].append(failure.message)
+    for kind, first in messages.items():
+        hint = "" if is_imported else format_failure_hint(kind, judge)
+        for message in first or [""]:
+            parts = [part for part in (message, hint) if part]
+            if not all(part in printed for part in parts):
+                print_line(ReportConsole(stderr=True), f"{kind}: {'; '.join(parts)}")
 
 
 def list_failure_kinds(found: Report) -> list[str]:
@@ -41,18 +47,18 @@ def list_failure_kinds(found: Report) -> list[str]:
     return [kind for summary in found.summaries for kind in summary.failures]
 
 
-def _find_first_failures(folder: Path, kinds: set[FailureKind]) -> Iterator[Failure]:
-    """Yield one failure of each kind, if one is found in the first rows."""
-    left = set(kinds)
+def _find_first_failures(folder: Path, kinds: set[FailureKind], most: int) -> Iterator[Failure]:
+    """Yield the first failures of each kind, at most `most`, if they are found in the first rows."""
+    left = dict.fromkeys(kinds, most)
     with PageReader.open(folder) as pages:
         for status in ("failed", "scored"):  # a scored result can contain failed items
             read, after = 0, 0
-            while left and read < MAX_SEARCHED_ROWS:
+            while any(left.values()) and read < MAX_SEARCHED_ROWS:
                 page = pages.results(ResultFilter(status=status), after=after)
                 for line in page.lines:
                     for failure in Result.model_validate_json(line).failures:
-                        if failure.kind in left:
-                            left.remove(failure.kind)
+                        if left.get(failure.kind):
+                            left[failure.kind] -= 1
                             yield failure
                 read += len(page.lines)
                 if page.next is None:

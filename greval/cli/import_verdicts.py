@@ -19,10 +19,11 @@ from greval.datasets.row_faults import describe_row_faults
 from greval.datasets.row_sources import STDIN
 from greval.errors import DataError
 from greval.metrics.dependencies import list_dependency_names
-from greval.metrics.scale_text import build_scale_metric
+from greval.metrics.scale_text import PAIR, UNORDERED, build_scale_metric
 from greval.metrics.sources import load_metrics
 from greval.records.case import Over
 from greval.records.metric import Metric
+from greval.records.scale import CategoricalScale, Scale
 
 DEFAULT_NAME = "verdict"
 MAX_VALUES = 12
@@ -51,7 +52,7 @@ def import_verdicts(  # noqa: PLR0913 - the options of a command
         typer.Option(
             metavar="SCALE",
             help="the scale, if there is no metric: 0..3, 0.0..1.0 (any number between), 0..3:0.5, yes/no, "
-            "full=1/partly=0.5/none=0",
+            "full=1/partly=0.5/none=0 (best first), 'red|green|blue' (no order)",
         ),
     ] = None,
     name: Annotated[
@@ -86,6 +87,8 @@ def import_verdicts(  # noqa: PLR0913 - the options of a command
     if not metric and not scale:
         raise typer.BadParameter(f"{WHICH_SCALE}{_describe_values(verdicts, columns)}")
     metrics = _load_metrics(metric, scale, name, over, library)
+    if not quiet and (note := _describe_assumed_order(metrics[0].scale if scale else None)):
+        typer.echo(escape_control_characters(note), err=True)
     unread: list[str] = []
     origin = UNKNOWN_SOURCE if verdicts == STDIN else identify_file(Path(verdicts))
     run = import_file(
@@ -105,6 +108,16 @@ def import_verdicts(  # noqa: PLR0913 - the options of a command
         for line in describe_row_faults(unread, run.progress.unread):
             typer.echo(escape_control_characters(f"not imported: {line}"), err=True)
     report_and_exit(run, by=(), show=0, quiet=quiet)
+
+
+def _describe_assumed_order(scale: Scale | None) -> str:
+    """Say that the categories of a scale are taken in order, if they could be without one; empty for other scales."""
+    if not isinstance(scale, CategoricalScale) or not scale.ordered or len(scale.names) == PAIR:
+        return ""
+    if any(category.score is not None for category in scale.categories):
+        return ""
+    unordered = UNORDERED.join(scale.names)
+    return f"{format_names(scale.names)} are taken in order, the best first; write {unordered!r} if they have no order"
 
 
 def _describe_values(source: str, columns: Mapping[str, str]) -> str:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from shlex import quote
 from typing import Annotated, Literal
 
 import typer
 from pydantic_core import from_json
 
+from greval._util.wording import format_count
 from greval.cli.collect import parse_tag_filters
 from greval.cli.options import AllRows, RunFolder, create_console
 from greval.errors import StoreError
@@ -56,14 +58,26 @@ def results(  # noqa: PLR0913 - the options of a command
     out: Annotated[
         Path | None, typer.Option("--out", "-o", metavar="FILE", help="write to this file instead of stdout")
     ] = None,
+    label_sheet: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="write a table of these items for people to label, without the verdicts, as .csv or .xlsx; "
+            "greval agreement reads it",
+        ),
+    ] = None,
     all_rows: AllRows = False,
 ) -> None:
     """Print the rows of a run, the newest of each judgement. A judgement is of one sample, method and metric."""
+    tags = parse_tag_filters(tag or (), "--tag")
+    if label_sheet is not None:
+        _refuse_other_options(status=status, value=value, worst=worst, texts=texts, out=out)
+        _write_sheet(run, label_sheet, metric or (), method, tags)
+        return
     if form == "parquet" and out is None:
         raise typer.BadParameter("parquet needs a file: add -o FILE")
     if form == "table" and out is not None:
         raise typer.BadParameter("table is for the terminal: leave -o out, or name another --format")
-    tags = parse_tag_filters(tag or (), "--tag")
     wanted = ResultFilter(
         method=method,
         metrics=tuple(metric or ()),
@@ -87,6 +101,29 @@ def results(  # noqa: PLR0913 - the options of a command
                 write_csv(lines, file, layout)
             else:
                 file.writelines(f"{line}\n" for line in lines)
+
+
+def _refuse_other_options(**options: object) -> None:
+    """Raise `typer.BadParameter` if an option is given that a label sheet has not."""
+    for name, given in options.items():
+        if given:
+            why = "chooses by the verdict" if name in {"status", "value", "worst"} else "is of the rows of results"
+            raise typer.BadParameter(f"--label-sheet: leave out --{name}, which {why}")
+
+
+def _write_sheet(
+    run: Path, path: Path, metrics: Sequence[str], method: str | None, tags: Mapping[str, Collection[str]]
+) -> None:
+    """Write a label sheet, and say what to do with it."""
+    from greval.trust.labelling.sheets import write_label_sheet
+
+    if len(metrics) > 1:
+        raise typer.BadParameter("--label-sheet: is of one metric; write a sheet for each")
+    metric = metrics[0] if metrics else None
+    filters = {name: sorted(values) for name, values in tags.items()}
+    count = write_label_sheet(run, path, metric, method=method, tags=filters)
+    command = f"greval agreement {quote(str(run))} {quote(str(path))}{f' -m {quote(metric)}' if metric else ''}"
+    typer.echo(f"{path}: {format_count(count, 'item')} to label, in random order; then {command}", err=True)
 
 
 def _select_lines(store: Store, wanted: ResultFilter, worst: int | None) -> Iterator[str]:

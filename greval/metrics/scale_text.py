@@ -14,10 +14,12 @@ from greval.records.scale import Better, CategoricalScale, MeasureScale, Scale, 
 
 FORMS = (
     "0..3 (whole numbers), 0..3:0.5 (steps of a half), 0.0..1.0 (any number between), '0..3 lower' (less is better), "
-    "yes/no or full=1/partly=0.5/none=0 (categories, the best first)"
+    "yes/no or full=1/partly=0.5/none=0 (categories, the best first), 'red|green|blue' (categories without an order)"
 )
 DESCRIPTION = "Verdicts that were imported; greval knows their scale and not what the judge was asked."
 PAIR = 2
+ORDERED, UNORDERED = "/", "|"
+"""The characters between categories with an order, the best first, and without one."""
 _NUMBERS = re.compile(r"(?P<low>-?\d+(\.\d+)?)\.\.(?P<high>-?\d+(\.\d+)?)(:(?P<step>\d+(\.\d+)?))?(?P<lower> +lower)?")
 
 
@@ -28,7 +30,7 @@ def parse_scale(text: str) -> Scale:
         text: `0..3` for whole numbers, `0..3:0.5` for steps, `0.0..1.0` for any number between (the ends have a
             decimal point), each with ` lower` at the end if less is better; `yes/no` for categories, the best first,
             with scores as in `full=1/partly=0.5/none=0`. Of two categories without scores, the first counts 1 and the
-            second 0.
+            second 0. `red|green|blue` for categories without an order, whose names may have a slash.
 
     Raises:
         DefinitionError: If it is none of these.
@@ -36,15 +38,17 @@ def parse_scale(text: str) -> Scale:
     Example:
         >>> parse_scale("0..3").range, parse_scale("0.0..1.0").high, parse_scale("yes/no").names
         ((0, 3), 1.0, ('yes', 'no'))
+        >>> parse_scale("red|green|blue").ordered
+        False
     """
     found = _NUMBERS.fullmatch(text.strip())
     try:
         if found:
             better: Better = "lower" if found["lower"] else "higher"
             return _build_number_scale(found["low"], found["high"], found["step"], better)
-        names = [name.strip() for name in text.split("/")]
+        names = [name.strip() for name in text.split(UNORDERED if UNORDERED in text else ORDERED)]
         if len(names) >= PAIR and all(names):
-            return _build_categories(names)
+            return _build_categories(names, ordered=UNORDERED not in text)
     except ValidationError as error:
         faults = (fault["msg"].removeprefix("Value error, ") for fault in error.errors(include_url=False))
         raise DefinitionError(f"scale {text!r}: {'; '.join(faults)}") from error
@@ -101,8 +105,8 @@ def _read_whole(text: str) -> int:
     return int(number)
 
 
-def _build_categories(parts: Sequence[str]) -> CategoricalScale:
-    """Build a categorical scale, best first; scores follow an equals sign."""
+def _build_categories(parts: Sequence[str], *, ordered: bool) -> CategoricalScale:
+    """Build a categorical scale, best first if it is ordered; scores follow an equals sign."""
     categories: dict[str, dict[str, object]] = {}
     for part in parts:
         name, mark, score = (piece.strip() for piece in part.partition("="))
@@ -113,7 +117,7 @@ def _build_categories(parts: Sequence[str]) -> CategoricalScale:
         except ValueError:
             raise DefinitionError(f"scale: the score of {name!r} must be a number, got {score!r}") from None
     scored = [content for content in categories.values() if content]
-    if len(categories) == PAIR and not scored:
+    if len(categories) == PAIR and ordered and not scored:
         best, other = categories.values()
         best["score"], other["score"] = 1.0, 0.0
-    return CategoricalScale.model_validate({"categories": categories})
+    return CategoricalScale.model_validate({"categories": categories, "ordered": ordered})

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import re
 from math import isfinite
+from typing import Any
 
 from greval.records.scale import CategoricalScale, MeasureScale, Scale, Value, ValueScale
 
 YES, NO = frozenset({"yes", "y", "true", "t"}), frozenset({"no", "n", "false", "f"})
 GOOD, BAD = frozenset({"correct", "right", "pass", "passed"}), frozenset({"incorrect", "wrong", "fail", "failed"})
-NOT_GIVEN = frozenset({"", "-", "n/a", "na", "nan", "none", "null"})
+NOT_GIVEN = frozenset(
+    {
+        *("", "-", "n/a", "#n/a", "na", "<na>", "nan", "-nan", "nat", "none", "null"),
+        *("inf", "+inf", "-inf", "infinity", "+infinity", "-infinity"),
+    }
+)
 """Texts that stand for a missing value, unless a category has this name."""
 PAIR = 2
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
@@ -19,8 +25,9 @@ _THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+")
 def parse_on_scale(scale: Scale, value: object) -> Value:
     """Return the value of the scale that a written value denotes.
 
-    A category is written by its name, in any case. A number may be text, also with a decimal comma. On a scale of two
-    values, such as 0 and 1 or Correct and Incorrect, words like yes and no, true and false, pass and fail denote them.
+    A category is written by its name, in any case. A number may be text, also with a decimal comma, and 1.0 is 1. On a
+    scale of two values, such as 0 and 1 or Correct and Incorrect, words like yes and no, true and false, pass and fail
+    denote them, and so do 1 and 0.
 
     Raises:
         OffScaleError: If the value is not on the scale. It is never rounded.
@@ -28,8 +35,9 @@ def parse_on_scale(scale: Scale, value: object) -> Value:
     Example:
         >>> parse_on_scale(ValueScale(range=(1, 5), levels={1: "Useless.", 5: "Perfect."}), "4")
         4
-        >>> parse_on_scale(CategoricalScale(categories={"Correct": "", "Incorrect": ""}), "no")
-        'Incorrect'
+        >>> scale = CategoricalScale(categories={"Correct": "", "Incorrect": ""})
+        >>> parse_on_scale(scale, "no"), parse_on_scale(scale, "1.0")
+        ('Incorrect', 'Correct')
     """
     match scale:
         case CategoricalScale():
@@ -40,41 +48,51 @@ def parse_on_scale(scale: Scale, value: object) -> Value:
             return scale.read(_parse_number(value))
 
 
-def is_missing_value(scale: Scale, value: object) -> bool:
-    """Return whether a written value stands for none, such as an empty cell, NaN or "n/a".
+def is_missing_value(scale: Scale | None, value: object) -> bool:
+    """Return whether a written value stands for none, such as an empty cell, NaN, infinity or "n/a".
+
+    If the scale is not known, a text may be the name of a category, and only an empty one stands for none.
 
     Example:
         >>> scale = CategoricalScale(categories={"None": "", "Some": ""})
-        >>> is_missing_value(scale, "n/a"), is_missing_value(scale, "none")
-        (True, False)
+        >>> is_missing_value(scale, "n/a"), is_missing_value(scale, "none"), is_missing_value(None, "n/a")
+        (True, False, False)
     """
     if value is None or (isinstance(value, float) and not isfinite(value)):
         return True
-    if not isinstance(value, str) or value.strip().casefold() not in NOT_GIVEN:
+    if not isinstance(value, str):
         return False
-    return not (isinstance(scale, CategoricalScale) and _find_category(scale, value.strip()))
+    if scale is None:
+        return not value
+    text = value.strip()
+    return text.casefold() in NOT_GIVEN and not (isinstance(scale, CategoricalScale) and _find_category(scale, text))
 
 
 def _parse_category(scale: CategoricalScale, value: object) -> str:
     """Return the category of a name, in any case, or of yes or no if there are two categories."""
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
     if isinstance(value, bool):
         text = "yes" if value else "no"
     else:
-        text = str(value).strip() if isinstance(value, str | int) else ""
+        text = str(value).strip() if isinstance(value, str | int | float) else ""
     return _find_category(scale, text) or _find_answer(scale, text) or scale.read(value)
 
 
 def _find_category(scale: CategoricalScale, text: str) -> str | None:
-    """Return the category of a name; names that differ only in case are one, because no scale holds both."""
-    return next((name for name in scale.names if name.casefold() == text.casefold()), None)
+    """Return the category of a name; names that differ only in case are one, because no scale holds both.
+
+    A name that is a number may be written as another text of the same number, such as 1.0 for 1.
+    """
+    exact = next((name for name in scale.names if name.casefold() == text.casefold()), None)
+    number = _parse_number(text)
+    if exact is not None or isinstance(number, str):
+        return exact
+    return next((name for name in scale.names if _parse_number(name) == number), None)
 
 
 def _find_answer(scale: CategoricalScale, text: str) -> str | None:
-    """Return the category that yes or no denotes: of two categories, that whose name is such a word."""
-    answers = [_read_answer(name) for name in scale.names]
-    wanted = _read_answer(text) if text not in {"0", "1"} else text == "1"
+    """Return the category that yes or no denotes: of two categories, that whose name is such a word, or 1 or 0."""
+    answers = [_read_choice(name) for name in scale.names]
+    wanted = _read_choice(text)
     if wanted is None or len(answers) != PAIR or {*answers} != {True, False}:
         return None
     return scale.names[answers.index(wanted)]
@@ -92,13 +110,19 @@ def _parse_level(scale: ValueScale, value: object) -> object:
     return _parse_number(value)
 
 
+def _read_choice(text: str) -> bool | None:
+    """Return whether a word or a number means yes (True) or no (False), None for any other text."""
+    number = _parse_number(text)
+    return _read_answer(text) if isinstance(number, str) else {1: True, 0: False}.get(number)
+
+
 def _read_answer(text: str) -> bool | None:
     """Return whether a word means yes (True) or no (False), None for any other word."""
     word = text.strip().casefold()
     return True if word in YES | GOOD else False if word in NO | BAD else None
 
 
-def _parse_number(value: object) -> object:
+def _parse_number(value: object) -> Any:  # noqa: ANN401 - what is no number is left as it is
     """Parse a number given as text; anything else is left for the scale to reject.
 
     A comma is a decimal comma unless it may separate thousands.
@@ -109,6 +133,6 @@ def _parse_number(value: object) -> object:
     if _DECIMAL_COMMA.fullmatch(text) and not _THOUSANDS.fullmatch(text):
         text = text.replace(",", ".")
     try:
-        return int(text) if text.lstrip("+-").isdecimal() else float(text)
+        return int(text) if text.lstrip("+-").isdecimal() else float(text.replace("_", " "))  # float() reads 1_0
     except ValueError:
         return value

@@ -30,8 +30,9 @@ from greval.trust.agreement.records import (
     NumericAgreement,
     PeopleAgreement,
 )
+from greval.trust.annotations.reading import STATUS_UNKNOWN
 
-PROMINENT = ("MIXED", "ENRICHED")
+PROMINENT = ("MIXED", "ENRICHED", STATUS_UNKNOWN)
 GROUP_FIGURES = {
     "categorical": ("accuracy", "kappa", "ac1", "macro f1"),
     "numeric": ("mae", "bias", "pearson", "spearman"),
@@ -45,6 +46,8 @@ def render(agreement: Agreement, console: Console) -> None:
     important, others = split_warnings(agreement.warnings, PROMINENT)
     print_lines(console, important, "bold red")
     print_line(console, format_title(agreement), "italic")
+    if agreement.label_columns:
+        print_line(console, f"labels: {'; '.join(agreement.label_columns)}", "italic")
     print_tables(console, build_tables(agreement, console))
     print_lines(console, [format_verdict(agreement), ""])
     print_lines(console, format_legend(agreement), "dim")
@@ -60,10 +63,15 @@ def format_legend(agreement: Agreement) -> Iterator[str]:
         yield "By question: whole questions are drawn, as things of one question are not independent; the safer one."
     if isinstance(whole.judge, CategoricalAgreement):
         yield "Alpha counts the judge as one more among all annotators; averages leave out what is undefined."
+    if whole.judge.distance == "ordinal":
+        yield (
+            "The order of the categories counts in weighted kappa and ordinal alpha, and does not in unweighted kappa "
+            "and nominal alpha. If the categories have no order, say --treat-as unordered."
+        )
     yield "The floor by length is learned on other questions than it is tried on. A useful judge is well above both."
     for name, figure in whole.judge.figures.items():
         if isinstance(figure, Undefined):
-            yield f"{format_name(name)} is undefined: {figure.reason}."
+            yield f"{format_name(name, whole.judge.distance)} is undefined: {figure.reason}."
     if whole.people.why:
         yield f"People among themselves: not known, {whole.people.why}."
     for baseline in whole.baselines:
@@ -91,7 +99,7 @@ def _build_figures_tables(group: AgreementGroup, level: float, console: Console)
         compared = {"weighted": group.weighted, **compared}
     rows = (
         (
-            *(format_name(name), f"{figure.n:,}", format_measured(figure)),
+            *(format_name(name, group.judge.distance), f"{figure.n:,}", format_measured(figure)),
             *([format_by_question(figure)] if clustered else []),
             *(format_measured(figures.get(name)) for figures in compared.values()),
         )

@@ -94,7 +94,8 @@ def plot_agreement(agreement: Agreement) -> Iterator[PlotAxis]:
         ]
         if points:
             high = None if name in ERRORS else 1.0
-            yield PlotAxis(f"{agreement.metric}: {format_name(name)}", points, limits=(None, high))
+            title = f"{agreement.metric}: {format_name(name, whole.judge.distance)}"
+            yield PlotAxis(title, points, limits=(None, high))
 
 
 def plot_estimate(estimate: Estimate) -> Iterator[PlotAxis]:

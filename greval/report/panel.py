@@ -70,7 +70,12 @@ def _list_figures(whole: PanelGroup, level: float) -> TableContent:
     """List the figures of the agreement among all judges."""
     figures = {**whole.among.figures, "unanimous": whole.unanimous}
     rows = (
-        (format_name(name), f"{figure.n:,}", format_measured(figure), format_by_question(figure))
+        (
+            format_name(name, whole.among.distance),
+            f"{figure.n:,}",
+            format_measured(figure),
+            format_by_question(figure),
+        )
         for name, figure in figures.items()
     )
     return ("all judges", "n", f"figure [{level:.0%}]", "by question"), [*rows]
@@ -79,7 +84,7 @@ def _list_figures(whole: PanelGroup, level: float) -> TableContent:
 def _list_judges(whole: PanelGroup) -> TableContent:
     names = _list_names(seat.others for seat in whole.seats)
     without = any(seat.alpha_without for seat in whole.seats)
-    last = ["alpha without it"] if without else []
+    last = [f"{format_name('alpha', whole.among.distance)} without it"] if without else []
     rows = (
         (*_format_cells(one.name, one.others, names), *([format_measured(one.alpha_without)] if without else []))
         for one in whole.seats
@@ -97,7 +102,9 @@ def _list_people(whole: PanelGroup, panel: SideAgreement) -> TableContent:
 def _list_groups(panel: Panel, groups: Sequence[PanelGroup]) -> TableContent:
     names = [*groups[0].among.figures]
     judges = [seat.name for seat in groups[0].seats]
-    columns = (f"by {' · '.join(panel.by)}", "n", *map(format_name, names), "unanimous", *judges)
+    distance = groups[0].among.distance
+    figures = (format_name(name, distance) for name in names)
+    columns = (f"by {' · '.join(panel.by)}", "n", *figures, "unanimous", *judges)
     return columns, [_format_group(group, names) for group in groups]
 
 

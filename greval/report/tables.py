@@ -12,7 +12,7 @@ from rich.table import Column as RichColumn
 from rich.table import Table
 
 from greval.stats.interval import Interval
-from greval.stats.measured import Measured, MeasuredValue, Undefined
+from greval.stats.measured import Distance, Measured, MeasuredValue, Undefined
 
 MAX_NAME = 64
 """The maximum length of a printed name: that of a 256-bit hash in hexadecimal, which is printed in full."""
@@ -23,15 +23,16 @@ COLUMN_GAP = 2
 MIN_FOLDED_WIDTH = 12
 """The minimum width of a column whose words may be broken, such as ids."""
 MIN_TEXT_WIDTH = 20
-MAX_KEY_WIDTH = 26
+MAX_KEY_WIDTH = 31
 """The width up to which the names in the first column of a table in parts stay in one line."""
 NO_INTERVAL = "[no interval]"
 NAMES = {
-    "kappa": "Cohen's kappa",
+    "kappa": "Cohen's kappa (unweighted)",
     "kappa linear": "kappa, linear weights",
     "kappa quadratic": "kappa, quadratic weights",
     "ac1": "Gwet's AC1",
     "alpha": "Krippendorff's alpha",
+    "alpha nominal": "Krippendorff's alpha (nominal)",
     "mae": "mean absolute error",
     "pearson": "Pearson",
     "spearman": "Spearman",
@@ -231,14 +232,15 @@ def split_warnings(warnings: Iterable[str], loud: str | tuple[str, ...]) -> tupl
     return [line for line in listed if line.startswith(loud)], [line for line in listed if not line.startswith(loud)]
 
 
-def format_name(name: str) -> str:
-    """Return the printed name of a figure.
+def format_name(name: str, distance: Distance | None = None) -> str:
+    """Return the printed name of a figure; that of alpha says which distance it has.
 
     Example:
-        >>> format_name("kappa"), format_name("macro f1")
-        ("Cohen's kappa", 'macro F1')
+        >>> format_name("alpha", "ordinal"), format_name("macro f1")
+        ("Krippendorff's alpha (ordinal)", 'macro F1')
     """
-    return NAMES.get(name, name.replace("f1", "F1"))
+    printed = NAMES.get(name, name.replace("f1", "F1"))
+    return f"{printed} ({distance})" if name == "alpha" and distance else printed
 
 
 def format_place(metric: str, group: str) -> str:

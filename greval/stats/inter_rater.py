@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from math import fsum, nan
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +23,9 @@ from greval.stats.bootstrap import (
     compute_common_intervals,
     find_equal_entries,
 )
-from greval.stats.measured import Measured
+from greval.stats.measured import Distance, Measured
 
-Distance = Literal["nominal", "ordinal", "interval"]
+Formula = Callable[[Floats], Floats]
 PAIR = 2
 NEAR_ZERO = 1e-12
 
@@ -54,17 +54,18 @@ class Ratings(NamedTuple):
 def compute_reliability(ratings: Ratings, *, level: float) -> dict[str, Measured]:
     """Compute alpha and, for categories, AC1 over all raters, with their intervals.
 
-    Alpha, and the observed agreement of AC1, use only items with at least two ratings.
+    Alpha, and the observed agreement of AC1, use only items with at least two ratings. `alpha` has the distance of the
+    ratings; if that is ordinal, `alpha nominal` is the one that ignores the order.
     """
     flat = _flatten_units(ratings.units)
     twice = int((flat.counts >= PAIR).sum())
     basis = ValueBasis(n=twice, why="no thing has two people's values" if not twice else "all values are equal")
     places = np.arange(len(flat.counts))
     found: dict[str, Measured] = {}
-    for name, rows, formula in _build_formulas(ratings, flat):
-        values = {name: float(formula(rows.sum(axis=0).reshape(1, -1))[0])}
+    for rows, formulas in _build_formulas(ratings, flat):
+        statistic = partial(_evaluate_formulas, formulas)
+        values = {name: float(one[0]) for name, one in statistic(rows.sum(axis=0).reshape(1, -1)).items()}
         sample = BootstrapSample(rows, places, ratings.questions)
-        statistic = partial(_evaluate_formula, name, formula)
         found |= bootstrap_values(sample, statistic, lambda _: basis, values=values, level=level)
     return found
 
@@ -94,7 +95,7 @@ def compute_alphas_without(numbers: Floats, questions: Integers, *, level: float
     tables = [
         _collect_level_moments(levels, np.delete(ratings, rater, axis=1).ravel(), left) for rater in range(raters)
     ]
-    statistic = partial(_evaluate_formula, "alpha", interval_alpha)
+    statistic = partial(_evaluate_formulas, {"alpha": interval_alpha})
     single = compute_common_intervals(tables, statistic, places, level=level)
     clustered = BootstrapSample(tables[0], places, questions).is_clustered
     together = compute_common_intervals(tables, statistic, questions, level=level) if clustered else [{}] * raters
@@ -111,22 +112,26 @@ def compute_alphas_without(numbers: Floats, questions: Integers, *, level: float
     ]
 
 
-def _evaluate_formula(name: str, formula: Callable[[Floats], Floats], sums: Floats) -> dict[str, Floats]:
-    return {name: formula(sums)}
+def _evaluate_formulas(formulas: Mapping[str, Formula], sums: Floats) -> dict[str, Floats]:
+    return {name: formula(sums) for name, formula in formulas.items()}
 
 
-def _build_formulas(ratings: Ratings, flat: FlatRatings) -> Iterator[tuple[str, Any, Callable[[Floats], Floats]]]:
-    """Yield the name of each coefficient, the addends of each item, and the formula on their sums."""
+def _build_formulas(ratings: Ratings, flat: FlatRatings) -> Iterator[tuple[Any, Mapping[str, Formula]]]:
+    """Yield the addends of each item, and the formula of each coefficient on their sums."""
     if not ratings.size:
-        yield "alpha", _collect_moments(flat), interval_alpha
+        yield _collect_moments(flat), {"alpha": interval_alpha}
         return
-    size, distance = ratings.size, ratings.distance
-    yield (
-        "alpha",
-        _count_coincidences(flat, size),
-        lambda sums: krippendorff_alpha(sums.reshape(-1, size, size), ordinal=distance == "ordinal"),
-    )
-    yield "ac1", _collect_shares(flat, size), multi_rater_ac1
+    size = ratings.size
+
+    def compute_alpha(sums: Floats, *, ordinal: bool) -> Floats:
+        return krippendorff_alpha(sums.reshape(-1, size, size), ordinal=ordinal)
+
+    nominal = partial(compute_alpha, ordinal=False)
+    alphas = {"alpha": nominal}
+    if ratings.distance == "ordinal":
+        alphas = {"alpha": partial(compute_alpha, ordinal=True), "alpha nominal": nominal}
+    yield _count_coincidences(flat, size), alphas
+    yield _collect_shares(flat, size), {"ac1": multi_rater_ac1}
 
 
 def krippendorff_alpha(tables: Floats, *, ordinal: bool) -> Floats:

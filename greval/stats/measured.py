@@ -9,6 +9,9 @@ from pydantic import Field
 from greval.records.record import Record
 from greval.stats.interval import Interval
 
+Distance = Literal["nominal", "ordinal", "interval"]
+"""How far Krippendorff's alpha takes two values to be apart: equal or not, by their order, or by their difference."""
+
 
 class MeasuredValue(Record):
     """A value of `n` observations.

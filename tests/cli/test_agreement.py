@@ -72,6 +72,34 @@ def test_the_tables_say_ceiling_and_floor(run):
     assert "1 item is left out because people are tied" in text
 
 
+def test_alpha_and_kappa_say_which_they_are(tmp_path, greval_says):
+    """A scale in order has both alphas; without one, by the scale or by the option, the order counts nowhere."""
+    (tmp_path / "v.csv").write_text("id,question,answer,v\nq1,?,a,red\nq2,?,b,blue\nq3,?,c,pink\n")
+    (tmp_path / "ana.csv").write_text("id,label\nq1,red\nq2,green\nq3,pink\n")
+    figures = {}
+    for scale in ("red/green/blue/pink/grey", "red|green|blue|pink|grey"):
+        run = tmp_path / scale[3:4].replace("/", "ordered")
+        code, _, err = greval_says(
+            "import", tmp_path / "v.csv", "--scale", scale, "--name", "hue", "--column", "value=v", "-o", run
+        )
+        assert code == 0
+        assert ("write 'red|green|blue|pink|grey' if they have no order" in err) == ("/" in scale)
+        for words in ((), ("--treat-as", "unordered")):
+            _, out, _ = greval_says("agreement", run, tmp_path / "ana.csv", "--format", "json", *words)
+            judge = json.loads(out)["groups"][0]["judge"]
+            figures[scale[3], words] = judge["distance"], judge["figures"]
+            _, text, _ = greval_says("agreement", run, tmp_path / "ana.csv", *words)
+            assert f"Krippendorff's alpha ({judge['distance']})" in text
+            assert "Krippendorff's alpha (nominal)" in text
+            assert "Cohen's kappa (unweighted)" in text
+            assert ("kappa, linear weights" in text) == (judge["distance"] == "ordinal")
+    ordered, *others = figures.values()
+    assert ordered[0] == "ordinal"
+    assert ordered[1]["alpha"]["value"] == pytest.approx(94 / 99)
+    assert ordered[1]["alpha nominal"]["value"] == pytest.approx(8 / 13)
+    assert {(distance, round(found["alpha"]["value"], 4)) for distance, found in others} == {("nominal", 0.6154)}
+
+
 @pytest.mark.parametrize("width", [80, *at_night(120, 160)])
 def test_no_figure_is_cut(run, width):
     """At usual widths every figure is whole."""

@@ -144,6 +144,11 @@ def test_a_table_for_people(run, greval_says):
         (["--format", "table", "-o", "rows.txt"], "table is for the terminal"),
         (["--worst", "0"], "--worst"),
         (["--status", "good"], "--status"),
+        (["--label-sheet", "s.csv", "--worst", "2"], "leave out --worst, which chooses by the verdict"),
+        (["--label-sheet", "s.csv", "--texts"], "leave out --texts"),
+        (["--label-sheet", "s.csv"], "a label sheet is of one metric; name it: tone, depth, chunk_use"),
+        (["--label-sheet", "s.csv", "-m", "tone", "-m", "depth"], "is of one metric; write a sheet for each"),
+        (["--label-sheet", "s.docx", "-m", "tone"], "ends in .csv or .xlsx"),
     ],
 )
 def test_what_cannot_be_filtered_by_is_told(run, greval_says, words, said):
@@ -151,6 +156,21 @@ def test_what_cannot_be_filtered_by_is_told(run, greval_says, words, said):
     code, _, err = greval_says("results", run.folder, *words)
     assert code == 2
     assert said in err
+
+
+def test_a_label_sheet_is_filled_and_measured(run, greval_says, tmp_path):
+    """The command writes a sheet of some of the items and prints the command that reads it."""
+    sheet = tmp_path / "ana.csv"
+    code, out, err = greval_says(
+        "results", run.folder, "-m", "chunk_use", "--method", "walk", "--tag", "kind=odd", "--label-sheet", sheet
+    )
+    assert (code, out) == (0, "")
+    assert f"4 items to label, in random order; then greval agreement {run.folder} {sheet} -m chunk_use" in err
+    sheet.write_text(sheet.read_text("utf-8-sig").replace(",,,Helps:", ",Helps,,Helps:"), "utf-8")
+    code, out, _ = greval_says("agreement", run.folder, sheet, "-m", "chunk_use")
+    assert code == 0
+    assert "labels: label of ana.csv" in out
+    assert "1 annotator on 4 things" in out
 
 
 def test_the_report_of_the_worst(run, greval_says):

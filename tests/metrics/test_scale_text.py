@@ -25,9 +25,19 @@ def test_categories_are_best_first_and_two_have_scores():
     assert [one.score for one in parse_scale("good/fair/poor").categories] == [None, None, None]
 
 
+def test_categories_without_an_order_are_named():
+    """A bar stands between categories without an order: no score is made up for them, and a name may have a slash."""
+    scale = parse_scale("N/A | Au|Af")
+    assert (scale.names, scale.ordered) == (("N/A", "Au", "Af"), False)
+    assert [one.score for one in parse_scale("yes|no").categories] == [None, None]
+    assert [one.score for one in parse_scale("a=0|b=1").categories] == [0.0, 1.0]
+    assert parse_scale("good/fair/poor").ordered
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [
+        ("a|", "expected 0..3"),
         ("0-3", "expected 0..3"),
         ("3..0", "must rise"),
         ("0..3:0.7", "must divide"),

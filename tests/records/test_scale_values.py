@@ -17,6 +17,8 @@ SHARE = MeasureScale(low=0.0, high=1.0)
 TONE = CategoricalScale.model_validate({"categories": {"Polite": "", "Rude": ""}})
 VERDICT = CategoricalScale.model_validate({"categories": {"Correct": "", "Incorrect": ""}})
 GRADED = CategoricalScale.model_validate({"categories": {"Correct": "", "Partly": "", "Incorrect": ""}})
+BINARY = CategoricalScale.model_validate({"categories": {"1": "", "0": ""}})
+STARS = CategoricalScale.model_validate({"categories": {"3": "", "2": "", "1": ""}})
 
 
 @given(st.integers(-2, 5))
@@ -41,6 +43,14 @@ def test_a_value_off_the_scale_is_refused(value):
         (VERDICT, 0, "Incorrect"),
         (VERDICT, 1.0, "Correct"),
         (VERDICT, "incorrect ", "Incorrect"),
+        (VERDICT, "1.0", "Correct"),
+        (VERDICT, "0,0", "Incorrect"),
+        (VERDICT, "Yes ", "Correct"),
+        (BINARY, "1.0", "1"),
+        (BINARY, 0.0, "0"),
+        (BINARY, True, "1"),
+        (STARS, "2.0", "2"),
+        (RIGHT, "1.0", 1),
         (TONE, "rude", "Rude"),
         (RIGHT, "yes", 1),
         (RIGHT, "fail", 0),
@@ -52,7 +62,7 @@ def test_a_value_off_the_scale_is_refused(value):
     ],
 )
 def test_words_and_numbers_mean_what_people_mean(scale, given, expected):
-    """Categories count in any case, yes and no denote one of two values, and a comma may be the decimal point."""
+    """Categories count in any case, yes, no, 1 and 0 denote one of two values, and a number may be any text of it."""
     assert parse_on_scale(scale, given) == expected
 
 
@@ -70,6 +80,9 @@ def test_words_and_numbers_mean_what_people_mean(scale, given, expected):
         (SHARE, True),
         (SHARE, "83 %"),
         (VERDICT, ["Correct"]),
+        (VERDICT, "0.5"),
+        (STARS, "yes"),
+        (DEPTH, "1_0"),
     ],
 )
 def test_what_could_mean_something_else_is_refused(scale, given):
@@ -79,8 +92,11 @@ def test_what_could_mean_something_else_is_refused(scale, given):
 
 
 def test_missing_values_are_known():
-    """Empty cells, NaN and n/a are no verdict; a category of such a name is one."""
-    for value in (None, "", " ", "NaN", "n/a", float("nan")):
-        assert is_missing_value(DEPTH, value)
+    """Empty cells, NaN, infinity and n/a are no verdict on any scale; a category of such a name is one."""
+    for value in (None, "", " ", "NaN", "n/a", "<NA>", "inf", "-Infinity", float("nan"), float("-inf")):
+        for scale in (DEPTH, VERDICT, SHARE):
+            assert is_missing_value(scale, value)
     assert not is_missing_value(DEPTH, 0)
+    assert is_missing_value(None, float("nan"))
+    assert not is_missing_value(None, "none")
     assert not is_missing_value(CategoricalScale.model_validate({"categories": {"Some": "", "None": ""}}), "none")

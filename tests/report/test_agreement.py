@@ -68,8 +68,9 @@ def test_judge_people_and_floor_are_side_by_side():
     """A row has the judge's figure, its interval by question, people's own agreement and the baseline."""
     page = print_page(render, build())
     assert find_row(page, "accuracy") == ["accuracy", "9", "0.75", "[0.50, 0.90]", "0.90", "0.55"]
-    assert find_row(page, "Cohen's kappa") == ["Cohen's kappa", "9", "-", "-"]
-    assert "Cohen's kappa is undefined: both sides use one category only." in page
+    name = "Cohen's kappa (unweighted)"
+    assert find_row(page, name) == [name, "9", "-", "-"]
+    assert f"{name} is undefined: both sides use one category only." in page
 
 
 def test_categories_have_a_report_and_a_matrix():

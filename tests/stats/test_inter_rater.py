@@ -79,6 +79,16 @@ def test_alpha_without_pairs_or_spread_is_undefined():
     assert equal["alpha"].reason == "all values are equal"
 
 
+def test_ordinal_alpha_comes_with_the_nominal_one():
+    """Ratings in order have the alpha that ignores the order as well, with the same interval as by itself."""
+    units = [(0, 0), (2, 1), (3, 3), (1, 1), (4, 2), (2, 2)]
+    both = alpha.compute_reliability(alpha.Ratings(units, np.arange(6), 5, "ordinal"), level=LEVEL)
+    nominal = alpha.compute_reliability(alpha.Ratings(units, np.arange(6), 5, "nominal"), level=LEVEL)
+    assert both["alpha nominal"] == nominal["alpha"]
+    assert both["alpha"].value > nominal["alpha"].value
+    assert "alpha nominal" not in nominal
+
+
 def add_up(units, size, distance):
     """Give the sums of all items by the plain definitions, one item at a time."""
     if distance == "interval":
@@ -104,7 +114,7 @@ def test_addends_are_those_of_single_items(drawn, distance):
     """What all items at once add to alpha is what each item adds alone; for numbers to the last digit."""
     size, units = drawn
     units = [[value / 3 + 0.1 for value in unit] for unit in units] if distance == "interval" else units
-    _, rows, _ = next(
+    rows, _ = next(
         alpha._build_formulas(
             alpha.Ratings(units, np.arange(len(units)), 0 if distance == "interval" else size, distance),
             alpha._flatten_units(units),

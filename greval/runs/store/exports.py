@@ -20,12 +20,14 @@ from greval.records.judgement_text import find_cited_items, is_share
 from greval.records.metric import JudgedMetric
 from greval.records.note import ShareNote
 from greval.records.record import Record
+from greval.records.result import Result
 from greval.records.stored_metric import parse_stored_metrics
 
 if TYPE_CHECKING:
     import pandas as pd
 
 BATCH_ROWS = 8192
+MIN_MARKS = 2
 CARRIAGE_RETURN = "\\r"
 """A carriage return as JSON escapes it."""
 NUMBER_COLUMNS = ("number", "confidence", "latency")
@@ -45,6 +47,13 @@ TEXT_COLUMNS = ("question", "answer", "expected_answer", "item_text")
 """The columns of the texts of the case, which are present on request."""
 TEXTS_FIELD = "texts"
 """The field of a JSON line with the texts of the case."""
+_MARKS = frozenset(
+    {"number", "failure", "judge", "tier", "fingerprint", "calls", "input_tokens", "output_tokens", "cited_items"}
+    | {"findings", "contradictions", "outcome", "usage"}
+)
+"""Columns of results that no table of labels has, as far as greval writes it."""
+VERDICT_COLUMNS = frozenset({"value", "reason", "outcome"})
+"""The columns that show the judge's verdict."""
 _RESULT_FIELDS = ("sample_id", "method", "metric", "repeat", "judge", "tier", "fingerprint", "latency")
 _USAGE_FIELDS = ("calls", "input_tokens", "output_tokens")
 _JUDGEMENT_FIELDS = ("item", "number", "reason", "confidence")
@@ -167,6 +176,24 @@ def _name_note_columns(name: str) -> tuple[str, ...]:
 
 def _format_json(content: object) -> str:
     return json.dumps(content, ensure_ascii=False)
+
+
+def list_added_columns(names: Iterable[str]) -> list[str] | None:
+    """List the columns that people added to a table or to JSON lines of results; None if the file is neither.
+
+    A file is one of them if it has the id of a sample and several columns that only results have.
+
+    Example:
+        >>> list_added_columns(["sample_id", "value", "judge", "tier", "human"])
+        ['human']
+        >>> list_added_columns(["sample_id", "value", "annotator"]) is None
+        True
+    """
+    given = [*names]
+    if "sample_id" not in given or len(_MARKS.intersection(given)) < MIN_MARKS:
+        return None
+    own = {*COLUMNS, *TEXT_COLUMNS, *Result.model_fields, TEXTS_FIELD}
+    return [name for name in given if name not in own and not name.startswith(NOTE_PREFIX)]
 
 
 def write_csv(

@@ -39,7 +39,10 @@ MetricNames = Annotated[
     Query(max_length=50, description="the metric of the verdicts; with `scale`, a new name; may be given often"),
 ]
 ScaleText = Annotated[
-    str | None, Query(max_length=1_000, description="the scale, if there is no metric: `0..3`, `0.0..1.0`, `yes/no`")
+    str | None,
+    Query(
+        max_length=1_000, description="the scale, if there is no metric: `0..3`, `0.0..1.0`, `yes/no`, `red|green|blue`"
+    ),
 ]
 JudgeLabel = Annotated[
     str | None, Query(min_length=1, max_length=200, description="who gave the verdicts; by default the run's name")

@@ -12,7 +12,8 @@ from greval.runs.run_reader import read_known_scales
 from greval.runs.store import Store
 from greval.runs.store.disk import lock_folder
 from greval.serve.state.run_paths import hide_paths_in_errors
-from greval.trust.annotations.files import ANNOTATIONS_FILE, keep_annotations, read_annotations, read_run_annotations
+from greval.trust.annotations.files import ANNOTATIONS_FILE, keep_annotations, read_run_annotations
+from greval.trust.annotations.reading import read_annotations
 from greval.trust.argilla.ledger import get_ledger_folder
 
 MAX_FAULTY_ROWS = 100

@@ -12,11 +12,9 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 from zipfile import ZIP_DEFLATED, ZipFile
 
-from greval._util.spreadsheet_cells import escape_formula
 from greval.analysis.summary import build_report
 from greval.metrics.files import write_metric
 from greval.metrics.library import FILE_SUFFIX
-from greval.records.annotation import Annotation
 from greval.report.finding_plots import plot_comparison, plot_summaries
 from greval.report.html.comparison_page import build_comparison_page
 from greval.report.html.page import DEFAULT_WORST, PageContent, build_report_page
@@ -71,17 +69,10 @@ def write_metric_files(path: Path, folder: Path) -> None:
 
 
 def write_labels(path: Path, folder: Path) -> None:
-    """Write the annotations of a run as CSV or JSON lines, by the extension of the path.
-
-    In CSV a text that a spreadsheet would read as a formula has an apostrophe before it.
-    """
+    """Write the annotations of a run as CSV or JSON lines, by the extension of the path."""
     with _report_errors(folder):
         found = read_run_annotations(folder).annotations if (folder / ANNOTATIONS_FILE).is_file() else ()
-        write_annotations(map(_escape_formulas, found) if path.suffix == ".csv" else found, path)
-
-
-def _escape_formulas(annotation: Annotation) -> Annotation:
-    return annotation.model_copy(update={name: escape_formula(value) for name, value in annotation})
+        write_annotations(found, path)
 
 
 def write_report(path: Path, folder: Path, request: ReportRequest) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypedDict, Unpack
 
 from greval._util.arguments import check_options, resolve_run_folder
 from greval._util.concurrency import reduce_collections
+from greval._util.wording import format_count
 from greval.errors import DataError
 from greval.records.annotation import Annotation
 from greval.records.scale import CategoricalScale, Scale
@@ -20,7 +21,7 @@ from greval.trust.agreement.records import Agreement, AgreementGroup, CombineAnn
 from greval.trust.agreement.value_pairs import ValuePair, convert_items, pair_values
 from greval.trust.agreement.verdict import decide_verdict
 from greval.trust.agreement.warnings import find_warnings
-from greval.trust.annotations.files import load_annotations
+from greval.trust.annotations.files import MAX_LISTED, LoadedAnnotations, load_annotations
 from greval.trust.annotations.matching import (
     AnnotatedItem,
     MatchedAnnotations,
@@ -58,7 +59,8 @@ def agreement(
             are used.
         **options: `combine`: how the values of several people become one: "majority" (default for categories), "mean"
             (default for numbers) or "each" (each value counts separately). `treat_as`: whether the levels of a value
-            scale are compared as "categories" (default for two levels) or as "numbers". `by`: tags or "method" to
+            scale are compared as "categories" (default for two levels) or as "numbers"; "unordered" compares as
+            categories whose order does not count. `by`: tags or "method" to
             group by. `level`: the confidence level of the intervals, 0.95 by default. `label_columns`: the columns of
             the files that hold labels, each an annotator; without files, columns of the cases (tags).
 
@@ -109,13 +111,13 @@ def _compute_agreement(
             f"{folder}: people are tied on every item that was judged on {metric}; "
             "ask one more annotator, or compare with each"
         )
-    unread = (*found.unread, *matched.faults)
+    unread = (*found.loaded.unread, *matched.faults)
     return Agreement(
         folder=str(folder),
         metric=metric,
         judges=matched.judges,
         annotators=groups[0].people.annotators,
-        treat_as="categories" if isinstance(scale, CategoricalScale) else "numbers",
+        treat_as=options.get("treat_as") or ("categories" if isinstance(scale, CategoricalScale) else "numbers"),
         combine=combine,
         by=tags,
         level=level,
@@ -124,7 +126,11 @@ def _compute_agreement(
         verdict=decide_verdict(groups[0], pair_values(things, combine), things, scale, level=level),
         unread=unread,
         changed=matched.changed,
-        warnings=tuple(find_warnings(matched, groups[0], unread, combine=combine, between=found.between)),
+        label_columns=found.loaded.columns,
+        warnings=(
+            *found.loaded.notes,
+            *find_warnings(matched, groups[0], unread, combine=combine, between=found.between),
+        ),
     )
 
 
@@ -153,14 +159,15 @@ def pair_categories(
 class _MatchedItems(NamedTuple):
     """The annotated items of a metric in the form in which they are compared.
 
-    `between` counts the items that are left out because the judge's value is between two levels.
+    `between` counts the items that are left out because the judge's value is between two levels. `loaded` says how the
+    annotations were read.
     """
 
     matched: MatchedAnnotations
     scale: Scale
     combine: CombineAnnotators
     between: int
-    unread: tuple[str, ...]
+    loaded: LoadedAnnotations
 
 
 def _match_items(
@@ -173,9 +180,9 @@ def _match_items(
     scale_of_run = read_metric(store, metric).scale
     labels = options.get("label_columns", ())
     scales = {metric: scale_of_run}
-    rows, unread = load_annotations(store.folder, annotations, scales, metric=metric, label_columns=labels)
-    matched = match_annotations(store, metric, rows, scale_of_run)
-    del rows  # many annotations take more memory than all that follows
+    loaded = load_annotations(store.folder, annotations, scales, metric=metric, label_columns=labels)
+    matched = match_annotations(store, metric, loaded.annotations, scale_of_run)
+    loaded = loaded._replace(annotations=())  # many annotations take more memory than all that follows
     scale, things = convert_items(metric, scale_of_run, matched.things, options.get("treat_as"))
     between = len(matched.things) - len(things)
     matched = matched._replace(things=things)
@@ -184,8 +191,8 @@ def _match_items(
     if combine == "mean" and is_categorical:
         raise DataError(f"{metric}: categories have no mean; choose the majority, or each")
     if not things:
-        raise _build_no_match_error(matched, store.folder, metric)
-    return _MatchedItems(matched, scale, combine, between, tuple(unread))
+        raise _build_no_match_error(matched, store.folder, metric, loaded.unread)
+    return _MatchedItems(matched, scale, combine, between, loaded)
 
 
 def _list_tags(options: AgreementOptions) -> tuple[str, ...]:
@@ -222,7 +229,7 @@ def _build_group(name: str, things: Sequence[AnnotatedItem], settings: _GroupSet
     )
 
 
-def _build_no_match_error(matched: MatchedAnnotations, folder: Path, metric: str) -> DataError:
+def _build_no_match_error(matched: MatchedAnnotations, folder: Path, metric: str, unread: Sequence[str]) -> DataError:
     """Build the error for annotations of which none can be compared, with a count of what they are."""
     counts = [f"{count} {status}" for status, count in matched.statuses.items()]
     for count, what, examples in (
@@ -234,8 +241,10 @@ def _build_no_match_error(matched: MatchedAnnotations, folder: Path, metric: str
         if count:
             counts.append(f"{count} {what}" + (f", such as {examples[0]}" if examples else ""))
     counts += [f"not on the scale: {fault}" for fault in matched.faults[:1]]
-    return DataError(
+    counts += [format_count(len(unread), "row") + " that cannot be read"] if unread else []
+    message = (
         f"{folder}: no submitted annotation of {metric} matches a verdict; "
         f"the annotations: {', '.join(counts) or 'none'} (they are matched by sample_id, method, metric and item, "
         "and by the content that people were shown if it is known)"
     )
+    return DataError("\n".join([message, *unread[:MAX_LISTED]]))

@@ -11,8 +11,8 @@ from greval.records.scale import CategoricalScale, Scale
 from greval.stats.bootstrap import encode_names
 from greval.stats.confusion import PARTS, Choices, compare_choices, confusion_matrix
 from greval.stats.correlation import NumberPairs, compare_numbers, extract_spreads
-from greval.stats.inter_rater import Distance, FlatRatings, Ratings, compute_reliability
-from greval.stats.measured import Measured
+from greval.stats.inter_rater import FlatRatings, Ratings, compute_reliability
+from greval.stats.measured import Distance, Measured
 from greval.trust.agreement.records import (
     AnnotatorPair,
     CategoricalAgreement,
@@ -55,9 +55,10 @@ def compute_judge_figures(
             )
             for place, name in enumerate(scale.names)
         )
-        figures["alpha"] = compute_reliability(alpha, level=level)["alpha"]
+        reliability = compute_reliability(alpha, level=level)
+        figures |= {name: one for name, one in reliability.items() if name not in figures}  # AC1 is of two sides
         table = tuple(tuple(map(float, row)) for row in confusion_matrix(columns))
-        return CategoricalAgreement(figures=figures, classes=classes, confusion=table)
+        return CategoricalAgreement(figures=figures, distance=alpha.distance, classes=classes, confusion=table)
     pairs = build_numbers(found)
     figures = compare_numbers(pairs, level=level)
     people, judge = extract_spreads(pairs, figures)
@@ -130,13 +131,15 @@ def compute_people_agreement(things: Sequence[AnnotatedItem], scale: Scale, *, l
 def compute_rater_agreement(ratings: RatingColumns, scale: Scale, *, level: float) -> PeopleAgreement:
     """Compute the agreement among raters, see `compute_people_agreement`."""
     common = _count_common_items(ratings)
+    rated = build_ratings(ratings, scale)
     if not common:
         alone = "one annotator only" if len(ratings.raters) == 1 else "no two annotators valued the same item"
         return PeopleAgreement(annotators=ratings.raters, why=f"{alone}: have some items annotated twice")
     most = common.most_common(MAX_PAIRS)
     return PeopleAgreement(
         annotators=ratings.raters,
-        figures=compute_reliability(build_ratings(ratings, scale), level=level),
+        figures=compute_reliability(rated, level=level),
+        distance=rated.distance,
         pairs=tuple(
             AnnotatorPair(
                 annotators=(ratings.raters[one], ratings.raters[other]),

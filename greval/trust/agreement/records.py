@@ -8,14 +8,14 @@ from pydantic import Field
 
 from greval._util.notebook_display import NotebookDisplay
 from greval.records.record import Record
-from greval.stats.measured import Measured, NumberSpread
+from greval.stats.measured import Distance, Measured, NumberSpread
 
 CombineAnnotators = Literal["majority", "mean", "each"]
 """How the values of several people become one: majority, mean, or each value counted separately."""
 
 
-TreatAs = Literal["categories", "numbers"]
-"""Whether the levels of a value scale are compared as categories or as numbers."""
+TreatAs = Literal["categories", "unordered", "numbers"]
+"""Whether values are compared as categories, as categories without an order, or as numbers."""
 
 
 class ClassFigures(Record):
@@ -33,12 +33,15 @@ class CategoricalAgreement(Record):
 
     `figures` are "accuracy", "kappa" (Cohen's; for ordered scales also "kappa linear" and "kappa quadratic"), "ac1"
     (Gwet's), "alpha" (Krippendorff's, with the judge as one more annotator), and "precision", "recall" and "f1" with
-    the prefix "macro" or "weighted", as in "macro f1". `confusion` has a row for each category of the people and a
-    column for each category of the judge. Its entries are sums of weights if items are weighted.
+    the prefix "macro" or "weighted", as in "macro f1". "kappa" is unweighted. `distance` is that of "alpha": ordinal
+    for ordered scales with more than two categories, which have "alpha nominal" too, and nominal for others.
+    `confusion` has a row for each category of the people and a column for each category of the judge. Its entries are
+    sums of weights if items are weighted.
     """
 
     kind: Literal["categorical"] = "categorical"
     figures: dict[str, Measured]
+    distance: Distance = "nominal"
     classes: tuple[ClassFigures, ...]
     confusion: tuple[tuple[float, ...], ...]
 
@@ -47,11 +50,12 @@ class NumericAgreement(Record):
     """Figures of judge and people on a numeric scale.
 
     `figures` are "mae" (mean absolute error), "bias" (judge minus people), "pearson", "spearman", "kendall" (tau-b)
-    and "alpha" (Krippendorff's for interval data, with the judge as one more annotator).
+    and "alpha" (Krippendorff's, with the judge as one more annotator), whose `distance` is interval.
     """
 
     kind: Literal["numeric"] = "numeric"
     figures: dict[str, Measured]
+    distance: Distance = "interval"
     people: NumberSpread
     judge: NumberSpread
 
@@ -67,13 +71,14 @@ class AnnotatorPair(Record):
 class PeopleAgreement(Record):
     """Agreement among people: the ceiling of what a judge can reach.
 
-    `figures` are "alpha" and, for categories, "ac1", over all annotators. `pairs` are the pairs of annotators with
-    the most items in common, and `left_out` is the number of other pairs. `why` is the reason if there are no
-    figures.
+    `figures` are "alpha" and, for categories, "ac1", over all annotators. `distance` is that of "alpha", None without
+    figures; if it is ordinal, "alpha nominal" ignores the order. `pairs` are the pairs of annotators with the most
+    items in common, and `left_out` is the number of other pairs. `why` is the reason if there are no figures.
     """
 
     annotators: tuple[str, ...]
     figures: dict[str, Measured] = Field(default_factory=dict)
+    distance: Distance | None = None
     pairs: tuple[AnnotatorPair, ...] = ()
     left_out: int = 0
     why: str | None = None
@@ -138,7 +143,8 @@ class Agreement(NotebookDisplay, Record):
     `judges` are the models whose verdicts were compared, and the first of `groups` is all items. `verdict` says what
     the judge can be used for. `unread` are rows of
     the files that are not annotations, or whose value is not on the scale, with their place. `changed` are items of
-    which people were shown another text than the judge; their annotations are left out.
+    which people were shown another text than the judge; their annotations are left out. `label_columns` names the
+    columns that were read as labels, with their files.
     """
 
     folder: str
@@ -154,4 +160,5 @@ class Agreement(NotebookDisplay, Record):
     verdict: AgreementVerdict
     unread: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
+    label_columns: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()

@@ -127,11 +127,14 @@ def convert_scale(metric: str, scale: Scale, wanted: TreatAs | None) -> Scale:
         case CategoricalScale():
             if wanted == "numbers":
                 raise DataError(f"{metric}: its values are categories; they cannot be compared as numbers")
+            if wanted == "unordered":
+                return scale.model_copy(update={"ordered": False})
         case ValueScale(size=size):
-            if (wanted or ("categories" if size == BINARY_SIZE else "numbers")) == "categories":
-                return _convert_levels(metric, scale)
+            if (wanted or ("categories" if size == BINARY_SIZE else "numbers")) != "numbers":
+                levels = _convert_levels(metric, scale)
+                return levels.model_copy(update={"ordered": wanted != "unordered"})
         case MeasureScale():
-            if wanted == "categories":
+            if wanted in {"categories", "unordered"}:
                 raise DataError(f"{metric}: is measured; its numbers cannot be compared as categories")
     return scale
 

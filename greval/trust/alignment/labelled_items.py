@@ -64,9 +64,9 @@ def read_labelled_items(
     """
     with Store.open(folder) as store, store.snapshot():
         scales = {metric.name: metric.scale}
-        labels, unread = load_annotations(folder, annotations, scales, metric=metric.name, label_columns=label_columns)
+        loaded = load_annotations(folder, annotations, scales, metric=metric.name, label_columns=label_columns)
         judged_by = read_judged_metric(store, metric.name)
-        matched = match_annotations(store, metric.name, labels, metric.scale)
+        matched = match_annotations(store, metric.name, loaded.annotations, metric.scale)
         scale, annotated = convert_items(metric.name, metric.scale, matched.things, None)
         pairs = pair_values(annotated, "majority" if isinstance(scale, CategoricalScale) else "mean")
         if not pairs:
@@ -86,7 +86,7 @@ def read_labelled_items(
         metrics,
         matched.fingerprints,
         annotators=tuple(sorted({name for pair in pairs for name in pair.thing.values})),
-        warnings=tuple(_list_warnings(matched, metric, unread, counts)),
+        warnings=(*loaded.notes, *_list_warnings(matched, metric, loaded.unread, counts)),
     )
 
 

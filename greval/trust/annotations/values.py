@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from greval.records.annotation import Annotation
 from greval.records.scale import OffScaleError, Scale
-from greval.records.scale_values import parse_on_scale
+from greval.records.scale_values import is_missing_value, parse_on_scale
 
 
 def parse_annotation_value(annotation: Annotation, scales: Mapping[str, Scale]) -> Annotation:
@@ -16,9 +16,9 @@ def parse_annotation_value(annotation: Annotation, scales: Mapping[str, Scale]) 
     """
     if annotation.status != "submitted":
         return annotation
-    if annotation.value is None:
-        raise OffScaleError("is submitted without a value; give one, or another status")
     scale = scales.get(annotation.metric)
+    if is_missing_value(scale, annotation.value):
+        raise OffScaleError("is submitted without a value; give one, or another status")
     if scale is None:
         return annotation
     value = parse_on_scale(scale, annotation.value)

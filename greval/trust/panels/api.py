@@ -96,7 +96,7 @@ def _compute_panel(runs: Sequence[str | Path | Run], metric: str, options: Panel
         metric=metric,
         benches=count_run_verdicts(items.runs, items.item_count),
         annotators=people.annotators,
-        treat_as="categories" if isinstance(items.scale, CategoricalScale) else "numbers",
+        treat_as=options.get("treat_as") or ("categories" if isinstance(items.scale, CategoricalScale) else "numbers"),
         combine=items.combine,
         by=tags,
         level=level,
@@ -175,7 +175,8 @@ def _read_people(items: PanelItems, metric: str, options: PanelOptions) -> _Peop
     combined = {one.key: combine_verdicts([*one.values.values()], how) for one in things}
     values = {key: value for key, value in combined.items() if value is not None}
     unread = [*(row for each in loaded for row in each.unread), *matched.faults]
-    warnings = tuple(find_people_warnings(matched, unread, tied=len(combined) - len(values), matching=len(values)))
+    notes = (note for each in loaded for note in each.notes)
+    warnings = (*notes, *find_people_warnings(matched, unread, tied=len(combined) - len(values), matching=len(values)))
     return _PeopleVerdicts(values, tuple(sorted({who for thing in things for who in thing.values})), warnings)
 
 

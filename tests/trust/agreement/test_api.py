@@ -29,7 +29,9 @@ def test_files_and_rows_and_what_is_kept_give_the_same(run, tmp_path):
     write_annotations(ana, tmp_path / "ana.csv")
     write_annotations(bob, tmp_path / "bob.jsonl")
     expected = agreement(run, "right", [*ana, *bob])
-    assert agreement(run, "right", [tmp_path / "ana.csv", tmp_path / "bob.jsonl"]) == expected
+    found = agreement(run, "right", [tmp_path / "ana.csv", tmp_path / "bob.jsonl"])
+    assert found.label_columns == ("value of ana.csv", "value of bob.jsonl")
+    assert found.model_copy(update={"label_columns": ()}) == expected
     keep_annotations(run, [*ana, *bob])
     assert agreement(run, "right") == expected
     assert Agreement.model_validate_json(expected.model_dump_json()) == expected

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import ExitStack
 from itertools import count, cycle
 from pathlib import Path
@@ -18,10 +19,12 @@ from sdk_pushes import push_through_client  # noqa: E402
 from sklearn import metrics as sklearn_metrics  # noqa: E402
 
 import greval.argilla as door  # noqa: E402
-from greval import ScriptedJudge, evaluate, keep_annotations, load_metric  # noqa: E402
+from greval import ScriptedJudge, evaluate, keep_annotations, load_metric, read_annotations  # noqa: E402
+from greval import agreement as measure_agreement  # noqa: E402
 from greval.errors import ArgillaArgumentError, ArgillaError  # noqa: E402
 from greval.records.result import Result  # noqa: E402
 from greval.runs.store import Store  # noqa: E402
+from greval.trust.annotations.reading import STATUS_UNKNOWN  # noqa: E402
 from greval.trust.argilla.form import JUDGE_FIELD  # noqa: E402
 from greval.trust.argilla.push import MAX_BATCH  # noqa: E402
 
@@ -112,6 +115,46 @@ def test_two_metrics_are_questions_of_one_record(client, owner, run):
     again = door.push(run, BOTH, dataset=dataset)
     assert (again.added, again.known) == (0, COUNT)
     keep_annotations(run, rows)
+
+
+@pytest.mark.parametrize("form", ["to_json", "to_list", "flat", "datasets.jsonl", "datasets.parquet"])
+def test_exports_of_the_sdk_are_annotations(client, owner, run, tmp_path, form):
+    """What Argilla's SDK exports is read as what is pulled, with drafts apart if the export has the statuses."""
+    dataset = create(client, owner, run)
+    door.push(run, BOTH, dataset=dataset)
+    people = [owner.person(), owner.person()]
+    told = answer(dataset, people)
+    drafted = next(iter(dataset.records()))
+    for response in drafted.responses:
+        response.status = "draft"
+    dataset.records.log([drafted])
+    names = {str(person["id"]): person["username"] for person in people}
+    found = read_annotations(export_records(dataset, form, tmp_path))
+    given = {(one.metric, one.sample_id, names[one.annotator]): one for one in found.annotations}
+    assert {key: one.value for key, one in given.items()} == told
+    assert found.faults == ()
+    is_nested = form in {"to_json", "to_list"}
+    drafts = {key for key, one in given.items() if one.status == "draft"}
+    assert len(drafts) == (0 if is_nested else 4)
+    assert {sample for _, sample, _ in drafts} <= {drafted.metadata["sample_id"]}
+    assert any(note.startswith(STATUS_UNKNOWN) for note in found.notes) == is_nested
+    whole = measure_agreement(run, "tone", found.annotations, combine="each").groups[0]
+    assert whole.things == (COUNT if is_nested else COUNT - 1)
+
+
+def export_records(dataset, form, folder):
+    """Export the records of a dataset with the SDK, and return the file."""
+    records = dataset.records(with_responses=True)
+    path = folder / (form if form.startswith("datasets") else "records.json")
+    if form == "to_json":
+        return Path(records.to_json(path))
+    if form == "datasets.jsonl":
+        records.to_datasets().to_json(path)
+    elif form == "datasets.parquet":
+        records.to_datasets().to_parquet(path)
+    else:
+        path.write_text(json.dumps(records.to_list(flatten=form == "flat")), encoding="utf-8")
+    return path
 
 
 @pytest.mark.parametrize("earlier", [False, True])

@@ -32,16 +32,19 @@ function Agreement({ groups: [whole], annotators }) {
   const { judge, people, things } = whole;
   return html`
     <h3>Judge and people</h3>
-    <${FigureList} figures=${judge.figures} />
+    <${FigureList} ...${judge} />
     <p class="soft small">${count(things)} items, labelled by <bdi>${annotators.join(", ")}</bdi></p>
     <h3>People among themselves</h3>
-    ${people.pairs.length ? html`<${FigureList} figures=${people.figures} />` : html`<p class="soft small">Not known: ${people.why}</p>`}`;
+    ${people.pairs.length ? html`<${FigureList} ...${people} />` : html`<p class="soft small">Not known: ${people.why}</p>`}`;
 }
 
-const FigureList = ({ figures }) => html`
+/** The names that say which kappa and alpha it is; other figures have one form. */
+const nameFigure = (name, distance) => name === "kappa" ? "kappa (unweighted)" : name === "alpha" ? `alpha (${distance})` : name;
+
+const FigureList = ({ figures, distance }) => html`
   <dl class="facts">
     ${Object.entries(figures).slice(0, MOST_FIGURES).map(([name, one]) => html`
-      <dt>${name}</dt>
+      <dt>${nameFigure(name, distance)}</dt>
       <dd>${one.status === "known" ? html`<b>${figure(one.value)}</b> ${formatInterval(one.clustered ?? one.interval)}` : html`<span class="soft small">${one.reason}</span>`}</dd>`)}
   </dl>`;
 

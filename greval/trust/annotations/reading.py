@@ -1,0 +1,323 @@
+"""Annotations read from files: tables of labels, results to which labels were added, and records of Argilla."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from pydantic import ValidationError
+
+from greval._util.spreadsheet_cells import unescape_formula
+from greval.datasets import RowFault
+from greval.datasets.field_names import fold_name, format_printable
+from greval.datasets.field_values import as_text
+from greval.datasets.json_files import RawRow
+from greval.datasets.labelled_rows import LABEL_NAMES, VALUE_WORDS, LabelledRows, list_columns, read_labelled_rows
+from greval.datasets.tables import INDEX_NAMES
+from greval.errors import DataError
+from greval.records.annotation import Annotation
+from greval.records.record import Record
+from greval.records.scale import OffScaleError, Scale
+from greval.records.scale_values import is_missing_value
+from greval.runs.store.exports import VERDICT_COLUMNS, list_added_columns
+from greval.trust.annotations.values import parse_annotation_value
+from greval.trust.argilla.exports import is_record_export, iterate_annotations, parse_record
+
+FIELDS = tuple(Annotation.model_fields)
+TEXT_FIELDS = frozenset({"sample_id", "method", "metric", "item", "annotator", "comment", "status"})
+"""The fields that are text; files may have numbers in them."""
+LABEL = "label"
+"""The beginning of the names of fields that stand for label columns."""
+STATUS_UNKNOWN = "STATUS UNKNOWN"
+"""The beginning of the note that some answers may not have been submitted."""
+CONTENT_MARK = "#"
+"""Begins the hash of a text in a label sheet: a spreadsheet would read some hashes as numbers."""
+_COLUMN_NAMES: Mapping[str, tuple[str, ...]] = {
+    **{name: (name,) for name in FIELDS},
+    **{name: LABEL_NAMES[name] for name in ("method", "metric", "item", "annotator", "value")},
+    "sample_id": LABEL_NAMES["id"],
+    "comment": ("comment", *LABEL_NAMES["reason"]),
+}
+"""The names that the column of each field may have."""
+_ITEM_FIELDS = ("sample_id", "method", "metric", "item")
+"""The fields that say what was judged; a table of results has them under these names."""
+_ESCAPED = frozenset({".csv", ".tsv"})
+"""The endings of tables in which greval writes an apostrophe before what a spreadsheet would read as a formula."""
+
+
+class AnnotationFile(Record):
+    """The contents of an annotation file: annotations, invalid rows, and the names of ignored columns.
+
+    `label_columns` are the columns that were read as labels, and `notes` say what people should know of how the file
+    was read. Iteration yields the annotations.
+    """
+
+    annotations: tuple[Annotation, ...]
+    faults: tuple[RowFault, ...] = ()
+    ignored: tuple[str, ...] = ()
+    label_columns: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def __iter__(self) -> Iterator[Annotation]:  # type: ignore[override] # pydantic's own yields the fields
+        """Yield the annotations."""
+        return iter(self.annotations)
+
+
+def read_annotations(
+    path: str | Path,
+    scales: Mapping[str, Scale] | None = None,
+    *,
+    metric: str | None = None,
+    label_columns: Sequence[str] = (),
+) -> AnnotationFile:
+    r"""Read annotations from a file in any format that holds cases, one a row, or one for each label column.
+
+    The columns are the fields of `Annotation`, or have names such as `id`, `human_label` and `rater`. An invalid row is
+    reported with its line number, and reading goes on. An empty cell is a missing value: an item with an empty value is
+    not labelled yet, unless the row says that it is submitted. A file without a column of values has no annotations.
+    Other columns are ignored and listed in the result.
+
+    Files of two other kinds are known by their columns. In a table of results that greval exported, only a column that
+    people added holds labels: the others are the judge's. Records that Argilla's SDK exported (`to_list`, `to_json`,
+    `to_datasets`) have an annotation for each answer.
+
+    Args:
+        path: A file such as .csv, .jsonl or .parquet.
+        scales: The scale of each metric, if known. A submitted value that is not on its scale is an invalid row. On a
+            scale of two values, yes and no are values.
+        metric: The metric of rows that do not name one.
+        label_columns: Columns that hold the value, each the labels of an annotator of this name. A single one may stand
+            beside a column of annotators. Of records of Argilla, the names of the metric's questions.
+
+    Raises:
+        DataError: If the file cannot be read, its extension is not known, or it is not clear which columns hold labels.
+
+    Example:
+        >>> import tempfile
+        >>> path = Path(tempfile.mkdtemp()) / "people.csv"
+        >>> _ = path.write_text("id,human_label,rater\nq1,Polite,ana\nq2,Rude,\n")
+        >>> found = read_annotations(path, metric="tone")
+        >>> found.annotations[0].annotator, found.annotations[0].value, found.faults[0].message
+        ('ana', 'Polite', 'annotator: Field required')
+    """
+    path = Path(path)
+    names = list_columns(path)
+    reading = _AnnotationReader(path, scales or {}, metric)
+    if is_record_export(names):
+        return reading.read_records(label_columns)
+    added = list_added_columns(names)
+    if added is None:
+        return reading.read_labels(label_columns)
+    return reading.read_results(names, added, label_columns)
+
+
+class _LabelColumn(NamedTuple):
+    """A column of labels: its name in the file, the name of its values in a row, and the annotator if it names one."""
+
+    name: str
+    key: str
+    annotator: str | None = None
+
+
+class _AnnotationReader:
+    """Reads the annotations of a file: the valid ones, and the faults of the others."""
+
+    def __init__(self, path: Path, scales: Mapping[str, Scale], metric: str | None) -> None:
+        self._path = path
+        self._scales = scales
+        self._metric = metric
+        self._annotations: list[Annotation] = []
+        self._faults: list[RowFault] = []
+
+    def read_labels(self, label_columns: Sequence[str]) -> AnnotationFile:
+        """Read a table of labels."""
+        rows = self._read_rows(_COLUMN_NAMES, label_columns)
+        columns = self._list_named(rows, label_columns)
+        if not columns and "value" in rows.columns:
+            columns = [_LabelColumn(rows.columns["value"], "value")]
+        self._read_columns(rows, FIELDS, columns or [_LabelColumn("value", "value")])
+        unused = tuple(format_printable(name) for name in rows.unused if name not in FIELDS)
+        return self._build(columns=columns, ignored=unused)
+
+    def read_results(self, names: Sequence[str], added: Sequence[str], label_columns: Sequence[str]) -> AnnotationFile:
+        """Read a table of results, in which people added columns of labels."""
+        own = {*names} - {*added}
+        if mistaken := [column for column in label_columns if column in own]:
+            raise DataError(
+                f"{self._path}: {mistaken[0]} is a column of the results that greval exported, so it holds no labels; "
+                f"name a column that people added ({_join_names(added) or 'there is none'})"
+            )
+        fields: dict[str, tuple[str, ...]] = {name: (name,) for name in _ITEM_FIELDS}
+        fields |= {name: _exclude(_COLUMN_NAMES[name], own) for name in ("annotator", "comment")}
+        rows = self._read_rows(fields, label_columns)
+        columns = self._list_named(rows, label_columns) or [self._choose_added(rows, added)]
+        is_shown = not VERDICT_COLUMNS.isdisjoint(own)
+        self._read_columns(rows, [*fields], columns, {"suggested": True} if is_shown else {})
+        note = (
+            f"{self._path.name}: results that greval exported; labels are read from "
+            f"{_join_names(one.name for one in columns)}, because its other columns, such as value, are the judge's"
+        )
+        return self._build(columns=columns, notes=[note])
+
+    def read_records(self, questions: Sequence[str]) -> AnnotationFile:
+        """Read records of Argilla, with an annotation for each answer to the question of a metric."""
+        rows = read_labelled_rows(self._path, {}, {}, required=False)
+        asked: dict[str, None] = {}
+        uncertain = 0
+        for row in rows.rows:
+            place = f"{rows.name}{row.unit}{row.number}"
+            record = row.faults.get("") or parse_record(row.values)
+            if isinstance(record, str):
+                self._add_fault(place, None, record)
+                continue
+            asked |= dict.fromkeys(name for name, answers in record.answers.items() if answers)
+            for fields in iterate_annotations(record, self._metric, questions):
+                uncertain += "status" not in fields
+                self._add(place, fields)
+        if asked and not self._annotations and not self._faults:
+            raise DataError(
+                f"{self._path}: has no answers to a question of {self._metric or 'a metric'}; the questions are "
+                f"{_join_names(asked)}; name the one that asks for it with --label-column QUESTION"
+            )
+        note = (
+            f"{STATUS_UNKNOWN}: {self._path.name}: this export of Argilla does not say which answers are drafts or "
+            f"were discarded: all {uncertain:,} count as submitted; greval argilla pull, to_list(flatten=True) and "
+            "to_datasets() say it"
+        )
+        return self._build(notes=[note] if uncertain else [])
+
+    def _read_rows(self, fields: Mapping[str, Sequence[str]], label_columns: Sequence[str]) -> LabelledRows:
+        """Read the rows with these fields and label columns; without label columns, `value` is a field too."""
+        labels = {f"{LABEL} {column}": column for column in label_columns}
+        others = {name: known for name, known in fields.items() if not labels or name != "value"}
+        return read_labelled_rows(self._path, {**others, **dict.fromkeys(labels, ())}, labels, required=False)
+
+    def _list_named(self, rows: LabelledRows, label_columns: Sequence[str]) -> list[_LabelColumn]:
+        """List the label columns that are named; each names an annotator, unless one stands beside their column."""
+        is_named = "annotator" in rows.columns and len(label_columns) == 1
+        return [_LabelColumn(name, f"{LABEL} {name}", None if is_named else name) for name in label_columns]
+
+    def _choose_added(self, rows: LabelledRows, added: Iterable[str]) -> _LabelColumn:
+        """Return the only added column of labels; raise `DataError` if there is none or several."""
+        others = {*rows.columns.values(), *INDEX_NAMES}
+        possible = [name for name in added if name not in others]
+        filled = [name for name in possible if any(_has_content(row.values.get(name)) for row in rows.rows)]
+        names = filled or possible
+        if len(names) != 1:
+            found = f"several were: {_join_names(names)}" if names else "none was"
+            raise DataError(
+                f"{self._path}: these are results that greval exported, and a column of labels that people added is "
+                f"expected; {found}; "
+                + ("name those that hold labels with --label-column COLUMN" if names else "add a column, such as label")
+            )
+        name = names[0]
+        is_named = "annotator" in rows.columns or fold_name(name) in VALUE_WORDS
+        return _LabelColumn(name, name, None if is_named else name)
+
+    def _read_columns(
+        self,
+        rows: LabelledRows,
+        fields: Sequence[str],
+        columns: Sequence[_LabelColumn],
+        shared: Mapping[str, object] | None = None,
+    ) -> None:
+        """Read the annotations of each row, one for each column of labels."""
+        defaults: dict[str, object] = {} if self._metric is None else {"metric": self._metric}
+        if "annotator" not in rows.columns:
+            defaults["annotator"] = self._path.stem
+        is_escaped = self._path.suffix.lower() in _ESCAPED
+        for row in rows.rows:
+            place = f"{rows.name}{row.unit}{row.number}"
+            values = {name: unescape_formula(value) for name, value in row.values.items()} if is_escaped else row.values
+            item = {name: values[name] for name in fields if not _is_unrecorded(name, values.get(name))}
+            if isinstance(content := item.get("content"), str):
+                item["content"] = content.removeprefix(CONTENT_MARK)
+            if faults := _find_row_faults(row):
+                self._add_fault(place, item.get("sample_id"), faults)
+                continue
+            for column in columns:
+                given = {**defaults, **item, **(shared or {}), "value": values.get(column.key)}
+                if column.annotator is not None:
+                    given["annotator"] = column.annotator
+                self._add(place, given, is_pending=column.key in row.values and "status" not in item)
+
+    def _add(self, place: str, fields: Mapping[str, object], *, is_pending: bool = False) -> None:
+        """Add an annotation, or its fault; `is_pending` says that an item without a value is not labelled yet."""
+        parsed = parse_annotation(fields, self._scales, is_pending=is_pending)
+        if isinstance(parsed, str):
+            self._add_fault(place, fields.get("sample_id"), parsed)
+        else:
+            self._annotations.append(parsed)
+
+    def _add_fault(self, place: str, sample_id: object, message: str) -> None:
+        self._faults.append(
+            RowFault(place=place, message=message, id=sample_id if isinstance(sample_id, str) else None)
+        )
+
+    def _build(
+        self, *, columns: Iterable[_LabelColumn] = (), ignored: tuple[str, ...] = (), notes: Iterable[str] = ()
+    ) -> AnnotationFile:
+        return AnnotationFile(
+            annotations=tuple(self._annotations),
+            faults=tuple(self._faults),
+            ignored=ignored,
+            label_columns=tuple(format_printable(one.name) for one in columns),
+            notes=tuple(notes),
+        )
+
+
+def parse_annotation(
+    fields: Mapping[str, object], scales: Mapping[str, Scale], *, is_pending: bool = False
+) -> Annotation | str:
+    """Parse the fields of an annotation, or return a description of all errors in them.
+
+    A value that stands for none, such as an empty cell or NaN, is None; the status is then pending if `is_pending`.
+    """
+    given = {name: as_text(value) if name in TEXT_FIELDS else value for name, value in fields.items()}
+    scale = scales.get(str(given.get("metric")))
+    if isinstance(given.get("value"), bool):
+        given["value"] = str(given["value"]).lower()
+    elif is_missing_value(scale, given.get("value")):
+        given["value"] = None
+        given |= {"status": "pending"} if is_pending else {}
+    try:
+        return parse_annotation_value(Annotation.model_validate(given), scales)
+    except ValidationError as error:
+        faults = {".".join(map(str, fault["loc"][:1])): fault["msg"] for fault in error.errors()}
+        return "; ".join(f"{name}: {message}" for name, message in faults.items())
+    except OffScaleError as error:
+        return f"value: {error}"
+
+
+def _is_unrecorded(name: str, value: object) -> bool:
+    """Return whether a field has no value in a row; tables have NaN for it."""
+    return value is None or (name in TEXT_FIELDS and is_missing_value(None, value))
+
+
+def _has_content(value: object) -> bool:
+    """Return whether a cell is not empty."""
+    return not is_missing_value(None, value) and bool(str(value).strip())
+
+
+def _find_row_faults(row: RawRow) -> str:
+    """Return the faults of a row as read from the file; those in values of other columns do not matter."""
+    if "" in row.faults:
+        return row.faults[""]
+    faults = {name: why for name, why in row.faults.items() if _concerns_field(name) or name not in row.values}
+    return "; ".join(f"{name}: {why}" for name, why in faults.items()).encode(errors="backslashreplace").decode()
+
+
+def _concerns_field(name: str) -> bool:
+    """Return whether the path of a fault is in a field of an annotation."""
+    return name.partition(".")[0].partition("[")[0] in FIELDS or name.startswith(f"{LABEL} ")
+
+
+def _exclude(names: Iterable[str], others: Iterable[str]) -> tuple[str, ...]:
+    """Return the names that are not among others."""
+    known = {*others}
+    return tuple(name for name in names if name not in known)
+
+
+def _join_names(names: Iterable[str]) -> str:
+    return ", ".join(map(format_printable, names))

@@ -1,0 +1,134 @@
+"""Records of a dataset as Argilla's SDK exports them: `to_json`, `to_list`, and `to_datasets` saved as a file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from typing import NamedTuple
+
+from greval.records.metric_input import hash_json
+from greval.trust.annotations.rendering import TITLES
+from greval.trust.argilla.form import COMMENT, JUDGEMENT
+from greval.trust.argilla.sides import split_texts
+
+NESTED = frozenset({"fields", "metadata", "responses"})
+"""The parts of a record in `to_json` and `to_list`."""
+SERVER_ID = "_server_id"
+ANSWERS = ".responses"
+"""The end of the name under which `to_list(flatten=True)` and `to_datasets` have the answers to a question."""
+_FIELD = re.compile(rf"(?:{'|'.join(TITLES)}|tag_\d+)(?:_(?:a|b|ab))?")
+"""The names of the fields in which greval shows an item."""
+
+
+class ExportedAnswer(NamedTuple):
+    """A person's answer to a question of a record; the status is None if the export does not have it."""
+
+    user: str
+    value: object
+    status: str | None
+
+
+class ExportedRecord(NamedTuple):
+    """A record: what its item is, the texts that people were shown, and the answers to each question."""
+
+    id: object
+    metadata: Mapping[str, object]
+    texts: Mapping[str, object]
+    answers: Mapping[str, tuple[ExportedAnswer, ...]]
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The metrics that the record was pushed for; none if greval did not push it."""
+        names = self.metadata.get("metric")
+        return tuple(map(str, names)) if isinstance(names, list | tuple) else () if names is None else (str(names),)
+
+    @property
+    def content(self) -> str | None:
+        """The hash of what people were shown, None if it is not known.
+
+        A record of several metrics has the texts of all. What each judge was shown is not known then, unless somebody
+        edited the record: its hash is no judge's.
+        """
+        pushed = self.metadata.get("content")
+        shown = hash_json(split_texts(self.texts))
+        return None if pushed is None or (len(self.metrics) > 1 and pushed == shown) else shown
+
+
+def is_record_export(names: Collection[str]) -> bool:
+    """Return whether a file with these columns, or names in its JSON objects, holds records of Argilla.
+
+    Example:
+        >>> is_record_export(["id", "question", "judgement.responses", "judgement.responses.users"])
+        True
+        >>> is_record_export(["id", "responses"])
+        False
+    """
+    return NESTED.issubset(names) or SERVER_ID in names or any(f"{name}.users" in names for name in names)
+
+
+def parse_record(row: Mapping[str, object]) -> ExportedRecord | str:
+    """Parse a record, nested or flat, or return why it cannot be parsed."""
+    if NESTED.issubset(row):
+        parts = {name: content if isinstance(content := row[name], Mapping) else {} for name in NESTED}
+        metadata, texts = parts["metadata"], parts["fields"]
+        answers = {str(name): _parse_nested(listed) for name, listed in parts["responses"].items()}
+    else:
+        metadata = texts = row
+        names = [name for name in row if name.endswith(ANSWERS)]
+        if texts_of_lists := [name for name in names if isinstance(row[name], str)]:  # of which CSV has many forms
+            return f"{texts_of_lists[0]}: expected a list, got a text; save the export as JSON, JSON lines or Parquet"
+        answers = {name.removesuffix(ANSWERS): _parse_flat(row, name) for name in names}
+    shown = {name: text for name, text in texts.items() if _FIELD.fullmatch(name) and isinstance(text, str)}
+    return ExportedRecord(row.get("id"), metadata, shown, answers)
+
+
+def iterate_annotations(
+    record: ExportedRecord, metric: str | None, questions: Collection[str] = ()
+) -> Iterator[dict[str, object]]:
+    """Yield the fields of an annotation for each answer to the question of a metric.
+
+    The question of a metric has its name, or that of datasets with one metric. A submitted response without an answer
+    is no annotation. If the export does not have the status of an answer, the annotation has none either.
+
+    Args:
+        record: The record.
+        metric: The metric of records that do not name one, and of `questions`.
+        questions: The names of questions that are called otherwise.
+    """
+    alone = record.metrics[0] if len(record.metrics) == 1 else metric
+    asked = {JUDGEMENT: alone, **dict.fromkeys(questions, metric or alone), **{name: name for name in record.metrics}}
+    meta = record.metadata
+    shared = {
+        "sample_id": meta.get("sample_id") or record.id,
+        **{name: meta[name] for name in ("method", "item", "weight", "stratum") if meta.get(name) is not None},
+        "content": record.content,
+        "suggested": meta.get("suggested") == "yes",
+    }
+    for question, answers in record.answers.items():
+        name = asked.get(question, metric if question == metric else None)
+        if name is None:
+            continue
+        comments = record.answers.get(COMMENT if question == JUDGEMENT else f"{name}_{COMMENT}", ())
+        by_user = {one.user: one.value for one in comments}
+        for one in answers:
+            if one.value is not None or one.status not in {None, "submitted"}:
+                row = {**shared, "metric": name, "annotator": one.user, "value": one.value}
+                status = {} if one.status is None else {"status": one.status}
+                yield {**row, **status, "comment": by_user.get(one.user)}
+
+
+def _parse_nested(listed: object) -> tuple[ExportedAnswer, ...]:
+    answers = [one for one in listed if isinstance(one, Mapping)] if isinstance(listed, list | tuple) else []
+    return tuple(ExportedAnswer(str(one.get("user_id")), one.get("value"), one.get("status")) for one in answers)
+
+
+def _parse_flat(row: Mapping[str, object], name: str) -> tuple[ExportedAnswer, ...]:
+    """Parse the lists of answers, annotators and statuses, of which an answer is an entry each."""
+    values, users, statuses = (
+        part if isinstance(part := row.get(column), list | tuple) else ()
+        for column in (name, f"{name}.users", f"{name}.status")
+    )
+    return tuple(
+        ExportedAnswer(str(user), value, statuses[place] if place < len(statuses) else None)
+        for place, (value, user) in enumerate(zip(values, users, strict=False))
+    )

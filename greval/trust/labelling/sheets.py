@@ -1,0 +1,255 @@
+"""Label sheets: the judged items of a run as a table in which people write labels, with the verdicts hidden."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, assert_never
+
+from greval._util.arguments import resolve_run_folder
+from greval._util.spreadsheet_cells import escape_formula
+from greval.errors import DataError, MissingExtraError
+from greval.records.result import Result
+from greval.records.scale import MAX_ENUM_LEVELS, CategoricalScale, MeasureScale, Scale, ValueScale
+from greval.records.stored_metric import StoredMetric
+from greval.runs.run_reader import CaseFinder, CaseTexts, read_metric, read_metrics, read_texts
+from greval.runs.store import Store
+from greval.runs.store.filters import ResultFilter
+from greval.trust.annotations.judged_items import ItemRef, JudgedItem, read_judged_items
+from greval.trust.annotations.reading import CONTENT_MARK
+from greval.trust.annotations.rendering import list_titles, unescape_text
+
+if TYPE_CHECKING:
+    from greval.runs.evaluation import Run
+
+SHEET_FORMATS = (".csv", ".xlsx")
+LABEL_COLUMN, SCALE_COLUMN = "label", "scale"
+PLACE_COLUMNS = ("id", "method", "item")
+TEXT_COLUMNS = ("question", "answer", "expected_answer")
+LAST_COLUMNS = (LABEL_COLUMN, "comment", SCALE_COLUMN, "metric", "content")
+MAX_CELL = 32_767
+"""The most characters that a cell of Excel holds."""
+CUT = " ... (cut)"
+MAX_CHOICES = 250
+"""The most characters of a list that Excel offers in a cell."""
+WIDE, NARROW = 60, 16
+"""The widths of columns with texts and of other ones."""
+SheetRow = Mapping[str, str]
+
+
+def write_label_sheet(
+    run: str | Path | Run,
+    path: str | Path,
+    metric: str | None = None,
+    *,
+    method: str | None = None,
+    tags: Mapping[str, Sequence[str]] | None = None,
+) -> int:
+    """Write a table in which people label the judged items of a run, blind: it holds no verdict and no reason.
+
+    A row has the id of the case, the method, the item, the texts that the judge saw, an empty cell for the label, and
+    one for a comment. The scale is explained in a column (CSV) or in a sheet of its own (Excel). The rows are in random
+    order, so that those from the top are a random sample however many of them people label. `read_annotations` and
+    `agreement` take the filled file as it is.
+
+    Args:
+        run: The run, or its folder.
+        path: A new file that ends in .csv or .xlsx.
+        metric: The metric to label; needed if the run has several.
+        method: Only the items of this method.
+        tags: Only the items of cases that have one of these values of each tag.
+
+    Returns:
+        The number of rows.
+
+    Raises:
+        DataError: If the file is there already, its ending is another one, or there is nothing to label.
+        MissingExtraError: If openpyxl is not installed, for .xlsx.
+        StoreError: If the folder is not a run.
+
+    Example:
+        >>> import tempfile
+        >>> from greval import evaluate, load_metric, ScriptedJudge
+        >>> folder = Path(tempfile.mkdtemp())
+        >>> cases = [{"id": "q1", "question": "Who?", "answer": "Ada.", "expected_answer": "Ada."}]
+        >>> judge = ScriptedJudge([{"reason": "The same.", "value": 1}])
+        >>> run = evaluate(cases, [load_metric("correctness")], judge, out=folder / "run")
+        >>> write_label_sheet(run, folder / "labels.csv")
+        1
+    """
+    path = Path(path)
+    if path.suffix.lower() not in SHEET_FORMATS:
+        raise DataError(f"{path}: a label sheet ends in {' or '.join(SHEET_FORMATS)}; name such a file")
+    wanted = ResultFilter(
+        method=method,
+        status="scored",
+        tags=tuple((name, value) for name, values in (tags or {}).items() for value in values),
+    )
+    with Store.open(resolve_run_folder(run)) as store, store.snapshot():
+        stored = _find_metric(store, metric)
+        rows = [*_iterate_rows(store, stored, wanted._replace(metrics=(stored.name,)))]
+    if not rows:
+        raise DataError(f"{store.folder}: no verdict of {stored.name} is there, so there is nothing to label")
+    columns = _list_columns(stored, rows)
+    content = _build_csv(columns, rows) if path.suffix.lower() == ".csv" else _build_workbook(columns, rows, stored)
+    try:
+        with path.open("xb") as file:
+            file.write(content)
+    except FileExistsError:
+        raise DataError(f"{path}: is there already, and may hold labels; name a new file") from None
+    except OSError as error:
+        raise DataError(f"{path}: cannot be written: {error.strerror or error}") from error
+    return len(rows)
+
+
+def explain_levels(scale: Scale) -> list[str]:
+    """Explain the values that a label may have, each described one in a line.
+
+    Example:
+        >>> explain_levels(ValueScale(range=(1, 3), levels={1: "Poor.", 3: "Good."}))
+        ['1: Poor.', '3: Good.', 'allowed: 1, 2, 3']
+    """
+    match scale:
+        case CategoricalScale():
+            return [f"{one.name}: {one.means}" if one.means else one.name for one in scale.categories]
+        case ValueScale():
+            described = [f"{level}: {scale.levels[level]}" for level in sorted(scale.levels)]
+            return [*described, *([f"allowed: {scale.allowed()}"] if scale.size > len(described) else [])]
+        case MeasureScale():
+            end = "or more" if scale.high is None else f"to {scale.high:g}"
+            return [f"a number, {scale.low:g} {end} {scale.unit}".rstrip()]
+        case _:
+            assert_never(scale)
+
+
+def _find_metric(store: Store, name: str | None) -> StoredMetric:
+    """Return the metric to label: the named one, or the only one of the run."""
+    metrics = read_metrics(store)
+    if name is None and len(metrics) == 1:
+        return next(iter(metrics.values()))
+    if name is None:
+        raise DataError(f"{store.folder}: a label sheet is of one metric; name it: {', '.join(metrics) or 'none'}")
+    return read_metric(store, name)
+
+
+def _iterate_rows(store: Store, stored: StoredMetric, wanted: ResultFilter) -> Iterator[SheetRow]:
+    """Yield the row of each judged item, in an order that does not depend on the data."""
+    results = [Result.model_validate_json(line) for line in store.filter_lines(wanted)]
+    seen = {} if stored.judged is None else {one.place: one for one in read_judged_items(store, stored.judged)}
+    finder = CaseFinder(store)
+    texts = {(one.sample_id, one.method): read_texts(finder.find_case(one), stored.over) for one in results}
+    places = {
+        ItemRef(sample_id=one.sample_id, method=one.method, item=judgement.item): None
+        for one in results
+        for judgement in one.judgements
+    }
+    legend = " | ".join(explain_levels(stored.scale))
+    for place in sorted(places, key=ItemRef.hash_key):
+        item = seen.get(place)
+        yield {
+            "id": place.sample_id,
+            "method": place.method,
+            "item": place.item or "",
+            **_collect_texts(texts[place.sample_id, place.method], stored, place.item),
+            **(_collect_fields(item, stored) if item else {}),
+            SCALE_COLUMN: legend,
+            "metric": stored.name,
+            "content": f"{CONTENT_MARK}{item.content}" if item else "",
+        }
+
+
+def _collect_texts(texts: CaseTexts, stored: StoredMetric, item: str | None) -> dict[str, str]:
+    """Return the texts of a case, and that of the judged item."""
+    found = {name: getattr(texts, name) or "" for name in TEXT_COLUMNS}
+    if stored.over and item:
+        found[stored.over.removesuffix("s")] = (texts.items or {}).get(item, "")
+    return found
+
+
+def _collect_fields(item: JudgedItem, stored: StoredMetric) -> dict[str, str]:
+    """Return the texts that the judge saw; tags are named by what they are."""
+    titles = list_titles(stored.judged) if stored.judged else {}
+    return {
+        f"tag: {titles[name]}" if name.startswith("tag_") else name: unescape_text(text)
+        for name, text in item.fields.items()
+    }
+
+
+def _list_columns(stored: StoredMetric, rows: Iterable[SheetRow]) -> tuple[str, ...]:
+    """List the columns of a sheet: what was judged, the texts, and what people fill in; the judged item comes last."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    judged = (stored.over or "").removesuffix("s")
+    paired = {name for name in TEXT_COLUMNS if f"{name}_a" in names}  # each side has a column of its own
+    texts = [name for name in names if name not in {*PLACE_COLUMNS, *LAST_COLUMNS, *paired, judged}]
+    return (*PLACE_COLUMNS, *texts, *([judged] if judged in names else []), *LAST_COLUMNS)
+
+
+def _build_csv(columns: Sequence[str], rows: Iterable[SheetRow]) -> bytes:
+    """Build a sheet as CSV, with the mark by which spreadsheets know UTF-8."""
+    file = io.StringIO(newline="")
+    writer = csv.writer(file)
+    writer.writerow(columns)
+    writer.writerows([escape_formula(_cut(row.get(name, ""))) for name in columns] for row in rows)
+    return file.getvalue().encode("utf-8-sig")
+
+
+def _build_workbook(columns: Sequence[str], rows: Iterable[SheetRow], stored: StoredMetric) -> bytes:
+    """Build a sheet as an Excel workbook, whose cells are texts and no formulas, with the scale in a second sheet."""
+    try:
+        import openpyxl
+    except ImportError as error:
+        raise MissingExtraError("excel", "openpyxl") from error
+    from openpyxl.worksheet.datavalidation import DataValidation
+
+    book = openpyxl.Workbook()
+    labels, legend = book.active, book.create_sheet(SCALE_COLUMN)
+    labels.title = "labels"
+    shown = [name for name in columns if name != SCALE_COLUMN]
+    table = [dict(zip(shown, shown, strict=True)), *rows]
+    for number, row in enumerate(table, 1):
+        for place, name in enumerate(shown, 1):
+            _write_text(labels.cell(number, place), row.get(name, ""))
+    labels.freeze_panes = "A2"
+    for place, name in enumerate(shown, 1):
+        is_text = name not in {*PLACE_COLUMNS, *LAST_COLUMNS} or name == "comment"
+        labels.column_dimensions[openpyxl.utils.get_column_letter(place)].width = WIDE if is_text else NARROW
+    if listed := _list_choices(stored.scale):
+        letter = openpyxl.utils.get_column_letter(shown.index(LABEL_COLUMN) + 1)
+        choice = DataValidation(type="list", formula1=f'"{listed}"', allow_blank=True, errorStyle="warning")
+        labels.add_data_validation(choice)
+        choice.add(f"{letter}2:{letter}{len(table)}")
+    # one column: a sheet of labels has more, so that this one is never read as labels, wherever it is moved
+    lines = [f"{stored.name}: {stored.describe().description}", *explain_levels(stored.scale)]
+    for number, line in enumerate(lines, 1):
+        _write_text(legend.cell(number, 1), line)
+    legend.column_dimensions["A"].width = 2 * WIDE
+    file = io.BytesIO()
+    book.save(file)
+    return file.getvalue()
+
+
+def _write_text(cell: Any, text: str) -> None:  # noqa: ANN401 - openpyxl is untyped
+    """Write a text into a cell as it is: no formula, and no number or date that the program makes of it."""
+    from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
+    from openpyxl.styles import Alignment
+
+    if text:
+        cell.value = ILLEGAL_CHARACTERS_RE.sub("\ufffd", _cut(text))
+        cell.data_type, cell.number_format, cell.quotePrefix = "s", "@", True
+        cell.alignment = Alignment(wrap_text=True, vertical="top")
+
+
+def _list_choices(scale: Scale) -> str:
+    """Return the values of a scale as Excel offers them in a cell, empty if it cannot."""
+    names = scale.names if isinstance(scale, CategoricalScale) else ()
+    if isinstance(scale, ValueScale) and scale.size <= MAX_ENUM_LEVELS:
+        names = tuple(map(str, scale.values))
+    listed = ",".join(names)
+    return "" if len(listed) > MAX_CHOICES or any(set(name) & {",", '"'} for name in names) else listed
+
+
+def _cut(text: str) -> str:
+    """Return a text that a cell of Excel holds; a longer one would run into other cells."""
+    return text if len(text) <= MAX_CELL else text[: MAX_CELL - len(CUT)] + CUT

@@ -1,0 +1,387 @@
+"""Annotations are read from tables of labels, from results to which labels were added, and from exports of Argilla."""
+
+import csv
+import io
+import json
+
+import pyarrow as pa
+import pytest
+from agreed_runs import METRICS, write, write_chunks
+from pyarrow import parquet
+
+from greval.errors import DataError
+from greval.records.metric_input import hash_json
+from greval.runs.run_reader import add_texts
+from greval.runs.store import Store
+from greval.runs.store.exports import build_frame, write_csv
+from greval.trust.annotations.reading import STATUS_UNKNOWN, read_annotations
+
+SCALES = {name: metric.scale for name, metric in METRICS.items()}
+HEAD = "sample_id,metric,annotator,value\n"
+
+
+ONE_LIST = "a file that is one JSON list is named .json"
+
+
+def read(tmp_path, name, text, scales=None, **options):
+    """Write a file and read it as annotations."""
+    path = tmp_path / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return read_annotations(path, scales, **options)
+
+
+def test_every_bad_row_is_told_with_its_line(tmp_path):
+    """Bad rows of a table are told with file and line, all that is wrong with each, and stop no other."""
+    rows = 'q1,right,ana,Yes\nq2,right\nq3,,,Yes\nq4,right,ana,"two\nlines"\nq5,right,ana,maybe\nq6,right,ana,No\n'
+    found = read(tmp_path, "p.csv", HEAD + rows, SCALES)
+    assert [one.sample_id for one in found.annotations] == ["q1", "q6"]
+    told = {fault.place.rpartition(":")[2]: fault.message for fault in found.faults}
+    assert told["3"] == "has 2 cells where the header has 4"
+    assert told["4"] == "metric: Field required; annotator: Field required"
+    assert "is not one of the categories" in told["5"]
+    assert "'maybe' is not one of the categories" in told["7"]
+    assert str(tmp_path) in found.faults[0].place
+
+
+def test_a_missing_quote_loses_one_row(tmp_path):
+    """A quote that is not closed, or a byte that is no UTF-8, is told with its line and swallows no other row."""
+    text = HEAD.encode() + b'q1,right,"ana,Yes\nq2,right,ana,No\nq3,right,ana,\xff\n\nq4,right,ana,No\n'
+    found = read(tmp_path, "p.csv", text, SCALES)
+    assert [one.sample_id for one in found.annotations] == ["q2", "q4"]
+    assert [fault.place.rpartition(":")[2] for fault in found.faults] == ["2", "4"]
+    assert "is no row of a table" in found.faults[0].message
+    assert "is not UTF-8" in found.faults[1].message
+
+
+def test_bad_lines_of_json_are_told(tmp_path):
+    """Lines that are no JSON, no object, no UTF-8 or hold what JSON has not are told; blank lines are none."""
+    good = b'{"sample_id": "q1", "metric": "depth", "annotator": "ana", "value": 4}\n'
+    bad = [
+        b"{",
+        b"[1]",
+        b'{"sample_id": "\xff"}',
+        good.strip().replace(b"4", b"NaN"),
+        good.strip().replace(b"4", b"true"),
+    ]
+    found = read(tmp_path, "p.jsonl", b"\xef\xbb\xbf" + good + b"\n" + b"\n".join(bad), SCALES)
+    assert [one.value for one in found.annotations] == [4]
+    assert [fault.place.rpartition(":")[2] for fault in found.faults] == ["3", "4", "5", "6", "7"]
+    assert "is not UTF-8" in found.faults[2].message
+    assert found.faults[1].message == "must be an object with the id of a case and a value, got a list; " + ONE_LIST
+    assert found.faults[4].message == "value: 'true' is not an integer from 1 to 5"
+
+
+def test_escaped_texts_are_texts(tmp_path):
+    """What other programs escape is read: signs beyond 16 bits, and a backslash before a u; half a sign is told."""
+    whole = {"sample_id": "q", "metric": "m", "annotator": "ana", "value": "\U0001f600", "comment": "C:\\uD"}
+    half = '{"sample_id": "q", "metric": "m", "annotator": "ana", "value": "\\ud83d"}'
+    name = '{"sample_id": "q", "metric": "m", "annotator": "ana", "value": "Yes", "\\ud83d": 1}'
+    other = '{"sample_id": "q", "metric": "m", "annotator": "ana", "value": "Yes", "score": NaN}'
+    found = read(tmp_path, "p.jsonl", "\n".join((json.dumps(whole), half, name, other)))
+    assert [one.value for one in found.annotations] == ["\U0001f600", "Yes", "Yes"]
+    assert found.annotations[0].comment == "C:\\uD"
+    assert [fault.message for fault in found.faults] == [
+        "value: holds half of a character (a lone surrogate), which is no text",
+    ]
+    assert found.ignored == ("\\ud83d", "score")
+
+
+def test_a_value_off_the_scale_is_never_moved(tmp_path):
+    """6 on a scale to 5, 3.5 on whole numbers, and a word are faults; 4 may be written as text or as 4.0."""
+    values = ["4", "4.0", "6", "3.5", "four"]
+    found = read(tmp_path, "p.csv", HEAD + "".join(f"q{n},depth,ana,{v}\n" for n, v in enumerate(values)), SCALES)
+    assert [one.value for one in found.annotations] == [4, 4]
+    assert [fault.id for fault in found.faults] == ["q2", "q3", "q4"]
+
+
+def test_an_empty_value_is_not_labelled_yet(tmp_path):
+    """It is pending and no fault; a row that says that it is submitted needs a value."""
+    found = read(tmp_path, "p.csv", "id,label\nq1,4\nq2,\n", SCALES, metric="depth")
+    assert [(one.sample_id, one.status) for one in found.annotations] == [("q1", "submitted"), ("q2", "pending")]
+    found = read(tmp_path, "p.csv", "id,label,status\nq1,,submitted\nq2,,draft\n", SCALES, metric="depth")
+    assert [one.sample_id for one in found.annotations] == ["q2"]
+    assert found.faults[0].message == "value: is submitted without a value; give one, or another status"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("ana.csv", "id,human_label\nq1,yes\nq2,NO\n"),
+        ("ana.tsv", "Question ID\tLabel\nq1\tYes\nq2\tfalse\n"),
+        ("all.csv", "sample_id;rater;rating\nq1;ana;true\nq2;ana;0\n"),
+        ("ana.jsonl", '{"id": "q1", "verdict": true}\n{"id": "q2", "verdict": false}\n'),
+        ("ana.json", '[{"case_id": "q1", "score": 1}, {"case_id": "q2", "score": 0}]'),
+        ("wide.csv", "id,ana\nq1,Yes\nq2,No\n"),
+    ],
+)
+def test_labels_need_no_ceremony(tmp_path, name, text):
+    """An id and a value are enough: the metric is named once, the annotator is the file, and yes and no are values."""
+    columns = ["ana"] if name == "wide.csv" else []
+    found = read(tmp_path, name, text, SCALES, metric="right", label_columns=columns)
+    assert [(one.sample_id, one.metric, one.annotator, one.value) for one in found.annotations] == [
+        ("q1", "right", "ana", "Yes"),
+        ("q2", "right", "ana", "No"),
+    ]
+    assert found.faults == ()
+
+
+def test_each_label_column_is_an_annotator(tmp_path):
+    """Several columns are several people; an empty cell is no label, and a missing column is an error."""
+    text = "id,annotator1,annotator2,annotator3\nq1,Yes,No,Yes\nq2,Yes,Yes,\n"
+    names = ["annotator1", "annotator2", "annotator3"]
+    found = read(tmp_path, "p.csv", text, SCALES, metric="right", label_columns=names)
+    assert [(one.sample_id, one.annotator, one.value) for one in found.annotations if one.status == "submitted"] == [
+        ("q1", "annotator1", "Yes"),
+        ("q1", "annotator2", "No"),
+        ("q1", "annotator3", "Yes"),
+        ("q2", "annotator1", "Yes"),
+        ("q2", "annotator2", "Yes"),
+    ]
+    with pytest.raises(DataError, match=r"'annotator4'.* is not there; is it 'annotator"):
+        read(tmp_path, "p.csv", text, SCALES, metric="right", label_columns=["annotator4"])
+
+
+def test_other_columns_are_named(tmp_path):
+    """A column that is no field of an annotation is ignored, and named."""
+    found = read(tmp_path, "p.csv", "sample_id,metric,annotator,value,mood\nq1,right,ana,Yes,good\n")
+    assert found.ignored == ("mood",)
+    assert len(found.annotations) == 1
+
+
+@pytest.mark.parametrize(("name", "told"), [("p.docx", "is not known"), ("none.csv", "no such file")])
+def test_files_that_cannot_be_read_are_told(tmp_path, name, told):
+    """An unknown ending and a missing file are data errors that name the file."""
+    (tmp_path / "p.docx").write_bytes(b"PK")
+    with pytest.raises(DataError, match=told) as raised:
+        read_annotations(tmp_path / name)
+    assert name in str(raised.value)
+
+
+def export(run, columns, *, texts=True):
+    """Return the rows of a run's results as a table, with columns that people added; a function gives each cell."""
+    file = io.StringIO()
+    with Store.open(run) as store:
+        lines = [*store.lines()]
+        write_csv(add_texts(store, lines), file, store.layout().model_copy(update={"texts": texts}))
+    rows = [*csv.reader(io.StringIO(file.getvalue()))]
+    return [
+        [*rows[0], *columns],
+        *([*row, *(cell(n) for cell in columns.values())] for n, row in enumerate(rows[1:])),
+    ]
+
+
+def write_table(rows, *, delimiter=","):
+    """Write rows as a spreadsheet program saves them."""
+    file = io.StringIO()
+    csv.writer(file, delimiter=delimiter).writerows(rows)
+    return file.getvalue()
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Write a run of four answers to three questions; the judge says Yes, No, and fails once."""
+    return write(tmp_path / "run", "right", ["Yes", "No", "Yes", None], texts=["Ada.", "Bob.", "=1+1", "Dan."])
+
+
+def human(n):
+    return ["No", "No", "", "Yes"][n]
+
+
+@pytest.mark.parametrize(
+    ("delimiter", "mark", "dropped"),
+    [(",", "", ()), (";", "\ufeff", ()), ("\t", "", ("status", "tags")), (",", "", ("value", "status", "reason"))],
+)
+def test_labels_are_what_people_added_to_results(run, tmp_path, delimiter, mark, dropped):
+    """An export is no label file by its own columns, as a spreadsheet saves it, and with columns deleted or moved."""
+    header, *rows = export(run, {"human": human})
+    places = [n for n, name in enumerate(header) if name not in dropped][::-1]
+    table = [[row[n] for n in places] for row in (header, *rows)]
+    found = read(tmp_path, "lab.csv", mark + write_table(table, delimiter=delimiter), SCALES)
+    assert [(one.sample_id, one.annotator, one.status, one.value) for one in found.annotations] == [
+        ("q0", "human", "submitted", "No"),
+        ("q1", "human", "submitted", "No"),
+        ("q2", "human", "pending", None),
+        ("q3", "human", "submitted", "Yes"),
+    ]
+    assert found.faults == ()
+    assert found.label_columns == ("human",)
+    assert all(one.comment is None and one.suggested == ("value" not in dropped) for one in found.annotations)
+    assert "labels are read from human" in found.notes[0]
+
+
+def test_a_frame_of_results_with_a_column_of_labels(run, tmp_path):
+    """The frame of a run, saved by pandas with its index, is read in the same way, and so are JSON lines."""
+    with Store.open(run) as store:
+        frame = build_frame(store.lines(), store.layout())
+        rows = [{**json.loads(line), "label": human(n)} for n, line in enumerate(store.lines())]
+    frame["label"] = [1.0, 0.0, None, 1.0]
+    frame.to_csv(tmp_path / "ana.csv")
+    found = read_annotations(tmp_path / "ana.csv", SCALES)
+    assert [(one.annotator, one.value) for one in found.annotations if one.value] == [
+        ("ana", "Yes"),
+        ("ana", "No"),
+        ("ana", "Yes"),
+    ]
+    lines = read(tmp_path, "ana.jsonl", "".join(f"{json.dumps(row)}\n" for row in rows), SCALES)
+    assert [one.value for one in lines.annotations] == ["No", "No", None, "Yes"]
+
+
+def test_several_added_columns_are_asked_about(run, tmp_path):
+    """Annotator and comment are known by their names; of others a person says which hold labels, never the judge's."""
+    columns = {"ana": human, "bob": human, "rater": lambda n: "eve", "comment": lambda n: "So."}
+    text = write_table(export(run, columns))
+    with pytest.raises(DataError, match=r"several were: ana, bob; name those .* --label-column"):
+        read(tmp_path, "lab.csv", text, SCALES)
+    both = read(tmp_path, "lab.csv", text, SCALES, label_columns=["ana", "bob"])
+    assert {one.annotator for one in both.annotations} == {"ana", "bob"}
+    one = read(tmp_path, "lab.csv", text, SCALES, label_columns=["bob"])
+    assert {(label.annotator, label.comment) for label in one.annotations} == {("eve", "So.")}
+    for column in ("value", "status", "reason"):
+        with pytest.raises(DataError, match=f"{column} is a column of the results that greval exported"):
+            read(tmp_path, "lab.csv", text, SCALES, label_columns=[column])
+    with pytest.raises(DataError, match="none was; add a column"):
+        read(tmp_path, "lab.csv", write_table(export(run, {})), SCALES)
+
+
+def test_labels_of_chunks_find_their_chunks(tmp_path):
+    """Each row of an export of chunks names its chunk, and a label beside it is of this chunk."""
+    run = write_chunks(tmp_path / "run", [["Relevant", "Irrelevant"], ["Partly"]])
+    table = export(run, {"label": lambda n: ["Partly", "Relevant", ""][n]})
+    found = read(tmp_path, "lab.csv", write_table(table), SCALES)
+    assert [(one.sample_id, one.item, one.value) for one in found.annotations] == [
+        ("q0", "c0", "Partly"),
+        ("q0", "c1", "Relevant"),
+        ("q1", "c0", None),
+    ]
+
+
+def test_no_value_is_told_in_one_way(tmp_path):
+    """NaN, null, infinity and an empty cell are no label yet, and a value off the scale is named with its line."""
+    values = ["1.0", "0.0", "", "NaN", "inf", "n/a", "None", " ", "Yes ", "2"]
+    found = read(
+        tmp_path,
+        "p.csv",
+        "id,ana\n" + "".join(f"q{n},{v}\n" for n, v in enumerate(values)),
+        SCALES,
+        metric="right",
+        label_columns=["ana"],
+    )
+    assert [one.value for one in found.annotations] == ["Yes", "No", None, None, None, None, None, None, "Yes"]
+    assert [fault.place.rpartition(":")[2] for fault in found.faults] == ["11"]
+    rows = '[{"id": "q0", "label": NaN}, {"id": "q1", "label": null}, {"id": "q2", "label": Infinity}]'
+    assert {one.status for one in read(tmp_path, "p.json", rows, SCALES, metric="right").annotations} == {"pending"}
+
+
+def test_texts_like_formulas_come_back(tmp_path):
+    """An id that a spreadsheet would read as a formula has an apostrophe in a table, which belongs to no id."""
+    found = read(tmp_path, "p.csv", "id,label\n'=q1,Yes\n'-q2,No\n", SCALES, metric="right")
+    assert [one.sample_id for one in found.annotations] == ["=q1", "-q2"]
+
+
+def build_record(sample_id, answers, *, metric="right", text="?", **metadata):
+    """Build a record as `to_list` of Argilla's SDK gives it: flat, and nested without the statuses."""
+    fields = {"question": "?", "answer": text}
+    pushed = {"metric": metric, "sample_id": sample_id, "method": "", "weight": 2.0, "suggested": "no", "team": "a"}
+    meta = {**pushed, "content": hash_json({"question": "?", "answer": "?"}), **metadata}
+    head = {"id": f"hash of {sample_id}", "status": "completed", "_server_id": "s"}
+    flat = {**head, **fields, **meta}
+    for name, given in answers.items():
+        values, users, statuses = zip(*given, strict=True)
+        flat |= {f"{name}.responses": [*values], f"{name}.responses.users": [*users]}
+        flat |= {f"{name}.responses.status": [*statuses]}
+    listed = {name: [{"value": v, "user_id": u} for v, u, _ in given] for name, given in answers.items()}
+    nested = {**head, "fields": fields, "metadata": meta, "suggestions": {}, "responses": listed, "vectors": {}}
+    return flat, nested
+
+
+ANSWERS = {"judgement": [("Yes", "u1", "submitted"), ("No", "u2", "draft")], "comment": [("So.", "u1", "submitted")]}
+RECORDS = [
+    build_record("q0", ANSWERS),
+    build_record(
+        "q1", {"judgement": [(None, "u1", "discarded"), ("no", "u2", "submitted")], "other": [(1, "u1", "submitted")]}
+    ),
+    build_record("q2", {}, item=None),
+    build_record("q3", {"judgement": [("Maybe", "u1", "submitted")]}),
+    build_record("q4", {"judgement": [("Yes", "u1", "submitted")]}, text="edited"),
+]
+
+
+def save_records(path, rows):
+    """Save rows as JSON, JSON lines or Parquet, with all columns in each as Argilla has them."""
+    whole = [{name: row.get(name) for name in dict.fromkeys(name for row in rows for name in row)} for row in rows]
+    match path.suffix:
+        case ".json":
+            path.write_text(json.dumps(whole))
+        case ".jsonl":
+            path.write_text("".join(f"{json.dumps(row)}\n" for row in whole))
+        case _:
+            parquet.write_table(pa.Table.from_pylist(whole), path)
+    return path
+
+
+@pytest.mark.parametrize("ending", ["json", "jsonl", "parquet"])
+def test_flat_exports_of_argilla_are_read(ending, tmp_path):
+    """Each answer is an annotation with its status; a value off the scale is named, and edited texts are others."""
+    found = read_annotations(save_records(tmp_path / f"all.{ending}", [flat for flat, _ in RECORDS]), SCALES)
+    assert [(one.sample_id, one.annotator, one.status, one.value, one.comment) for one in found.annotations] == [
+        ("q0", "u1", "submitted", "Yes", "So."),
+        ("q0", "u2", "draft", "No", None),
+        ("q1", "u1", "discarded", None, None),
+        ("q1", "u2", "submitted", "No", None),
+        ("q4", "u1", "submitted", "Yes", None),
+    ]
+    assert [fault.message for fault in found.faults] == ['value: \'Maybe\' is not one of the categories "Yes", "No"']
+    assert {one.metric for one in found.annotations} == {"right"}
+    assert {one.weight for one in found.annotations} == {2.0}
+    assert [*found] == [*found.annotations]
+    assert len({one.content for one in found.annotations}) == 2
+    assert found.notes == ()
+
+
+@pytest.mark.parametrize("ending", ["json", "jsonl"])
+def test_nested_exports_of_argilla_say_what_is_not_known(ending, tmp_path):
+    """`to_json` has no statuses: its answers count, and a note in front says that there may be drafts among them."""
+    found = read_annotations(save_records(tmp_path / f"all.{ending}", [nested for _, nested in RECORDS]), SCALES)
+    assert [(one.sample_id, one.annotator, one.value) for one in found.annotations] == [
+        ("q0", "u1", "Yes"),
+        ("q0", "u2", "No"),
+        ("q1", "u2", "No"),
+        ("q4", "u1", "Yes"),
+    ]
+    assert found.notes[0].startswith(STATUS_UNKNOWN)
+    assert "all 5 count as submitted; greval argilla pull" in found.notes[0]
+
+
+def test_questions_of_several_metrics_are_kept_apart(tmp_path):
+    """A question has the name of its metric; the text that each judge saw is not known of such a record."""
+    answers = {
+        "right": [("Yes", "u1", "submitted")],
+        "right_comment": [("So.", "u1", "submitted")],
+        "depth": [(4, "u1", "submitted")],
+        "why": [("?", "u1", "submitted")],
+    }
+    flat, nested = build_record("q0", answers, metric=["right", "depth"])
+    for rows in ([flat], [nested]):
+        found = read_annotations(save_records(tmp_path / "both.json", rows), SCALES).annotations
+        assert [(one.metric, one.value, one.comment, one.content) for one in found] == [
+            ("right", "Yes", "So.", None),
+            ("depth", 4, None, None),
+        ]
+
+
+def test_a_question_of_another_name_is_named(tmp_path):
+    """If no question is known to be the metric's, the message lists them, and --label-column names one."""
+    flat, _ = build_record("q0", {"is_right": [("Yes", "u1", "submitted")]})
+    path = save_records(tmp_path / "all.json", [flat])
+    with pytest.raises(DataError, match=r"the questions are is_right; name the one .* --label-column QUESTION"):
+        read_annotations(path, SCALES, metric="right")
+    found = read_annotations(path, SCALES, metric="right", label_columns=["is_right"])
+    assert [one.value for one in found.annotations] == ["Yes"]
+
+
+def test_lists_in_a_table_are_not_guessed(tmp_path):
+    """CSV has no lists, so the message says in which form to save an export."""
+    table = "id,sample_id,judgement.responses,judgement.responses.users\nr1,q0,['Yes' 'No'],['u1' 'u2']\n"
+    found = read(tmp_path, "all.csv", table, SCALES)
+    assert not found.annotations
+    assert "save the export as JSON, JSON lines or Parquet" in found.faults[0].message
