@@ -115,9 +115,9 @@ def list_columns(path: Path) -> tuple[str, ...]:
     Raises:
         DataError: If the file cannot be read.
     """
-    open_rows = _open_file(path, VALUE_ROW)
     with translate_errors(format_printable(str(path), 4096)):
-        return tuple(_list_column_names(open_rows(None), is_table=path.suffix.lower() in TABLES))
+        rows = hold_rows(check_file(path), LABEL_ROWS)(None)
+        return tuple(_list_column_names(rows, is_table=has_fixed_columns(path)))
 
 
 def open_labelled_rows(
