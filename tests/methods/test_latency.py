@@ -8,6 +8,7 @@ import tempfile
 from collections import defaultdict
 from pathlib import Path
 
+import fault_server as fault
 import pytest
 from hypothesis import given
 from hypothesis import settings as examples
@@ -15,6 +16,9 @@ from hypothesis import strategies as st
 from small_index import make_harbour_index
 from virtual_time import VirtualTimeLoop, in_virtual_time
 
+from greval import Judge
+from greval.judging.local import serve
+from greval.judging.local.serve import LocalServer
 from greval.judging.model.client import JudgeClient
 from greval.methods.collecting.api import collect_async
 from greval.methods.collecting.method_call import call_method
@@ -48,8 +52,7 @@ def timed_searches():
     search_chunks, opened = searches.search_chunks, set()
 
     def search(index, question, kind, *rest):
-        asyncio_loop = index.loop
-        asyncio_loop.spend(SECONDS[kind] + (0 if (id(index), kind) in opened else LOADING))
+        index.loop.spend(SECONDS[kind] + (0 if (id(index), kind) in opened else LOADING))
         opened.add((id(index), kind))
         return search_chunks(index, question, kind, *rest)
 
@@ -67,7 +70,9 @@ def test_no_order_of_methods_changes_the_latency_of_one(timed_searches, order, c
         indexes = make_harbour_index(), make_harbour_index()
         for index in indexes:
             index.loop = asyncio.get_running_loop()
-        methods = {name: ReferenceMethod(indexes[place % 2], name) for place, name in enumerate(order)}
+        methods = {
+            name: ReferenceMethod(indexes[place % 2], name, aggregates=False) for place, name in enumerate(order)
+        }
         return await collect_usages(methods, concurrency)
 
     with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
@@ -84,7 +89,7 @@ async def test_a_question_asked_without_a_collection_excludes_the_loading(timed_
     """The loading is recorded as waiting by whoever asks first."""
     index = make_harbour_index()
     index.loop = asyncio.get_running_loop()
-    method = ReferenceMethod(index, "hybrid")
+    method = ReferenceMethod(index, "hybrid", aggregates=False)
     first, second = [(await method(QUESTIONS[0])).usage for _ in range(2)]
     assert (first.latency, second.latency, second.waited) == (SECONDS["hybrid"], SECONDS["hybrid"], 0)
     assert first.waited >= LOADING
@@ -140,7 +145,26 @@ async def test_a_model_that_answers_for_all_is_timed_while_it_answers(reported):
 
 
 @in_virtual_time
-async def test_methods_are_prepared_before_the_first_question_and_not_without_one():
+async def test_the_embedded_model_answers_one_question_at_a_time(monkeypatch, tmp_path):
+    """Its server queues calls, so they wait in this process, where the wait is not taken for work."""
+
+    async def retrieve(sample):
+        return Response(chunks=["Ada."])
+
+    async with fault.FaultServer(fault.says("Ada."), latency=2) as server:
+        handle = LocalServer(server.url, "key", "own", tmp_path / "own.gguf", 8192)
+        monkeypatch.setattr(serve, "serve", lambda name: handle)
+        monkeypatch.setattr(serve, "describe", lambda handle: "own")
+        method = generate_answers(retrieve, Judge("local:own.gguf"), context="none")
+        samples = [Sample(id=f"q{number}", question="Who?") for number in range(4)]
+        usages = (await collect_usages({"walk": method}, 4, samples))["walk"]
+    assert server.most == 1
+    assert [one.latency for one in usages] == [2] * 4
+    assert sorted(one.waited for one in usages) == [0, 2, 4, 6]
+
+
+@in_virtual_time
+async def test_methods_are_prepared_before_the_first_question_and_not_without_one(tmp_path):
     """What a method opens in `prepare` is in no latency; what cannot be opened is told by the question."""
     opened = []
 
@@ -156,10 +180,11 @@ async def test_methods_are_prepared_before_the_first_question_and_not_without_on
 
     method = Opening()
     answering = generate_answers(method, ScriptedJudge(["Ada."]), context="default")
-    assert await collect_usages({"open": method}, 2, []) == {}
-    assert opened == []
-    usages = await collect_usages({"open": method}, 3)
-    assert ({one.latency for one in usages["open"]}, opened) == ({1}, [method])
+    path = tmp_path / "responses.jsonl"
+    for _ in range(2):  # the second time all responses are there
+        done = await collect_async(QUESTIONS, {"open": method}, out=path, concurrency=3)
+        assert [case.usage.latency for case in done.cases()] == [1, 1, 1]
+        assert opened == [method]
     with pytest.raises(OSError, match="no disk"):
         await answering.prepare()
     await HttpMethod(Endpoint(url="http://127.0.0.1:1/ask")).prepare()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -84,6 +83,7 @@ async def answer_question(
         MethodError: If the model fails or gives an empty answer.
 
     Example:
+        >>> import asyncio
         >>> chunk = Chunk(id="d#1", text="The harbour is old. It opens at nine.")
         >>> asyncio.run(answer_question("When does it open?", [chunk]))[0]
         'It opens at nine.'
