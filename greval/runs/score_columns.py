@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from greval._util.arguments import build_unknown_name_error
 from greval.errors import DataError
+from greval.records.method_order import sort_methods
 from greval.records.result import Outline, Result, read_outline
 from greval.records.scale import CategoricalScale, Scale
 from greval.runs.run_reader import CaseKey, ItemKey, read_known_scales, read_metrics
@@ -172,8 +173,10 @@ class ScoreColumns:
 
     @property
     def sides(self) -> tuple[ComparisonSide, ...]:
-        """Every method of either run, in the order of its first row."""
-        return tuple(dict.fromkeys(side for columns in self.columns.values() for side in columns))
+        """Every method of either run, in the order of methods."""
+        sides = {side for columns in self.columns.values() for side in columns}
+        names = sort_methods(side.method for side in sides)
+        return tuple(sorted(sides, key=lambda side: (names.index(side.method), side.before)))
 
     def get_groups(self) -> NDArray[np.int64]:
         """Return the number of each question's group."""

@@ -114,7 +114,7 @@ def build_comparison(plan: ComparisonPlan, how: Correction, level: float) -> Com
         folder=str(wanted.run),
         against=str(wanted.against) if wanted.against else None,
         baseline=wanted.baseline,
-        methods=tuple(dict.fromkeys(plan.format_side(method) for method, _ in plan.matches)),
+        methods=plan.list_methods(),
         by=wanted.by,
         cluster_by=wanted.cluster_by,
         level=level,
@@ -199,7 +199,8 @@ def _is_judged_alike(plan: ComparisonPlan, match: PlannedContrast) -> bool:
 def _compute_levels(plan: ComparisonPlan) -> Iterator[MethodMean]:
     """Compute the mean of each method over all its questions of each group."""
     compared = {side for pair in plan.matches for side in pair}
-    sides = [side for side in plan.scores.sides if side in compared]
+    first = plan.wanted.baseline
+    sides = sorted((side for side in plan.scores.sides if side in compared), key=lambda side: side.method != first)
     for metric in plan.metrics:
         for side in sides:
             found = build_figures(plan.scores, metric, side)
