@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 from rich.console import Console
 from rich.table import Table
 
 from greval._util.wording import MAX_NAMES, format_count, format_names
-from greval.analysis.comparison.records import Comparison, Contrast, EffectSizes
+from greval.analysis.comparison.records import Comparison, Contrast, ContrastVerdict, EffectSizes
+from greval.report.console import WEIGHTED
 from greval.report.gate import print_gate
 from greval.report.tables import (
     NO_INTERVAL,
@@ -38,6 +39,21 @@ PROMINENT = "NOT COMPARABLE"
 MAX_HEADING = 9
 TAKEN_HEADINGS = {"n", "p", "raw p", "w/t/l", "effect", "metric", "verdict"}
 STYLES = {"better": "green", "worse": "red"}
+DETECTABLE = (
+    "MDD: the minimum detectable difference at 80% power; a smaller one would be missed by more than 20% of such "
+    "comparisons."
+)
+NO_DIFFERENCE = "Not shown to differ in"
+FINDINGS: Mapping[ContrastVerdict, str] = {
+    "better": "Better in",
+    "worse": "Worse in",
+    "changed": "Changed in",
+    "no difference seen": NO_DIFFERENCE,
+    "equal on every question": "Equal on every question in",
+    "too few questions to tell": "Too few questions to tell in",
+    "nothing to compare": "No question has both figures of",
+}
+"""What a verdict says of a metric, in the order in which a sentence names it."""
 TESTS = {
     "mcnemar exact": "McNemar's exact test",
     "mcnemar chi-square": "McNemar's chi-square test with continuity correction",
@@ -57,6 +73,7 @@ def render(comparison: Comparison, console: Console) -> None:
     important, others = split_warnings(comparison.warnings, PROMINENT)
     print_lines(console, important, "bold red")
     print_line(console, format_title(comparison), "italic")
+    print_lines(console, describe_findings(comparison))
     for (method, baseline), rows in group_pairs(comparison).items():
         console.print()
         print_line(console, f"{method} against {baseline}", "bold")
@@ -72,7 +89,10 @@ def render(comparison: Comparison, console: Console) -> None:
 def format_legend(comparison: Comparison) -> Iterator[str]:
     """Yield sentences that explain the table's figures."""
     family = comparison.family
-    yield f"p is corrected ({family.correction.capitalize()}) over {family.told}.{_format_incapable(comparison)}"
+    yield (
+        f"Multiple-comparison correction: {family.correction.capitalize()}, over {family.told}."
+        f"{_format_incapable(comparison)}"
+    )
     found: dict[str, dict[str, None]] = {}
     for one in comparison.contrasts:
         if one.test:
@@ -81,15 +101,59 @@ def format_legend(comparison: Comparison) -> Iterator[str]:
         tests = "; ".join(f"{test} ({', '.join(metrics)})" for test, metrics in found.items())
         yield f"Tests: {tests}."
     yield (
-        "w/t/l: questions won, tied and lost; n: questions that both sides have a figure of, of how many; "
+        "w/t/l: questions won, tied and lost; n: questions with a figure of both sides, of how many; p: corrected; "
         "raw p: not corrected, with McNemar's mid-p (mid) or Wilcoxon's p (W)."
     )
     yield (
-        f"Each interval is of its difference alone, {comparison.level:.0%}{_name_intervals(comparison)}. Could miss: "
-        "a smaller difference would be found in less than 80% of such comparisons."
+        f"Confidence intervals: {comparison.level:.0%}, each of its difference alone{_name_intervals(comparison)}. "
+        f"{DETECTABLE}"
     )
+    yield from _describe_weighting(comparison)
     for metric in comparison.without_numbers:
         yield f"{metric}: not compared, none of its values reads as a number (give its categories scores)."
+
+
+def describe_findings(comparison: Comparison) -> Iterator[str]:
+    """Yield a plain sentence on each pair of methods: in which metrics they differ, over all questions."""
+    pairs = group_pairs(comparison)
+    for (method, baseline), rows in pairs.items():
+        verdicts: dict[str, list[str]] = {}
+        for one in rows:
+            if not one.group:
+                verdicts.setdefault(FINDINGS[one.verdict], []).append(one.metric)
+        name = f"{method} against {baseline}: " if len(pairs) > 1 else ""
+        yield f"{name}{_join_findings(verdicts)}."
+
+
+def _join_findings(verdicts: Mapping[str, Sequence[str]]) -> str:
+    """Join what is found of the metrics of a pair, the differences first.
+
+    Example:
+        >>> _join_findings({NO_DIFFERENCE: ["tone", "depth"], "Better in": ["latency"]})
+        'Better in latency; not shown to differ in tone and depth'
+        >>> _join_findings({NO_DIFFERENCE: ["tone", "depth"]})
+        'Not shown to differ in any of 2 metrics'
+    """
+    if [*verdicts] == [NO_DIFFERENCE]:
+        (metrics,) = verdicts.values()
+        return (
+            f"{NO_DIFFERENCE} {metrics[0]}" if len(metrics) == 1 else f"{NO_DIFFERENCE} any of {len(metrics)} metrics"
+        )
+    parts = [
+        f"{words} {format_names(verdicts[words])}" for words in dict.fromkeys(FINDINGS.values()) if words in verdicts
+    ]
+    first, *rest = parts
+    return "; ".join([first, *(f"{part[:1].lower()}{part[1:]}" for part in rest)])
+
+
+def _describe_weighting(comparison: Comparison) -> Iterator[str]:
+    """Yield a sentence on each metric whose means are weighted by probability, with the means of the values."""
+    levels: dict[str, list[str]] = {}
+    for one in comparison.levels:
+        if one.plain_mean is not None and not one.group:
+            levels.setdefault(one.metric, []).append(f"{one.method} {one.plain_mean:.3f}")
+    for metric, means in levels.items():
+        yield f"{metric}: {WEIGHTED}; means of the values as they are counted: {', '.join(means)}."
 
 
 def _name_intervals(comparison: Comparison) -> str:
@@ -114,28 +178,33 @@ def format_changed(comparison: Comparison) -> Iterator[str]:
         >>> whole = Comparison(folder="runs/x", against=None, baseline="b", methods=["a"], by=[], cluster_by=None,
         ...                    level=0.95, family=family, contrasts=[one], levels=[])
         >>> print(*format_changed(whole), sep="\n")
-        tone: a lost q3, q7; won q2
+        tone, a against b: lost q3, q7; won q2
     """
     hidden = False
     for one in comparison.contrasts:
         sides = (("lost", one.lost_questions), ("won", one.won_questions))
         changes = [f"{word} {format_names(found)}" for word, found in sides if found]
         if changes and not one.group:
-            yield f"{one.metric}: {one.method} {'; '.join(changes)}"
+            yield f"{one.metric}, {one.method} against {one.baseline}: {'; '.join(changes)}"
             hidden = hidden or max(one.won, one.lost) > MAX_NAMES
     if hidden or any(one.group and (one.won or one.lost) for one in comparison.contrasts):
         yield "--format json names every question, and those of each group; those of the largest difference come first."
 
 
 def _format_incapable(comparison: Comparison) -> str:
-    """Format the tests that could not have come below the level."""
+    """Format the tests that could not have come below the level, each metric and group once."""
     left = [one for one in comparison.contrasts if one.test and not one.test.capable]
     if not left:
         return ""
-    names = format_names(format_place(one.metric, one.group) for one in left)
+    pairs = group_pairs(comparison)
+    places: dict[str, list[str]] = {}
+    for one in left:
+        places.setdefault(format_place(one.metric, one.group), []).append(f"{one.method} against {one.baseline}")
+    names = (place if len(named) == len(pairs) else f"{place} ({'; '.join(named)})" for place, named in places.items())
     return (
-        f" {len(left)} of them could not have come below {comparison.family.alpha:.2g}, whichever way the questions "
-        f"that differ had gone, and p is multiplied by {comparison.family.counted} (Tarone): {names}."
+        f" Tarone's method leaves out what could not have reached p < {comparison.family.alpha:.2g} in any case, "
+        f"{format_count(len(left), 'test')} here, so that p is multiplied by {comparison.family.counted} at most: "
+        f"{format_names(names)}."
     )
 
 
@@ -151,7 +220,7 @@ def format_verdict(one: Contrast) -> str:
         return one.difference_value.reason
     text: str = one.verdict
     if one.verdict == "no difference seen" and one.detectable is not None:
-        text = f"{text} (could miss < {create_writer(one)(one.detectable)})"
+        text = f"{text} (MDD {create_writer(one)(one.detectable)})"
     if one.verdict == "changed":
         text = f"changed on {one.won + one.lost} of {format_count(one.n, 'question')}"
     return text if one.judged_alike else f"{text}; JUDGED DIFFERENTLY"

@@ -10,7 +10,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from greval._util.wording import format_count
+from greval._util.wording import format_count, format_names
 from greval.analysis.summary import ImportSource, MetricSpending, Report
 from greval.analysis.verdicts import ReportVerdict
 from greval.analysis.worst_cases import WorstCase, WorstCases
@@ -54,6 +54,7 @@ COUNT_WIDTH = 7
 MEAN = Column("mean [95 % interval]", left=True, wrap=False)
 NOT_JUDGED = "(not judged yet)"
 """The group of cases whose method and tags are not known yet."""
+WEIGHTED = "each number is weighted by the probabilities that the judge gave to the values, and so is the mean"
 FINE, COARSE = 0.1, 1000
 """Between these, a measure is printed with two decimals."""
 
@@ -74,6 +75,7 @@ def render(report: Report, console: Console) -> None:
     if report.passes:
         console.print()
         console.print(build_passes_table(report))
+    print_lines(console, describe_weighting(report.summaries), "dim")
     if cost := format_spending(report.spending):
         print_line(console, cost)
     print_lines(console, describe_sources(report))
@@ -273,7 +275,20 @@ def format_mean(summary: Summary | ShareSummary) -> str:
     is_open = isinstance(summary, Summary) and summary.p95 is not None
     write = format_figure if is_open and not FINE <= abs(summary.mean) < COARSE else "{:.2f}".format
     mean = MeasuredValue(value=summary.mean, n=summary.counted, interval=summary.interval)
-    return f"{format_measured(mean, write, without=NO_INTERVAL)} n={summary.counted}"
+    return f"{format_measured(mean, write, without=NO_INTERVAL)} n={summary.counted}{format_plain_mean(summary)}"
+
+
+def format_plain_mean(summary: Summary | ShareSummary) -> str:
+    """Format what follows a mean that is weighted by probability: the mean of the values themselves; else nothing."""
+    plain = summary.plain_mean if isinstance(summary, Summary) else None
+    return "" if plain is None else f", plain {plain:.2f}"
+
+
+def describe_weighting(summaries: Iterable[Summary]) -> Iterator[str]:
+    """Yield a sentence on the metrics whose means are weighted by probability, if there are any."""
+    metrics = dict.fromkeys(one.metric for one in summaries if one.plain_mean is not None)
+    if metrics:
+        yield f"{format_names(metrics)}: {WEIGHTED}; plain is the mean of the values as they are counted."
 
 
 def format_figure(number: float) -> str:

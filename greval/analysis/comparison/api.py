@@ -27,11 +27,17 @@ from greval.stats.interval import LEVEL, check_level
 from greval.stats.paired import RESAMPLES
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
     from greval.runs.evaluation import Run
+    from greval.runs.score_columns import ComparisonSide
 
 DRAWS_PER_TEST = 200
 """The minimum number of draws for each test of the family, so that a corrected p can come well below the level."""
 MAX_RESAMPLES = 199_999
+WEIGHT_TOLERANCE = 1e-9
+"""The difference from which a number is not the one of its value."""
 TWO_RUNS_EXAMPLE = "compare('runs/new', against='runs/old')"
 
 
@@ -207,5 +213,16 @@ def _compute_levels(plan: ComparisonPlan) -> Iterator[MethodMean]:
             for group, number in plan.groups:
                 which = found.has_figure if number is None else found.has_figure & (plan.scores.get_groups() == number)
                 n = int(which.sum())
-                mean = float(found.values[which].mean()) if n else None
-                yield MethodMean(metric=metric, group=group, method=plan.format_side(side), n=n, mean=mean)
+                mean, plain = _compute_means(plan, metric, side, which) if n else (None, None)
+                method = plan.format_side(side)
+                yield MethodMean(metric=metric, group=group, method=method, n=n, mean=mean, plain_mean=plain)
+
+
+def _compute_means(
+    plan: ComparisonPlan, metric: str, side: ComparisonSide, which: npt.NDArray[np.bool_]
+) -> tuple[float, float | None]:
+    """Return the mean of some questions, and the one of the values themselves if the numbers are weighted."""
+    column, questions = plan.scores.columns[metric][side], len(plan.scores)
+    values, plain = column.get_values(questions)[which], column.get_plain_values(questions)[which]
+    is_weighted = bool((abs(values - plain) > WEIGHT_TOLERANCE).any())
+    return float(values.mean()), float(plain.mean()) if is_weighted else None

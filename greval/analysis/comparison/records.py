@@ -136,13 +136,18 @@ class Contrast(Record):
 
 
 class MethodMean(Record):
-    """The mean of one method over all questions of a group that have a figure; None if no question has one."""
+    """The mean of one method over all questions of a group that have a figure; None if no question has one.
+
+    `plain_mean` is given if the numbers are weighted by the probabilities of the values: the mean of what the values
+    themselves read as. Else it is None.
+    """
 
     metric: str
     group: str
     method: str
     n: int
     mean: float | None
+    plain_mean: float | None = None
 
     @property
     def mean_value(self) -> Measured:

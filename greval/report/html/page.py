@@ -22,6 +22,7 @@ from greval.report.console import (
     describe_imports,
     describe_replays,
     describe_troubles,
+    describe_weighting,
     format_spending,
 )
 from greval.report.html.archive import ArchiveLimits, CaseArchive, PackedCases
@@ -111,6 +112,7 @@ def build_report_page(store: Store, report: Report, content: PageContent) -> str
         "origin": origin,
         "summary": _describe_run(report, keys, pairs),
         "figures": build_figure_groups(report, report.summaries, scales),
+        "weighting": [*describe_weighting(report.summaries)],
         "tables": _build_tables(report),
         "troubles": [*describe_troubles(report)],
         "tags": tags,
