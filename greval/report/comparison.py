@@ -122,7 +122,8 @@ def describe_findings(comparison: Comparison) -> Iterator[str]:
             if not one.group:
                 verdicts.setdefault(FINDINGS[one.verdict], []).append(one.metric)
         name = f"{method} against {baseline}: " if len(pairs) > 1 else ""
-        yield f"{name}{_join_findings(verdicts)}."
+        if verdicts:
+            yield f"{name}{_join_findings(verdicts)}."
 
 
 def _join_findings(verdicts: Mapping[str, Sequence[str]]) -> str:
@@ -136,13 +137,8 @@ def _join_findings(verdicts: Mapping[str, Sequence[str]]) -> str:
     """
     if [*verdicts] == [NO_DIFFERENCE]:
         (metrics,) = verdicts.values()
-        return (
-            f"{NO_DIFFERENCE} {metrics[0]}" if len(metrics) == 1 else f"{NO_DIFFERENCE} any of {len(metrics)} metrics"
-        )
-    parts = [
-        f"{words} {format_names(verdicts[words])}" for words in dict.fromkeys(FINDINGS.values()) if words in verdicts
-    ]
-    first, *rest = parts
+        return f"{NO_DIFFERENCE} {metrics[0] if len(metrics) == 1 else f'any of {len(metrics)} metrics'}"
+    first, *rest = [f"{words} {format_names(verdicts[words])}" for words in FINDINGS.values() if words in verdicts]
     return "; ".join([first, *(f"{part[:1].lower()}{part[1:]}" for part in rest)])
 
 
@@ -202,9 +198,8 @@ def _format_incapable(comparison: Comparison) -> str:
         places.setdefault(format_place(one.metric, one.group), []).append(f"{one.method} against {one.baseline}")
     names = (place if len(named) == len(pairs) else f"{place} ({'; '.join(named)})" for place, named in places.items())
     return (
-        f" Tarone's method leaves out what could not have reached p < {comparison.family.alpha:.2g} in any case, "
-        f"{format_count(len(left), 'test')} here, so that p is multiplied by {comparison.family.counted} at most: "
-        f"{format_names(names)}."
+        f" {format_count(len(left), 'test')} could not have been significant in any case ({format_names(names)}), so "
+        f"that the correction multiplies p by {comparison.family.counted} at most (Tarone)."
     )
 
 

@@ -55,12 +55,16 @@ MEAN = Column("mean [95 % interval]", left=True, wrap=False)
 NOT_JUDGED = "(not judged yet)"
 """The group of cases whose method and tags are not known yet."""
 WEIGHTED = "each number is weighted by the probabilities that the judge gave to the values, and so is the mean"
+COST_COLUMNS = ("metric", "calls", "input tokens", "output tokens", "answers taken over", "cost")
 FINE, COARSE = 0.1, 1000
 """Between these, a measure is printed with two decimals."""
 
 
-def render(report: Report, console: Console) -> None:
-    """Print a report: verdicts with reasons first, then the summaries, then what went wrong, and the gate."""
+def render(report: Report, console: Console, *, with_costs: bool = False) -> None:
+    """Print a report: verdicts with reasons first, then the summaries, then what went wrong, and the gate.
+
+    `with_costs` prints what each metric and group cost, in addition to the total.
+    """
     if report.verdicts:
         console.print(_build_verdicts_table(report.verdicts))
     for found in report.worst:
@@ -76,6 +80,10 @@ def render(report: Report, console: Console) -> None:
         console.print()
         console.print(build_passes_table(report))
     print_lines(console, describe_weighting(report.summaries), "dim")
+    if with_costs and report.spending:
+        console.print()
+        columns = (Column(name, left=not place, wrap=False) for place, name in enumerate(COST_COLUMNS))
+        console.print(build_table(tuple(columns), list_spending_rows(report.spending), title="Cost"))
     if cost := format_spending(report.spending):
         print_line(console, cost)
     print_lines(console, describe_sources(report))
@@ -317,15 +325,19 @@ def format_spending(parts: Sequence[MetricSpending]) -> str | None:
 
 
 def _format_money(parts: Sequence[MetricSpending]) -> str:
-    """Format the sum, and each part if there are several."""
+    """Format the sum."""
     if any(part.cost is None for part in parts):
         return "not known (greval evaluate --prices FILE gives a price)"
-    dear = [part for part in parts if part.cost]
-    if not dear:
-        return "nothing"
-    each = ", ".join(f"{format_place(part.metric, part.group)} {format_cost(part.cost)}" for part in dear)
-    total = format_cost(sum(part.cost or 0.0 for part in dear))
-    return f"{total} ({each})" if len(dear) > 1 else total
+    total = sum(part.cost or 0.0 for part in parts)
+    return format_cost(total) if total else "nothing"
+
+
+def list_spending_rows(parts: Iterable[MetricSpending]) -> Iterator[tuple[str, ...]]:
+    """Yield the cells of `COST_COLUMNS` for each metric and group."""
+    for part in parts:
+        usage = part.usage
+        counts = (usage.calls, usage.input_tokens or 0, usage.output_tokens or 0, usage.hits)
+        yield format_place(part.metric, part.group), *(f"{count:,}" for count in counts), format_cost(part.cost)
 
 
 def describe_sources(report: Report) -> Iterator[str]:

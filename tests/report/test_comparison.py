@@ -29,7 +29,7 @@ def build(*contrasts, **more):
 def test_a_row_has_both_means_and_the_difference():
     """Short names of methods are headings; a wide page adds effect and uncorrected p."""
     narrow, wide = (print_page(render, build(), width=width) for width in (120, 200))
-    verdict = "no difference seen (could miss < 0.200)"
+    verdict = "no difference seen (MDD 0.200)"
     assert find_row(narrow, "tone") == [
         *("tone", "18/20", "0.610", "0.750", "+0.140 [-0.020, +0.300]", "9/5/4", "0.08", verdict)
     ]
@@ -82,7 +82,7 @@ def test_groups_are_below_their_metric():
 def test_several_kinds_of_intervals_are_named():
     """The legend names the method of each interval, with its metrics if there are several methods."""
     bounded = contrast(metric="depth", group="hard", interval=INTERVAL | {"method": "bounded"})
-    line = next(line for line in format_legend(build(contrast(), bounded)) if line.startswith("Each interval"))
+    line = next(line for line in format_legend(build(contrast(), bounded)) if line.startswith("Confidence intervals"))
     assert "bootstrap (tone)" in line
     assert "an exact bound, as all differences are equal (depth (hard))" in line
 
@@ -90,7 +90,7 @@ def test_several_kinds_of_intervals_are_named():
 def test_tests_that_could_not_reject_are_named():
     """The factor of Tarone's correction is given with the tests that it leaves out."""
     incapable = contrast(test=TEST | {"capable": False})
-    assert "1 of them could not have come below 0.05" in next(format_legend(build(incapable)))
+    assert "1 test could not have been significant in any case" in next(format_legend(build(incapable)))
 
 
 def test_a_failed_gate_is_printed_at_the_end():

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from greval._util.arguments import check_options, resolve_run_folder
+from greval.analysis.comparison.axes import find_axes
 from greval.analysis.comparison.contrast import (
     ContrastNames,
     ContrastSettings,
@@ -127,6 +128,7 @@ def build_comparison(plan: ComparisonPlan, how: Correction, level: float) -> Com
         family=family,
         contrasts=contrasts,
         levels=tuple(_compute_levels(plan)),
+        axes=tuple(find_axes(contrasts, plan.scales)),
         without_numbers=plan.without_numbers,
         warnings=tuple(find_warnings(plan, contrasts, [is_unbalanced for _, is_unbalanced in found])),
     )

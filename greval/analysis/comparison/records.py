@@ -168,6 +168,14 @@ class CorrectionFamily(Record):
     alpha: float
 
 
+class DifferenceAxis(Record):
+    """The axis on which the differences of all metrics of a unit are drawn, from minus `end` to `end`."""
+
+    unit: str
+    metrics: tuple[str, ...]
+    end: float
+
+
 class Comparison(NotebookDisplay, Record):
     """Methods of a run compared with one of them, with each other, or with an earlier run.
 
@@ -185,6 +193,7 @@ class Comparison(NotebookDisplay, Record):
     family: CorrectionFamily
     contrasts: tuple[Contrast, ...]
     levels: tuple[MethodMean, ...]
+    axes: tuple[DifferenceAxis, ...] = ()
     without_numbers: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     gate: tuple[GateCheck, ...] = ()
