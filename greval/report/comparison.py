@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 
 from rich.console import Console
@@ -43,15 +43,15 @@ DETECTABLE = (
     "MDD: the minimum detectable difference at 80% power; a smaller one would be missed by more than 20% of such "
     "comparisons."
 )
-NO_DIFFERENCE = "Not shown to differ in"
+NO_DIFFERENCE = "not shown to differ in"
 FINDINGS: Mapping[ContrastVerdict, str] = {
-    "better": "Better in",
-    "worse": "Worse in",
-    "changed": "Changed in",
+    "better": "better in",
+    "worse": "worse in",
+    "changed": "changed in",
     "no difference seen": NO_DIFFERENCE,
-    "equal on every question": "Equal on every question in",
-    "too few questions to tell": "Too few questions to tell in",
-    "nothing to compare": "No question has both figures of",
+    "equal on every question": "equal on every question in",
+    "too few questions to tell": "too few questions to tell in",
+    "nothing to compare": "no question has both figures of",
 }
 """What a verdict says of a metric, in the order in which a sentence names it."""
 TESTS = {
@@ -114,32 +114,36 @@ def format_legend(comparison: Comparison) -> Iterator[str]:
 
 
 def describe_findings(comparison: Comparison) -> Iterator[str]:
-    """Yield a plain sentence on each pair of methods: in which metrics they differ, over all questions."""
-    pairs = group_pairs(comparison)
-    for (method, baseline), rows in pairs.items():
-        verdicts: dict[str, list[str]] = {}
-        for one in rows:
-            if not one.group:
-                verdicts.setdefault(FINDINGS[one.verdict], []).append(one.metric)
-        name = f"{method} against {baseline}: " if len(pairs) > 1 else ""
-        if verdicts:
-            yield f"{name}{_join_findings(verdicts)}."
+    """Yield plain sentences on the metrics in which methods differ, over all questions: one for each pair."""
+    pairs: dict[str, dict[str, list[str]]] = {}
+    for one in comparison.contrasts:
+        if not one.group:
+            findings = pairs.setdefault(_name_pair(one), {})
+            findings.setdefault(FINDINGS[one.verdict], []).append(one.metric)
+    if pairs and all([*findings] == [NO_DIFFERENCE] for findings in pairs.values()):
+        (metrics,) = next(iter(pairs.values())).values()
+        names = metrics[0] if len(metrics) == 1 else f"any of {len(metrics)} metrics"
+        between = f", for none of {len(pairs)} pairs of methods" if len(pairs) > 1 else ""
+        yield f"Not shown to differ in {names}{between}; a smaller difference than the MDD can have been missed."
+        return
+    for name, findings in pairs.items():
+        parts = (f"{words} {format_names(findings[words])}" for words in FINDINGS.values() if words in findings)
+        yield f"{name}: {'; '.join(parts)}."
 
 
-def _join_findings(verdicts: Mapping[str, Sequence[str]]) -> str:
-    """Join what is found of the metrics of a pair, the differences first.
+def _name_pair(one: Contrast) -> str:
+    return f"{one.method} against {one.baseline}"
 
-    Example:
-        >>> _join_findings({NO_DIFFERENCE: ["tone", "depth"], "Better in": ["latency"]})
-        'Better in latency; not shown to differ in tone and depth'
-        >>> _join_findings({NO_DIFFERENCE: ["tone", "depth"]})
-        'Not shown to differ in any of 2 metrics'
-    """
-    if [*verdicts] == [NO_DIFFERENCE]:
-        (metrics,) = verdicts.values()
-        return f"{NO_DIFFERENCE} {metrics[0] if len(metrics) == 1 else f'any of {len(metrics)} metrics'}"
-    first, *rest = [f"{words} {format_names(verdicts[words])}" for words in FINDINGS.values() if words in verdicts]
-    return "; ".join([first, *(f"{part[:1].lower()}{part[1:]}" for part in rest)])
+
+def _name_contrasts(comparison: Comparison, contrasts: Iterable[Contrast]) -> str:
+    """Name contrasts by metric and group, each once, with their pairs of methods if these are not all pairs."""
+    every_pair = len(group_pairs(comparison))
+    places: dict[str, list[str]] = {}
+    for one in contrasts:
+        places.setdefault(format_place(one.metric, one.group), []).append(_name_pair(one))
+    return format_names(
+        place if len(pairs) == every_pair else f"{place} ({'; '.join(pairs)})" for place, pairs in places.items()
+    )
 
 
 def _describe_weighting(comparison: Comparison) -> Iterator[str]:
@@ -154,11 +158,11 @@ def _describe_weighting(comparison: Comparison) -> Iterator[str]:
 
 def _name_intervals(comparison: Comparison) -> str:
     """Format how the intervals were computed; if by several methods, with the contrasts of each."""
-    found: dict[str, list[str]] = {}
+    found: dict[str, list[Contrast]] = {}
     for one in comparison.contrasts:
         if one.interval:
-            found.setdefault(INTERVALS[one.interval.method], []).append(format_place(one.metric, one.group))
-    parts = [f"{how} ({format_names(dict.fromkeys(of))})" if len(found) > 1 else how for how, of in found.items()]
+            found.setdefault(INTERVALS[one.interval.method], []).append(one)
+    parts = [f"{how} ({_name_contrasts(comparison, of)})" if len(found) > 1 else how for how, of in found.items()]
     clusters = f", over whole clusters of {comparison.cluster_by}" if comparison.cluster_by else ""
     return f", by {'; '.join(parts)}{clusters}" if parts else ""
 
@@ -181,7 +185,7 @@ def format_changed(comparison: Comparison) -> Iterator[str]:
         sides = (("lost", one.lost_questions), ("won", one.won_questions))
         changes = [f"{word} {format_names(found)}" for word, found in sides if found]
         if changes and not one.group:
-            yield f"{one.metric}, {one.method} against {one.baseline}: {'; '.join(changes)}"
+            yield f"{one.metric}, {_name_pair(one)}: {'; '.join(changes)}"
             hidden = hidden or max(one.won, one.lost) > MAX_NAMES
     if hidden or any(one.group and (one.won or one.lost) for one in comparison.contrasts):
         yield "--format json names every question, and those of each group; those of the largest difference come first."
@@ -192,14 +196,10 @@ def _format_incapable(comparison: Comparison) -> str:
     left = [one for one in comparison.contrasts if one.test and not one.test.capable]
     if not left:
         return ""
-    pairs = group_pairs(comparison)
-    places: dict[str, list[str]] = {}
-    for one in left:
-        places.setdefault(format_place(one.metric, one.group), []).append(f"{one.method} against {one.baseline}")
-    names = (place if len(named) == len(pairs) else f"{place} ({'; '.join(named)})" for place, named in places.items())
     return (
-        f" {format_count(len(left), 'test')} could not have been significant in any case ({format_names(names)}), so "
-        f"that the correction multiplies p by {comparison.family.counted} at most (Tarone)."
+        f" {format_count(len(left), 'test')} could not have been significant in any case "
+        f"({_name_contrasts(comparison, left)}), so that the correction multiplies p by {comparison.family.counted} "
+        "at most (Tarone)."
     )
 
 

@@ -124,13 +124,18 @@ def test_each_pair_is_named_and_a_metric_only_once():
 def test_a_comparison_begins_with_a_plain_sentence():
     """The sentence names the metrics that differ, of each pair if there are several; groups are not in it."""
     rows = [contrast(), contrast(metric="depth"), contrast(metric="depth", group="hard", verdict="better")]
-    assert [*describe_findings(build(*rows))] == ["Not shown to differ in any of 2 metrics."]
+    missed = "; a smaller difference than the MDD can have been missed."
+    assert [*describe_findings(build(*rows))] == [f"Not shown to differ in any of 2 metrics{missed}"]
+    both = build(contrast(), contrast(method="tree"))
+    assert [*describe_findings(both)] == [f"Not shown to differ in tone, for none of 2 pairs of methods{missed}"]
     differing = [*rows[:1], contrast(metric="depth", verdict="worse"), contrast(metric="speed", verdict="better")]
-    assert [*describe_findings(build(*differing))] == ["Better in speed; worse in depth; not shown to differ in tone."]
+    assert [*describe_findings(build(*differing))] == [
+        "walk against local: better in speed; worse in depth; not shown to differ in tone."
+    ]
     two = [contrast(), contrast(method="tree", verdict="equal on every question")]
     assert [*describe_findings(build(*two))] == [
-        "walk against local: Not shown to differ in tone.",
-        "tree against local: Equal on every question in tone.",
+        "walk against local: not shown to differ in tone.",
+        "tree against local: equal on every question in tone.",
     ]
     assert [*describe_findings(build(contrast(group="hard")))] == []
 
