@@ -14,6 +14,7 @@ from greval.datasets import CaseReader, RowFault
 from greval.datasets.field_names import format_printable
 from greval.metrics.fitting import FittingMetrics, NearlyFittingMetric, find_fitting_metrics
 from greval.records.case import TAG, Case
+from greval.records.method_order import sort_methods
 from greval.records.metric import Metric
 from greval.records.record import Record
 from greval.records.recorded_fields import FIELD_ORDER, list_recorded_fields
@@ -108,7 +109,7 @@ def summarise_data(reading: CaseReader, metrics: Sequence[Metric] | None = None)
         fault_count=counted.fault_count,
         faults=tuple(counted.faults),
         own_ids=reading.has_own_ids,
-        methods=dict(counted.methods),
+        methods={name: counted.methods[name] for name in sort_methods(counted.methods)},
         pairs=dict(counted.pairs),
         fields=tuple(_list_fields(counted.fields, reading)),
         ignored=tuple(IgnoredColumn(column=name, reason=why) for name, why in reading.ignored_reasons.items()),

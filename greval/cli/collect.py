@@ -116,10 +116,8 @@ async def collect_responses(
 ) -> Collected:
     """Collect with a progress bar. The first Ctrl-C finishes calls in flight, the second stops immediately."""
     from greval.methods.collecting.api import collect_async
-    from greval.methods.functions import ThreadPerCallExecutor
 
     stop = stop_on_signals()
-    asyncio.get_running_loop().set_default_executor(ThreadPerCallExecutor())  # runs the synchronous parts of LangChain
     options["on_progress"] = lambda progress: bar.show(convert_progress(progress))
     with bar:
         done = await collect_async(rows, methods, out=out, stop=stop, **options)

@@ -158,10 +158,7 @@ def _print_forecast(
 
 async def _run(evaluate: Callable[..., Awaitable[Evaluation]], *, quiet: bool) -> Evaluation:
     """Run with two progress bars. The first Ctrl-C finishes calls in flight, the second stops immediately."""
-    from greval.methods.functions import ThreadPerCallExecutor
-
     stop = stop_on_signals()
-    asyncio.get_running_loop().set_default_executor(ThreadPerCallExecutor())  # runs the synchronous parts of LangChain
     with _ProgressBars(quiet=quiet) as bars:
         return await evaluate(stop=stop, on_collected=bars.show_responses, on_progress=bars.show_judgements)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -51,6 +52,7 @@ def report(  # noqa: PLR0913 - the options of a command
     html: HtmlFile = None,
     md: MarkdownFile = None,
     probe: ProbeFiles = None,
+    cost: Annotated[bool, typer.Option("--cost", help="show what each metric and group cost as well")] = False,
 ) -> None:
     """Print the report of a run, grouped by any tag. With --fail-if it is a gate for CI."""
     if metric and not worst and not html:
@@ -64,7 +66,7 @@ def report(  # noqa: PLR0913 - the options of a command
             _write_page(store, found, html, worst=worst, metrics=metric or (), probes=probe or ())
     if md:
         write_markdown_file(md, list_report_checks(found))
-    print_checked_report(found, form, render, list_report_checks)
+    print_checked_report(found, form, partial(render, with_costs=cost), list_report_checks)
     if form == "table":
         print_failure_hints(run, list_failure_kinds(found), found.judge or "")
     if code := get_gate_code(found.gate):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Awaitable
 from typing import Protocol, runtime_checkable
 
 from greval.records.case import Response, Sample
 
-__all__ = ["Method"]
+__all__ = ["Method", "prepare_method"]
 
 
 @runtime_checkable
@@ -15,6 +16,9 @@ class Method(Protocol):
     """A retrieval method under test: an asynchronous function from a sample to its response.
 
     It raises if it cannot answer. The exception becomes the response's `error`, never an empty answer.
+
+    A method may have an asynchronous function `prepare()`, which opens and loads what it needs. It is awaited before
+    the first question, so that the latency of no question contains it.
 
     Example:
         >>> async def nothing_found(sample: Sample) -> Response:
@@ -26,3 +30,10 @@ class Method(Protocol):
     def __call__(self, sample: Sample, /) -> Awaitable[Response]:
         """Return what the method retrieved and answered, with its usage."""
         ...
+
+
+async def prepare_method(method: object) -> None:
+    """Await `prepare()` of a method that has it."""
+    prepare = getattr(method, "prepare", None)
+    if inspect.iscoroutinefunction(prepare):
+        await prepare()

@@ -27,6 +27,7 @@ from urllib.parse import urlsplit
 from pydantic import Field, JsonValue, ValidationError, field_validator, model_validator
 
 from greval._util.wording import did_you_mean
+from greval._util.work_clock import count_as_waiting
 from greval.errors import MethodError
 from greval.methods.reply_mapping import ReplyMapping
 from greval.methods.responses import as_response
@@ -190,6 +191,10 @@ class HttpMethod:
     def __repr__(self) -> str:
         return f"HttpMethod({self._endpoint.display_url!r})"
 
+    async def prepare(self) -> None:
+        """Load the HTTP client and the certificates."""
+        await asyncio.to_thread(_create_tls_context)
+
     async def __call__(self, sample: Sample) -> Response:
         """Call the endpoint.
 
@@ -213,7 +218,9 @@ class HttpMethod:
             raise MethodError(f"the reply is not JSON: {_shorten_body(text)}") from None
 
     async def _send_request(self, sample: Sample) -> httpx.Response:
-        import httpx
+        with count_as_waiting():
+            await self.prepare()
+            import httpx
 
         end = self._endpoint
         url = fill_url(end.url, sample)

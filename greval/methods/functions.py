@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import inspect
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from contextvars import copy_context
 from functools import partial
 from typing import Any, ParamSpec, TypeVar
 
+from greval._util.work_clock import count_as_waiting, count_as_work
 from greval.errors import MethodError
+from greval.methods import prepare_method
 from greval.methods.responses import as_response
 from greval.records.case import Response, Sample
 
@@ -40,6 +43,22 @@ class ThreadPerCallExecutor(ThreadPoolExecutor):
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: FBT001, FBT002 - the signature of the base class
         """Do nothing: there is no pool, and hanging calls are not waited for."""
+
+
+@contextmanager
+def use_thread_per_call() -> Iterator[None]:
+    """Run each blocking call of the running event loop in its own thread within the `with` block.
+
+    With the few threads of the default executor, synchronous parts of LangChain would wait for one another.
+    """
+    loop = asyncio.get_running_loop()
+    previous = getattr(loop, "_default_executor", None)  # there is no public way to read it
+    loop.set_default_executor(EXECUTOR)
+    try:
+        yield
+    finally:
+        if previous is not None:
+            loop.set_default_executor(previous)
 
 
 def _run_call(future: Future[Any], call: Callable[[], Any]) -> None:
@@ -87,19 +106,28 @@ class FunctionMethod:
             given = await given
         return as_response(given)
 
+    async def prepare(self) -> None:
+        """Let a callable object that has `prepare()` open what it needs."""
+        await prepare_method(self._function)
+
     async def _run_in_thread(self, sample: Sample) -> object:
         if len(self._abandoned) >= MAX_ABANDONED:
             raise MethodError(
                 f"{len(self._abandoned)} earlier calls were given up and still run; fix the method, which hangs"
             )
-        future = EXECUTOR.submit(copy_context().run, self._function, sample)
+        future = EXECUTOR.submit(copy_context().run, self._call_function, sample)
         try:
-            return await asyncio.wrap_future(future)
+            with count_as_waiting():  # for the thread to start, and at the end for the event loop
+                return await asyncio.wrap_future(future)
         except asyncio.CancelledError:
             if not future.done():
                 self._abandoned.add(future)
                 future.add_done_callback(self._abandoned.discard)
             raise
+
+    def _call_function(self, sample: Sample) -> object:
+        with count_as_work():
+            return self._function(sample)
 
 
 def _is_async(function: object) -> bool:

@@ -6,7 +6,6 @@ of that query.
 
 from __future__ import annotations
 
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -14,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 from weakref import WeakSet
 
+from greval._util.work_clock import measure_work
 from greval.errors import MethodError
 from greval.records.case import Effort
 
@@ -75,15 +75,16 @@ def trace_query(system: str) -> Iterator[QueryTrace]:
     """
     trace = QueryTrace(system)
     token = _TRACE.set(trace)
-    start = time.perf_counter()
     try:
-        yield trace
+        with measure_work() as spent:
+            yield trace
     except Exception as error:
         raise MethodError(f"{system}: {type(error).__name__}: {error}") from error
     finally:
         _TRACE.reset(token)
     trace.usage = Effort(
-        latency=time.perf_counter() - start,
+        latency=spent.worked,
+        waited=spent.waited,
         llm_calls=trace.calls,
         prompt_tokens=trace.prompt_tokens,
         output_tokens=trace.output_tokens,

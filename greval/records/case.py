@@ -37,6 +37,7 @@ Edge = Annotated[
 ]
 """(source, label, target). An edge given as (source, target) has an empty label."""
 Count = Annotated[int, Field(ge=0)]
+Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 ESSENTIAL, HELPFUL = 2, 1
 """The gains of essential and helpful documents that have no grade."""
 MAX_GRADE = 1_000
@@ -177,13 +178,18 @@ def is_grade_mapping(given: object) -> bool:
 
 
 class Effort(Record):
-    """The resources that a method used for a response: `latency` in seconds, `cost` in US dollars, and counts."""
+    """The resources that a method used for a response: `latency` in seconds, `cost` in US dollars, and counts.
 
-    latency: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+    `waited` is the time in seconds for which the method waited for its turn: for locks, queues, limits of calls, pauses
+    before retries, and the opening of what it reads. It is not part of `latency`.
+    """
+
+    latency: Amount | None = None
+    waited: Amount | None = None
     llm_calls: Count | None = None
     prompt_tokens: Count | None = None
     output_tokens: Count | None = None
-    cost: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+    cost: Amount | None = None
 
 
 def _build_items_validator(prefix: str, read: Any) -> BeforeValidator:  # noqa: ANN401 - a reader of items of any form

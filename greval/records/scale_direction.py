@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from greval.records.number_range import find_number_range
-from greval.records.scale import Better, CategoricalScale, Scale
+from greval.records.scale import Better, CategoricalScale, MeasureScale, Scale
 
 
 class ScaleDirection(NamedTuple):
     """Which figures are better, and the lowest and highest possible ones; `known` is false if this is a default.
 
-    `computed` is true if the metric needs no judge.
+    `computed` is true if the metric needs no judge. `unit` is that of a measure, such as s; empty for other scales.
     """
 
     better: Better = "higher"
@@ -19,6 +19,7 @@ class ScaleDirection(NamedTuple):
     high: float | None = None
     known: bool = True
     computed: bool = False
+    unit: str = ""
 
     @property
     def ends(self) -> tuple[float, float] | None:
@@ -35,10 +36,12 @@ def find_direction(scale: Scale) -> ScaleDirection:
     """Return the direction and ends of a scale.
 
     Example:
-        >>> from greval.records.scale import MeasureScale
         >>> find_direction(MeasureScale(unit="s", better="lower"))
-        ScaleDirection(better='lower', low=0.0, high=None, known=True, computed=False)
+        ScaleDirection(better='lower', low=0.0, high=None, known=True, computed=False, unit='s')
     """
     numbers = find_number_range(scale)
     better = "higher" if isinstance(scale, CategoricalScale) else scale.better
-    return ScaleDirection(better, numbers.low, numbers.high) if numbers else ScaleDirection(better)
+    unit = (scale.unit or "") if isinstance(scale, MeasureScale) else ""
+    return (
+        ScaleDirection(better, numbers.low, numbers.high, unit=unit) if numbers else ScaleDirection(better, unit=unit)
+    )

@@ -12,7 +12,7 @@ from greval.judging.model.prices import Prices
 from greval.records.case import Case
 from greval.records.result import FailureKind, Result, Usage
 from greval.records.scale import Scale
-from greval.report.console import format_mean
+from greval.report.console import describe_weighting, format_mean
 from greval.report.tables import format_cost
 from greval.runs.judge_session import JudgedRow, merge_rows
 from greval.stats.summary import ResultTallies, Summary
@@ -109,6 +109,7 @@ def _format_means(summaries: Sequence[Summary]) -> Iterator[str]:
     width = max(len(row[0]) for row in cells)
     for metric, scored, skipped, failed, mean in cells if summaries else ():
         yield f"{metric:<{width}}  {scored:>6}  {skipped:>7}  {failed:>6}  {mean}"
+    yield from describe_weighting(summaries)
 
 
 def _format_noise(rows: Sequence[JudgedRow]) -> Iterator[str]:

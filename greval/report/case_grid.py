@@ -13,6 +13,7 @@ from math import fsum
 from typing import NamedTuple
 
 from greval._util.wording import format_count
+from greval.records.method_order import sort_methods
 from greval.records.metric_input import compute_fingerprint
 from greval.records.record import Record
 from greval.records.result import Outline, read_outline
@@ -175,7 +176,7 @@ class _GridBuilder:
         names = [*dict.fromkeys(metric for metric, _ in self._cells)]
         order = [*self._metrics]
         names.sort(key=lambda name: order.index(name) if name in self._metrics else len(order))
-        methods = tuple(dict.fromkeys(method for _, method in self._cells))
+        methods = sort_methods(method for _, method in self._cells)
         tags = dict.fromkeys(name for values in self._tags.values() for name in values)
         lines = [" ".join(question.split()) for question in self._questions.values()]
         return CaseGrid(

@@ -10,7 +10,13 @@ from greval.analysis.comparison.records import Comparison, Contrast
 from greval.analysis.gate.records import CheckStatus, GateCheck
 from greval.analysis.summary import Report
 from greval.report.comparison import format_difference, format_verdict
-from greval.report.console import describe_sources, describe_troubles, format_distribution, format_mean
+from greval.report.console import (
+    describe_sources,
+    describe_troubles,
+    describe_weighting,
+    format_distribution,
+    format_mean,
+)
 from greval.report.tables import format_place
 from greval.stats.measured import Undefined
 from greval.stats.summary import Summary
@@ -74,7 +80,7 @@ def list_report_checks(report: Report) -> CheckList:
         checks=(*(_check_summary(report, one) for one in report.summaries), *_check_conditions(report.gate)),
         columns=("metric", "mean [95 % interval]", "scored", "failed"),
         rows=rows,
-        warnings=(*describe_sources(report), *describe_troubles(report)),
+        warnings=(*describe_weighting(report.summaries), *describe_sources(report), *describe_troubles(report)),
     )
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 
 from rich.console import Console
 from rich.table import Table
 
 from greval._util.wording import MAX_NAMES, format_count, format_names
-from greval.analysis.comparison.records import Comparison, Contrast, EffectSizes
+from greval.analysis.comparison.records import Comparison, Contrast, ContrastVerdict, EffectSizes
+from greval.report.console import WEIGHTED
 from greval.report.gate import print_gate
 from greval.report.tables import (
     NO_INTERVAL,
@@ -38,6 +39,21 @@ PROMINENT = "NOT COMPARABLE"
 MAX_HEADING = 9
 TAKEN_HEADINGS = {"n", "p", "raw p", "w/t/l", "effect", "metric", "verdict"}
 STYLES = {"better": "green", "worse": "red"}
+DETECTABLE = (
+    "MDD: the minimum detectable difference at 80% power; a smaller one would be missed by more than 20% of such "
+    "comparisons."
+)
+NO_DIFFERENCE = "not shown to differ in"
+FINDINGS: Mapping[ContrastVerdict, str] = {
+    "better": "better in",
+    "worse": "worse in",
+    "changed": "changed in",
+    "no difference seen": NO_DIFFERENCE,
+    "equal on every question": "equal on every question in",
+    "too few questions to tell": "too few questions to tell in",
+    "nothing to compare": "no question has both figures of",
+}
+"""What a verdict says of a metric, in the order in which a sentence names it."""
 TESTS = {
     "mcnemar exact": "McNemar's exact test",
     "mcnemar chi-square": "McNemar's chi-square test with continuity correction",
@@ -57,6 +73,7 @@ def render(comparison: Comparison, console: Console) -> None:
     important, others = split_warnings(comparison.warnings, PROMINENT)
     print_lines(console, important, "bold red")
     print_line(console, format_title(comparison), "italic")
+    print_lines(console, describe_findings(comparison))
     for (method, baseline), rows in group_pairs(comparison).items():
         console.print()
         print_line(console, f"{method} against {baseline}", "bold")
@@ -72,7 +89,10 @@ def render(comparison: Comparison, console: Console) -> None:
 def format_legend(comparison: Comparison) -> Iterator[str]:
     """Yield sentences that explain the table's figures."""
     family = comparison.family
-    yield f"p is corrected ({family.correction.capitalize()}) over {family.told}.{_format_incapable(comparison)}"
+    yield (
+        f"Multiple-comparison correction: {family.correction.capitalize()}, over {family.told}."
+        f"{_format_incapable(comparison)}"
+    )
     found: dict[str, dict[str, None]] = {}
     for one in comparison.contrasts:
         if one.test:
@@ -81,24 +101,68 @@ def format_legend(comparison: Comparison) -> Iterator[str]:
         tests = "; ".join(f"{test} ({', '.join(metrics)})" for test, metrics in found.items())
         yield f"Tests: {tests}."
     yield (
-        "w/t/l: questions won, tied and lost; n: questions that both sides have a figure of, of how many; "
+        "w/t/l: questions won, tied and lost; n: questions with a figure of both sides, of how many; p: corrected; "
         "raw p: not corrected, with McNemar's mid-p (mid) or Wilcoxon's p (W)."
     )
     yield (
-        f"Each interval is of its difference alone, {comparison.level:.0%}{_name_intervals(comparison)}. Could miss: "
-        "a smaller difference would be found in less than 80% of such comparisons."
+        f"Confidence intervals: {comparison.level:.0%}, each of its difference alone{_name_intervals(comparison)}. "
+        f"{DETECTABLE}"
     )
+    yield from _describe_weighting(comparison)
     for metric in comparison.without_numbers:
         yield f"{metric}: not compared, none of its values reads as a number (give its categories scores)."
 
 
+def describe_findings(comparison: Comparison) -> Iterator[str]:
+    """Yield plain sentences on the metrics in which methods differ, over all questions: one for each pair."""
+    pairs: dict[str, dict[str, list[str]]] = {}
+    for one in comparison.contrasts:
+        if not one.group:
+            findings = pairs.setdefault(_name_pair(one), {})
+            findings.setdefault(FINDINGS[one.verdict], []).append(one.metric)
+    if pairs and all([*findings] == [NO_DIFFERENCE] for findings in pairs.values()):
+        (metrics,) = next(iter(pairs.values())).values()
+        names = metrics[0] if len(metrics) == 1 else f"any of {len(metrics)} metrics"
+        between = f", for none of {len(pairs)} pairs of methods" if len(pairs) > 1 else ""
+        yield f"Not shown to differ in {names}{between}; a smaller difference than the MDD can have been missed."
+        return
+    for name, findings in pairs.items():
+        parts = (f"{words} {format_names(findings[words])}" for words in FINDINGS.values() if words in findings)
+        yield f"{name}: {'; '.join(parts)}."
+
+
+def _name_pair(one: Contrast) -> str:
+    return f"{one.method} against {one.baseline}"
+
+
+def _name_contrasts(comparison: Comparison, contrasts: Iterable[Contrast]) -> str:
+    """Name contrasts by metric and group, each once, with their pairs of methods if these are not all pairs."""
+    every_pair = len(group_pairs(comparison))
+    places: dict[str, list[str]] = {}
+    for one in contrasts:
+        places.setdefault(format_place(one.metric, one.group), []).append(_name_pair(one))
+    return format_names(
+        place if len(pairs) == every_pair else f"{place} ({'; '.join(pairs)})" for place, pairs in places.items()
+    )
+
+
+def _describe_weighting(comparison: Comparison) -> Iterator[str]:
+    """Yield a sentence on each metric whose means are weighted by probability, with the means of the values."""
+    levels: dict[str, list[str]] = {}
+    for one in comparison.levels:
+        if one.plain_mean is not None and not one.group:
+            levels.setdefault(one.metric, []).append(f"{one.method} {one.plain_mean:.3f}")
+    for metric, means in levels.items():
+        yield f"{metric}: {WEIGHTED}; means of the values as they are counted: {', '.join(means)}."
+
+
 def _name_intervals(comparison: Comparison) -> str:
     """Format how the intervals were computed; if by several methods, with the contrasts of each."""
-    found: dict[str, list[str]] = {}
+    found: dict[str, list[Contrast]] = {}
     for one in comparison.contrasts:
         if one.interval:
-            found.setdefault(INTERVALS[one.interval.method], []).append(format_place(one.metric, one.group))
-    parts = [f"{how} ({format_names(dict.fromkeys(of))})" if len(found) > 1 else how for how, of in found.items()]
+            found.setdefault(INTERVALS[one.interval.method], []).append(one)
+    parts = [f"{how} ({_name_contrasts(comparison, of)})" if len(found) > 1 else how for how, of in found.items()]
     clusters = f", over whole clusters of {comparison.cluster_by}" if comparison.cluster_by else ""
     return f", by {'; '.join(parts)}{clusters}" if parts else ""
 
@@ -114,28 +178,28 @@ def format_changed(comparison: Comparison) -> Iterator[str]:
         >>> whole = Comparison(folder="runs/x", against=None, baseline="b", methods=["a"], by=[], cluster_by=None,
         ...                    level=0.95, family=family, contrasts=[one], levels=[])
         >>> print(*format_changed(whole), sep="\n")
-        tone: a lost q3, q7; won q2
+        tone, a against b: lost q3, q7; won q2
     """
     hidden = False
     for one in comparison.contrasts:
         sides = (("lost", one.lost_questions), ("won", one.won_questions))
         changes = [f"{word} {format_names(found)}" for word, found in sides if found]
         if changes and not one.group:
-            yield f"{one.metric}: {one.method} {'; '.join(changes)}"
+            yield f"{one.metric}, {_name_pair(one)}: {'; '.join(changes)}"
             hidden = hidden or max(one.won, one.lost) > MAX_NAMES
     if hidden or any(one.group and (one.won or one.lost) for one in comparison.contrasts):
         yield "--format json names every question, and those of each group; those of the largest difference come first."
 
 
 def _format_incapable(comparison: Comparison) -> str:
-    """Format the tests that could not have come below the level."""
+    """Format the tests that could not have come below the level, each metric and group once."""
     left = [one for one in comparison.contrasts if one.test and not one.test.capable]
     if not left:
         return ""
-    names = format_names(format_place(one.metric, one.group) for one in left)
     return (
-        f" {len(left)} of them could not have come below {comparison.family.alpha:.2g}, whichever way the questions "
-        f"that differ had gone, and p is multiplied by {comparison.family.counted} (Tarone): {names}."
+        f" {format_count(len(left), 'test')} could not have been significant in any case "
+        f"({_name_contrasts(comparison, left)}), so that the correction multiplies p by {comparison.family.counted} "
+        "at most (Tarone)."
     )
 
 
@@ -151,7 +215,7 @@ def format_verdict(one: Contrast) -> str:
         return one.difference_value.reason
     text: str = one.verdict
     if one.verdict == "no difference seen" and one.detectable is not None:
-        text = f"{text} (could miss < {create_writer(one)(one.detectable)})"
+        text = f"{text} (MDD {create_writer(one)(one.detectable)})"
     if one.verdict == "changed":
         text = f"changed on {one.won + one.lost} of {format_count(one.n, 'question')}"
     return text if one.judged_alike else f"{text}; JUDGED DIFFERENTLY"

@@ -10,7 +10,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from greval._util.wording import format_count
+from greval._util.wording import format_count, format_names
 from greval.analysis.summary import ImportSource, MetricSpending, Report
 from greval.analysis.verdicts import ReportVerdict
 from greval.analysis.worst_cases import WorstCase, WorstCases
@@ -54,12 +54,17 @@ COUNT_WIDTH = 7
 MEAN = Column("mean [95 % interval]", left=True, wrap=False)
 NOT_JUDGED = "(not judged yet)"
 """The group of cases whose method and tags are not known yet."""
+WEIGHTED = "each number is weighted by the probabilities that the judge gave to the values, and so is the mean"
+COST_COLUMNS = ("metric", "calls", "input tokens", "output tokens", "answers taken over", "cost")
 FINE, COARSE = 0.1, 1000
 """Between these, a measure is printed with two decimals."""
 
 
-def render(report: Report, console: Console) -> None:
-    """Print a report: verdicts with reasons first, then the summaries, then what went wrong, and the gate."""
+def render(report: Report, console: Console, *, with_costs: bool = False) -> None:
+    """Print a report: verdicts with reasons first, then the summaries, then what went wrong, and the gate.
+
+    `with_costs` prints what each metric and group cost, in addition to the total.
+    """
     if report.verdicts:
         console.print(_build_verdicts_table(report.verdicts))
     for found in report.worst:
@@ -74,6 +79,11 @@ def render(report: Report, console: Console) -> None:
     if report.passes:
         console.print()
         console.print(build_passes_table(report))
+    print_lines(console, describe_weighting(report.summaries), "dim")
+    if with_costs and report.spending:
+        console.print()
+        columns = (Column(name, left=not place, wrap=False) for place, name in enumerate(COST_COLUMNS))
+        console.print(build_table(tuple(columns), list_spending_rows(report.spending), title="Cost"))
     if cost := format_spending(report.spending):
         print_line(console, cost)
     print_lines(console, describe_sources(report))
@@ -273,7 +283,20 @@ def format_mean(summary: Summary | ShareSummary) -> str:
     is_open = isinstance(summary, Summary) and summary.p95 is not None
     write = format_figure if is_open and not FINE <= abs(summary.mean) < COARSE else "{:.2f}".format
     mean = MeasuredValue(value=summary.mean, n=summary.counted, interval=summary.interval)
-    return f"{format_measured(mean, write, without=NO_INTERVAL)} n={summary.counted}"
+    return f"{format_measured(mean, write, without=NO_INTERVAL)} n={summary.counted}{format_plain_mean(summary)}"
+
+
+def format_plain_mean(summary: Summary | ShareSummary) -> str:
+    """Format what follows a mean that is weighted by probability: the mean of the values themselves; else nothing."""
+    plain = summary.plain_mean if isinstance(summary, Summary) else None
+    return "" if plain is None else f", plain {plain:.2f}"
+
+
+def describe_weighting(summaries: Iterable[Summary]) -> Iterator[str]:
+    """Yield a sentence on the metrics whose means are weighted by probability, if there are any."""
+    metrics = dict.fromkeys(one.metric for one in summaries if one.plain_mean is not None)
+    if metrics:
+        yield f"{format_names(metrics)}: {WEIGHTED}; plain is the mean of the values as they are counted."
 
 
 def format_figure(number: float) -> str:
@@ -302,15 +325,19 @@ def format_spending(parts: Sequence[MetricSpending]) -> str | None:
 
 
 def _format_money(parts: Sequence[MetricSpending]) -> str:
-    """Format the sum, and each part if there are several."""
+    """Format the sum."""
     if any(part.cost is None for part in parts):
         return "not known (greval evaluate --prices FILE gives a price)"
-    dear = [part for part in parts if part.cost]
-    if not dear:
-        return "nothing"
-    each = ", ".join(f"{format_place(part.metric, part.group)} {format_cost(part.cost)}" for part in dear)
-    total = format_cost(sum(part.cost or 0.0 for part in dear))
-    return f"{total} ({each})" if len(dear) > 1 else total
+    total = sum(part.cost or 0.0 for part in parts)
+    return format_cost(total) if total else "nothing"
+
+
+def list_spending_rows(parts: Iterable[MetricSpending]) -> Iterator[tuple[str, ...]]:
+    """Yield the cells of `COST_COLUMNS` for each metric and group."""
+    for part in parts:
+        usage = part.usage
+        counts = (usage.calls, usage.input_tokens or 0, usage.output_tokens or 0, usage.hits)
+        yield format_place(part.metric, part.group), *(f"{count:,}" for count in counts), format_cost(part.cost)
 
 
 def describe_sources(report: Report) -> Iterator[str]:

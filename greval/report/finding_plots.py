@@ -44,7 +44,10 @@ def plot_summaries(summaries: Sequence[Summary], directions: Mapping[str, ScaleD
 
 
 def plot_comparison(comparison: Comparison) -> Iterator[PlotAxis]:
-    """Yield an axis for each metric: the difference of each pair of methods and each group, with a line at 0."""
+    """Yield an axis for each metric: the difference of each pair of methods and each group, with a line at 0.
+
+    Metrics of one unit are drawn to one scale.
+    """
     by_metric: dict[str, list[Contrast]] = {}
     for one in comparison.contrasts:
         by_metric.setdefault(one.metric, []).append(one)
@@ -55,7 +58,10 @@ def plot_comparison(comparison: Comparison) -> Iterator[PlotAxis]:
             for one in contrasts
         ]
         pair = "" if several else f", {_name_pair(contrasts[0])}"
-        yield PlotAxis(f"{metric}: difference{pair} ({contrasts[0].better} is better)", points, reference=0.0)
+        axis = next((one for one in comparison.axes if metric in one.metrics), None)
+        unit = f" in {axis.unit}" if axis and axis.unit else ""
+        title = f"{metric}: difference{unit}{pair} ({contrasts[0].better} is better)"
+        yield PlotAxis(title, points, reference=0.0, limits=(-axis.end, axis.end) if axis else (None, None))
 
 
 def _choose_tone(one: Contrast) -> PointTone:

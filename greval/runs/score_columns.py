@@ -8,15 +8,17 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from math import fsum
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from greval._util.arguments import build_unknown_name_error
 from greval.errors import DataError
+from greval.records.method_order import sort_methods
 from greval.records.result import Outline, Result, read_outline
 from greval.records.scale import CategoricalScale, Scale
 from greval.runs.run_reader import CaseKey, ItemKey, read_known_scales, read_metrics
 from greval.runs.store import Store
-from greval.stats.summary import Grouping
+from greval.stats.summary import Grouping, NumberReader, create_number_reader
 
 if TYPE_CHECKING:
     import numpy as np
@@ -66,8 +68,10 @@ class ComparisonSide(NamedTuple):
 class ScoreColumn:
     """The column of one metric and side: the sum, the number of rows and the state of each question."""
 
-    def __init__(self) -> None:
+    def __init__(self, read_number: NumberReader | None = None) -> None:
+        self._read_number = read_number
         self._sums = array("d")
+        self._plain_sums = array("d")
         self._counts = array("q")
         self._states = bytearray()
         self.marks: set[str] = set()
@@ -78,11 +82,13 @@ class ScoreColumn:
         if question >= len(self._states):
             more = question + 1 - len(self._states)
             self._sums.frombytes(bytes(8 * more))
+            self._plain_sums.frombytes(bytes(8 * more))
             self._counts.frombytes(bytes(8 * more))
             self._states.extend(bytes(more))
         found = read_outline(outline)
         if found.numbers:
             self._sums[question] += found.total / len(found.numbers)
+            self._plain_sums[question] += self._compute_plain_mean(found)
             self._counts[question] += 1
             self._states[question] = SCORED
         elif not self._counts[question]:
@@ -90,13 +96,19 @@ class ScoreColumn:
         if found.status != "skipped":
             self.marks.add(mark)
 
+    def _compute_plain_mean(self, found: Outline) -> float:
+        """Return the mean of what the values of a row read as, which its numbers need not be if they are weighted."""
+        plain = [self._read_number(value) for value in found.values] if self._read_number else []
+        known = [number for number in plain if number is not None]
+        return fsum(known) / len(known) if len(known) == len(found.numbers) else found.total / len(found.numbers)
+
     @classmethod
     def from_arrays(cls, values: NDArray[np.float64], states: NDArray[np.uint8]) -> ScoreColumn:
         """Build a column from the figure, 0 if it is not scored, and the state of each question."""
         import numpy as np
 
         found = cls()
-        found._sums = array("d", values.tobytes())
+        found._sums = found._plain_sums = array("d", values.tobytes())
         found._counts = array("q", np.equal(states, SCORED).astype(np.int64).tobytes())
         found._states = bytearray(states.tobytes())
         return found
@@ -109,11 +121,18 @@ class ScoreColumn:
 
     def get_values(self, questions: int) -> NDArray[np.float64]:
         """Return the figure of each question; 0 if it has none, see the states."""
+        return self._compute_means(self._sums, questions)
+
+    def get_plain_values(self, questions: int) -> NDArray[np.float64]:
+        """Return the figures of what the values read as; others than `get_values` if numbers are weighted."""
+        return self._compute_means(self._plain_sums, questions)
+
+    def _compute_means(self, sums: array[float], questions: int) -> NDArray[np.float64]:
         import numpy as np
 
         found = np.zeros(questions)
         counts = np.asarray(self._counts)
-        found[: len(counts)] = np.asarray(self._sums) / np.maximum(counts, 1)
+        found[: len(counts)] = np.asarray(sums) / np.maximum(counts, 1)
         return found
 
 
@@ -150,6 +169,7 @@ class ScoreColumns:
         Preferences are left out, because their figures are of pairs of methods.
         """
         preferences = {name for name, metric in read_metrics(store).items() if metric.is_preference}
+        readers = {name: create_number_reader(scale) for name, scale in read_known_scales(store).items()}
         for sample_id, method, metric, tags, outline, mark in store.scores():
             if metric in preferences:
                 continue
@@ -158,8 +178,10 @@ class ScoreColumns:
                 group, cluster = self._tags.number(tags)
                 self._group_of.append(group)
                 self._cluster_of.append(cluster)
-            column = self.columns.setdefault(metric, {}).setdefault(ComparisonSide(method, before), ScoreColumn())
-            column.add(question, outline, mark)
+            sides, side = self.columns.setdefault(metric, {}), ComparisonSide(method, before)
+            if side not in sides:
+                sides[side] = ScoreColumn(readers.get(metric))
+            sides[side].add(question, outline, mark)
 
     def __len__(self) -> int:
         """Return the number of questions."""
@@ -172,8 +194,10 @@ class ScoreColumns:
 
     @property
     def sides(self) -> tuple[ComparisonSide, ...]:
-        """Every method of either run, in the order of its first row."""
-        return tuple(dict.fromkeys(side for columns in self.columns.values() for side in columns))
+        """Every method of either run, in the order of methods."""
+        sides = {side for columns in self.columns.values() for side in columns}
+        names = sort_methods(side.method for side in sides)
+        return tuple(sorted(sides, key=lambda side: (names.index(side.method), side.before)))
 
     def get_groups(self) -> NDArray[np.int64]:
         """Return the number of each question's group."""

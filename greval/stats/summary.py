@@ -5,8 +5,8 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from math import fsum
-from typing import NamedTuple
+from math import fsum, isclose
+from typing import NamedTuple, assert_never
 
 from greval._util.arguments import require_iterable
 from greval.errors import DefinitionError
@@ -14,7 +14,7 @@ from greval.records.metric import Metric
 from greval.records.number_range import NumberRange, find_number_range
 from greval.records.record import Record
 from greval.records.result import Outline, Result, Usage, format_outline, read_outline
-from greval.records.scale import Scale
+from greval.records.scale import CategoricalScale, MeasureScale, Scale, ValueScale
 from greval.stats.interval import Interval
 from greval.stats.mean_interval import mean_interval
 
@@ -23,6 +23,8 @@ NO_VALUE = "(none)"
 """The placeholder for a method without a name, and for a tag that a case does not have."""
 MAX_OUTLINES = 4096
 """The number of different outlines that are buffered; a run of verdicts has a few dozen."""
+NumberReader = Callable[[str], float | None]
+"""A function from a value as text to the number that it reads as, None if it has none."""
 
 
 class Summary(Record):
@@ -37,6 +39,9 @@ class Summary(Record):
     (of a sample, n - 1), `minimum` and `maximum` are those of these numbers; each is missing (None) without numbers,
     `standard_deviation` also for a single one. `p95` is the 95th percentile, for scales without an upper end.
     `interval` is that of the mean, within the scale; it is missing (None) if nothing bounds the mean.
+
+    `plain_mean` is given if the numbers are weighted by the probabilities of the values, as those of the embedded
+    judge: the mean of what the values themselves read as, which the counts of `distribution` give. Else it is None.
     """
 
     metric: str
@@ -50,6 +55,7 @@ class Summary(Record):
     distribution: dict[str, int]
     counted: int
     mean: float | None
+    plain_mean: float | None = None
     median: float | None = None
     standard_deviation: float | None = None
     minimum: float | None = None
@@ -107,7 +113,7 @@ class ResultTally:
     scale has no upper end, because all its values may differ.
     """
 
-    def __init__(self, numbers: NumberRange | None = None) -> None:
+    def __init__(self, numbers: NumberRange | None = None, read_number: NumberReader | None = None) -> None:
         self.statuses: Counter[str] = Counter()
         self.distribution: Counter[str] = Counter()
         self.failures: Counter[str] = Counter()
@@ -115,6 +121,9 @@ class ResultTally:
         self.items = 0
         self.items_failed = 0
         self._range = numbers
+        self._read_number = read_number
+        self._plain_total = 0.0
+        self._is_weighted = False
         self._numbers = array("d")
         self._kinds: dict[str, int] = {}
         self._costs: list[int | None] = [0 if field.default == 0 else None for field in Usage.model_fields.values()]
@@ -153,6 +162,7 @@ class ResultTally:
             self._numbers.extend(found.numbers * times)
             self._sums.extend((found.total,) * times)
             self._sizes.extend((len(found.numbers),) * times)
+            self._add_plain_numbers(found, times)
         if not self.is_open:
             for value in found.values:
                 self.distribution[value] += times
@@ -160,6 +170,18 @@ class ResultTally:
             self.failures[kind] += times
         if found.skip is not None:
             self.skips[found.skip] += times
+
+    def _add_plain_numbers(self, found: Outline, times: int) -> None:
+        """Add what the values of a result read as, if the scale is known, and whether its numbers are others."""
+        if self._read_number is None:
+            return
+        plain = [number for value in found.values if (number := self._read_number(value)) is not None]
+        if len(plain) != len(found.numbers):  # numbers of another scale
+            self._read_number = None
+            return
+        self._plain_total += fsum(plain) * times
+        if not self._is_weighted:
+            self._is_weighted = any(map(_is_other_number, plain, found.numbers))
 
     @property
     def usage(self) -> Usage:
@@ -175,6 +197,12 @@ class ResultTally:
     def mean(self) -> float | None:
         """The mean of these numbers, or None without numbers."""
         return fsum(self._sums) / self.number_count if self._sums else None
+
+    @property
+    def plain_mean(self) -> float | None:
+        """The mean of what the values read as, or None if it is the mean, or not known."""
+        is_other = self._read_number is not None and self._is_weighted
+        return self._plain_total / self.number_count if is_other else None
 
     def compute_spread(self) -> TallySpread | None:
         """Compute the distribution of the numbers, or None without numbers; their order does not matter."""
@@ -213,13 +241,14 @@ class ResultTallies:
 
     def __init__(self, scales: Mapping[str, Scale]) -> None:
         self._ranges = {metric: find_number_range(scale) for metric, scale in scales.items()}
+        self._readers = {metric: create_number_reader(scale) for metric, scale in scales.items()}
         self._tallies: dict[tuple[str, str], ResultTally] = {}
 
     def add(self, metric: str, group: str, outline: str, costs: Sequence[int | None]) -> None:
         """Add a result by its outline and the fields of its usage."""
         tally = self._tallies.get((metric, group))
         if tally is None:
-            tally = self._tallies[metric, group] = ResultTally(self._ranges.get(metric))
+            tally = self._tallies[metric, group] = ResultTally(self._ranges.get(metric), self._readers.get(metric))
         tally.add(outline, costs)
 
     def build_summaries(self, *, grouped: bool = True) -> tuple[Summary, ...]:
@@ -278,6 +307,37 @@ def summarise(
     return tallies.build_summaries(grouped=callable(by) or bool(grouping.group_fields))
 
 
+def create_number_reader(scale: Scale) -> NumberReader | None:
+    """Return a function from the values of a scale to numbers; None for measures, whose values are their numbers.
+
+    Example:
+        >>> from greval.records.scale import ValueScale
+        >>> create_number_reader(ValueScale(range=(0, 1), levels={0: "No.", 1: "Yes."}))("1")
+        1.0
+    """
+    match scale:
+        case CategoricalScale():
+            return {category.name: category.score for category in scale.categories}.get
+        case ValueScale():
+            return _read_level
+        case MeasureScale():
+            return None
+        case _:
+            assert_never(scale)
+
+
+def _read_level(text: str) -> float | None:
+    """Return a level as a number, None if it is not of a scale of levels."""
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _is_other_number(left: float, right: float) -> bool:
+    return not isclose(left, right, abs_tol=1e-9)
+
+
 def _build_summary(tally: ResultTally, metric: str, group: str) -> Summary:
     tally.count_pending()
     spread = tally.compute_spread()
@@ -291,6 +351,7 @@ def _build_summary(tally: ResultTally, metric: str, group: str) -> Summary:
         distribution=dict(tally.distribution),
         counted=tally.number_count,
         mean=tally.mean,
+        plain_mean=tally.plain_mean,
         **(spread._asdict() if spread else {}),
         interval=tally.compute_interval(spread),
         usage=tally.usage,

@@ -57,8 +57,8 @@ def test_the_table_says_what_is_better(run):
     assert "better" in lines["right"]
     assert "worse" in lines["latency"]
     assert "0/0/45" in lines["latency"]
-    assert "no difference seen (could miss < 0." in lines["ndcg@10"]
-    assert "p is corrected (Bonferroni) over 9 tests: 1 method x 3 metrics x 3 groups" in text
+    assert "no difference seen (MDD 0." in lines["ndcg@10"]
+    assert "Multiple-comparison correction: Bonferroni, over 9 tests: 1 method x 3 metrics x 3 groups" in text
     assert "McNemar's exact test (right" in text
     assert "paired permutation test (latency, ndcg@10)" in text or "paired permutation test (ndcg@10, latency)" in text
     assert "right (all questions): of 45 questions no figure for 4 of walk (4 failed), 0 of local" in text
@@ -69,7 +69,7 @@ def test_the_table_says_what_is_better(run):
 def test_no_figure_is_cut(run, width):
     """At usual widths each row has its whole interval and p; narrow pages leave out what is in the JSON."""
     text = said(run, "--baseline", "local", "--by", "kind", width=width).stdout
-    table = text[: text.index("p is corrected")].splitlines()
+    table = text[: text.index("Multiple-comparison")].splitlines()
     head = next(n for n, line in enumerate(table) if line.startswith("metric, by kind"))
     assert all(len(line) <= width for line in table[head:])
     assert "…" not in text
@@ -118,7 +118,7 @@ def test_several_pairs_are_named(run):
     """Against an earlier run, and for all pairs, each row says which methods it is of."""
     text = said(run, "--against", run, "-m", "latency").stdout
     assert f"{run} against {run}, question by question" in text.replace("\n", "")
-    assert text.count("equal on every question") == 2
+    assert text.count("equal on every question") == 4  # in a sentence and in a table of each pair
     assert "before" in text
     assert "walk against local" in said(run, "-m", "latency").stdout
 
@@ -147,7 +147,7 @@ def test_table_and_json_have_one_verdict(tmp_path):
         "depth": "no difference seen",
     }
     for metric, verdict in verdicts.items():
-        assert rows[metric].partition(" (could miss")[0].rstrip().endswith(verdict)
+        assert rows[metric].partition(" (MDD")[0].rstrip().endswith(verdict)
 
 
 def test_changed_questions_are_named(tmp_path):
@@ -155,7 +155,8 @@ def test_changed_questions_are_named(tmp_path):
     old = write(tmp_path / "old", {("", "right"): [1] * 40})
     new = write(tmp_path / "new", {("", "right"): [int(n % 5 > 0) for n in range(40)], ("", "ndcg@10"): [1.0] * 40})
     text = said(new, "--against", old).stdout
-    assert "right: (none) lost q0, q10, q15, q20, q25 and 3 more\n" in text
+    assert "right, (none) against (none) in " in text
+    assert ": lost q0, q10, q15, q20, q25 and 3 more\n" in text
     assert "--format json names every question" in text
     (found,) = json.loads(said(new, "--against", old, "-m", "right", "--format", "json").stdout)["contrasts"]
     assert found["lost_questions"] == sorted(f"q{n}" for n in range(0, 40, 5))
@@ -166,8 +167,8 @@ def test_tests_that_left_the_family_are_named(tmp_path):
     figures = {(name, metric): [1] * 40 for name in "ab" for metric in ("right", "ndcg@10")}
     figures["a", "right"] = [0] * 40
     text = said(write(tmp_path / "run", figures), "--baseline", "b").stdout
-    assert "1 of them could not have come below 0.05, whichever way the questions that differ had gone" in text
-    assert "p is multiplied by 1 (Tarone): ndcg@10." in text
+    assert "1 test could not have been significant in any case (ndcg@10), so that the correction" in text
+    assert "multiplies p by 1 at most (Tarone)." in text
 
 
 def test_different_judges_stand_first(tmp_path):

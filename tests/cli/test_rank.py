@@ -77,7 +77,7 @@ def test_the_comparison_is_that_of_compare(greval_says):
     assert found == {**wanted, "folder": "test.qrels"}
     assert {one["verdict"] for one in found["contrasts"]} == {"better"}
     table = greval_says(*words, "--baseline", "bm25")[1]
-    assert "p is corrected (Bonferroni) over 2 tests: 1 method x 2 metrics x 1 group" in table
+    assert "Multiple-comparison correction: Bonferroni, over 2 tests: 1 method x 2 metrics x 1 group" in table
     assert "dense against bm25" in table
 
 

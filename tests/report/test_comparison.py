@@ -4,7 +4,15 @@ import pytest
 from report_page import find_row, print_page
 
 from greval.analysis.comparison.records import Comparison, Contrast, EffectSizes
-from greval.report.comparison import format_effect, format_legend, format_p, format_verdict, render
+from greval.report.comparison import (
+    describe_findings,
+    format_changed,
+    format_effect,
+    format_legend,
+    format_p,
+    format_verdict,
+    render,
+)
 
 INTERVAL = {"low": -0.02, "high": 0.3, "method": "expanded percentile"}
 TEST = {"name": "paired permutation", "p": 0.04, "corrected": 0.08, "wilcoxon_p": 0.05}
@@ -29,7 +37,7 @@ def build(*contrasts, **more):
 def test_a_row_has_both_means_and_the_difference():
     """Short names of methods are headings; a wide page adds effect and uncorrected p."""
     narrow, wide = (print_page(render, build(), width=width) for width in (120, 200))
-    verdict = "no difference seen (could miss < 0.200)"
+    verdict = "no difference seen (MDD 0.200)"
     assert find_row(narrow, "tone") == [
         *("tone", "18/20", "0.610", "0.750", "+0.140 [-0.020, +0.300]", "9/5/4", "0.08", verdict)
     ]
@@ -82,7 +90,7 @@ def test_groups_are_below_their_metric():
 def test_several_kinds_of_intervals_are_named():
     """The legend names the method of each interval, with its metrics if there are several methods."""
     bounded = contrast(metric="depth", group="hard", interval=INTERVAL | {"method": "bounded"})
-    line = next(line for line in format_legend(build(contrast(), bounded)) if line.startswith("Each interval"))
+    line = next(line for line in format_legend(build(contrast(), bounded)) if line.startswith("Confidence intervals"))
     assert "bootstrap (tone)" in line
     assert "an exact bound, as all differences are equal (depth (hard))" in line
 
@@ -90,7 +98,58 @@ def test_several_kinds_of_intervals_are_named():
 def test_tests_that_could_not_reject_are_named():
     """The factor of Tarone's correction is given with the tests that it leaves out."""
     incapable = contrast(test=TEST | {"capable": False})
-    assert "1 of them could not have come below 0.05" in next(format_legend(build(incapable)))
+    assert "1 test could not have been significant in any case" in next(format_legend(build(incapable)))
+
+
+def test_each_pair_is_named_and_a_metric_only_once():
+    """With several pairs, lost and won questions name theirs, and Tarone's line has each metric once."""
+    tested = {"test": TEST | {"capable": False}, "won_questions": ["q1"], "lost_questions": ["q2", "q3"]}
+    pairs = [("local", "basic"), ("walk", "basic"), ("walk", "local")]
+    rows = [
+        contrast(metric=metric, method=one, baseline=other, **tested)
+        for metric in ("tone", "depth")
+        for one, other in pairs
+    ]
+    rows[-1] |= {"test": TEST}
+    found = build(*rows, baseline=None, methods=["basic", "local", "walk"])
+    lines = [*format_changed(found)]
+    assert lines[:3] == [f"tone, {one} against {other}: lost q2, q3; won q1" for one, other in pairs]
+    told = next(format_legend(found))
+    assert (
+        "5 tests could not have been significant in any case (tone, depth (local against basic; walk against basic))"
+        in told
+    )
+
+
+def test_a_comparison_begins_with_a_plain_sentence():
+    """The sentence names the metrics that differ, of each pair if there are several; groups are not in it."""
+    rows = [contrast(), contrast(metric="depth"), contrast(metric="depth", group="hard", verdict="better")]
+    missed = "; a smaller difference than the MDD can have been missed."
+    assert [*describe_findings(build(*rows))] == [f"Not shown to differ in any of 2 metrics{missed}"]
+    both = build(contrast(), contrast(method="tree"))
+    assert [*describe_findings(both)] == [f"Not shown to differ in tone, for none of 2 pairs of methods{missed}"]
+    differing = [*rows[:1], contrast(metric="depth", verdict="worse"), contrast(metric="speed", verdict="better")]
+    assert [*describe_findings(build(*differing))] == [
+        "walk against local: better in speed; worse in depth; not shown to differ in tone."
+    ]
+    two = [contrast(), contrast(method="tree", verdict="equal on every question")]
+    assert [*describe_findings(build(*two))] == [
+        "walk against local: not shown to differ in tone.",
+        "tree against local: equal on every question in tone.",
+    ]
+    assert [*describe_findings(build(contrast(group="hard")))] == []
+
+
+def test_means_weighted_by_probability_are_named_with_the_means_of_the_values():
+    """The sentence is below the table; means that are not weighted have none."""
+    levels = [
+        {"metric": "tone", "group": "", "method": "local", "n": 6, "mean": 0.47, "plain_mean": 0.5},
+        {"metric": "tone", "group": "", "method": "walk", "n": 6, "mean": 0.51, "plain_mean": 0.5},
+        {"metric": "depth", "group": "", "method": "walk", "n": 6, "mean": 0.51},
+    ]
+    (line,) = [line for line in format_legend(build(levels=levels)) if "weighted" in line]
+    assert line.startswith("tone: each number is weighted by the probabilities")
+    assert line.endswith("local 0.500, walk 0.500.")
 
 
 def test_a_failed_gate_is_printed_at_the_end():

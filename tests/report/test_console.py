@@ -1,6 +1,7 @@
 """Reports: what a person reads at the end of a run, and what of it is told about gaps."""
 
 import io
+import re
 import tempfile
 from pathlib import Path
 
@@ -20,11 +21,13 @@ from greval import (
     ValueMetric,
     evaluate,
 )
-from greval.analysis.summary import build_report, compute_spending
+from greval.analysis.summary import MetricSpending, Report, build_report, compute_spending
 from greval.cli.progress_bar import ProgressBar, format_progress
 from greval.judging.model.prices import Price
 from greval.records.result import Failed, Failure, Result, Scored, Skipped, Usage
-from greval.report.console import format_spending, render
+from greval.report.check_list import list_report_checks
+from greval.report.console import format_mean, format_spending, render
+from greval.report.html.figure_rows import build_figure_groups
 from greval.runs.progress import Progress
 from greval.stats.summary import Summary, summarise
 from greval.testing import ScriptedJudge
@@ -321,6 +324,33 @@ def test_more_unreadable_rows_than_are_kept_are_counted(tmp_path):
     assert "not a case: and 6,999,995 more rows" in printed(report)
 
 
+def test_weighted_means_have_the_mean_of_the_values_beside_them():
+    """The terminal, the lists for CI and the page say it beside the figure, and why the two differ."""
+    judged = [
+        Result(
+            metric="tone",
+            fingerprint="f",
+            judge="local",
+            tier="schema",
+            outcome=Scored(judgements=(Judgement(value=value, number=number, reason="r"),)),
+        )
+        for value, number in (("Polite", 0.75), ("Polite", 0.5), ("Rude", 0.125), ("Rude", 0.25))
+    ]
+    (summary,) = summarise(judged, [TONE])
+    assert format_mean(summary).endswith(" n=4, plain 0.50")
+    fields = {"folder": "r", "judge": "local", "by": (), "scales": {}, "pending": {}, "unread": ()}
+    report = Report(**fields, summaries=(summary,))
+    text = " ".join(printed(report).split())
+    assert "0.41 [" in text
+    assert "tone: each number is weighted by the probabilities that the judge gave to the values" in text
+    checks = list_report_checks(report)
+    assert checks.rows[0][1] == format_mean(summary)
+    assert any("weighted by the probabilities" in line for line in checks.warnings)
+    (group,) = build_figure_groups(report, report.summaries, {"tone": TONE.scale})
+    assert (group.rows[0].mean, group.rows[0].number) == ("0.41", "n=4, plain 0.50")
+    assert "weighted" not in printed(report.model_copy(update={"summaries": ()}))
+
+
 @pytest.mark.parametrize(
     ("price", "said"),
     [
@@ -331,11 +361,11 @@ def test_more_unreadable_rows_than_are_kept_are_counted(tmp_path):
         ),
         (
             {"input": 2, "cached_input": 1, "output": 10},
-            "cost: $11.0000 (tone (a) $5.5000, tone (b) $5.5000); 4 calls",
+            "cost: $11.0000; 4 calls, 4,000,000 input tokens (25% cached), 400,000 output tokens",
         ),
     ],
 )
-def test_the_cost_is_told_by_metric_and_group(price, said):
+def test_the_cost_is_one_total(price, said):
     """What was asked has a price where one is known; nothing is made up, and cached tokens cost their own price."""
     usage = Usage(calls=2, input_tokens=2_000_000, cached_tokens=500_000, output_tokens=200_000)
     empty = {"planned": 1, "scored": 1, "skipped": 0, "failed": 0, "items": 1, "items_failed": 0, "distribution": {}}
@@ -346,3 +376,17 @@ def test_the_cost_is_told_by_metric_and_group(price, said):
     judges = {"tone": ["j"], "latency": ["j"]}
     assert format_spending(compute_spending([*groups, silent], judges, prices)).startswith(said)
     assert format_spending(compute_spending([silent], judges, prices)) is None
+
+
+def test_the_cost_of_each_metric_is_shown_if_asked_for():
+    """The table has a row for each metric and group; the total below it is the same."""
+    usage = Usage(calls=2, input_tokens=2_000, output_tokens=200)
+    spending = [MetricSpending(metric="tone", group=name, usage=usage, cost=1.5) for name in ("a", "b")]
+    fields = {"folder": "r", "judge": "j", "by": (), "scales": {}, "pending": {}, "unread": (), "summaries": ()}
+    report = Report(**fields, spending=tuple(spending))
+    plain, detailed = io.StringIO(), io.StringIO()
+    render(report, Console(file=plain, width=150))
+    render(report, Console(file=detailed, width=150), with_costs=True)
+    assert "tone (a)" not in plain.getvalue()
+    assert re.search(r"tone \(a\) +2 +2,000 +200 +0 +\$1.5000", detailed.getvalue())
+    assert all("cost: $3.0000; 4 calls" in text.getvalue() for text in (plain, detailed))

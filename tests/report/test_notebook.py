@@ -209,7 +209,7 @@ def test_a_plot_is_shown_as_svg_with_every_label(findings, kind):
         "agreement": [
             f"right: {name}" for name in ("mean absolute error", "bias", "Pearson", "Spearman", "Krippendorff's alpha")
         ],
-        "estimate": ["right: walk", "right: local", "right: walk less local"],
+        "estimate": ["right: local", "right: walk", "right: walk less local"],
         "probe": ["right: planted faults caught"],
     }
     assert titles == expected[kind]

@@ -239,6 +239,18 @@ def test_quantiles_of_a_measure(numbers):
     assert (summary.items, summary.counted, summary.distribution) == (len(numbers), len(numbers), {})
 
 
+def test_a_mean_weighted_by_probability_has_the_mean_of_the_values_beside_it():
+    """Numbers that are not those of the values are weighted; without them there is no other mean."""
+    pairs = [(1, 1.5), (1, 2.25), (5, 4.0)]
+    weighted = [row(Scored(judgements=(Judgement(value=value, number=number, reason="r"),))) for value, number in pairs]
+    (summary,) = summarise(weighted, [RATED])
+    assert (summary.mean, summary.plain_mean) == (pytest.approx(7.75 / 3), pytest.approx(7 / 3))
+    (plain,) = summarise([row(scored(1)), row(scored(5)), row(FAILED)], [RATED])
+    assert (plain.mean, plain.plain_mean) == (3, None)
+    (measured,) = summarise([row(scored(1.5))], [SECONDS])
+    assert measured.plain_mean is None
+
+
 def test_no_quantiles_without_numbers_or_of_other_scales():
     """Where nothing was counted there is no quantile; other metrics count their values as ever."""
     (nothing,) = summarise([row(FAILED), row(SKIPPED)], [SECONDS])

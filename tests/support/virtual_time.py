@@ -13,6 +13,7 @@ import fcntl
 import selectors
 import struct
 import termios
+import threading
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from functools import wraps
@@ -70,6 +71,17 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
     def time(self) -> float:
         """Return the virtual time in seconds."""
         return self._clock.now
+
+    def spend(self, seconds: float) -> None:
+        """Let time pass in a thread, as a function that works that long would."""
+        moved = threading.Event()
+
+        def move() -> None:
+            self._clock.now += seconds
+            moved.set()
+
+        self.call_soon_threadsafe(move)  # never while a task of the loop runs
+        assert moved.wait(SECONDS), "the loop does not run"
 
     def run_in_executor(self, executor: Any, func: Callable[..., Any], *args: Any) -> asyncio.Future[Any]:
         """Run a function in a thread, until whose end the clock stands still."""

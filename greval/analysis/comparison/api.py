@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from greval._util.arguments import check_options, resolve_run_folder
+from greval.analysis.comparison.axes import find_axes
 from greval.analysis.comparison.contrast import (
     ContrastNames,
     ContrastSettings,
@@ -27,11 +28,17 @@ from greval.stats.interval import LEVEL, check_level
 from greval.stats.paired import RESAMPLES
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
     from greval.runs.evaluation import Run
+    from greval.runs.score_columns import ComparisonSide
 
 DRAWS_PER_TEST = 200
 """The minimum number of draws for each test of the family, so that a corrected p can come well below the level."""
 MAX_RESAMPLES = 199_999
+WEIGHT_TOLERANCE = 1e-9
+"""The difference from which a number is not the one of its value."""
 TWO_RUNS_EXAMPLE = "compare('runs/new', against='runs/old')"
 
 
@@ -114,13 +121,14 @@ def build_comparison(plan: ComparisonPlan, how: Correction, level: float) -> Com
         folder=str(wanted.run),
         against=str(wanted.against) if wanted.against else None,
         baseline=wanted.baseline,
-        methods=tuple(dict.fromkeys(plan.format_side(method) for method, _ in plan.matches)),
+        methods=plan.list_methods(),
         by=wanted.by,
         cluster_by=wanted.cluster_by,
         level=level,
         family=family,
         contrasts=contrasts,
         levels=tuple(_compute_levels(plan)),
+        axes=tuple(find_axes(contrasts, plan.scales)),
         without_numbers=plan.without_numbers,
         warnings=tuple(find_warnings(plan, contrasts, [is_unbalanced for _, is_unbalanced in found])),
     )
@@ -199,12 +207,24 @@ def _is_judged_alike(plan: ComparisonPlan, match: PlannedContrast) -> bool:
 def _compute_levels(plan: ComparisonPlan) -> Iterator[MethodMean]:
     """Compute the mean of each method over all its questions of each group."""
     compared = {side for pair in plan.matches for side in pair}
-    sides = [side for side in plan.scores.sides if side in compared]
+    first = plan.wanted.baseline
+    sides = sorted((side for side in plan.scores.sides if side in compared), key=lambda side: side.method != first)
     for metric in plan.metrics:
         for side in sides:
             found = build_figures(plan.scores, metric, side)
             for group, number in plan.groups:
                 which = found.has_figure if number is None else found.has_figure & (plan.scores.get_groups() == number)
                 n = int(which.sum())
-                mean = float(found.values[which].mean()) if n else None
-                yield MethodMean(metric=metric, group=group, method=plan.format_side(side), n=n, mean=mean)
+                mean, plain = _compute_means(plan, metric, side, which) if n else (None, None)
+                method = plan.format_side(side)
+                yield MethodMean(metric=metric, group=group, method=method, n=n, mean=mean, plain_mean=plain)
+
+
+def _compute_means(
+    plan: ComparisonPlan, metric: str, side: ComparisonSide, which: npt.NDArray[np.bool_]
+) -> tuple[float, float | None]:
+    """Return the mean of some questions, and the one of the values themselves if the numbers are weighted."""
+    column, questions = plan.scores.columns[metric][side], len(plan.scores)
+    values, plain = column.get_values(questions)[which], column.get_plain_values(questions)[which]
+    is_weighted = bool((abs(values - plain) > WEIGHT_TOLERANCE).any())
+    return float(values.mean()), float(plain.mean()) if is_weighted else None

@@ -60,6 +60,12 @@ class ComparisonPlan(NamedTuple):
                 for group, number in self.groups:
                     yield PlannedContrast(metric, group, method, baseline), pair_sides(self.scores, *sides, number)
 
+    def list_methods(self) -> tuple[str, ...]:
+        """List the names of the methods that are compared: without the baseline, if there is one."""
+        with_each_other = self.wanted.baseline is None and self.wanted.against is None
+        compared = {side for pair in self.matches for side in (pair if with_each_other else pair[:1])}
+        return tuple(self.format_side(side) for side in self.scores.sides if side in compared)
+
     def format_side(self, side: ComparisonSide) -> str:
         """Format the name of a side."""
         method = side.method or NO_VALUE

@@ -136,13 +136,18 @@ class Contrast(Record):
 
 
 class MethodMean(Record):
-    """The mean of one method over all questions of a group that have a figure; None if no question has one."""
+    """The mean of one method over all questions of a group that have a figure; None if no question has one.
+
+    `plain_mean` is given if the numbers are weighted by the probabilities of the values: the mean of what the values
+    themselves read as. Else it is None.
+    """
 
     metric: str
     group: str
     method: str
     n: int
     mean: float | None
+    plain_mean: float | None = None
 
     @property
     def mean_value(self) -> Measured:
@@ -163,6 +168,14 @@ class CorrectionFamily(Record):
     alpha: float
 
 
+class DifferenceAxis(Record):
+    """The axis on which the differences of all metrics of a unit are drawn, from minus `end` to `end`."""
+
+    unit: str
+    metrics: tuple[str, ...]
+    end: float
+
+
 class Comparison(NotebookDisplay, Record):
     """Methods of a run compared with one of them, with each other, or with an earlier run.
 
@@ -180,6 +193,7 @@ class Comparison(NotebookDisplay, Record):
     family: CorrectionFamily
     contrasts: tuple[Contrast, ...]
     levels: tuple[MethodMean, ...]
+    axes: tuple[DifferenceAxis, ...] = ()
     without_numbers: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     gate: tuple[GateCheck, ...] = ()

@@ -10,6 +10,7 @@ from functools import lru_cache
 from greval.analysis.comparison.records import Contrast
 from greval.analysis.gate.conditions import FIGURES
 from greval.analysis.gate.figures import FigureName, GateFigure, GatePlace
+from greval.records.method_order import sort_methods
 from greval.runs.run_reader import read_metrics
 from greval.runs.run_summary import is_passed
 from greval.runs.store import Store
@@ -40,7 +41,7 @@ class GateRunFigures:
                 self._methods.setdefault(place, {})[method] = None
         self._pending = {metric: count - judged[metric] for metric, count in store.count_planned().items()}
         self.places: Collection[GatePlace] = self._methods.keys()
-        self.methods = tuple(dict.fromkeys(method for found in self._methods.values() for method in found))
+        self.methods = sort_methods(method for found in self._methods.values() for method in found)
 
     def _read_rows(self) -> Iterator[tuple[str, str, dict[str, str]]]:
         """Yield metric, method and tags of each counted result."""
@@ -66,7 +67,7 @@ class GateRunFigures:
 
     def list_methods(self, place: GatePlace) -> tuple[str, ...]:
         """List the methods with results of a place."""
-        return tuple(self._methods[place])
+        return sort_methods(self._methods[place])
 
     def get_figure(self, place: GatePlace, method: str, name: FigureName) -> GateFigure:
         """Return a figure of a method, as the report prints it."""

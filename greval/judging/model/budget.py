@@ -13,6 +13,7 @@ from typing import Annotated, Any, Protocol, Self
 from pydantic import Field
 
 from greval._util.wording import format_count
+from greval._util.work_clock import count_as_waiting
 from greval.errors import StoppedError
 from greval.judging.model.failures import format_failure_hint, redact_secrets
 from greval.judging.model.reply_cache import Reply
@@ -177,7 +178,7 @@ class RunGuard:
 
     async def sleep(self, seconds: float) -> None:
         """Wait for a number of seconds; raise `StoppedError` if the run is stopped meanwhile."""
-        with self.cancel_on_stop():
+        with self.cancel_on_stop(), count_as_waiting():
             await asyncio.sleep(seconds)
 
     async def wait_until_allowed(self) -> None:

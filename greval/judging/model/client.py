@@ -16,6 +16,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from pydantic import JsonValue
 
+from greval._util.work_clock import count_as_waiting
 from greval.errors import JudgeError, StoppedError
 from greval.judging.call_record import get_call_recorder
 from greval.judging.model.answer_format import AnswerFormat, select_tier
@@ -147,7 +148,8 @@ class JudgeClient:
         if line is None or line.environment != read_environment():
             for ended in [known for known in self._lines if known.is_closed()]:
                 del self._lines[ended]
-            line = self._lines[loop] = self._connect(self._given or await get_chat_model(self.judge))
+            with count_as_waiting():
+                line = self._lines[loop] = self._connect(self._given or await get_chat_model(self.judge))
         return line
 
     async def ask(
@@ -216,11 +218,12 @@ class JudgeClient:
 
         async def attempt() -> Reply:
             async with AsyncExitStack() as held:
-                with self.guard.cancel_on_stop():  # a server that ends grants nothing to those that wait
-                    await held.enter_async_context(self._gate)
-                    await line.pace.acquire(tokens, cautious=self.guard.watchful)
-                held.callback(line.pace.release)
-                await self.guard.wait_until_allowed()
+                with count_as_waiting():
+                    with self.guard.cancel_on_stop():  # a server that ends grants nothing to those that wait
+                        await held.enter_async_context(self._gate)
+                        await line.pace.acquire(tokens, cautious=self.guard.watchful)
+                    held.callback(line.pace.release)
+                    await self.guard.wait_until_allowed()
                 reply = await self._call_once(
                     line, partial(question.ask, line.model, messages, config, direct=line.direct), tokens
                 )

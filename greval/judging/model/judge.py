@@ -258,7 +258,10 @@ async def _build_local_model(judge: Judge, name: str) -> BaseChatModel:
         _LOG.warning("%s", describe(server))
     limits = {"timeout": max(judge.timeout, LOCAL_TIMEOUT), "max_tokens": judge.max_tokens or LOCAL_MAX_TOKENS}
     patient = judge.model_copy(update=limits)
-    return await _build_openai_model(patient, server.model, base_url=server.base_url, key=server.api_key)
+    model = await _build_openai_model(patient, server.model, base_url=server.base_url, key=server.api_key)
+    # the server answers one call at a time: the others wait here, where the wait is counted as one
+    get_rate_limiter(model).max_in_flight = 1
+    return model
 
 
 async def _build_openai_model(judge: Judge, name: str, *, base_url: str | None, key: str) -> BaseChatModel:

@@ -61,7 +61,8 @@ class RateLimiter:
 
     It keeps the limits of requests and tokens a minute, pauses if the provider refuses several calls in a row and
     asks for a pause, and adapts the number of calls in flight: a rate-limit refusal halves it, each round of answers
-    adds one (additive increase, multiplicative decrease; Chiu and Jain 1989). The clock is that of the event loop.
+    adds one (additive increase, multiplicative decrease; Chiu and Jain 1989). `max_in_flight` is the most calls that
+    the server works on at a time, if that is known. The clock is that of the event loop.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -69,6 +70,7 @@ class RateLimiter:
         self._clock = clock
         self.flying = 0
         self.width = inf
+        self.max_in_flight = inf
         self.proven = False
         self._owners: WeakKeyDictionary[object, tuple[float | None, float | None]] = WeakKeyDictionary()
         self._requests: RateBucket | None = None
@@ -145,7 +147,8 @@ class RateLimiter:
                 self.pause(parse_wait(reset) or 0.0)
 
     def _has_room(self, *, cautious: bool) -> bool:
-        return self.flying < (min(self.width, MAX_UNPROVEN_CALLS) if cautious and not self.proven else self.width)
+        unproven = MAX_UNPROVEN_CALLS if cautious and not self.proven else inf
+        return self.flying < min(self.width, self.max_in_flight, unproven)
 
     def _compute_delay(self) -> float:
         now = self._clock()

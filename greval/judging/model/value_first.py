@@ -6,14 +6,12 @@ sent together take less time than tokens that are generated one by one.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.messages.ai import UsageMetadata
@@ -32,7 +30,6 @@ values change, and reasons become longer."""
 LEAST_SHARE = 0.05
 """If a token begins several values, the token after it is requested from this probability on."""
 SENTENCE_ENDS = (".", "!", "?", "…")
-_LOCKS: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
 REASON_GRAMMAR = r'root ::= [^"\\\x00-\x1f]{1,%d} "\"\n}"'
 """The grammar of a reason and of the end of the answer. One token may hold a full stop and all of the end.
 
@@ -57,7 +54,8 @@ class ValueFirst:
     ) -> AIMessage:
         """Ask for the value, token by token until it is the only one that fits, and then for the reason.
 
-        The server keeps only one prompt at a time, so that the answers of an event loop are requested one by one.
+        The server keeps only one prompt at a time, so that the rate limiter of the embedded model admits one call at a
+        time.
 
         Args:
             send: Sends the requests.
@@ -70,8 +68,7 @@ class ValueFirst:
             tokens are those of the last request, and the cached ones those of them that were not evaluated. If the
             model did not write one of the values, the answer is the text so far.
         """
-        async with _LOCKS.setdefault(asyncio.get_running_loop(), asyncio.Lock()):
-            return await _ValueRequests(self, send, messages, probabilities, body).ask()
+        return await _ValueRequests(self, send, messages, probabilities, body).ask()
 
 
 class _ValueRequests:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Mapping, Sized
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sized
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, TypedDict, Unpack
@@ -21,10 +21,10 @@ from greval.datasets import RowFault
 from greval.datasets.case_records import MAX_LISTED_ROWS, dump_case, get_sample_fields, read_case, read_records
 from greval.errors import DataError, MethodError
 from greval.judging.model.client import read_clock
-from greval.methods import Method
+from greval.methods import Method, prepare_method
 from greval.methods.collecting.method_call import call_method
 from greval.methods.collecting.response_file import Key, ResponseFile, hash_sample, read_responses
-from greval.methods.functions import ThreadPerCallExecutor
+from greval.methods.functions import use_thread_per_call
 from greval.methods.loading import as_method
 from greval.records.case import Case, Effort, Response, Sample
 from greval.records.record import Record
@@ -131,16 +131,7 @@ def collect(
         >>> [(case.method, case.answer) for case in done.cases()]
         [('fixed', 'At nine.')]
     """
-    return run_sync(_run_with_threads(collect_async(samples, methods, out=out, **options)))
-
-
-async def _run_with_threads(work: Coroutine[Any, Any, Collected]) -> Collected:
-    """Run the coroutine with one thread per blocking call, so that LangChain's synchronous parts run concurrently.
-
-    The default executor of the event loop has only a few threads. The loop is greval's own, so it may be replaced.
-    """
-    asyncio.get_running_loop().set_default_executor(ThreadPerCallExecutor())
-    return await work
+    return run_sync(collect_async(samples, methods, out=out, **options))
 
 
 async def collect_async(  # noqa: PLR0913 - its options
@@ -195,7 +186,8 @@ async def collect_async(  # noqa: PLR0913 - its options
         work = ResponseCollector(file, by_name, progress, timeout, retry_failed, stop, on_progress, debug)
         source = work.iterate_pairs(reading)
         async with _flush_periodically(file):
-            await run_workers(work.run_worker(source) for _ in range(concurrency))
+            with use_thread_per_call():
+                await run_workers(work.run_worker(source) for _ in range(concurrency))
         file.compact(work.order)
     return _build_collected(Path(out), work)
 
@@ -254,6 +246,8 @@ class ResponseCollector:
     """The number of failures by (method, first line of the error)."""
     _seen: dict[str, _SampleHashes] = field(default_factory=dict)
     _in_flight: int = 0
+    _prepared: bool = False
+    _preparing: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def run_worker(self, source: Iterator[tuple[Sample, str]]) -> None:
         """Process pairs of a sample and a method name until there are no more or a stop is requested."""
@@ -303,7 +297,21 @@ class ResponseCollector:
         self._report_progress(self.progress.counted(failed=entry.failed, kept=True))
         return True
 
+    async def _prepare_methods(self) -> None:
+        """Let all methods open what they need before the first question, one after the other.
+
+        None is opened if all responses are there. What cannot be opened is reported by the questions.
+        """
+        async with self._preparing:
+            for method in () if self._prepared else self.methods.values():
+                with suppress(Exception):
+                    async with asyncio.timeout(self.timeout):
+                        await prepare_method(method)
+            self._prepared = True
+
     async def _call_method(self, sample: Sample, name: str) -> None:
+        if not self._prepared:
+            await self._prepare_methods()
         self._in_flight += 1
         try:
             case = await call_method(self.methods[name], name, sample, timeout=self.timeout, debug=self.debug)

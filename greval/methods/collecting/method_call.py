@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import traceback
 
+from greval._util.work_clock import WorkTime, measure_work
 from greval.datasets.case_records import dump_case, get_sample_fields
 from greval.errors import MethodError
-from greval.judging.model.client import read_clock
 from greval.judging.model.failures import MAX_MESSAGE_CHARS, redact_secrets
 from greval.methods import Method
 from greval.methods.responses import as_response
@@ -20,11 +20,12 @@ GRACE_SECONDS = 1.0
 async def call_method(method: Method, name: str, sample: Sample, *, timeout: float | None, debug: bool = False) -> Case:  # noqa: ASYNC109 - an option of the caller
     """Call a method, and return the sample with its response; an exception is its `error` and is never raised.
 
-    `usage.latency` is measured if the method does not report it. With `debug` an error includes its traceback.
+    `usage.latency` and `usage.waited` are measured if the method does not report its latency. With `debug` an error
+    includes its traceback.
     """
-    start = read_clock()
     try:
-        response = _add_latency(as_response(await _await_response(method, sample, timeout)), read_clock() - start)
+        returned, spent = await _await_response(method, sample, timeout)
+        response = _add_latency(as_response(returned), spent)
         case = _build_case(sample, response, name)
         dump_case(case)
     except Exception as error:  # noqa: BLE001 - any exception of a method is one failed row
@@ -32,7 +33,7 @@ async def call_method(method: Method, name: str, sample: Sample, *, timeout: flo
     return case
 
 
-async def _await_response(method: Method, sample: Sample, limit_seconds: float | None) -> object:
+async def _await_response(method: Method, sample: Sample, limit_seconds: float | None) -> tuple[object, WorkTime]:
     """Await a method's response in its own task, so that a cancellation in the method does not reach the caller."""
     task = asyncio.create_task(_call_contained(method, sample))
     try:
@@ -49,28 +50,31 @@ async def _await_response(method: Method, sample: Sample, limit_seconds: float |
         task.add_done_callback(_retrieve_exception)
 
 
-async def _call_contained(method: Method, sample: Sample) -> object:
+async def _call_contained(method: Method, sample: Sample) -> tuple[object, WorkTime]:
     """Call a method; what would end the process, such as `sys.exit` or a Rust panic, fails this call only."""
-    try:
-        return await method(sample)
-    except (Exception, asyncio.CancelledError, KeyboardInterrupt, GeneratorExit):
-        raise
-    except BaseException as error:
-        raise MethodError(f"{type(error).__name__}: {error}") from error
+    with measure_work() as spent:
+        try:
+            response = await method(sample)
+        except (Exception, asyncio.CancelledError, KeyboardInterrupt, GeneratorExit):
+            raise
+        except BaseException as error:
+            raise MethodError(f"{type(error).__name__}: {error}") from error
+    return response, spent
 
 
-def _retrieve_exception(task: asyncio.Task[object]) -> None:
+def _retrieve_exception(task: asyncio.Task[tuple[object, WorkTime]]) -> None:
     """Retrieve the exception of a finished task, so that asyncio does not log it as never retrieved."""
     if not task.cancelled():
         task.exception()
 
 
-def _add_latency(response: Response, seconds: float) -> Response:
-    """Add the measured latency if the method did not report one."""
+def _add_latency(response: Response, spent: WorkTime) -> Response:
+    """Add the measured times if the method did not report a latency."""
     usage = response.usage or Effort()
     if usage.latency is not None:
         return response
-    return response.model_copy(update={"usage": usage.model_copy(update={"latency": seconds})})
+    times = {"latency": spent.worked, "waited": spent.waited}
+    return response.model_copy(update={"usage": usage.model_copy(update=times)})
 
 
 def _build_case(sample: Sample, response: Response, name: str) -> Case:

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import HumanMessage, SystemMessage
 
-from greval.errors import MethodError
+from greval._util.work_clock import measure_work
+from greval.errors import GrevalError, MethodError
 from greval.judging.model.answer_format import AnswerFormat
-from greval.judging.model.client import JudgeClient, read_clock
+from greval.judging.model.client import JudgeClient
 from greval.judging.model.judge import Judge
 from greval.judging.model.prices import Prices
 from greval.judging.model.reply_cache import Reply
 from greval.judging.prompt import format_need
-from greval.methods import Method
+from greval.methods import Method, prepare_method
 from greval.methods.fair_context import Aggregate, ContextMode
 from greval.methods.fair_context.counts import counts_by
 from greval.methods.loading import as_method
@@ -75,29 +78,45 @@ def generate_answers(
     if context == "fair" and aggregate is None:
         raise MethodError("context 'fair' needs what computes the aggregates: aggregate=counts_by(FACTS)")
     client = model if isinstance(model, JudgeClient) else JudgeClient(model)
-    retrieve = as_method(method)
+    return _AnsweringMethod(as_method(method), client, context, aggregate)
 
-    async def answer(sample: Sample, /) -> Response:
-        start = read_clock()
-        found = await retrieve(sample)
-        if found.error is not None:
-            return found
-        given = _restrict_context(found, sample, context, aggregate)
-        retrieved = read_clock()
-        text, usage = await generate_answer(client, sample.question, given)
-        begin = read_clock()
+
+@dataclass(frozen=True)
+class _AnsweringMethod:
+    """A method that retrieves, and a model that answers from what it retrieved."""
+
+    retrieve: Method
+    client: JudgeClient
+    context: ContextMode
+    aggregate: Aggregate | None
+
+    async def prepare(self) -> None:
+        """Prepare the method and start the model."""
+        await prepare_method(self.retrieve)
+        with suppress(GrevalError):  # the questions report it
+            await self.client.ready()
+
+    async def __call__(self, sample: Sample, /) -> Response:
+        """Retrieve, and answer from what was found."""
+        with measure_work() as retrieving:
+            found = await self.retrieve(sample)
+            if found.error is not None:
+                return found
+            given = _restrict_context(found, sample, self.context, self.aggregate)
+        with measure_work() as answering:
+            text, usage = await generate_answer(self.client, sample.question, given)
         spent = found.usage or Effort()
-        before = retrieved - start if spent.latency is None else spent.latency
+        if spent.latency is None:
+            spent = spent.model_copy(update={"latency": retrieving.worked, "waited": retrieving.waited})
         after = Effort(
-            latency=before + begin - retrieved,
+            latency=_add_known(spent.latency, answering.worked),
+            waited=(spent.waited or 0.0) + answering.waited,
             llm_calls=_add_known(spent.llm_calls, usage.calls),
             prompt_tokens=_add_known(spent.prompt_tokens, usage.input_tokens),
             output_tokens=_add_known(spent.output_tokens, usage.output_tokens),
-            cost=_add_known(spent.cost, Prices.load().cost(client.label, usage)),
+            cost=_add_known(spent.cost, Prices.load().cost(self.client.label, usage)),
         )
         return given.model_copy(update={"answer": text, "usage": after})
-
-    return answer
 
 
 generated = generate_answers  # the earlier name

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, Literal
 from weakref import WeakKeyDictionary
 
+from greval._util.work_clock import count_as_waiting
 from greval.datasets.replies.lightrag import build_response, find_file_path
 from greval.errors import MethodError
 from greval.methods import Method
@@ -42,13 +43,18 @@ class LightRagMethod:
         self._document = document
         self._rag: Any = None
 
+    async def prepare(self) -> None:
+        """Create the LightRAG object and initialise its storages."""
+        await self._open()
+
     async def __call__(self, sample: Sample, /) -> Response:
         """Answer the sample's question.
 
         Raises:
             MethodError: If LightRAG raised or suppressed an error, or returned an empty answer.
         """
-        rag = await self._open()
+        with count_as_waiting():
+            rag = await self._open()
         param = self._param()
         with trace_query("lightrag") as trace:
             result = await rag.aquery_llm(sample.question, param)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from math import log
 from typing import NamedTuple, TypeVar
 
+from greval._util.work_clock import run_in_turn
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.tokens import TokenCounter, create_token_counter
 from greval.methods.fair_context.answer_generation import generate_answer
@@ -82,6 +83,7 @@ async def answer_question(
         MethodError: If the model fails or gives an empty answer.
 
     Example:
+        >>> import asyncio
         >>> chunk = Chunk(id="d#1", text="The harbour is old. It opens at nine.")
         >>> asyncio.run(answer_question("When does it open?", [chunk]))[0]
         'It opens at nine.'
@@ -112,7 +114,8 @@ async def select_context(
     def select() -> Response:
         return _fit_context(given, most, TokenCounter() if model is None else create_token_counter(model))
 
-    return await asyncio.to_thread(select)  # the embedded model counts by HTTP, which would block the event loop
+    # the embedded model counts by HTTP, which would block the event loop
+    return await run_in_turn(nullcontext(), select)
 
 
 def _fit_context(given: Response, most: int, count: TokenCounter) -> Response:

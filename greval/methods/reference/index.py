@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 from bisect import bisect_left
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self
+from threading import RLock
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, ParamSpec, Self, TypeVar
 from zipfile import BadZipFile
 
 import numpy as np
@@ -17,6 +18,7 @@ from pydantic import Field, ValidationError
 
 from greval._util.files import CloseOnExit, write_atomically
 from greval._util.groups import take_groups
+from greval._util.work_clock import run_in_turn
 from greval.errors import DataError
 from greval.methods.reference.graph_arrays import EdgeTable, MentionTable, restore_arrays
 from greval.methods.reference.ledger import IndexLedger
@@ -46,6 +48,11 @@ DIGESTED_CHUNKS = 1_000
 """The number of chunks that are read together for a digest."""
 DIGESTED_QUESTIONS, DIGESTED_RESULTS = 100, 20
 """A digest covers the best results for about this many chunks as questions to the index of words."""
+P = ParamSpec("P")
+T = TypeVar("T")
+_READING = RLock()
+"""The lock of all indexes. Their files are opened when first used, and searches in parallel threads would share one
+interpreter, so that each would take as long as all of them."""
 
 
 class IndexFile(Record):
@@ -96,6 +103,11 @@ def read_index_file(folder: Path) -> IndexFile | None:
         return None
     except (OSError, ValidationError) as error:
         raise DataError(f"{path}: cannot be read as the settings of an index; delete it and index again") from error
+
+
+async def read_in_turn(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Run a function that reads an index in a thread, one at a time; the time until its turn counts as waiting."""
+    return await run_in_turn(_READING, function, *args, **kwargs)
 
 
 def save_search_settings(folder: str | Path, settings: SearchSettings) -> None:

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Lock, RLock
+from threading import Lock
 from typing import TYPE_CHECKING, Literal, get_args, get_origin
-from weakref import WeakKeyDictionary
 
 from langchain_core.language_models import BaseChatModel
 from pydantic import ValidationError
 
+from greval._util.work_clock import count_as_waiting, measure_work
 from greval.errors import DataError, MethodError
-from greval.judging.model.client import JudgeClient, read_clock
+from greval.judging.model.client import JudgeClient
 from greval.judging.model.judge import Judge
 from greval.judging.model.prices import Prices
 from greval.methods import Method
 from greval.methods.loading import read_adapter_spec
+from greval.methods.reference.index import read_in_turn
 from greval.methods.reference.settings import DEFAULT_SEARCH, TEXT_SEARCHES, Search, SearchSettings
 from greval.records.case import Effort, Response, Sample
 from greval.records.result import Usage
@@ -84,10 +85,22 @@ class ReferenceMethod:
         self._where = tuple(where)
         self._aggregates = aggregates and search not in TEXT_SEARCHES
         self._filter_by_question = filter_by_question
+        self._prepared = False
 
     def __repr__(self) -> str:
         """Name the folder and the search."""
         return f"ReferenceMethod({str(self.index.folder)!r}, {self.search!r})"
+
+    async def prepare(self) -> None:
+        """Open what a search reads and start the model, so that the first question takes no longer than the others.
+
+        What cannot be opened is reported by the questions.
+        """
+        if not self._prepared:
+            await read_in_turn(self._warm_up)
+        if self._client:
+            with suppress(Exception):
+                await self._client.ready()
 
     async def __call__(self, sample: Sample, /) -> Response:
         """Answer the sample's question.
@@ -109,18 +122,21 @@ class ReferenceMethod:
             MethodError: If the model gives no answer.
             DataError: If no chunk has a field of the filter.
         """
-        start = read_clock()
-        if self._filter_by_question:
-            where = await asyncio.to_thread(self._add_filter, question, where or {})
-        if self.search == "tog":
-            answer, found, usage = await self._think(question, where)
-            response = await self._select_context(await asyncio.to_thread(self._build_response, question, where, found))
-        else:
-            found, response = await asyncio.to_thread(self._retrieve, question, where)
-            response = await self._select_context(response)
-            answer, usage = await self._answer(question, response)
+        with measure_work() as spent:
+            with count_as_waiting():
+                await self.prepare()
+            if self._filter_by_question:
+                where = await read_in_turn(self._add_filter, question, where or {})
+            if self.search == "tog":
+                answer, found, usage = await self._think(question, where)
+                response = await self._select_context(await read_in_turn(self._build_response, question, where, found))
+            else:
+                found, response = await read_in_turn(self._retrieve, question, where)
+                response = await self._select_context(response)
+                answer, usage = await self._answer(question, response)
         effort = Effort(
-            latency=read_clock() - start,
+            latency=spent.worked,
+            waited=spent.waited,
             llm_calls=usage.calls,
             prompt_tokens=usage.input_tokens if usage.calls else 0,
             output_tokens=usage.output_tokens if usage.calls else 0,
@@ -132,30 +148,39 @@ class ReferenceMethod:
         """Return a filter with the tags that the question names; those that are given count first."""
         from greval.methods.reference.aggregates import derive_filter
 
-        with _get_lock(self.index):
-            return {**derive_filter(self.index, question), **where}
+        return {**derive_filter(self.index, question), **where}
+
+    def _warm_up(self) -> None:
+        """Search for the name of an entity, or for the words of a chunk, as a question does."""
+        if self._prepared:
+            return
+        self._prepared = True
+        with suppress(Exception):
+            question = next(iter(self.index.entities or self.index.chunk_ids), "")
+            if self._filter_by_question:
+                self._add_filter(question, {})
+            self._retrieve(question, None)
 
     def _retrieve(self, question: str, where: Where | None) -> tuple[SearchFindings, Response]:
         from greval.methods.reference.searches import search_chunks
 
-        with _get_lock(self.index):
-            found = search_chunks(self.index, question, self.search, self.settings, where)
-            return found, self._build_response(question, where, found)
+        search = "local" if self.search == "tog" else self.search  # where Think-on-Graph begins
+        found = search_chunks(self.index, question, search, self.settings, where)
+        return found, self._build_response(question, where, found)
 
     def _build_response(self, question: str, where: Where | None, found: SearchFindings) -> Response:
         """Build the response without its answer."""
         from greval.methods.reference.response_parts import build_traversal, read_found_chunks, select_triples
 
-        with _get_lock(self.index):
-            chunks = read_found_chunks(self.index, found)
-            if self.search in TEXT_SEARCHES:
-                return Response(chunks=chunks)
-            return Response(
-                chunks=chunks,
-                triples=select_triples(self.index, found, self.settings.triples),
-                traversal=build_traversal(self.index, found, where),
-                aggregates=self._compute_aggregates(question, where),
-            )
+        chunks = read_found_chunks(self.index, found)
+        if self.search in TEXT_SEARCHES:
+            return Response(chunks=chunks)
+        return Response(
+            chunks=chunks,
+            triples=select_triples(self.index, found, self.settings.triples),
+            traversal=build_traversal(self.index, found, where),
+            aggregates=self._compute_aggregates(question, where),
+        )
 
     def _compute_aggregates(self, question: str, where: Where | None) -> tuple[str, ...] | None:
         if not self._aggregates:
@@ -195,7 +220,6 @@ class ReferenceMethod:
 
 
 _OPENED: dict[Path, tuple[IndexFile, ReferenceIndex]] = {}
-_LOCKS: WeakKeyDictionary[ReferenceIndex, RLock] = WeakKeyDictionary()
 _OPENING = Lock()
 
 
@@ -217,12 +241,6 @@ def open_shared_index(folder: Path | str) -> ReferenceIndex:
         if file is not None:
             _OPENED[place] = file, index
         return index
-
-
-def _get_lock(index: ReferenceIndex) -> RLock:
-    """Return the lock of an index: threads search one after the other, as its files are opened when first used."""
-    with _OPENING:
-        return _LOCKS.setdefault(index, RLock())
 
 
 def load(spec: str, answer: AnswerModel | None = None) -> Method:

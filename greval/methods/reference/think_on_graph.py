@@ -23,6 +23,7 @@ from greval.judging.answer_schema import build_object_schema
 from greval.judging.model.answer_format import AnswerFormat
 from greval.judging.prompt import format_need
 from greval.methods.reference.answering import answer_question, select_context
+from greval.methods.reference.index import read_in_turn
 from greval.methods.reference.model_call import MATERIAL_RULE, ask_for_object, format_numbered_lines
 from greval.methods.reference.response_parts import build_triple, read_found_chunks
 from greval.methods.reference.searches import NOTHING_LINKED, SearchFindings, WalkedEdge, search_chunks
@@ -100,17 +101,17 @@ async def think_on_graph(
         MethodError: If a call of the model fails.
         DataError: If no chunk has a field of the filter.
     """
-    found = search_chunks(index, question, "local", settings, where)
+    found = await read_in_turn(search_chunks, index, question, "local", settings, where)
     if not found.linked:
-        basic = search_chunks(index, question, "basic", settings, where)
+        basic = await read_in_turn(search_chunks, index, question, "basic", settings, where)
         found = replace(basic, fallback=found.fallback or NOTHING_LINKED)
-        chunks = read_found_chunks(index, found)
+        chunks = await read_in_turn(read_found_chunks, index, found)
         answer, usage = await answer_question(question, chunks, client=client, context_tokens=settings.context_tokens)
         return answer, found, usage
     walker = _Walker(index, question, settings, client, index.select_chunks(where or {}))
     answer = await walker.walk(found.linked)
-    walked = walker.describe()
-    chunks = read_found_chunks(index, walked)
+    walked = await read_in_turn(walker.describe)
+    chunks = await read_in_turn(read_found_chunks, index, walked)
     if not answer:
         context = settings.context_tokens
         triples = [build_triple(*edge[:3]) for edge in walked.edges]
@@ -241,7 +242,7 @@ class _Walker:
         width = self._settings.width
         if len(lines) <= width:
             return _Choice([*range(len(lines))], [])
-        ranked = self._rank_lines(lines) if len(lines) > most else [*range(len(lines))]
+        ranked = await read_in_turn(self._rank_lines, lines) if len(lines) > most else [*range(len(lines))]
         shown, hidden = ranked[:most], ranked[most:]
         number = {"type": "integer", "enum": [*range(1, len(shown) + 1)]}
         limits = {"minItems": 1, "maxItems": width} if self._client.judge.local else {}
@@ -254,7 +255,8 @@ class _Walker:
         if numbers:
             return _Choice([shown[number - 1] for number in numbers[:width]], hidden)
         self._note(f"the choice of {what}: {fault or 'no number of the list'}; the most similar were kept")
-        return _Choice([shown[place] for place in self._rank_lines([lines[n] for n in shown])[:width]], hidden)
+        ranking = await read_in_turn(self._rank_lines, [lines[place] for place in shown])
+        return _Choice([shown[place] for place in ranking[:width]], hidden)
 
     async def _ask_for_answer(self) -> str:
         """Ask the model whether the paths suffice, and return its answer; empty if they do not."""
@@ -263,7 +265,8 @@ class _Walker:
             text["maxLength"] = MAX_ANSWER_CHARS
         # A small model that first names what is missing says far less often that the paths suffice when they do not.
         schema = build_object_schema({"missing": text, "sufficient": {"type": "boolean"}, "answer": text})
-        given = Response(chunks=read_found_chunks(self._index, self.describe()), triples=(), aggregates=())
+        found = await read_in_turn(self.describe)
+        given = Response(chunks=await read_in_turn(read_found_chunks, self._index, found), triples=(), aggregates=())
         tokens = self._settings.context_tokens
         chunks = (await select_context(given, self._client, tokens, share=STOP_CONTEXT_SHARE)).chunks
         case = Case(question=self._question, chunks=chunks)

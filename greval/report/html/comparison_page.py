@@ -19,13 +19,14 @@ from greval.analysis.comparison.changed_cases import (
     read_changed_questions,
     strip_folder,
 )
-from greval.analysis.comparison.records import Comparison, Contrast
+from greval.analysis.comparison.records import Comparison, Contrast, DifferenceAxis
 from greval.analysis.run_origin import RunOrigin, read_origin
 from greval.records.result import Result
 from greval.records.stored_metric import StoredMetric
 from greval.report.comparison import (
     PROMINENT,
     create_writer,
+    describe_findings,
     format_difference,
     format_legend,
     format_p,
@@ -34,6 +35,7 @@ from greval.report.comparison import (
     format_verdict,
     group_pairs,
 )
+from greval.report.console import format_figure
 from greval.report.html.archive import ArchiveLimits, CaseArchive, PackedCases
 from greval.report.html.case_index import build_line
 from greval.report.html.case_view import EXPECTED, QUESTION, CaseView, CaseViewBuilder
@@ -108,12 +110,19 @@ class ChangedList(NamedTuple):
     won_count: int
 
 
+class UnitRows(NamedTuple):
+    """The contrasts of metrics of one unit, and the labels of the axis that they share: its ends, and zero."""
+
+    rows: tuple[ContrastRow, ...]
+    ticks: tuple[str, str, str]
+
+
 class PairSection(NamedTuple):
     """A method against its baseline: the contrasts, the questions that differ by metric, and their details."""
 
     method: str
     baseline: str
-    rows: tuple[ContrastRow, ...]
+    units: tuple[UnitRows, ...]
     lists: tuple[ChangedList, ...]
     changed: tuple[NumberedView, ...]
 
@@ -164,6 +173,7 @@ def build_comparison_page(
         comparison=comparison,
         title=format_title(comparison),
         summary=_describe_sides(comparison),
+        findings=[*describe_findings(comparison)],
         important=important,
         pairs=pairs,
         legend=[*format_legend(comparison)],
@@ -320,17 +330,19 @@ def _build_pair(
         for one in contrasts
         if not one.group and (one.won or one.lost)
     ]
-    rows = tuple(_build_rows(comparison, contrasts))
-    return PairSection(method, baseline, rows, tuple(lists), tuple(known.values()))
+    units = (_build_unit(axis, contrasts) for axis in comparison.axes)
+    return PairSection(method, baseline, tuple(filter(None, units)), tuple(lists), tuple(known.values()))
 
 
-def _build_rows(comparison: Comparison, contrasts: Sequence[Contrast]) -> Iterator[ContrastRow]:
-    ends = {
-        metric: _find_reach(one for one in comparison.contrasts if one.metric == metric)
-        for metric in {one.metric for one in contrasts}
-    }
+def _build_unit(axis: DifferenceAxis, contrasts: Iterable[Contrast]) -> UnitRows | None:
+    """Build the rows of a pair of methods for an axis, None if it has none."""
+    rows = tuple(_build_rows(axis, [one for one in contrasts if one.metric in axis.metrics]))
+    end = format_figure(axis.end)
+    return UnitRows(rows, (f"\N{MINUS SIGN}{end}", "0", f"{end} {axis.unit}".rstrip())) if rows else None
+
+
+def _build_rows(axis: DifferenceAxis, contrasts: Sequence[Contrast]) -> Iterator[ContrastRow]:
     for one in contrasts:
-        reach = ends[one.metric]
         write = create_writer(one)
         yield ContrastRow(
             name=one.group or one.metric,
@@ -342,22 +354,13 @@ def _build_rows(comparison: Comparison, contrasts: Sequence[Contrast]) -> Iterat
             difference=format_difference(one),
             plot=None
             if one.difference is None
-            else plot_interval(one.difference, one.interval, (-reach, reach), zero=True),
+            else plot_interval(one.difference, one.interval, (-axis.end, axis.end), zero=True),
             spread=_plot_questions(one),
             counts=f"{one.won:,} won, {one.tied:,} tied, {one.lost:,} lost",
             p=format_p(one.test.corrected) if one.test else "-",
             verdict=format_verdict(one),
             kind=one.verdict if one.verdict in {"better", "worse"} else "",
         )
-
-
-def _find_reach(contrasts: Iterable[Contrast]) -> float:
-    """Return the end of the axis that all contrasts of a metric share, with a margin; it begins at minus this end."""
-    reach = 0.0
-    for one in contrasts:
-        ends = (one.interval.low, one.interval.high) if one.interval else ()
-        reach = max(reach, *(abs(number) for number in (one.difference or 0.0, *ends)))
-    return 1.05 * reach or 1.0
 
 
 def _plot_questions(one: Contrast) -> DistributionPlot | None:

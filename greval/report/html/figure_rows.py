@@ -8,7 +8,7 @@ from typing import NamedTuple
 from greval.analysis.summary import Report
 from greval.analysis.tag_figures import TagFigures
 from greval.records.scale import Scale
-from greval.report.console import format_distribution, format_mean
+from greval.report.console import format_distribution, format_mean, format_plain_mean
 from greval.report.html.plots import DistributionPlot, IntervalPlot, find_axis, plot_distribution, plot_interval
 from greval.stats.summary import Summary
 
@@ -94,7 +94,8 @@ def _build_rows(report: Report, summaries: Sequence[Summary], scale: Scale | Non
 
 
 def _build_row(report: Report, summary: Summary, scale: Scale | None, axis: tuple[float, float]) -> FigureRow:
-    mean, _, rest = format_mean(summary).partition(" ")
+    plain = format_plain_mean(summary)
+    mean, _, rest = format_mean(summary).removesuffix(plain).partition(" ")
     interval, _, number = rest.rpartition(" ")
     lost = [f"{times:,} {name}" for name, times in (("failed", summary.failed), ("skipped", summary.skipped)) if times]
     return FigureRow(
@@ -102,7 +103,7 @@ def _build_row(report: Report, summary: Summary, scale: Scale | None, axis: tupl
         group=summary.group,
         mean=mean,
         interval=interval,
-        number=number,
+        number=f"{number}{plain}",
         plot=None if summary.mean is None else plot_interval(summary.mean, summary.interval, axis),
         spread=plot_distribution(summary.distribution, scale, report.scales.get(summary.metric, ())),
         spread_text=format_distribution(report, summary),

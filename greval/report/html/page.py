@@ -17,12 +17,15 @@ from greval.analysis.tag_figures import summarise_by_tags
 from greval.analysis.worst_cases import WorstCase, read_worst_cases
 from greval.records.scale import Scale
 from greval.report.console import (
+    COST_COLUMNS,
     build_passes_table,
     build_shares_table,
     describe_imports,
     describe_replays,
     describe_troubles,
+    describe_weighting,
     format_spending,
+    list_spending_rows,
 )
 from greval.report.html.archive import ArchiveLimits, CaseArchive, PackedCases
 from greval.report.html.case_index import CaseIndex
@@ -34,7 +37,6 @@ from greval.report.html.run_facts import build_versions_table, list_run_facts
 from greval.report.html.table_view import TableView, read_tables
 from greval.report.html.templating import PageOrigin, render_case, render_page
 from greval.report.html.tones import find_mean_tone, format_values, is_best_value
-from greval.report.tables import format_cost, format_place
 from greval.runs.duels import read_paired_methods
 from greval.runs.run_reader import CaseKey, read_known_scales, read_metrics
 from greval.runs.store import Store
@@ -111,6 +113,7 @@ def build_report_page(store: Store, report: Report, content: PageContent) -> str
         "origin": origin,
         "summary": _describe_run(report, keys, pairs),
         "figures": build_figure_groups(report, report.summaries, scales),
+        "weighting": [*describe_weighting(report.summaries)],
         "tables": _build_tables(report),
         "troubles": [*describe_troubles(report)],
         "tags": tags,
@@ -237,16 +240,5 @@ def _render(builder: CaseViewBuilder, found: CaseResults) -> str:
 
 
 def _build_cost_table(parts: Iterable[MetricSpending]) -> TableView:
-    rows = tuple(
-        (
-            format_place(part.metric, part.group),
-            f"{part.usage.calls:,}",
-            f"{part.usage.input_tokens or 0:,}",
-            f"{part.usage.output_tokens or 0:,}",
-            f"{part.usage.hits:,}",
-            format_cost(part.cost),
-        )
-        for part in parts
-    )
-    columns = ("metric", "calls", "input tokens", "output tokens", "answers taken over", "cost")
-    return TableView("", columns, (True, *(False for _ in columns[1:])), rows)
+    is_left = (True, *(False for _ in COST_COLUMNS[1:]))
+    return TableView("", COST_COLUMNS, is_left, tuple(list_spending_rows(parts)))

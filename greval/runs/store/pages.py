@@ -15,6 +15,7 @@ from greval._util.files import CloseOnExit
 from greval.errors import StoreError
 from greval.records.case import Case
 from greval.records.judge_call import JudgeCall
+from greval.records.method_order import sort_methods
 from greval.records.record import Record
 from greval.runs.store.calls import CallReader, JudgedContent
 from greval.runs.store.case_heads import CASE_HEAD, IS_PAIR, parse_case_head
@@ -184,12 +185,12 @@ class PageReader(CloseOnExit):
             return next((case for case in found if (case.id, case.method) == (sample_id, method)), None)
 
     def methods(self) -> tuple[str, ...]:
-        """Return the methods of single responses, in the order of their first results; a pair is not a method."""
+        """Return the methods of single responses, in the order of methods; a pair is not a method."""
         query = f"""
-            SELECT method FROM results WHERE {COUNTED} AND method NOT IN (SELECT method FROM cases WHERE {IS_PAIR})
-            GROUP BY method ORDER BY min(rowid)
+            SELECT DISTINCT method FROM results
+            WHERE {COUNTED} AND method NOT IN (SELECT method FROM cases WHERE {IS_PAIR})
         """  # noqa: S608 - constants
-        return tuple(method for (method,) in self._fetch_all(query))
+        return sort_methods(method for (method,) in self._fetch_all(query))
 
     def close(self) -> None:
         """Close the log."""

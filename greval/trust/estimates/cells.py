@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from greval.records.method_order import sort_methods
 from greval.runs.score_columns import JudgedColumns
 from greval.stats.prediction_powered import EstimateTerm
 
@@ -48,11 +49,12 @@ class CellItems:
 
 def iterate_cells(judged: JudgedColumns, baseline: str | None, *, grouped: bool) -> Iterator[EstimateCell]:
     """Yield every mean that is estimated, and after those of each group the differences from the baseline."""
+    methods = sort_methods(judged.methods, baseline)
     groups: list[tuple[str, int | None]] = [("", None), *(sorted(judged.groups.items()) if grouped else ())]
     for group, number in groups:
-        for method in judged.methods:
+        for method in methods:
             yield EstimateCell(group, method, None, number)
-        for method in judged.methods:
+        for method in methods:
             if baseline is not None and method != baseline:
                 yield EstimateCell(group, method, baseline, number)
 

@@ -14,8 +14,8 @@ from greval.stats.paired import MIN_BOOTSTRAP_CLUSTERS
 @pytest.mark.parametrize(
     ("n", "told"),
     [
-        (5, "95%, by Student's t, as fewer than 8 are too few to draw from. Could miss"),
-        (12, "95%, by bootstrap. Could miss"),
+        (5, "by Student's t, as fewer than 8 are too few to draw from. MDD: "),
+        (12, "by bootstrap. MDD: "),
     ],
 )
 def test_the_interval_is_named_as_it_was_computed(tmp_path, n, told):
@@ -23,7 +23,7 @@ def test_the_interval_is_named_as_it_was_computed(tmp_path, n, told):
     figures = {("a", "ndcg@10"): [k / 16 for k in range(n)], ("b", "ndcg@10"): [0.0] * n}
     found = compare(write(tmp_path, figures), baseline="b")
     assert found.contrasts[0].interval.method == ("t" if n < MIN_BOOTSTRAP_CLUSTERS else "expanded percentile")
-    assert f"Each interval is of its difference alone, {told}" in " ".join(format_legend(found))
+    assert f"Confidence intervals: 95%, each of its difference alone, {told}" in " ".join(format_legend(found))
 
 
 def test_intervals_of_several_kinds_are_named_by_metric_and_group(tmp_path):
@@ -39,11 +39,11 @@ def test_intervals_of_several_kinds_are_named_by_metric_and_group(tmp_path):
     tags = [{"kind": "few" if k < 4 else "many", "film": str(k)} for k in range(12)]
     run = write(tmp_path, figures, tags=tags)
     told = " ".join(format_legend(compare(run, baseline="b", by="kind")))
-    assert "95%, by bootstrap (ndcg@10, ndcg@10 (many)); " in told
+    assert "95%, each of its difference alone, by bootstrap (ndcg@10, ndcg@10 (many)); " in told
     assert "Student's t, as fewer than 8 are too few to draw from (ndcg@10 (few)); " in told
-    assert "an exact bound, as all differences are equal (depth, depth (few), depth (many)). Could miss" in told
+    assert "an exact bound, as all differences are equal (depth, depth (few), depth (many)). MDD: " in told
     of_clusters = " ".join(format_legend(compare(run, baseline="b", metrics=["ndcg@10"], cluster_by="film")))
-    assert "95%, by bootstrap, over whole clusters of film. Could miss" in of_clusters
+    assert "alone, by bootstrap, over whole clusters of film. MDD: " in of_clusters
 
 
 def test_lower_can_be_better(tmp_path):

@@ -88,10 +88,10 @@ def test_a_condition_tells_the_figures_of_each_method(found):
     """Each method that is compared is told with its figures, whether it meets the condition or not."""
     relative, absolute = check_gate(found, ["right < baseline - 0.02", "right@multi hop<0.5"])
     assert relative.told == (
-        "walk: 0.7 not < 0.5 - 0.02 = 0.48 (n = 10, corrected p = 0.62)",
         "tree: 0.4 < 0.5 - 0.02 = 0.48 (n = 10, corrected p = 1)",
+        "walk: 0.7 not < 0.5 - 0.02 = 0.48 (n = 10, corrected p = 0.62)",
     )
-    assert absolute.told == ("walk: 1 not < 0.5 (n = 5)", "tree: 0 < 0.5 (n = 5)")
+    assert absolute.told == ("tree: 0 < 0.5 (n = 5)", "walk: 1 not < 0.5 (n = 5)")
 
 
 @pytest.mark.parametrize(

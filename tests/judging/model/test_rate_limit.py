@@ -137,6 +137,25 @@ async def test_the_lowest_limit_counts():
 
 
 @in_virtual_time
+async def test_a_server_with_room_for_few_calls_gets_no_more():
+    """Answers do not raise the number of calls that the server works on at a time."""
+    pace, most, flying = RateLimiter(now), 2, []
+    pace.max_in_flight = most
+
+    async def call():
+        await pace.acquire()
+        flying.append(pace.flying)
+        await asyncio.sleep(1)
+        pace.record_answer()
+        pace.release()
+
+    start = now()
+    await asyncio.gather(*(call() for _ in range(6)))
+    assert max(flying) == most
+    assert now() - start == 3
+
+
+@in_virtual_time
 async def test_calls_go_out_in_the_order_of_coming():
     """Who waits is not passed by, not even by who comes right when a turn is over."""
     pace = RateLimiter()

@@ -13,6 +13,7 @@ from tone_metrics import TONE, cases
 from virtual_time import in_virtual_time, now
 
 from greval import Judge
+from greval._util.work_clock import measure_work
 from greval.errors import StoppedError
 from greval.judging.model.reply_cache import Reply
 from greval.judging.model.retries import (
@@ -130,6 +131,18 @@ def test_over_http_nothing_else_is_asked_again(fault_server, behaviour):
     result = compile_metric(TONE, Judge("openai:fake", base_url=fault_server.url, max_retries=5)).invoke(cases(1)[0])
     assert result.outcome.status == "failed"
     assert (fault_server.calls, result.usage.calls) == (1, 1)
+
+
+@in_virtual_time
+async def test_the_pause_before_a_retry_is_waiting():
+    """Only the calls are work: an answer that is asked for again takes its own time and that of the refusal."""
+    replies = iter([fault.error(503, Retry_After="30"), fault.ok()])
+    async with fault.FaultServer(lambda _: next(replies), latency=1.5) as server:
+        runnable = compile_metric(TONE, Judge("openai:fake", base_url=server.url, max_retries=1))
+        with measure_work() as spent:
+            await runnable.ainvoke(cases(1)[0])
+    assert spent.worked == 3
+    assert 30 <= spent.waited <= 30 + FIRST_BACKOFF_SECONDS
 
 
 @pytest.mark.parametrize("silence", [fault.hangs(), fault.trickles()], ids=["silent", "a trickle"])

@@ -228,15 +228,6 @@ def test_tokens_without_alternatives_are_read():
     assert compute_value_probabilities(tokens, ("value",), [0, 1]) is None
 
 
-async def test_answers_of_one_event_loop_are_requested_one_by_one():
-    """The server keeps one prompt: requests of another answer in between would evaluate it again."""
-    model = Continuing(1)
-    form = ValueFirst((0, 1), 160)
-    asked = (form.ask(model, [HumanMessage("Judge.")], probabilities={}, body={}) for _ in range(3))
-    await asyncio.gather(*asked)
-    assert [start for start, _ in model.sent] == ['{\n  "value": ', '{\n  "value": 1,\n  "reason": "'] * 3
-
-
 @pytest.mark.parametrize(
     ("judge", "metric", "is_apart"),
     [

@@ -15,7 +15,7 @@ from report_pages import DEMO, MADE
 
 from greval import evaluate, load_metric
 from greval.analysis.comparison.api import compare
-from greval.report.comparison import format_difference, format_verdict
+from greval.report.comparison import describe_findings, format_difference, format_verdict
 from greval.report.html.archive import ArchiveLimits
 from greval.report.html.comparison_page import MAX_NAMED, build_comparison_page
 
@@ -43,6 +43,11 @@ def test_shows_every_difference(comparison):
     assert page.count('class="zero"') == sum(one.difference is not None for one in comparison.contrasts)
     for line in comparison.warnings:
         assert " ".join(line.split()) in words
+    assert page.count('class="ticks"') == len(comparison.axes)
+    for axis in comparison.axes:
+        assert f"axis from \N{MINUS SIGN}{axis.end:g} to {axis.end:g}" in page
+    for line in describe_findings(comparison):
+        assert line in words
 
 
 def test_shows_won_and_lost_questions_side_by_side(comparison):

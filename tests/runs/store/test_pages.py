@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from greval.errors import StoreError
 from greval.records.case import Case
+from greval.records.method_order import sort_methods
 from greval.records.result import Failed, Failure, Judgement, Result, Scored, Skipped
 from greval.runs.store import Store
 from greval.runs.store import pages as module
@@ -62,7 +63,7 @@ def test_pages_hold_what_the_log_holds(rows, limit):
     folder = folder_of(rows)
     with Store.open(folder) as store, PageReader.open(folder) as pages:
         assert read(pages, limit) == [*store.lines()]
-        assert pages.methods() == tuple(dict.fromkeys(method for _, method, _, _ in rows))
+        assert pages.methods() == sort_methods(method for _, method, _, _ in rows)
 
 
 @given(ROWS, NAMES, st.sampled_from([*OUTCOMES]), st.sampled_from(["Yes", "No", "Perhaps"]))

@@ -16,7 +16,7 @@ def test_random_sample_of_two_methods(world):
     """Each method's rate and their difference are estimated, nearer than the labels alone, on the judged things."""
     found = estimate(world.run, "right", annotations=world.at_random(100), baseline="local")
     assert (found.enriched, found.drawn_by, found.judged, found.labels) == (False, "questions", 800, 200)
-    walk, local, both = found.rows
+    local, walk, both = found.rows
     assert (walk.method, local.method, both.method, both.baseline) == ("walk", "local", "walk", "local")
     assert (walk.judged, walk.labels, both.judged, both.labels) == (400, 100, 800, 200)
     for row in found.rows:
@@ -61,7 +61,7 @@ def test_single_things_and_a_whole_run_need_no_number_of_questions(world, tmp_pa
     """Things drawn one by one have their intervals, and a warning; where all is labelled nothing is in doubt."""
     things = [world.label("walk", n) for n in world.rng.choice(400, 12, replace=False)]
     found = estimate(world.run, "right", annotations=things, drawn_by="items")
-    assert found.rows[0].prediction_powered.interval
+    assert found.rows[1].prediction_powered.interval
     assert any("only 12 sampled items" in line and "rough" in line for line in found.warnings)
     small = write(tmp_path, {("walk", "depth"): [(1, 2), (3, 5), (2, 2)]})
     every = [said(f"q{n}", 4, metric="depth", item=f"c{item}") for n in range(3) for item in range(2)]
@@ -76,7 +76,7 @@ def test_plain_figures_are_refused_on_an_enriched_sample(world):
     for row in found.rows:
         assert row.plain.value is None
         assert row.plain.reason.startswith("refused: items were sampled for annotation with different probabilities")
-    assert holds(found.rows[0].prediction_powered, world.truth["walk"].mean())
+    assert holds(found.rows[1].prediction_powered, world.truth["walk"].mean())
     assert holds(found.rows[2].prediction_powered, world.truth["walk"].mean() - world.truth["local"].mean())
 
 
@@ -110,14 +110,14 @@ def test_groups_and_methods_without_labels(world):
     labels = [one for one in world.at_random(80) if one.method == "walk"]
     found = estimate(world.run, "right", annotations=labels, by="area", baseline="local")
     assert [(row.group, row.method, bool(row.baseline)) for row in found.rows[:3]] == [
-        ("", "walk", False),
         ("", "local", False),
+        ("", "walk", False),
         ("", "walk", True),
     ]
     assert [row.group for row in found.rows[3:]] == ["a"] * 3 + ["b"] * 3
-    assert found.rows[1].prediction_powered.reason == "no label"
+    assert found.rows[0].prediction_powered.reason == "no label"
     assert found.rows[2].prediction_powered.reason == "one side has no label"
-    assert found.rows[0].labels == 80 == found.rows[3].labels + found.rows[6].labels
+    assert found.rows[1].labels == 80 == found.rows[4].labels + found.rows[7].labels
 
 
 def test_new_questions_are_less_sure(world):
@@ -204,13 +204,13 @@ def test_categories_without_scores_are_shares(tmp_path):
 def test_degenerate_labels_are_told(world):
     """One class of labels, and a judge that is never wrong on them, leave intervals that are not empty."""
     right = [world.label("walk", n) for n in range(400) if world.truth["walk"][n] and world.judged["walk"][n]][:40]
-    found = estimate(world.run, "right", annotations=right, drawn_by="items").rows[0]
+    found = estimate(world.run, "right", annotations=right, drawn_by="items").rows[1]
     assert (
         found.prediction_powered.reason
         or found.prediction_powered.interval.low < found.prediction_powered.interval.high
     )
     few = [one for one in world.at_random(200) if one.value == 1 and one.method == "walk"][:12]
-    row = estimate(world.run, "right", annotations=few).rows[0]
+    row = estimate(world.run, "right", annotations=few).rows[1]
     assert row.rogan_gladen.value is None
     assert "people gave only 1" in row.rogan_gladen.reason or "random sample" in row.rogan_gladen.reason
 

@@ -124,7 +124,7 @@
 
     buildFilters() {
       const form = byId("filters");
-      const methods = [...new Set(this.cases.map(({ method }) => method))];
+      const methods = [...new Set(this.cases.map(({ method }) => method))].sort();
       this.value = h("select", { onchange: (event) => this.set("value", event.target.value) });
       form.append(
         this.field("Search", h("input", { type: "search", placeholder: "id, question, answer, tag or reason", autocomplete: "off",

@@ -213,9 +213,10 @@ function GoldAndUsage({ given: { gold, usage, tags, chunks = [] } }) {
 const listFound = (names, found) => names?.map((name) => html`
   <${Badge} tone=${found.has(name) ? "good" : "bad"}><bdi>${name}</bdi>${found.has(name) ? " found" : " missed"}<//>`);
 
-function formatUsage({ latency, llm_calls: calls, prompt_tokens: read, output_tokens: wrote, cost }) {
+function formatUsage({ latency, waited, llm_calls: calls, prompt_tokens: read, output_tokens: wrote, cost }) {
   return [
     typeof latency === "number" && seconds(latency),
+    waited > 0 && `waited ${seconds(waited)}`,
     typeof calls === "number" && counted(calls, "model call"),
     typeof read === "number" && `${count(read)} tokens in`,
     typeof wrote === "number" && `${count(wrote)} out`,

@@ -16,7 +16,7 @@ const OBJECTS = {
     "Gold (JSON)",
     "essential_docs, helpful_docs, essential_repos, expected_edges, expected_nodes, start_nodes, answers",
   ],
-  usage: ["Spent by the method (JSON)", "latency, llm_calls, prompt_tokens, output_tokens, cost"],
+  usage: ["Spent by the method (JSON)", "latency, waited, llm_calls, prompt_tokens, output_tokens, cost"],
 };
 /** Fields of a response, of which a preference needs those of both. */
 const OF_RESPONSE = ["answer", "chunks", "triples", "traversal", "usage"];

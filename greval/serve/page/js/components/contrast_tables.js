@@ -4,29 +4,26 @@ import { count, decimals, pValue, percent, signed } from "../format.js";
 import { groupBy } from "../grouping.js";
 import { html } from "../html.js";
 import { at } from "../router.js";
-import { endsOf } from "../scale.js";
 import { Badge } from "./badge.js";
 import { IntervalAxis, IntervalPlot } from "./interval_plot.js";
 import { TableHead } from "./table.js";
 
 const TONES = { better: "good", worse: "bad" };
-const MIN_SHARE = 0.25; // an axis reaches at least so far of the width of a scale with two ends
-const NICE = [1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10]; // times a power of ten: the ends of an axis
 const NO_NAME = "(none)";
-const HOW_TO_READ = "Won, tied and lost count questions that both methods have a figure of. A difference smaller than "
-  + "“could miss” names would be found in fewer than 80 % of such comparisons.";
+const HOW_TO_READ = "MDD: the minimum detectable difference at 80 % power; a smaller one would be missed by more than 20 % "
+  + "of such comparisons. Won, tied and lost count questions that both methods have a figure of.";
+const WEIGHTED = "each number is weighted by the probabilities that the judge gave to the values, and so is the mean";
 const INTERVALS = {
   "expanded percentile": "bootstrap",
   t: "Student’s t, as fewer than 8 are too few to draw from",
   bounded: "an exact bound, as all differences are equal",
 };
 
-/** The tables, and how to read them, with links to the cases of the run that differ. `metrics` are known by name. */
-export function ContrastTables({ run, comparison, metrics }) {
+/** The tables, and how to read them, with links to the cases of the run that differ. */
+export function ContrastTables({ run, comparison }) {
   const pairs = groupBy(comparison.contrasts, ({ method, baseline }) => JSON.stringify([method, baseline]));
-  const units = groupByUnit(comparison.contrasts, metrics);
   return html`
-    ${[...pairs].map(([key, contrasts]) => html`<${PairTable} key=${key} contrasts=${contrasts} units=${units} address=${createAddresses(run, comparison)} />`)}
+    ${[...pairs].map(([key, contrasts]) => html`<${PairTable} key=${key} contrasts=${contrasts} axes=${comparison.axes} address=${createAddresses(run, comparison)} />`)}
     <${Legend} ...${comparison} />`;
 }
 
@@ -37,11 +34,18 @@ function createAddresses(run, { by }) {
     at(["runs", run], { tab: "cases", metric, method, beside: `method:${baseline}`, change, tag: tagOf(group), sort: metric });
 }
 
-function Legend({ family, level, cluster_by: cluster, contrasts }) {
+function Legend({ family, level, cluster_by: cluster, contrasts, levels }) {
   return html`
     <p class="soft small">
-      p is corrected (${family.correction}) over ${family.told}. ${describeIncapable(family)}Each interval is of its difference alone, ${percent(level)}${describeIntervals(contrasts, cluster)}. ${HOW_TO_READ}
+      Multiple-comparison correction: ${family.correction}, over ${family.told}. ${describeIncapable(family)}Confidence intervals: ${percent(level)}, each of its difference alone${describeIntervals(contrasts, cluster)}. ${HOW_TO_READ}${describeWeighting(levels)}
     </p>`;
+}
+
+/** Describe which metrics have weighted means, with the means of the values themselves. */
+function describeWeighting(levels) {
+  const weighted = groupBy(levels.filter(({ group, plain_mean: plain }) => !group && typeof plain === "number"), ({ metric }) => metric);
+  return [...weighted].map(([metric, rows]) =>
+    ` ${metric}: ${WEIGHTED}; means of the values as they are counted: ${rows.map(({ method, plain_mean: plain }) => `${method || NO_NAME} ${decimals(plain)(plain)}`).join(", ")}.`).join("");
 }
 
 /** Describe how the intervals were computed, each way with its metrics if there are several. */
@@ -54,41 +58,15 @@ function describeIntervals(contrasts, cluster) {
 }
 
 const describeIncapable = ({ tests, counted }) => (tests > counted
-  ? `p is multiplied by ${count(counted)} (Tarone), as the others could not have come below the level, `
-    + "whichever way the questions that differ had gone. "
+  ? `The correction multiplies p by ${count(counted)} at most (Tarone), because the other tests could not have been `
+    + "significant in any case. "
   : "");
 
-/** Return the unit of each metric, {unit, span}: metrics of one unit share an axis, which has zero in its middle. */
-function groupByUnit(contrasts, metrics) {
-  const groups = groupBy(contrasts, ({ metric }) => nameUnit(metrics.get(metric)?.scale));
-  const units = new Map();
-  for (const [key, rows] of groups) {
-    const scale = metrics.get(rows[0].metric)?.scale;
-    const widths = rows.map(({ metric }) => endsOf(metrics.get(metric)?.scale)).map((ends) => (ends ? ends[1] - ends[0] : 0));
-    const numbers = rows.flatMap(({ difference, interval }) => [difference ?? 0, interval?.low ?? 0, interval?.high ?? 0]);
-    const end = roundUp(Math.max(...numbers.map(Math.abs), ...widths.map((width) => MIN_SHARE * width)) || 1);
-    const unit = { key, name: scale?.unit ?? "", span: [-end, end] };
-    for (const { metric } of rows) units.set(metric, unit);
-  }
-  return units;
-}
-
-/** Return a name of the unit of a scale: its unit and, of a scale with two ends, its width. */
-function nameUnit(scale) {
-  const ends = endsOf(scale);
-  return JSON.stringify([scale?.unit ?? "", ends && ends[1] - ends[0]]);
-}
-
-/** Return the next nice number that is not below a positive one. */
-function roundUp(number) {
-  const power = 10 ** Math.floor(Math.log10(number));
-  return NICE.find((factor) => factor * power >= number * (1 - 1e-9)) * power;
-}
-
-function PairTable({ contrasts, units, address }) {
+function PairTable({ contrasts, axes, address }) {
   const [{ method, baseline }] = contrasts;
   const [name, other] = [method || NO_NAME, baseline || NO_NAME];
-  const groups = groupBy(contrasts, ({ metric }) => units.get(metric));
+  const groups = axes.map(({ unit, end, metrics }) => [unit, [-end, end], contrasts.filter(({ metric }) => metrics.includes(metric))])
+    .filter(([, , rows]) => rows.length);
   const poles = html`<span class="poles"><span>← lower</span><span>higher →</span></span>`;
   const columns = ["metric", "difference [interval]", [poles, "wide-only"], ["p", "num"], "won · tied · lost", "found"];
   return html`
@@ -96,10 +74,10 @@ function PairTable({ contrasts, units, address }) {
       <h2><bdi>${name}</bdi><span class="soft"> against </span><bdi>${other}</bdi></h2>
       <div class="scroll"><table class="figures contrasts">
         <${TableHead} columns=${columns} />
-        ${[...groups].map(([unit, rows]) => html`
-          <tbody key=${unit.key}>
-            ${rows.map((one) => html`<${ContrastRow} key=${`${one.metric} ${one.group}`} contrast=${one} span=${unit.span} address=${address} />`)}
-            <tr class="axis-row wide-only"><td colspan="2" /><td><${IntervalAxis} span=${unit.span} unit=${unit.name} /></td><td colspan="3" /></tr>
+        ${groups.map(([unit, span, rows]) => html`
+          <tbody key=${rows[0].metric}>
+            ${rows.map((one) => html`<${ContrastRow} key=${`${one.metric} ${one.group}`} contrast=${one} span=${span} address=${address} />`)}
+            <tr class="axis-row wide-only"><td colspan="2" /><td><${IntervalAxis} span=${span} unit=${unit} /></td><td colspan="3" /></tr>
           </tbody>`)}
       </table></div>
     </section>`;
@@ -165,7 +143,7 @@ function describeVerdict({ verdict, won, lost, n, detectable }) {
   if (verdict === "nothing to compare") return "no question has both figures";
   if (verdict === "changed") return `changed on ${count(won + lost)} of ${count(n)} questions`;
   if (verdict !== "no difference seen" || detectable === null) return verdict;
-  return `no difference seen (could miss < ${decimals(detectable)(detectable)})`;
+  return `no difference seen (MDD ${decimals(detectable)(detectable)})`;
 }
 
 /** The questions that were lost and won, as many as the answer names; nothing if no question differs. */

@@ -12,6 +12,8 @@ import { MetricLink, TableHead } from "./table.js";
 import { Text } from "./text.js";
 
 const STATUSES = ["scored", "skipped", "failed"];
+const WEIGHTED = "Each number is weighted by the probabilities that the judge gave to the values, and so is the mean; "
+  + "plain is the mean of the values as they are counted.";
 const NO_VALUE = "(none)"; // the group of cases without a method or without the tag, as the report names it
 
 /**
@@ -44,6 +46,7 @@ export function MetricSummary({ run, name, summaries, metric, listed, by, pendin
         <tbody>${summaries.map((summary) => html`<${SummaryRow} key=${summary.group} summary=${summary} ...${context} />`)}</tbody>
       </table></div>
       <${DistributionLegend} summaries=${summaries} scale=${scale} listed=${listed} />
+      ${summaries.some(isWeighted) && html`<p class="soft small">${WEIGHTED}</p>`}
       <${FailuresAndSkips} summaries=${summaries} ...${context} />
       ${pending > 0 && html`<p class="warn-text small">${counted(pending, "case")} not judged yet.</p>`}
     </section>`;
@@ -58,6 +61,8 @@ function createAddresses(run, name, by) {
   };
   return (summary, query) => at(["runs", run], { tab: "cases", metric: name, ...groupQuery(summary), ...query });
 }
+
+const isWeighted = ({ plain_mean: plain }) => typeof plain === "number";
 
 const readFigure = ({ mean, interval }) => ({ value: mean, low: interval?.low, high: interval?.high });
 
@@ -86,10 +91,10 @@ const CountLink = ({ many, status, href }) => (many
   : count(many));
 
 /** Format a mean with its interval and the number of its values. */
-function formatMean({ mean, interval, counted: many }) {
+function formatMean({ mean, interval, counted: many, plain_mean: plain }) {
   if (mean === null) return "–";
   const write = decimals(mean, interval?.low, interval?.high);
-  return `${write(mean)} ${interval ? `[${write(interval.low)}, ${write(interval.high)}]` : "[no interval]"}  n = ${count(many)}`;
+  return `${write(mean)} ${interval ? `[${write(interval.low)}, ${write(interval.high)}]` : "[no interval]"}  n = ${count(many)}${isWeighted({ plain_mean: plain }) ? `, plain ${decimals(plain)(plain)}` : ""}`;
 }
 
 /** Median, standard deviation and ends of the numbers; nothing if there are not two of them. */

@@ -1,7 +1,6 @@
 /** Comparing the methods of a run: difference with its interval, test, and questions won, tied and lost. */
 
 import { get, name as part } from "../api.js";
-import { knownMetrics } from "../catalogue.js";
 import { ContrastTables } from "../components/contrast_tables.js";
 import { Downloads } from "../components/downloads.js";
 import { Field, Select, TextEntry, nameOptions } from "../components/fields.js";
@@ -97,7 +96,5 @@ function Comparison({ run, baseline, metric, by }) {
       <//>`}`;
 }
 
-async function loadComparison(run, options, signal) {
-  const comparison = await get(`/v1/runs/${part(run)}/compare`, options, signal);
-  return { comparison, metrics: await knownMetrics(comparison.contrasts.map(({ metric }) => metric), signal) };
-}
+const loadComparison = async (run, options, signal) =>
+  ({ comparison: await get(`/v1/runs/${part(run)}/compare`, options, signal) });
