@@ -21,6 +21,10 @@ NO_ID_MET = "NO ID MET"
 FEW_IDS_MET = "FEW IDS MET"
 JOIN_REMARKS = (NO_ID_MET, FEW_IDS_MET)
 """The beginnings of remarks about joins, which stand before all figures."""
+UNMET = "ids do not meet"
+"""The beginning of the reason why a case is skipped whose ids cannot meet."""
+SUCH_AS = ", such as "
+"""The words before the example of a reason."""
 MAX_COMPARED = 2_000
 """The number of ids of each side that are searched for an id that nearly meets another."""
 MAX_ID_LENGTH = 300
@@ -99,7 +103,7 @@ FOLDS = (
     _Fold("case", lambda text: unicodedata.normalize("NFKC", text.casefold())),
     _Fold("the form of a URL", lambda text: _SCHEME.sub("", text).rstrip("/") or text),
     _Fold("a trailing .0", lambda text: _WHOLE_FLOAT.sub(r"\1", text)),
-    _Fold("leading zeros", lambda text: _LEADING_ZEROS.sub("", text)),
+    _Fold("leading zeros", lambda text: text if _HASH.search(text) else _LEADING_ZEROS.sub("", text)),
     _Fold("separators such as - and _", lambda text: _remove_separators(text) or text),
 )
 """The differences that either side may have, in the order in which they are removed."""

@@ -59,7 +59,8 @@ FINE, COARSE = 0.1, 1000
 
 
 def render(report: Report, console: Console) -> None:
-    """Print a report: verdicts with reasons first, then the summaries, then what went wrong, and the gate."""
+    """Print a report: ids that did not meet, verdicts with reasons, the summaries, what went wrong, and the gate."""
+    print_lines(console, report.warnings, "bold red")
     if report.verdicts:
         console.print(_build_verdicts_table(report.verdicts))
     for found in report.worst:

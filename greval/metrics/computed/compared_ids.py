@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from greval._util.joins import are_of_other_kinds, find_near_ids, format_id
+from greval._util.joins import UNMET, are_of_other_kinds, find_near_ids, format_id
 from greval.records.result import Skipped
 
 
@@ -24,7 +24,7 @@ def explain_unmet_ids(
 
     Example:
         >>> explain_unmet_ids(["d1"], ["D1"], "documents").reason
-        "documents of gold and response differ only in case; write them alike, such as 'd1' and 'D1'"
+        "ids do not meet: documents of gold and response differ only in case; write them alike, such as 'd1' and 'D1'"
         >>> explain_unmet_ids(["d1"], ["d2"], "documents")
     """
     missed = [name for name in expected if name not in retrieved]
@@ -38,4 +38,4 @@ def explain_unmet_ids(
     else:
         return None
     example = " and ".join(format_id((spellings or {}).get(name, name)) for name in pair)
-    return Skipped(reason=f"{noun} of gold and response {what}, such as {example}")
+    return Skipped(reason=f"{UNMET}: {noun} of gold and response {what}, such as {example}")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Literal
 
-from greval._util.joins import find_kind, format_id
+from greval._util.joins import UNMET, find_kind, format_id
 from greval._util.wording import format_found_share
 from greval.metrics.computed import formulas
 from greval.metrics.computed.compared_ids import explain_unmet_ids
@@ -112,7 +112,7 @@ def compare_documents(case: Case) -> tuple[tuple[str, ...], bool] | Skipped:
         >>> compare_documents(case)
         (('Ada wrote it.',), True)
         >>> compare_documents(Case(question="?", chunks=["Ada wrote it."], gold={"essential_docs": ["d1"]})).reason
-        "the chunks have no ids to compare with the gold; give each its doc_id, such as 'd1'"
+        "ids do not meet: the chunks have no ids; give each its doc_id, such as 'd1'"
     """
     documents, chunks = list_ranked_documents(case), case.chunks
     if documents is None or chunks is None:
@@ -131,8 +131,8 @@ def compare_documents(case: Case) -> tuple[tuple[str, ...], bool] | Skipped:
     if not has_made_names and (unnamed := [n for _, chunk, n in _number(chunks) if is_unnamed(chunk, n)]):
         which = "the chunks have no ids" if len(unnamed) == len(chunks) else "some chunks have no id"
         example = format_id(next(iter(named)))
-        return Skipped(reason=f"{which} to compare with the gold; give each its doc_id, such as {example}")
-    return explain_unmet_ids(named, dict.fromkeys(documents), "ids of documents") or (documents, False)
+        return Skipped(reason=f"{UNMET}: {which}; give each its doc_id, such as {example}")
+    return explain_unmet_ids(named, dict.fromkeys(documents), "documents") or (documents, False)
 
 
 def _number(chunks: Sequence[Chunk]) -> Iterator[tuple[str, Chunk, int]]:
@@ -174,8 +174,13 @@ def read_ranking(case: Case, wanted: Relevance) -> Ranking | Skipped:
 
 
 def list_compared_documents(case: Case) -> tuple[Iterable[str], Iterable[str]]:
-    """Return the documents of the gold and the retrieved ones."""
-    return list_gold_documents(case.gold) if case.gold else (), list_ranked_documents(case) or ()
+    """Return the documents of the gold and the retrieved ones; their texts if the gold names documents by these."""
+    named = list_gold_documents(case.gold) if case.gold else {}
+    compared = compare_documents(case)
+    if isinstance(compared, Skipped) or not named:
+        return (), ()
+    documents, by_text = compared
+    return named, [chunk.text for chunk in case.chunks or () if chunk.text] if by_text else documents
 
 
 DOCUMENT_IDS = ComparedIds(list_compared_documents, ("documents of the gold", "retrieved documents"))

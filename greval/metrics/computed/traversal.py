@@ -53,7 +53,7 @@ def _map_edges(walk: GraphWalk, setting: MetricSetting) -> tuple[dict[Edge, str]
 
 def _explain_unmet_nodes(due: Mapping[str, str], walked: Mapping[str, str]) -> Skipped | None:
     """Return why expected nodes that the walk did not visit are no miss; both map normalised names to original ones."""
-    return explain_unmet_ids(due, walked, "names of nodes", {**due, **walked})
+    return explain_unmet_ids(due, walked, "nodes", {**due, **walked})
 
 
 def _explain_unmet_edges(walk: GraphWalk, walked: Collection[Edge], due: Collection[Edge]) -> Skipped | None:
