@@ -320,6 +320,17 @@ class IdJoin(NamedTuple):
         return f"{kind}: {self.describe()}{f'; {remedy}' if remedy else ''}"
 
 
+def name_remark(remark: str, name: str) -> str:
+    """Return a remark with the name of what it is about behind its beginning; unchanged if the name is empty.
+
+    Example:
+        >>> name_remark("NO ID MET: 0 of 2 cases met", "bm25")
+        'NO ID MET: bm25: 0 of 2 cases met'
+    """
+    kind, _, text = remark.partition(": ")
+    return f"{kind}: {name}: {text}" if name else remark
+
+
 def join_ids(left: Iterable[str], right: Iterable[str], names: tuple[str, str]) -> IdJoin:
     """Join two sets of ids.
 
@@ -369,13 +380,16 @@ class JoinCounter:
     def build(self) -> IdJoin:
         """Return the join of all ids so far."""
         missed = tuple(islice((name for name in self._right if name not in self._met_right), MAX_COMPARED))
-        unmet = tuple(self._unmet)
-        return IdJoin(
-            JoinSide(self._names[0], self._total, self._met, unmet),
+        return build_join(
+            JoinSide(self._names[0], self._total, self._met, tuple(self._unmet)),
             JoinSide(self._names[1], len(self._right), len(self._met_right), missed),
-            find_near_ids(unmet, missed) or find_near_ids(unmet, missed, hints=True),
-            are_unlike=not self._met and _are_unlike(unmet, missed),
         )
+
+
+def build_join(left: JoinSide, right: JoinSide) -> IdJoin:
+    """Build a join from the counts of both sides, with how the ids differ that did not meet."""
+    near = find_near_ids(left.unmet, right.unmet) or find_near_ids(left.unmet, right.unmet, hints=True)
+    return IdJoin(left, right, near, are_unlike=not left.met and _are_unlike(left.unmet, right.unmet))
 
 
 def are_of_other_kinds(left: Iterable[str], right: Iterable[str]) -> bool:

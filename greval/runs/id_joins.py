@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from greval._util.joins import FEW_IDS_MET, NO_ID_MET, UNMET, IdJoin, format_id, join_ids
+from greval._util.joins import FEW_IDS_MET, NO_ID_MET, UNMET, IdJoin, format_id, join_ids, name_remark
 from greval._util.wording import format_count, format_names
 from greval.judging.metric_runnable import MetricRunnable
 from greval.records.metric import ComparedIds, ComputedMetric
@@ -77,16 +77,10 @@ def read_join_remarks(store: Store, metrics: Iterable[str] | None = None) -> tup
     for row in _read_remarks(store):
         if chosen is None or row["metric"] in chosen:
             found.setdefault((row["method"], row["remark"]), []).append(row["metric"])
-    return tuple(_format_remark(names, method, remark) for (method, remark), names in found.items())
-
-
-def _format_remark(metrics: list[str], method: str, remark: str) -> str:
-    """Format a remark with the metrics and the method that it is about, behind the word that makes it prominent."""
-    if not any(metrics):
-        return remark
-    kind, _, text = remark.partition(": ")
-    of = f" of {method}" if method else ""
-    return f"{kind}: {format_names(metrics)}{of}: {text}"
+    return tuple(
+        name_remark(remark, format_names(names) + (f" of {method}" if method else ""))
+        for (method, remark), names in found.items()
+    )
 
 
 def _read_remarks(store: Store) -> list[dict[str, str]]:
