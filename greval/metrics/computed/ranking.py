@@ -96,6 +96,13 @@ def is_gold_text(named: Iterable[str], chunks: Sequence[Chunk]) -> bool:
     )
 
 
+def count_unnamed(chunks: Sequence[Chunk], named: Iterable[str]) -> int:
+    """Count the chunks without an id; 0 if the gold names documents as ids are made, so that these may be meant."""
+    if any(name.startswith(CHUNK_PREFIX) and name[len(CHUNK_PREFIX) :].isdecimal() for name in named):
+        return 0
+    return sum(is_unnamed(chunk, number) for _, chunk, number in _number(chunks))
+
+
 def _match_texts(case: Case, named: Iterable[str]) -> list[str | None]:
     """Return, for each chunk, the document of the gold whose text is that of the chunk, or None."""
     by_text = {normalise_name(name): name for name in named if " " in name}
@@ -127,11 +134,9 @@ def compare_documents(case: Case) -> tuple[tuple[str, ...], bool] | Skipped:
     if any(by_text) or is_gold_text(named, chunks):
         pairs = zip(by_text, _number(chunks), strict=True)
         return tuple(dict.fromkeys(text or document for text, (document, _, _) in pairs)), True
-    has_made_names = any(name.startswith(CHUNK_PREFIX) and name[len(CHUNK_PREFIX) :].isdecimal() for name in named)
-    if not has_made_names and (unnamed := [n for _, chunk, n in _number(chunks) if is_unnamed(chunk, n)]):
-        which = "the chunks have no ids" if len(unnamed) == len(chunks) else "some chunks have no id"
-        example = format_id(next(iter(named)))
-        return Skipped(reason=f"{UNMET}: {which}; give each its doc_id, such as {example}")
+    if count := count_unnamed(chunks, named):
+        which = "the chunks have no ids" if count == len(chunks) else "some chunks have no id"
+        return Skipped(reason=f"{UNMET}: {which}; give each its doc_id, such as {format_id(next(iter(named)))}")
     return explain_unmet_ids(named, dict.fromkeys(documents), "documents") or (documents, False)
 
 
