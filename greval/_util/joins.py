@@ -366,6 +366,16 @@ class JoinCounter:
         self._unmet: dict[str, None] = {}
         self._total = self._met = 0
 
+    @property
+    def met(self) -> int:
+        """The number of ids of the left side so far that met one of the right side."""
+        return self._met
+
+    @property
+    def total(self) -> int:
+        """The number of ids of the left side so far."""
+        return self._total
+
     def add(self, name: str) -> bool:
         """Count an id of the left side, and return whether it met one of the right side."""
         self._total += 1

@@ -31,7 +31,7 @@ class _MetricMethod(NamedTuple):
 
 
 def check_joins(store: Store, runnables: Mapping[str, MetricRunnable]) -> None:
-    """Check the ids that the computed metrics of a finished run compared, and store the remarks about them.
+    """Check the ids that the computed metrics of a finished run compared, and store the remarks about them anew.
 
     If no id of a method met one of the gold in any case, and the ids differ in form or kind, the metric's results of
     this method are replaced by skips, which give the reason. If the ids are of one kind, the figures stay.
@@ -41,9 +41,7 @@ def check_joins(store: Store, runnables: Mapping[str, MetricRunnable]) -> None:
         for name, runnable in runnables.items()
         if isinstance(runnable.metric, ComputedMetric) and (found := runnable.metric.compared_ids)
     }
-    if not compared:
-        return
-    tallies = _tally_cases(store, compared)
+    tallies = _tally_cases(store, compared) if compared else {}
     suspects = [place for place, tally in tallies.items() if tally.is_without_hit]
     joins = _join_whole_run(store, suspects, compared) if suspects else {}
     remarks = {place: remark for place, tally in tallies.items() if (remark := tally.find_remark())}
@@ -52,7 +50,7 @@ def check_joins(store: Store, runnables: Mapping[str, MetricRunnable]) -> None:
             remarks[place] = join.find_remark(REMEDY) or ""
         if join.cannot_meet:
             _skip_results(store, place, runnables[place.metric], _format_reason(join))
-    kept = [row for row in _read_remarks(store) if row["metric"] not in compared]
+    kept = [row for row in _read_remarks(store) if row["metric"] and row["metric"] not in compared]
     new = [{"metric": place.metric, "method": place.method, "remark": remark} for place, remark in remarks.items()]
     store_remarks(store, [*kept, *new])
 
