@@ -19,7 +19,9 @@ from greval._util.wording import MAX_NAME_LENGTH
 
 NO_ID_MET = "NO ID MET"
 FEW_IDS_MET = "FEW IDS MET"
-JOIN_REMARKS = (NO_ID_MET, FEW_IDS_MET)
+OFF_SCALE = "OFF SCALE"
+"""The beginning of a remark about labels of which most are not on the scale of the verdicts."""
+JOIN_REMARKS = (NO_ID_MET, FEW_IDS_MET, OFF_SCALE)
 """The beginnings of remarks about joins, which stand before all figures."""
 UNMET = "ids do not meet"
 """The beginning of the reason why a case is skipped whose ids cannot meet."""
@@ -59,7 +61,7 @@ class _Fold(NamedTuple):
     remove: Callable[[str], str]
 
 
-def _remove_invisible(text: str) -> str:
+def remove_invisible(text: str) -> str:
     """Remove characters that nobody sees, and blanks at the ends; any other blanks become one space."""
     if text.isascii() and text.isalnum():
         return text
@@ -96,7 +98,7 @@ def _remove_separators(text: str) -> str:
 
 
 FOLDS = (
-    _Fold("blanks or invisible characters", _remove_invisible),
+    _Fold("blanks or invisible characters", remove_invisible),
     _Fold("escapes such as %20", _remove_escapes),
     _Fold("the Unicode form", lambda text: unicodedata.normalize("NFKC", text)),
     _Fold("quotes or brackets", _remove_quotes),
@@ -127,7 +129,7 @@ def _fold_id(text: str, folds: frozenset[str]) -> str:
     if _PLAIN.fullmatch(text):
         return text
     if len(text) > MAX_ID_LENGTH:
-        return _remove_invisible(text)
+        return remove_invisible(text)
     for name, remove in FOLDS:
         if name in folds:
             text = remove(text)
@@ -141,7 +143,7 @@ def _list_cuts(text: str, folds: frozenset[str], cuts: frozenset[str]) -> frozen
         return frozenset()
     if len(text) > MAX_ID_LENGTH:
         return frozenset()
-    bare = _remove_quotes(_remove_invisible(text)) if folds >= ALL_FOLDS else text
+    bare = _remove_quotes(remove_invisible(text)) if folds >= ALL_FOLDS else text
     found = {bare}
     if QUERY in cuts and _URL.match(bare):
         found.add(_QUERY.sub("", bare))

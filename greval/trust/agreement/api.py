@@ -234,6 +234,7 @@ def _build_no_match_error(matched: MatchedAnnotations, folder: Path, metric: str
         if count:
             counts.append(f"{count} {what}" + (f", such as {examples[0]}" if examples else ""))
     counts += [f"not on the scale: {fault}" for fault in matched.faults[:1]]
+    counts += [str(matched.join.near)] if matched.join and matched.join.near else []
     return DataError(
         f"{folder}: no submitted annotation of {metric} matches a verdict; "
         f"the annotations: {', '.join(counts) or 'none'} (they are matched by sample_id, method, metric and item, "

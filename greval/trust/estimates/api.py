@@ -17,6 +17,7 @@ from greval.stats.mean_interval import ClusterSums
 from greval.stats.sampling import WeightedSample
 from greval.stats.summary import METHOD, NO_VALUE
 from greval.trust.annotations.files import AnnotationSource, load_annotations
+from greval.trust.annotations.joining import unite_annotators
 from greval.trust.annotations.matching import fill_in_method, hash_judged_contents
 from greval.trust.estimates.cells import EstimateCell, iterate_cells, select_items, sum_by_question
 from greval.trust.estimates.figures import (
@@ -131,7 +132,7 @@ def _compute_estimate(
     tags = tuple(tag for tag in ((by,) if isinstance(by, str) else by) if tag != METHOD)
     labels_in = options.get("label_columns", ())
     all_given = load_annotations(folder, annotations, metric=metric, label_columns=labels_in)
-    people = [one for one in all_given.annotations if one.metric == metric]
+    people, united = unite_annotators([one for one in all_given.annotations if one.metric == metric])
     with Store.open(folder) as store, store.snapshot():
         found = read_judged_columns(store, metric, by=tags, wanted={(one.sample_id, one.method) for one in people})
         _check_baseline(found, baseline, folder)
@@ -139,7 +140,8 @@ def _compute_estimate(
         contents = hash_judged_contents(store, metric, people)
     labels = build_labels(people, found, contents)
     if len(labels.found) < 2:  # noqa: PLR2004 - a spread needs two
-        raise DataError(_format_too_few(labels, metric))
+        near = labels.join.near
+        raise DataError(_format_too_few(labels, metric) + (f"; {near}" if near else ""))
     drawn = infer_design(found, labels, options.get("drawn_by"))
     targets = [*_build_targets(found, labels, drawn.drawn)]
     rules = _EstimateSettings(level, options.get("new_questions", False), drawn.unlike)
@@ -164,7 +166,7 @@ def _compute_estimate(
         refused=drawn.unlike,
         rows=tuple(rows),
         unread=all_given.unread,
-        warnings=(*labels.warnings, *drawn.warnings, *find_failures(found.statuses)),
+        warnings=(*labels.warnings, *united, *drawn.warnings, *find_failures(found.statuses)),
     )
 
 
