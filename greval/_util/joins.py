@@ -228,6 +228,16 @@ def format_id(text: str) -> str:
     return repr(text if len(text) <= MAX_NAME_LENGTH else f"{text[: MAX_NAME_LENGTH - 3]}...")
 
 
+def show_id(text: str) -> str:
+    """Return an id as it is if all of it can be seen, else as `format_id` does.
+
+    Example:
+        >>> show_id("q1 (local)"), show_id("q1 ")
+        ('q1 (local)', "'q1 '")
+    """
+    return text if text.isprintable() and text.strip() == text else format_id(text)
+
+
 def find_kind(text: str) -> str:
     """Return the kind of an id, as far as it is certain: a hash, a URL, a passage, else a name.
 

@@ -1,4 +1,4 @@
-"""Edges of graphs whose relations have a description and no name: their labels, and dangling edges."""
+"""Names and edges of graphs of other systems: quotes around names, labels of relations, and dangling edges."""
 
 from __future__ import annotations
 
@@ -8,6 +8,17 @@ from greval.records.case import Edge
 from greval.records.inventory import RELATED
 
 MAX_LISTED = 3
+QUOTES = '""'
+
+
+def strip_quotes(name: str) -> str:
+    """Return an entity's name without the quotes that early versions of GraphRAG and LightRAG put around it.
+
+    Example:
+        >>> strip_quotes('"LUMM"'), strip_quotes('the "Gull"')
+        ('LUMM', 'the "Gull"')
+    """
+    return name[1:-1] if len(name) > len(QUOTES) and name[0] + name[-1] == QUOTES else name
 
 
 def format_edge_label(description: object) -> str:

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 from greval._util.wording import format_count
 from greval.datasets.parquet_tables import Row, read_table
 from greval.errors import DataError
-from greval.methods.edges import describe_dangling, format_edge_label, format_names
+from greval.methods.edges import describe_dangling, format_edge_label, format_names, strip_quotes
 from greval.methods.index_graph import IndexGraph
 from greval.methods.reference.records import Entity, IndexedChunk, Relation
 from greval.records.case import Edge
@@ -22,7 +22,6 @@ FILE_NAMES = ("{}.parquet", "create_final_{}.parquet")
 """The file names of tables: since version 2, and before."""
 RUN_FOLDERS = ("output/*/artifacts", "*/artifacts")
 """The folders of the tables of each run in early versions, named by a timestamp."""
-QUOTES = '""'
 DocumentName = Literal["id", "title"]
 
 
@@ -176,13 +175,8 @@ def _iterate_entities(place: TableFolder, notes: list[str]) -> Iterator[tuple[st
     """Iterate over the entities: name, type, and the ids of their text units."""
     columns = ("title", "name", "type", "text_unit_ids")
     for row in place.read_rows("entities", *columns, needed=[("title", "name")], notes=notes):
-        name, kind = _strip_quotes(row["title"] or row["name"]), _strip_quotes(row["type"] or "")
+        name, kind = strip_quotes(row["title"] or row["name"]), strip_quotes(row["type"] or "")
         yield name, kind, _split_unit_ids(row["text_unit_ids"])
-
-
-def _strip_quotes(name: str) -> str:
-    """Return an entity's name without the quotes that version 0 put around it."""
-    return name[1:-1] if len(name) > len(QUOTES) and name[0] + name[-1] == QUOTES else name
 
 
 def _split_unit_ids(value: object) -> Sequence[str]:
@@ -203,7 +197,7 @@ def _iterate_relationships(place: TableFolder, notes: list[str]) -> Iterator[tup
     """Iterate over the relationships as edges, with the ids of their text units."""
     columns = ("source", "target", "description", "text_unit_ids")
     for row in place.read_rows("relationships", *columns, needed=[("source",), ("target",)], notes=notes):
-        edge = (_strip_quotes(row["source"]), format_edge_label(row["description"]), _strip_quotes(row["target"]))
+        edge = (strip_quotes(row["source"]), format_edge_label(row["description"]), strip_quotes(row["target"]))
         yield edge, _split_unit_ids(row["text_unit_ids"])
 
 

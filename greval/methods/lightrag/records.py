@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from greval.datasets.parquet_tables import Row
-from greval.methods.edges import format_edge_label
+from greval.methods.edges import format_edge_label, strip_quotes
 from greval.records.case import Chunk, Edge, Effort, Response, Traversal, Triple
 
 SEPARATOR = "<SEP>"
@@ -26,7 +26,7 @@ def build_edge(source: str, target: str, description: object) -> Edge:
         ('Alex', 'Alex is the mentor of Sam. They work together.', 'Sam')
     """
     first, last = sorted((source, target))
-    text = description.replace(SEPARATOR, " ") if isinstance(description, str) else description
+    text = " ".join(map(strip_quotes, description.split(SEPARATOR))) if isinstance(description, str) else description
     return first, format_edge_label(text), last
 
 
@@ -46,7 +46,10 @@ def build_response(
     retrieves relations and not entities. The mode `naive` has neither triples nor a traversal.
     """
     entities, relations = data.get("entities") or (), data.get("relationships") or ()
-    edges = tuple(build_edge(row["src_id"], row["tgt_id"], row.get("description")) for row in relations)
+    edges = tuple(
+        build_edge(strip_quotes(row["src_id"]), strip_quotes(row["tgt_id"]), row.get("description"))
+        for row in relations
+    )
     return Response(
         answer=answer,
         chunks=tuple(_build_chunks(data.get("chunks") or (), documents)),
@@ -65,12 +68,12 @@ def _build_triples(edges: Iterable[Edge], entities: Iterable[Row]) -> Iterable[T
     for source, label, target in edges:
         yield Triple(id=f"relation:{source}|{target}", subject=source, predicate=label, object=target)
     for row in entities:
-        name, text = row["entity_name"], str(row.get("description") or "").replace(SEPARATOR, " ")
+        name, text = strip_quotes(row["entity_name"]), str(row.get("description") or "").replace(SEPARATOR, " ")
         if text:
             yield Triple(id=f"entity:{name}", subject=name, predicate="description", object=text)
 
 
 def _build_traversal(edges: tuple[Edge, ...], entities: Iterable[Row], mode: str) -> Traversal:
-    names = tuple(row["entity_name"] for row in entities)
+    names = tuple(strip_quotes(row["entity_name"]) for row in entities)
     ends = dict.fromkeys((*names, *(end for source, _, target in edges for end in (source, target))))
     return Traversal(start_nodes=() if mode == "global" else names, traversed_edges=edges, final_nodes=tuple(ends))

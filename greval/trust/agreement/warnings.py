@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from greval._util.joins import show_id
 from greval._util.wording import format_count
 from greval.trust.agreement.figures import find_referees
 from greval.trust.agreement.records import AgreementGroup, CombineAnnotators
@@ -86,7 +87,7 @@ def find_left_out_warnings(found: MatchedAnnotations, unread: Sequence[str]) -> 
         if names:
             more = f" and {len(names) - MAX_LISTED} more" if len(names) > MAX_LISTED else ""
             near = f"; {found.join.near}" if names is found.strange and found.join and found.join.near else ""
-            yield f"{format_count(len(names), 'annotated item')} {problem}: {', '.join(names[:MAX_LISTED])}{more}{near}"
+            yield f"{format_count(len(names), 'annotated item')} {problem}: {', '.join(map(show_id, names[:MAX_LISTED]))}{more}{near}"
     if found.replaced:
         yield f"{format_count(found.replaced, 'annotation')} given again by the same annotator: the later counts"
     if unread:

@@ -103,7 +103,7 @@ def match_annotations(
         given = fill_in_method(given, {method for _, method, of, *_ in store.scores() if of == metric})
     given, united = unite_annotators(given)
     submitted = [one for one in given if one.status == "submitted"]
-    keys = {get_item_key(one) for one in submitted}
+    keys = dict.fromkeys(get_item_key(one) for one in submitted)
     verdicts, tried = _read_verdicts(store, metric, keys)
     judged = [one for one in submitted if get_item_key(one) in verdicts]
     prints = {verdicts[get_item_key(one)].fingerprint for one in judged}

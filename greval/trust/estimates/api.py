@@ -18,7 +18,7 @@ from greval.stats.sampling import WeightedSample
 from greval.stats.summary import METHOD, NO_VALUE
 from greval.trust.annotations.files import AnnotationSource, load_annotations
 from greval.trust.annotations.joining import unite_annotators
-from greval.trust.annotations.matching import fill_in_method, hash_judged_contents
+from greval.trust.annotations.matching import fill_in_method, get_item_key, hash_judged_contents
 from greval.trust.estimates.cells import EstimateCell, iterate_cells, select_items, sum_by_question
 from greval.trust.estimates.figures import (
     REFUSED,
@@ -138,7 +138,9 @@ def _compute_estimate(
         _check_baseline(found, baseline, folder)
         people = fill_in_method(people, found.methods)
         contents = hash_judged_contents(store, metric, people)
-    labels = build_labels(people, found, contents)
+        is_whole = all(get_item_key(one) in found.places for one in people)
+        cases = [] if is_whole else [(row[0], row[1], None) for row in store.scores() if row[2] == metric]
+    labels = build_labels(people, found, contents, cases)
     if len(labels.found) < 2:  # noqa: PLR2004 - a spread needs two
         near = labels.join.near
         raise DataError(_format_too_few(labels, metric) + (f"; {near}" if near else ""))

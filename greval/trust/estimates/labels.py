@@ -51,14 +51,20 @@ class ItemDraw(NamedTuple):
     stratum: str | None
 
 
-def build_labels(annotations: Iterable[Annotation], judged: JudgedColumns, hashes: Mapping[ItemKey, str]) -> ItemLabels:
+def build_labels(
+    annotations: Iterable[Annotation],
+    judged: JudgedColumns,
+    hashes: Mapping[ItemKey, str],
+    cases: Iterable[ItemKey] = (),
+) -> ItemLabels:
     """Build one label for each item, weighted by how it was sampled.
 
     Several annotators are combined: categories and values of a two-level scale by majority, other numbers by the
     mean. If an annotator answered twice, the later answer counts. The weight of sampled items without a label is
     distributed over the labelled items of their stratum.
 
-    `hashes` are of what the judge was shown of each item, if known. A label made for another version of the text is
+    `cases` are the keys of the cases of the run, if an annotated item is of none of them. `hashes` are of what the
+    judge was shown of each item, if known. A label made for another version of the text is
     ignored, so that its item counts as sampled but not labelled.
     """
     lacking: Counter[str] = Counter()
@@ -82,8 +88,8 @@ def build_labels(annotations: Iterable[Annotation], judged: JudgedColumns, hashe
     values = {key: value for key, value in combined.items() if value is not None}
     lacking["tied"] = len(combined) - len(values)
     strata = {key: draw.stratum for key, draw in draws.items()}
-    join = _join_with_judged(annotated, judged)
-    remark = join.find_remark("annotations are matched by sample, method and item")
+    join = _join_with_judged(annotated, judged, cases)
+    remark = join.find_remark("annotations are matched by sample, method and item") or (join.near and str(join.near))
     warnings = (
         *find_off_scale_remark(off_scale, len(off_scale) + sum(map(len, given.values()))),
         *filter(None, [remark]),
@@ -98,10 +104,12 @@ def build_labels(annotations: Iterable[Annotation], judged: JudgedColumns, hashe
     return ItemLabels(labels, len(draws), enriched, unweighted, UnusedAnnotations(**lacking), warnings, join)
 
 
-def _join_with_judged(annotated: Collection[ItemKey], judged: JudgedColumns) -> IdJoin:
-    """Join the annotated items with the judged ones, of which `places` has those of annotated cases."""
+def _join_with_judged(annotated: Collection[ItemKey], judged: JudgedColumns, cases: Iterable[ItemKey]) -> IdJoin:
+    """Join the annotated items with the judged ones: items of cases of the run by item, and the others by case."""
     met = {key for key in annotated if key in judged.places}
-    return join_items((key for key in annotated if key not in met), met, judged.places)
+    known = {key[:2] for key in judged.places}
+    unmet = [key if key[:2] in known else (*key[:2], None) for key in annotated if key not in met]
+    return join_items(unmet, met, (*judged.places, *(case for case in cases if case[:2] not in known)))
 
 
 def _combine_values(given: Sequence[Value], judged: JudgedColumns) -> float | None:
