@@ -16,6 +16,7 @@ from greval.judging.model.prices import Price
 from greval.records.record import Record
 from greval.records.result import Result, Usage
 from greval.records.scale import MAX_ENUM_LEVELS, CategoricalScale, MeasureScale, Scale, ValueScale
+from greval.runs.id_joins import read_join_remarks
 from greval.runs.manifest import RunCommand, count_replayed, read_command, read_prices
 from greval.runs.run_summary import (
     PassSummary,
@@ -61,6 +62,7 @@ class Report(Record):
     and `gate` are the failure conditions that were checked. `imported` are the verdicts that greval did not judge.
     `replayed` is the number of results of a metric that were read again from stored replies, without a call; metrics
     without such results are left out. `command` are the options of the last command, None if they are not known.
+    `warnings` are about ids that did not meet, and stand before all figures.
     """
 
     folder: str
@@ -83,6 +85,7 @@ class Report(Record):
     imported: tuple[ImportSource, ...] = ()
     replayed: dict[str, int] = Field(default_factory=dict)
     command: RunCommand | None = None
+    warnings: tuple[str, ...] = ()
 
 
 def build_report(
@@ -116,6 +119,7 @@ def _build_from_snapshot(store: Store, by: Sequence[str], show: int) -> Report:
     unread = [*map(str, unread)] if isinstance(unread, list) else []
     count = store.fact("unread_count")
     judges = store.judges_by_metric()
+    judged = dict.fromkeys(summary.metric for summary in found.summaries)
     return Report(
         folder=str(store.folder),
         judge=", ".join(store.judges()) or None,
@@ -134,6 +138,7 @@ def _build_from_snapshot(store: Store, by: Sequence[str], show: int) -> Report:
         imported=tuple(ImportSource(**one._asdict()) for one in store.imports()),
         replayed=count_replayed(store),
         command=read_command(store),
+        warnings=read_join_remarks(store, judged),
         verdicts=tuple(_sample_verdicts(store, [*dict.fromkeys(summary.metric for summary in found.summaries)], show)),
     )
 

@@ -15,6 +15,7 @@ from greval.cli.options import (
     Level,
     ReportFormat,
     RunFolder,
+    exit_if_off_scale,
     list_label_files,
     print_report,
 )
@@ -71,6 +72,7 @@ def agreement(  # noqa: PLR0913 - the options of a command
         level=level,
     )
     print_report(found, form, render)
+    exit_if_off_scale(found.warnings)
 
 
 def _find_only_metric(run: Path) -> str:

@@ -14,6 +14,7 @@ from greval.cli.options import (
     OtherTags,
     ReportFormat,
     RunFolder,
+    exit_if_off_scale,
     list_label_files,
     print_report,
 )
@@ -57,3 +58,4 @@ def estimate(  # noqa: PLR0913 - the options of a command
         level=level,
     )
     print_report(found, form, render)
+    exit_if_off_scale(found.warnings)

@@ -21,7 +21,7 @@ from greval.cli.config_file import NO_CASES, ConfigurableCommand, describe_comma
 from greval.cli.failures import list_failure_kinds, print_failure_hints
 from greval.cli.gate import FailIf, get_gate_code, print_missed
 from greval.cli.help_layout import input_option, limit_option, output_option, resuming_option
-from greval.cli.input import CaseInput, Rows, open_input
+from greval.cli.input import CaseInput, JoinedFile, Rows, open_input
 from greval.cli.metric_specs import load_named_metrics
 from greval.cli.options import (
     AskedSpecs,
@@ -55,6 +55,7 @@ from greval.records.result import Result
 from greval.report.console import render
 from greval.report.gate import print_gate
 from greval.report.tables import print_lines
+from greval.runs.id_joins import store_input_remarks
 from greval.runs.run_reader import read_metrics
 from greval.runs.shard import Shard
 from greval.runs.store import Store
@@ -205,7 +206,7 @@ def evaluate(  # noqa: PLR0913 - the options of a command
         if asked:
             found = forecast_asking(given, asked, folder, retry_failed=retry_failed)
             typer.echo(describe_missing(found.missing))
-            given = CaseInput(given.reading, found.open_rows(doc_id_pattern))
+            given = given._replace(rows=found.open_rows(doc_id_pattern))
         print_forecast(given.rows, metrics, model, folder, options)
         if notice := given.reading.notice():
             typer.echo(notice, err=True)
@@ -228,7 +229,7 @@ def evaluate(  # noqa: PLR0913 - the options of a command
         found = ask_methods(given, asked, model, folder, collecting, quiet=quiet or json)
         options["total"] = len(found.unread) + len(found.cases)
         options["origin"] = found.identify_source(folder, origin)
-        given = CaseInput(given.reading, found.open_rows(doc_id_pattern))
+        given = given._replace(rows=found.open_rows(doc_id_pattern))
     else:
         options["total"] = given.reading.count(limit)
     bar = ProgressBar(quiet=quiet, json=json, also=_create_emitter() if otel else None)
@@ -296,8 +297,19 @@ async def judge_cases(
             bar.print_line(notice)
         for line in describe_row_faults(unread, run.progress.unread):
             bar.print_line(f"not a case: {line}")
+        for file in cases.joined:
+            if text := file.describe():
+                bar.print_line(text)
         bar.emit_finished(run)
+    store_joins(run.folder, cases.joined)
     return run
+
+
+def store_joins(folder: Path, files: Sequence[JoinedFile]) -> None:
+    """Store the remarks about files of which less than half of the cases have a row, so that all reports have them."""
+    if any(file.counter.total for file in files):
+        with Store.create(folder) as store:
+            store_input_remarks(store, filter(None, (file.find_remark() for file in files)))
 
 
 def print_forecast(

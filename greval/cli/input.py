@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
 from greval._util.arguments import build_unknown_name_error, require_any
+from greval._util.joins import JoinCounter, name_remark
 from greval.datasets import CaseReader, RowFault, read_cases
 from greval.datasets.chunk_sources import fill_sources
-from greval.datasets.gold import attach_gold, attach_traversal, build_unmatched_error, merge_rows, read_gold
+from greval.datasets.gold import (
+    JOIN_REMEDY,
+    attach_gold,
+    attach_traversal,
+    build_unmatched_error,
+    merge_rows,
+    read_gold,
+)
 from greval.datasets.row_faults import build_unreadable_error, describe_row_faults
 from greval.datasets.row_sources import check_file, find_named_fields
 from greval.errors import DataError
@@ -22,11 +31,44 @@ ID = "id"
 Rows = Iterator[Case | RowFault]
 
 
+@dataclass
+class JoinedFile:
+    """A file that is joined with the cases: what its rows are, by what they are joined, and what met so far.
+
+    `find_key` returns the key of a case, which is one of `keys` if a row of the file belongs to the case.
+    """
+
+    path: Path
+    what: str
+    keys: frozenset[str]
+    find_key: Callable[[Case], str]
+    counter: JoinCounter = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.restart()
+
+    def restart(self) -> None:
+        """Count from the start."""
+        self.counter = JoinCounter(self.keys, ("cases", f"rows of {self.what}"))
+
+    def describe(self) -> str | None:
+        """Describe what met, None if every case and every row did or nothing was read."""
+        join = self.counter.build()
+        is_whole = join.left.met == join.left.total and join.right.met == join.right.total
+        return None if is_whole or not join.left.total else f"{self.path}: {join.describe()}"
+
+    def find_remark(self) -> str | None:
+        """Return the remark that stands before all figures if less than half of the cases met."""
+        remark = self.counter.build().find_remark(JOIN_REMEDY)
+        return remark and name_remark(remark, str(self.path))
+
+
 class CaseInput(NamedTuple):
-    """An opened input: the reader of the cases, and the rows with the joined data."""
+    """An opened input: the reader of the cases, the rows with the joined data, and the files that it is from."""
 
     reading: CaseReader
     rows: Rows
+    joined: Sequence[JoinedFile] = ()
 
 
 def open_input(  # noqa: PLR0913 - the parts of the input of a run
@@ -61,30 +103,57 @@ def open_input(  # noqa: PLR0913 - the parts of the input of a run
     reading = read_cases(source, method=method, columns=_select_columns(source, columns or {}, joining.values()))
     joined = {file: _read_joined(file, "gold", joining[file]) for file in gold}
     logs = {file: _read_joined(file, "traversal", joining[file]) for file in traversals}
-    requirements = _InputRequirements(joined, logs, by)
-
     gold_of = merge_rows(row for found in joined.values() for row in found)
     walk_of = {(row.id, row.method): row.traversal for found in logs.values() for row in found}
+    files = [
+        *(JoinedFile(file, "gold", frozenset(row.id for row in rows), _get_id) for file, rows in joined.items()),
+        *(_join_traversals(file, rows) for file, rows in logs.items()),
+    ]
+    requirements = _InputRequirements(files, by)
+
+    def attach() -> Rows:
+        for file in files:
+            file.restart()
+        for row in islice(reading, limit):
+            for file in files if isinstance(row, Case) else ():
+                file.counter.add(file.find_key(row))
+            yield attach_traversal(attach_gold(row, gold_of), walk_of)
 
     def rows() -> Rows:
-        found = (attach_traversal(attach_gold(row, gold_of), walk_of) for row in islice(reading, limit))
-        return found if pattern is None else fill_sources(found, pattern)
+        return attach() if pattern is None else fill_sources(attach(), pattern)
 
     if requirements.are_met:
         return CaseInput(reading, rows())
     if source == STDIN:
-        return CaseInput(reading, require_any(rows(), requirements.check_row, requirements.build_error))
+        return CaseInput(reading, require_any(rows(), requirements.check_row, requirements.build_error), files)
     if not any(map(requirements.check_row, rows())):
         raise requirements.build_error()
-    return CaseInput(reading, rows())
+    return CaseInput(reading, rows(), files)
+
+
+def _get_id(case: Case) -> str:
+    return case.id
+
+
+def _join_traversals(file: Path, rows: Sequence[Case]) -> JoinedFile:
+    """Join a log of traversals: by id and method, or by id alone if its rows name no method."""
+    keys = frozenset(_format_key(row.id, row.method) for row in rows)
+
+    def find_key(case: Case) -> str:
+        return case.id if case.id in keys else _format_key(case.id, case.method)
+
+    return JoinedFile(file, "traversals", keys, find_key)
+
+
+def _format_key(sample_id: str, method: str) -> str:
+    return f"{sample_id} ({method})" if method else sample_id
 
 
 class _InputRequirements:
     """Requirements on the cases: at least one id of each joined file, and each tag used for grouping."""
 
-    def __init__(self, gold: dict[Path, list[Case]], traversals: dict[Path, list[Case]], by: Iterable[str]) -> None:
-        self._files = [(file, "gold", {row.id for row in rows}) for file, rows in gold.items()]
-        self._files += [(file, "traversals", {row.id for row in rows}) for file, rows in traversals.items()]
+    def __init__(self, files: Sequence[JoinedFile], by: Iterable[str]) -> None:
+        self._files = files
         self._by = [name for name in dict.fromkeys(by) if name != METHOD]
         self._tags: set[str] = set()
         self._faults: list[str] = []
@@ -92,7 +161,7 @@ class _InputRequirements:
 
     @property
     def are_met(self) -> bool:
-        return not self._files and self._tags.issuperset(self._by)
+        return all(file.counter.met for file in self._files) and self._tags.issuperset(self._by)
 
     def check_row(self, row: Case | RowFault) -> bool:
         """Check a row, and return whether all requirements are met now."""
@@ -101,15 +170,15 @@ class _InputRequirements:
             return False
         self._cases += 1
         self._tags.update(row.tags)
-        self._files = [one for one in self._files if row.id not in one[2]]
         return self.are_met
 
     def build_error(self) -> DataError:
         """Build the error for the first requirement that is not met."""
         if not self._cases:
             return build_unreadable_error(self._faults, len(self._faults))
-        for file, what, ids in self._files:
-            return build_unmatched_error(what, ids, str(file))
+        for file in self._files:
+            if not file.counter.met:
+                return build_unmatched_error(file.counter.build(), str(file.path))
         missing = next(name for name in self._by if name not in self._tags)
         return build_unknown_name_error("tag", missing, {METHOD, *self._tags}, "--by")
 

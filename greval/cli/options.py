@@ -15,7 +15,9 @@ from pydantic import BaseModel, ValidationError
 from rich.markup import escape
 from rich.table import Table
 
+from greval._util.joins import OFF_SCALE
 from greval._util.wording import did_you_mean, format_names
+from greval.cli import FAILED
 from greval.cli.completion import complete_judge, complete_metric
 from greval.cli.console import ReportConsole
 from greval.cli.help_layout import input_option, judge_option, limit_option, output_option
@@ -402,6 +404,12 @@ def print_report(found: BaseModel, form: str, render: Callable[..., None], **opt
         typer.echo(found.model_dump_json(indent=2))
     else:
         render(found, create_console(), **options)
+
+
+def exit_if_off_scale(warnings: Iterable[str]) -> None:
+    """Exit with the code of failures if most labels are not on the scale of the verdicts."""
+    if any(warning.startswith(OFF_SCALE) for warning in warnings):
+        raise typer.Exit(FAILED)
 
 
 def _format_option_error(fault: ErrorDetails) -> str:

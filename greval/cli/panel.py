@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from greval.cli.agreement import TreatAs
-from greval.cli.options import By, LabelColumns, Level, ReportFormat, print_report
+from greval.cli.options import By, LabelColumns, Level, ReportFormat, exit_if_off_scale, print_report
 
 if TYPE_CHECKING:
     from greval.trust.panels.api import PanelOptions
@@ -56,3 +56,4 @@ def panel(  # noqa: PLR0913 - the options of a command
     if out:
         write_annotations(panel_annotations(runs, metric, **options), out)
     print_report(found, form, render)
+    exit_if_off_scale(found.warnings)

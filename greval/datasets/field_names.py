@@ -232,18 +232,26 @@ def map_fields(row: Mapping[str, object]) -> MappedRow:
         return settled
     given, spelt = _unify_spelling(row)
     passed_over = _find_passed_over(given)
+    spare_ids: dict[str, object] = {}
     for name, own in FIELD_BY_NAME.items():
         if given.get(name) is None:
             continue
         shown = spelt.get(name, name)
         if name in passed_over:
             settled.ignored[shown] = passed_over[name]
+        elif own == "id" and own in settled.values and is_tag_value(given[name]):
+            spare_ids[shown] = given[name]
         elif own in settled.values:
             settled.ignored[shown] = f"{settled.names[own]} is there"
         else:
             settled.values[own], settled.names[own] = given[name], shown
     others = _nest_dotted(given, spelt, settled)
     _add_tags(others, spelt, settled)
+    for name, value in spare_ids.items():  # it may pair the rows of several methods, where the id does not
+        if len(settled.tagged) < MAX_TAGS and _add_part(settled, "tags", name, value):
+            settled.tagged[name] = name
+        else:
+            settled.ignored[name] = f"{settled.names['id']} is there"
     return settled
 
 

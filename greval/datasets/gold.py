@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
 from greval._util.arguments import require_any
+from greval._util.joins import IdJoin, JoinCounter
 from greval._util.wording import find_typo
 from greval.datasets.case_reader import CaseReader
 from greval.datasets.column_map import ColumnMap
@@ -16,10 +18,10 @@ from greval.datasets.json_files import RawRow
 from greval.datasets.row_faults import RowFault
 from greval.datasets.row_purpose import GOLD_ROWS
 from greval.datasets.row_sources import check_file, read_rows
-from greval.errors import DataError
+from greval.errors import DataError, DataWarning
 from greval.records.case import Case, Gold, Sample, Traversal
 
-SHOWN_IDS = 3
+JOIN_REMEDY = "give the case and its row one id"
 
 
 def read_gold(path: str | Path, *, columns: Mapping[str, str] | None = None) -> Iterator[tuple[str, Case | RowFault]]:
@@ -113,6 +115,7 @@ def with_gold(cases: Iterable[T], gold: Iterable[Sample]) -> Iterator[T]:
     Returns:
         The cases. The gold and the expected answer of the rows replace those of a case; tags of the case take
         precedence. A case whose id is in no row stays unchanged. Cases are held back until the first one with a row.
+        If less than half of them have one, a `DataWarning` says so at the end.
 
     Raises:
         DataError: If two rows of gold have the same id and contradict each other, or if no case has the id of a row.
@@ -125,13 +128,20 @@ def with_gold(cases: Iterable[T], gold: Iterable[Sample]) -> Iterator[T]:
         [('Ada',)]
     """
     by_id = merge_rows(gold)
+    counter = JoinCounter(by_id, ("cases", "rows of gold"))
 
     def has_gold(case: T) -> bool:
         return isinstance(case, Sample) and case.id in by_id
 
-    return require_any(
-        (attach_gold(case, by_id) for case in cases), has_gold, lambda: build_unmatched_error("gold", by_id)
-    )
+    def attach() -> Iterator[T]:
+        for case in cases:
+            if isinstance(case, Sample):
+                counter.add(case.id)
+            yield attach_gold(case, by_id)
+        if counter.met and (remark := counter.build().find_remark(JOIN_REMEDY)):
+            warnings.warn(remark, DataWarning, stacklevel=2)
+
+    return require_any(attach(), has_gold, lambda: build_unmatched_error(counter.build()))
 
 
 def merge_rows(gold: Iterable[Sample]) -> dict[str, Sample]:
@@ -171,18 +181,18 @@ def attach_traversal(case: T, logs: Mapping[tuple[str, str], Traversal | None]) 
     return case.model_copy(update={"traversal": found}) if found else case
 
 
-def build_unmatched_error(what: str, ids: Iterable[str], where: str = "") -> DataError:
-    """Build the error for rows whose ids match no case.
+def build_unmatched_error(join: IdJoin, where: str = "") -> DataError:
+    """Build the error for cases and rows of a file of which no two have one id.
 
     Example:
-        >>> print(build_unmatched_error("gold", ["q1", "q2"], "gold.jsonl"))
-        gold.jsonl: no case has the id of a row of gold there; its ids are 'q1', 'q2'
+        >>> from greval._util.joins import join_ids
+        >>> found = join_ids(["Q1"], ["q1", "q2"], ("cases", "rows of gold"))
+        >>> print(build_unmatched_error(found, "gold.jsonl"))  # doctest: +ELLIPSIS
+        gold.jsonl: no case has the id of a row there (rows 2, cases 1); 'Q1' and 'q1' differ only in case; ...
     """
-    known = sorted({*ids})
-    some = ", ".join(map(repr, known[:SHOWN_IDS])) or "none"
-    more = f" and {len(known) - SHOWN_IDS:,} more" if len(known) > SHOWN_IDS else ""
     place = f"{where}: " if where else ""
-    return DataError(f"{place}no case has the id of a row of {what} there; its ids are {some}{more}")
+    counts = f"rows {join.right.total:,}, cases {join.left.total:,}"
+    return DataError(f"{place}no case has the id of a row there ({counts}){join.describe_difference()}; {JOIN_REMEDY}")
 
 
 def _merge_row(one: Sample, other: Sample) -> Sample:

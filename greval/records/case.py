@@ -224,7 +224,20 @@ def _read_triple(item: object, made_id: str) -> object:
     return {"id": made_id, **item} if isinstance(item, Mapping) and "id" not in item else item
 
 
-Chunks = Annotated[tuple[Chunk, ...], _build_items_validator("c", _read_chunk)]
+def is_unnamed(chunk: Chunk, position: int) -> bool:
+    """Return whether a chunk has no document and only the id that was made from its position, which begins at 1.
+
+    Example:
+        >>> case = Case(question="?", chunks=["Ada wrote it.", {"id": "d7", "text": "Notes."}])
+        >>> [is_unnamed(chunk, position) for position, chunk in enumerate(case.chunks, 1)]
+        [True, False]
+    """
+    return chunk.doc_id is None and chunk.id == f"{CHUNK_PREFIX}{position}"
+
+
+CHUNK_PREFIX = "c"
+"""The letter of the ids that are made for chunks, such as `c1`."""
+Chunks = Annotated[tuple[Chunk, ...], _build_items_validator(CHUNK_PREFIX, _read_chunk)]
 Triples = Annotated[tuple[Triple, ...], _build_items_validator("t", _read_triple)]
 CLAIM_PREFIXES: Mapping[ClaimField, str] = {"claims": "a", "expected_claims": "e"}
 """The letter of the ids that are made for claims, such as `a1` and `e1`."""

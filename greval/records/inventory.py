@@ -1,4 +1,4 @@
-"""Inventories: the contents of an index, used to find gold items that no method could retrieve, and labels of edges."""
+"""Inventories: the contents of an index, used to find gold items that no method could retrieve; names in graphs."""
 
 from __future__ import annotations
 
@@ -9,6 +9,17 @@ from greval.records.case import Edge
 
 RELATED = "related"
 """The label of an edge whose relation is unknown."""
+QUOTES = '""'
+
+
+def strip_quotes(name: str) -> str:
+    """Return an entity's name without the quotes that early versions of GraphRAG and LightRAG put around it.
+
+    Example:
+        >>> strip_quotes('"LUMM"'), strip_quotes('the "Gull"')
+        ('LUMM', 'the "Gull"')
+    """
+    return name[1:-1] if len(name) > len(QUOTES) and name[0] + name[-1] == QUOTES else name
 
 
 def format_edge_label(description: object) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, get_args
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, Self, get_args
 
 from pydantic import (
     ConfigDict,
@@ -178,13 +178,26 @@ class FunctionMetric(Metric):
         """Call the function with what it reads."""
 
 
+class ComparedIds(NamedTuple):
+    """The ids that a metric compares: a function that lists the expected and the returned ones of a case.
+
+    `names` says what the ids of each side are of. `value_without_hit` is the value of a case in which none met.
+    """
+
+    list_ids: Callable[[Case], tuple[Iterable[str], Iterable[str]]]
+    names: tuple[str, str]
+    value_without_hit: float = 0.0
+
+
 class ComputedMetric(FunctionMetric):
     """A metric that is a function of the case, see `FunctionMetric` for what the function may return.
 
-    At least one of `needs` and `optional` must not be empty.
+    At least one of `needs` and `optional` must not be empty. `compared_ids` are the ids that the function compares: if
+    none of a whole run met because they are of two kinds, the metric is skipped for all of its cases.
     """
 
     compute: Annotated[Callable[[Case], ComputeReturn], Field(exclude=True, repr=False)]
+    compared_ids: Annotated[ComparedIds | None, Field(exclude=True, repr=False)] = None
 
     @model_validator(mode="after")
     def _check_inputs(self) -> Self:

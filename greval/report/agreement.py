@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from rich.console import Console
 from rich.table import Table
 
+from greval._util.joins import JOIN_REMARKS
 from greval._util.wording import format_count
 from greval.report.agreement_verdict import format_verdict
 from greval.report.tables import (
@@ -32,7 +33,7 @@ from greval.trust.agreement.records import (
 )
 from greval.trust.annotations.reading import STATUS_UNKNOWN
 
-PROMINENT = ("MIXED", "ENRICHED", STATUS_UNKNOWN)
+PROMINENT = ("MIXED", "ENRICHED", STATUS_UNKNOWN, *JOIN_REMARKS)
 GROUP_FIGURES = {
     "categorical": ("accuracy", "kappa", "ac1", "macro f1"),
     "numeric": ("mae", "bias", "pearson", "spearman"),

@@ -17,7 +17,8 @@ def format_verdict(agreement: Agreement) -> str:
 def _list_sentences(agreement: Agreement) -> Iterator[str]:
     verdict, whole = agreement.verdict, agreement.groups[0]
     if verdict.why:
-        yield f"the rules do not apply, because {verdict.why}. Use the weighted figures, and greval estimate."
+        remedy = " Use the weighted figures, and greval estimate." if whole.enriched else ""
+        yield f"the rules do not apply, because {verdict.why}.{remedy}"
         return
     yield _describe_baselines(verdict, whole.things)
     yield _describe_people(verdict)

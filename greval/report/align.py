@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from rich.console import Console
 from rich.table import Table
 
+from greval._util.joins import JOIN_REMARKS
 from greval._util.wording import format_count
 from greval.report.tables import (
     Column,
@@ -22,7 +23,7 @@ from greval.report.tables import (
 )
 from greval.trust.alignment.records import AgreementGain, AlignAttempt, Alignment, AlignmentForecast
 
-PROMINENT = "ENRICHED"
+PROMINENT = ("ENRICHED", *JOIN_REMARKS)
 
 
 def render(alignment: Alignment, console: Console) -> None:

@@ -8,6 +8,7 @@ from functools import partial
 from rich.console import Console
 from rich.table import Table
 
+from greval._util.joins import JOIN_REMARKS
 from greval._util.wording import MAX_NAMES, format_count, format_names
 from greval.analysis.comparison.records import Comparison, Contrast, ContrastVerdict, EffectSizes
 from greval.report.console import WEIGHTED
@@ -35,7 +36,7 @@ MEANS = (2, 3)
 """The places of the columns with the means of both sides."""
 VERDICT_WIDTH = 13
 """The width from which verdicts are readable; longer ones are folded between words."""
-PROMINENT = "NOT COMPARABLE"
+PROMINENT = ("NOT COMPARABLE", *JOIN_REMARKS)
 MAX_HEADING = 9
 TAKEN_HEADINGS = {"n", "p", "raw p", "w/t/l", "effect", "metric", "verdict"}
 STYLES = {"better": "green", "worse": "red"}

@@ -61,10 +61,11 @@ FINE, COARSE = 0.1, 1000
 
 
 def render(report: Report, console: Console, *, with_costs: bool = False) -> None:
-    """Print a report: verdicts with reasons first, then the summaries, then what went wrong, and the gate.
+    """Print a report: ids that did not meet, verdicts with reasons, the summaries, what went wrong, and the gate.
 
     `with_costs` prints what each metric and group cost, in addition to the total.
     """
+    print_lines(console, report.warnings, "bold red")
     if report.verdicts:
         console.print(_build_verdicts_table(report.verdicts))
     for found in report.worst:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from rich.console import Console
 from rich.table import Table
 
+from greval._util.joins import JOIN_REMARKS
 from greval._util.wording import format_count, format_names
 from greval.analysis.duel.records import Duel, PairResult, PreferenceFindings
 from greval.report.tables import (
@@ -20,7 +21,7 @@ from greval.report.tables import (
 )
 from greval.stats.measured import Measured, Undefined
 
-PROMINENT = ("NOT COMPARABLE", "POSITION BIAS", "LENGTH BIAS", "TIE HABIT")
+PROMINENT = (*JOIN_REMARKS, "NOT COMPARABLE", "POSITION BIAS", "LENGTH BIAS", "TIE HABIT")
 PAIR_COLUMNS = (
     Column("metric", left=True),
     Column("first", left=True),

@@ -8,6 +8,7 @@ from functools import partial
 from rich.console import Console
 from rich.table import Table
 
+from greval._util.joins import JOIN_REMARKS
 from greval._util.wording import format_count
 from greval.report.tables import (
     NO_INTERVAL,
@@ -19,6 +20,7 @@ from greval.report.tables import (
     print_line,
     print_lines,
     print_tables,
+    split_warnings,
 )
 from greval.trust.estimates.records import Estimate, EstimateFigure, EstimateRow
 
@@ -37,7 +39,9 @@ MAX_REASON = 24
 
 
 def render(found: Estimate, console: Console) -> None:
-    """Print an estimate: its title, the table, the explanation, and the warnings."""
+    """Print an estimate: important warnings, its title, the table, the explanation, and the other warnings."""
+    important, others = split_warnings(found.warnings, JOIN_REMARKS)
+    print_lines(console, important, "bold red")
     print_line(console, _format_title(found), "italic")
     if found.enriched:
         line = f"{PROMINENT}: labels count with the weights that their things were drawn with"
@@ -52,7 +56,7 @@ def render(found: Estimate, console: Console) -> None:
         else []
     )
     unread = (f"not read: {row}" for row in found.unread[:MAX_LISTED])
-    print_lines(console, (*unread, *more, *found.warnings), "yellow")
+    print_lines(console, (*unread, *more, *others), "yellow")
 
 
 def format_legend(found: Estimate) -> Iterator[str]:

@@ -7,12 +7,13 @@ from collections.abc import Iterator, Sequence
 from rich.console import Console
 from rich.table import Table
 
+from greval._util.joins import JOIN_REMARKS
 from greval._util.wording import format_count
 from greval.report.agreement import build_pairs_tables
 from greval.report.tables import format_by_question, format_measured, format_name, print_report, split_table
 from greval.trust.panels.records import Panel, PanelGroup, SideAgreement
 
-PROMINENT = ("MIXED", "ENRICHED")
+PROMINENT = ("MIXED", "ENRICHED", *JOIN_REMARKS)
 PAIR = 2
 TableContent = tuple[Sequence[str], list[tuple[str, ...]]]
 """The headings and the rows of a table."""

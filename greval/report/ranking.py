@@ -10,6 +10,7 @@ from io import StringIO
 from rich.console import Console
 from rich.table import Table
 
+from greval._util.joins import JOIN_REMARKS
 from greval._util.spreadsheet_cells import escape_formula
 from greval._util.wording import format_count
 from greval.analysis.comparison.records import Contrast
@@ -24,6 +25,7 @@ from greval.report.tables import (
     print_lines,
     print_tables,
     split_table,
+    split_warnings,
 )
 
 DIGITS = 4
@@ -37,11 +39,13 @@ CONTRAST_COLUMNS = (
 
 
 def render(report: RankingReport, console: Console) -> None:
-    """Print the measures: a table of the runs, the questions if there are any, warnings, and the comparison."""
+    """Print the measures: ids that did not meet, a table of the runs, the questions, warnings, and the comparison."""
+    important, others = split_warnings(report.warnings, JOIN_REMARKS)
+    print_lines(console, important, "bold red")
     print_line(console, format_title(report), "italic")
     print_tables(console, _build_tables(report, console))
     print_lines(console, format_legend(report), "dim")
-    print_lines(console, report.warnings, "yellow")
+    print_lines(console, others, "yellow")
     if report.comparison:
         console.print()
         comparison.render(report.comparison, console)

@@ -36,6 +36,7 @@ from greval.records.case import Case
 from greval.records.judge_call import JudgeCall
 from greval.records.metric import Metric, set_reason_depth
 from greval.records.result import Result
+from greval.runs.id_joins import check_joins, read_join_remarks
 from greval.runs.judges import RunJudges, build_judge_guard, build_run_guard, choose_judges
 from greval.runs.manifest import read_spending, refuse_probe, store_command, store_judges, store_metrics, store_spending
 from greval.runs.options import (
@@ -328,6 +329,7 @@ async def evaluate_async(
                     await _judge_source(work, store, iter(reading), width, read_remaining=reads_on)
     if "on_unread" not in options:
         _warn_unread(work, reading)
+        _warn_joins(folder)
     if guard.why is None and work.row_count and work.row_count == work.counter.unread:
         raise build_unreadable_error(work.unread, work.row_count)
     if guard.why is None and "reply_source" not in options:
@@ -348,6 +350,13 @@ def _warn_unread(work: JudgingLoop, reading: CaseReader) -> None:
         warnings.warn(f"{reading.name}: {ignored}", DataWarning, stacklevel=3)
 
 
+def _warn_joins(folder: Path) -> None:
+    """Warn about ids that met nothing in the whole run."""
+    with Store.open(folder) as store:
+        for remark in read_join_remarks(store):
+            warnings.warn(remark, DataWarning, stacklevel=3)
+
+
 async def _judge_source(
     work: JudgingLoop, store: Store, source: Iterator[Case | RowFault], concurrency: int, *, read_remaining: bool
 ) -> None:
@@ -361,6 +370,8 @@ async def _judge_source(
         await work.run(source, concurrency + max(1, concurrency // CALLS_PER_SPARE_WORKER))
         store.commit()
         to_end = work.guard.why is None
+        if to_end:
+            check_joins(store, work.runnables)
         if not to_end and read_remaining:
             await work.read_remaining(source)
             to_end = True

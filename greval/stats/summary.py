@@ -9,6 +9,7 @@ from math import fsum, isclose
 from typing import NamedTuple, assert_never
 
 from greval._util.arguments import require_iterable
+from greval._util.joins import SUCH_AS, UNMET
 from greval.errors import DefinitionError
 from greval.records.metric import Metric
 from greval.records.number_range import NumberRange, find_number_range
@@ -356,5 +357,20 @@ def _build_summary(tally: ResultTally, metric: str, group: str) -> Summary:
         interval=tally.compute_interval(spread),
         usage=tally.usage,
         failures=dict(tally.failures),
-        skips=dict(tally.skips),
+        skips=_group_reasons(tally.skips),
     )
+
+
+def _group_reasons(reasons: Mapping[str, int]) -> dict[str, int]:
+    """Add up reasons that differ only in the ids that they give as an example; the first example stays.
+
+    Example:
+        >>> _group_reasons({f"{UNMET}: a case, such as 'd1'": 2, f"{UNMET}: a case, such as 'd2'": 1, "no gold": 1})
+        {"ids do not meet: a case, such as 'd1'": 3, 'no gold': 1}
+    """
+    first: dict[str, str] = {}
+    found: Counter[str] = Counter()
+    for reason, count in reasons.items():
+        start = reason.split(SUCH_AS)[0] if reason.startswith(UNMET) else reason
+        found[first.setdefault(start, reason)] += count
+    return dict(found)

@@ -312,7 +312,10 @@ def test_gold_that_fits_no_case(greval_says):
     """Gold of other ids is told: else its figures would be missing without a word."""
     Path("gold.jsonl").write_text('{"id": "other", "gold": {"essential_docs": ["d1"]}}\n', encoding="utf-8")
     words = ("evaluate", cases(), "-m", "exact_match", "-o", "run", "--gold", "gold.jsonl")
-    assert "gold.jsonl: no case has the id of a row of gold there; its ids are 'other'" in greval_says(*words)[2]
+    assert (
+        "gold.jsonl: no case has the id of a row there (rows 1, cases 3), such as 'q0' and 'other'"
+        in greval_says(*words)[2]
+    )
     Path("gold.jsonl").write_text('{"id": "q1", "gold": {"essential_docs": ["d1"]}}\n', encoding="utf-8")
     assert "no case has the id" not in greval_says(*words)[2]
 

@@ -73,7 +73,9 @@ def test_a_tag_that_some_case_has_is_enough(files):
 def test_gold_of_no_case_is_an_error(files, tmp_path):
     """A file none of whose ids is that of a case would silently leave out what was meant."""
     other = write(tmp_path / "other.jsonl", [GOLD | {"id": "q9"}])
-    with pytest.raises(DataError, match=r"other\.jsonl: no case has the id of a row of gold there; its ids are 'q9'"):
+    with pytest.raises(
+        DataError, match=r"other\.jsonl: no case has the id of a row there \(rows 1, cases 2\), such as 'q1' and 'q9'"
+    ):
         open_rows(gold=[files[0], other])
 
 

@@ -21,6 +21,7 @@ from greval.analysis.comparison.contrast import (
 from greval.analysis.comparison.pairs import QuestionPairs, build_figures
 from greval.analysis.comparison.plan import ComparisonPlan, ComparisonRequest, PlannedContrast, plan_comparison
 from greval.analysis.comparison.records import Comparison, Contrast, CorrectionFamily, MethodMean
+from greval.analysis.comparison.unpaired import check_pairs
 from greval.analysis.comparison.warnings import find_warnings
 from greval.errors import DataError
 from greval.stats.correction import Correction, correct_discrete, count_capable
@@ -75,7 +76,8 @@ def compare(
         The comparison as data; `greval compare` prints it.
 
     Raises:
-        DataError: If a method, metric or tag does not exist, there is nothing to compare, or several runs are given.
+        DataError: If a method, metric or tag does not exist, there is nothing to compare, no question has a figure of
+            both sides, or several runs are given.
         StoreError: If a folder is not a run.
 
     Example:
@@ -103,7 +105,9 @@ def compare(
         metrics=tuple(options.get("metrics") or ()) or None,
         methods=tuple(options.get("methods") or ()) or None,
     )
-    return build_comparison(plan_comparison(wanted), options.get("correction", "bonferroni"), level)
+    plan = plan_comparison(wanted)
+    check_pairs(plan)
+    return build_comparison(plan, options.get("correction", "bonferroni"), level)
 
 
 def build_comparison(plan: ComparisonPlan, how: Correction, level: float) -> Comparison:

@@ -12,6 +12,7 @@ from greval.analysis.comparison.pairs import QuestionPairs, build_figures, pair_
 from greval.errors import DataError
 from greval.records.scale_direction import ScaleDirection
 from greval.records.stored_metric import StoredMetric
+from greval.runs.id_joins import read_join_remarks
 from greval.runs.run_reader import find_directions, read_metrics
 from greval.runs.score_columns import SCORED, WITHOUT_NUMBER, ComparisonSide, ScoreColumns
 from greval.runs.store import Store
@@ -42,7 +43,10 @@ class PlannedContrast(NamedTuple):
 
 
 class ComparisonPlan(NamedTuple):
-    """All planned contrasts, over scores that were read once; a group's number is None for all questions."""
+    """All planned contrasts, over scores that were read once; a group's number is None for all questions.
+
+    `join_remarks` are those of the runs about ids that did not meet.
+    """
 
     wanted: ComparisonRequest
     scores: ScoreColumns
@@ -51,6 +55,7 @@ class ComparisonPlan(NamedTuple):
     without_numbers: tuple[str, ...]
     matches: tuple[SidePair, ...]
     groups: tuple[tuple[str, int | None], ...]
+    join_remarks: tuple[str, ...] = ()
 
     def iterate_pairs(self) -> Iterator[tuple[PlannedContrast, QuestionPairs]]:
         """Yield the pairs of each contrast, one at a time."""
@@ -85,7 +90,8 @@ def plan_comparison(wanted: ComparisonRequest) -> ComparisonPlan:
     """
     scores = ScoreColumns(wanted.by, wanted.cluster_by)
     folders = [(wanted.run, False), *([(wanted.against, True)] if wanted.against else [])]
-    metrics_of_runs = [_read_run(scores, folder, before=before) for folder, before in folders]
+    remarks: dict[str, None] = {}
+    metrics_of_runs = [_read_run(scores, folder, remarks, before=before) for folder, before in folders]
     _check_tags(scores, wanted)
     scales = find_directions(*metrics_of_runs)
     metrics = _select_metrics(scores, wanted, scales)
@@ -101,13 +107,15 @@ def plan_comparison(wanted: ComparisonRequest) -> ComparisonPlan:
         without_numbers=tuple(metric for metric in metrics if metric not in numbered),
         matches=_match_methods(scores, wanted),
         groups=tuple(groups),
+        join_remarks=tuple(remarks),
     )
 
 
-def _read_run(scores: ScoreColumns, folder: Path, *, before: bool) -> dict[str, StoredMetric]:
-    """Read a run into the scores, and return its metrics."""
+def _read_run(scores: ScoreColumns, folder: Path, remarks: dict[str, None], *, before: bool) -> dict[str, StoredMetric]:
+    """Read a run into the scores, and its remarks about joins, and return its metrics."""
     with Store.open(folder) as store, store.snapshot():
         scores.add_run(store, before=before)
+        remarks.update(dict.fromkeys(read_join_remarks(store)))
         return read_metrics(store)
 
 

@@ -65,7 +65,8 @@ def measure_runs(
             "holm". `level`: the confidence level of the intervals and of the whole family of tests, 0.95 by default.
 
     Returns:
-        The figures as data; `greval rank` prints them. A run that cannot be read is in `unread`, with the reason.
+        The figures as data; `greval rank` prints them. A run that cannot be read, or whose ids cannot meet those of the
+        judgements, is in `unread`, with the reason.
 
     Raises:
         DataError: If the judgements or all of the runs cannot be read, or the baseline is not known.
@@ -125,7 +126,8 @@ def _measure_files(
             )
             found[name] = compute_figures(qrels, rankings, wanted)
         except DataError as error:
-            unread.append(UnreadRun(path=str(path), message=str(error)))
+            message = str(error)
+            unread.append(UnreadRun(path=str(path), message=message if str(path) in message else f"{path}: {message}"))
     return found, unread
 
 
@@ -136,6 +138,8 @@ def _build_run(name: str, path: Path, figures: RankingFigures, questions: Sequen
         ranked=figures.ranked,
         missing=figures.missing,
         unjudged=figures.unjudged,
+        irrelevant=figures.irrelevant,
+        remarks=figures.remarks,
         means=figures.means,
         questions=figures.list_questions(questions) if questions else (),
     )

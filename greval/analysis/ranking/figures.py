@@ -12,6 +12,7 @@ from greval.analysis.ranking.records import Conventions, QuestionValues, RunMean
 from greval.errors import DefinitionError
 from greval.metrics.columns.qrels import Qrels
 from greval.metrics.columns.rankings import Rankings
+from greval.metrics.columns.run_join import check_run_join
 from greval.metrics.columns.run_measures import check_measure_names, measure_rankings
 from greval.metrics.columns.trec_measures import GEOMETRIC, SUMS, expand_trec_measures, list_trec_measures, trec_eval
 from greval.metrics.computed.metric_names import find_computed_metric
@@ -54,6 +55,10 @@ class RankingFigures(NamedTuple):
     unjudged: tuple[str, ...]
     ranked: int
     """The number of judged questions that have a ranking."""
+    remarks: tuple[str, ...]
+    """Remarks about ids that did not meet."""
+    irrelevant: tuple[str, ...]
+    """The judged questions without a relevant document."""
 
     def list_questions(self, names: Sequence[str]) -> tuple[QuestionValues, ...]:
         """List the values of each question; `names` are all judged questions."""
@@ -121,11 +126,13 @@ def _compute_by_greval(qrels: Qrels, rankings: Rankings, wanted: MeasureSettings
         values[result.places], states[result.places] = result.values, SCORED
         columns[name] = values, states
     means = tuple(_build_mean(name, values[states == SCORED], wanted) for name, (values, states) in columns.items())
-    return RankingFigures(columns, means, found.missing, found.unknown, size - len(found.missing))
+    ranked, irrelevant = size - len(found.missing), _list_irrelevant(qrels)
+    return RankingFigures(columns, means, found.missing, found.unknown, ranked, found.remarks, irrelevant)
 
 
 def _compute_by_trec_eval(qrels: Qrels, rankings: Rankings, wanted: MeasureSettings) -> RankingFigures:
     """Compute trec_eval's measures: a judged question without a ranking is left out."""
+    remarks = check_run_join(qrels, rankings, rankings.find_hits(qrels))
     found, names = trec_eval(qrels, rankings), qrels.questions
     answered = np.array([name in found.by_question for name in names], np.bool_)
     rows = [found.by_question[name] for name in names if name in found.by_question]
@@ -144,7 +151,13 @@ def _compute_by_trec_eval(qrels: Qrels, rankings: Rankings, wanted: MeasureSetti
     )
     missing = tuple(name for name in names if name not in found.by_question)
     unjudged = tuple(name for name in rankings.questions if name not in qrels.grouped.places)
-    return RankingFigures(columns, means, missing, unjudged, len(rows))
+    return RankingFigures(columns, means, missing, unjudged, len(rows), remarks, _list_irrelevant(qrels))
+
+
+def _list_irrelevant(qrels: Qrels) -> tuple[str, ...]:
+    """List the judged questions without a relevant document."""
+    names = qrels.questions
+    return tuple(names[place] for place in np.flatnonzero(qrels.count_judged(qrels.relevant) == 0).tolist())
 
 
 def _build_mean(name: str, values: Floats, wanted: MeasureSettings) -> RunMean:

@@ -51,6 +51,8 @@ class MeasuredRun(Record):
         ranked: The number of questions that have a ranking and judgements.
         missing: The judged questions without a ranking.
         unjudged: The ranked questions without judgements, which are left out.
+        irrelevant: The judged questions without a relevant document.
+        remarks: Remarks about ids that did not meet; the report has them among its warnings.
         means: The measures, in the order that they were requested in.
         questions: The measures of each judged question, if they were requested.
     """
@@ -60,6 +62,8 @@ class MeasuredRun(Record):
     ranked: int
     missing: tuple[str, ...]
     unjudged: tuple[str, ...]
+    irrelevant: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
     means: tuple[RunMean, ...]
     questions: tuple[QuestionValues, ...] = ()
 

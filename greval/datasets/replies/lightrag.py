@@ -8,7 +8,7 @@ from typing import Any
 from greval.datasets.field_values import find_first
 from greval.datasets.parquet_tables import Row
 from greval.records.case import Chunk, Edge, Effort, Response, Traversal, Triple
-from greval.records.inventory import format_edge_label
+from greval.records.inventory import format_edge_label, strip_quotes
 
 SEPARATOR = "<SEP>"
 """The separator of merged descriptions and sources in LightRAG."""
@@ -27,7 +27,7 @@ def build_edge(source: str, target: str, description: object) -> Edge:
         ('Alex', 'Alex is the mentor of Sam. They work together.', 'Sam')
     """
     first, last = sorted((source, target))
-    text = description.replace(SEPARATOR, " ") if isinstance(description, str) else description
+    text = " ".join(map(strip_quotes, description.split(SEPARATOR))) if isinstance(description, str) else description
     return first, format_edge_label(text), last
 
 
@@ -76,7 +76,10 @@ def build_response(
     entities. The mode `naive` has neither triples nor a traversal.
     """
     entities, relations = data.get("entities") or (), data.get("relationships") or ()
-    edges = tuple(build_edge(row["src_id"], row["tgt_id"], row.get("description")) for row in relations)
+    edges = tuple(
+        build_edge(strip_quotes(row["src_id"]), strip_quotes(row["tgt_id"]), row.get("description"))
+        for row in relations
+    )
     return Response(
         answer=answer,
         chunks=tuple(_build_chunks(data.get("chunks") or (), documents)),
@@ -97,12 +100,12 @@ def _build_triples(edges: Iterable[Edge], entities: Iterable[Row]) -> Iterable[T
     for source, label, target in edges:
         yield Triple(id=f"relation:{source}|{target}", subject=source, predicate=label, object=target)
     for row in entities:
-        name, text = row["entity_name"], str(row.get("description") or "").replace(SEPARATOR, " ")
+        name, text = strip_quotes(row["entity_name"]), str(row.get("description") or "").replace(SEPARATOR, " ")
         if text:
             yield Triple(id=f"entity:{name}", subject=name, predicate="description", object=text)
 
 
 def _build_traversal(edges: tuple[Edge, ...], entities: Iterable[Row], mode: str | None) -> Traversal:
-    names = tuple(row["entity_name"] for row in entities)
+    names = tuple(strip_quotes(row["entity_name"]) for row in entities)
     ends = dict.fromkeys((*names, *(end for source, _, target in edges for end in (source, target))))
     return Traversal(start_nodes=() if mode == "global" else names, traversed_edges=edges, final_nodes=tuple(ends))

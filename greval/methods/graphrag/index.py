@@ -14,7 +14,7 @@ from greval.methods.edges import describe_dangling, format_names
 from greval.methods.index_graph import IndexGraph
 from greval.methods.reference.records import Entity, IndexedChunk, Relation
 from greval.records.case import Edge
-from greval.records.inventory import Inventory, format_edge_label
+from greval.records.inventory import Inventory, format_edge_label, strip_quotes
 
 TABLES = ("documents", "text_units", "entities", "relationships")
 GRAPH_TABLES = ("text_units", "entities", "relationships")
@@ -29,7 +29,6 @@ UPDATE_FOLDERS = "update_output/*"
 SETTINGS_FILES = ("settings.yaml", "settings.yml")
 OUTPUT_SECTIONS = ("output", "storage")
 """The section of the settings that names the folder of the tables: since version 1, and before."""
-QUOTES = '""'
 DocumentName = Literal["id", "title"]
 
 
@@ -231,13 +230,8 @@ def _iterate_entities(place: TableFolder, notes: list[str]) -> Iterator[tuple[st
     """Iterate over the entities: name, type, and the ids of their text units."""
     columns = ("title", "name", "type", "text_unit_ids")
     for row in place.read_rows("entities", *columns, needed=[("title", "name")], notes=notes):
-        name, kind = _strip_quotes(row["title"] or row["name"]), _strip_quotes(row["type"] or "")
+        name, kind = strip_quotes(row["title"] or row["name"]), strip_quotes(row["type"] or "")
         yield name, kind, _split_unit_ids(row["text_unit_ids"])
-
-
-def _strip_quotes(name: str) -> str:
-    """Return an entity's name without the quotes that version 0 put around it."""
-    return name[1:-1] if len(name) > len(QUOTES) and name[0] + name[-1] == QUOTES else name
 
 
 def _split_unit_ids(value: object) -> Sequence[str]:
@@ -258,7 +252,7 @@ def _iterate_relationships(place: TableFolder, notes: list[str]) -> Iterator[tup
     """Iterate over the relationships as edges, with the ids of their text units."""
     columns = ("source", "target", "description", "text_unit_ids")
     for row in place.read_rows("relationships", *columns, needed=[("source",), ("target",)], notes=notes):
-        edge = (_strip_quotes(row["source"]), format_edge_label(row["description"]), _strip_quotes(row["target"]))
+        edge = (strip_quotes(row["source"]), format_edge_label(row["description"]), strip_quotes(row["target"]))
         yield edge, _split_unit_ids(row["text_unit_ids"])
 
 

@@ -17,7 +17,7 @@ from greval.methods.index_graph import IndexGraph
 from greval.methods.lightrag.method import DocumentName
 from greval.methods.reference.records import Entity, IndexedChunk, Relation
 from greval.records.case import Edge
-from greval.records.inventory import Inventory
+from greval.records.inventory import Inventory, strip_quotes
 
 STORE_FILE = "kv_store_{}.json"
 STORE_NAMES = ("doc_status", "full_docs", "text_chunks", "full_entities", "full_relations")
@@ -83,7 +83,7 @@ def read_lightrag_graph(folder: str | Path, *, document: DocumentName = "id") ->
     for names, fields in _iterate_elements(place / GRAPH_FILE):
         places = tuple(one for one in fields.get("source_id", "").split(SEPARATOR) if one)
         if len(names) == 1:
-            entities.append(Entity(name=names[0], type=fields.get("entity_type", ""), chunks=places))
+            entities.append(Entity(name=names[0], type=strip_quotes(fields.get("entity_type", "")), chunks=places))
         else:
             source, label, target = build_edge(names[0], names[1], fields.get("description"))
             relations.append(Relation(source=source, label=label, target=target, chunks=places))
@@ -151,7 +151,10 @@ def _add_graph(
 
 
 def _iterate_elements(path: Path) -> Iterator[tuple[tuple[str, ...], dict[str, str]]]:
-    """Iterate over the nodes (one name) and edges (two names) of a GraphML file, each with its data."""
+    """Iterate over the nodes (one name) and edges (two names) of a GraphML file, each with its data.
+
+    LightRAG before 2025 and nano-graphrag keep quotes in names, which no gold and no question has.
+    """
     if not path.is_file():
         return
     keys: dict[str, str] = {}
@@ -163,7 +166,7 @@ def _iterate_elements(path: Path) -> Iterator[tuple[tuple[str, ...], dict[str, s
             if kind in {"node", "edge"}:
                 ends = ("id",) if kind == "node" else ("source", "target")
                 fields = {keys[data.attrib["key"]]: data.text or "" for data in element}
-                yield tuple(element.attrib[end] for end in ends), fields
+                yield tuple(strip_quotes(element.attrib[end]) for end in ends), fields
                 element.clear()
     except (ET.ParseError, KeyError, OSError) as error:
         raise DataError(f"{path}: cannot be read as GraphML: {error}; build the index anew") from error
@@ -182,11 +185,11 @@ def _add_names(
     """Add the entity names and pairs recorded for each document, because the graph file may lack some of them."""
     for document, row in stores["full_entities"].items():
         for name in row.get("entity_names") or ():
-            nodes.setdefault(name, {})[names.get(document, document)] = None
+            nodes.setdefault(strip_quotes(name), {})[names.get(document, document)] = None
     known = {(source, target): (source, label, target) for source, label, target in edges}
     for document, row in stores["full_relations"].items():
         for source, target in row.get("relation_pairs") or ():
-            edge = build_edge(source, target, None)
+            edge = build_edge(strip_quotes(source), strip_quotes(target), None)
             edges.setdefault(known.get((edge[0], edge[2]), edge), {})[names.get(document, document)] = None
 
 

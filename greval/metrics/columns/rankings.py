@@ -16,6 +16,7 @@ from greval.metrics.columns.column_readers import read_numbers
 from greval.metrics.columns.grouping import GroupedDocuments, group_columns, group_lists, sort_documents
 from greval.metrics.columns.id_join import Hits, find_judged, match_judged
 from greval.metrics.columns.qrels import Qrels
+from greval.metrics.computed.ranking import count_unnamed, list_gold_documents
 from greval.records.case import Case
 
 TieOrder = Literal["given", "trec_eval"]
@@ -144,12 +145,16 @@ class Rankings:
         recorded chunks has no ranking.
 
         Raises:
-            DataError: If two cases have the same id.
+            DataError: If two cases have the same id, or a chunk has none.
         """
         lists: dict[str, tuple[str, ...] | None] = {}
         for case in cases:
             if case.id in lists:
                 raise DataError(f"two cases have the id {case.id!r}; give the cases of one method at a time")
+            if case.chunks and case.gold and count_unnamed(case.chunks, list_gold_documents(case.gold)):
+                raise DataError(
+                    f"case {case.id!r}: a chunk has no id; give each its doc_id, as the gold names documents"
+                )
             lists[case.id] = (
                 None
                 if case.chunks is None

@@ -20,6 +20,7 @@ from greval.metrics.columns.chunked_array import Flags, Ints
 from greval.metrics.columns.id_join import Hits
 from greval.metrics.columns.qrels import Qrels
 from greval.metrics.columns.rankings import Rankings
+from greval.metrics.columns.run_join import check_run_join
 
 Floats = npt.NDArray[np.float64]
 _NAME = re.compile(r"(?P<base>[a-z_]+)(?:@(?P<cut>[1-9][0-9]{0,8}))?(?P<exponential>-exponential)?")
@@ -244,11 +245,13 @@ class MeasureResults(Mapping[str, MeasureResult]):
         figures: The measures.
         missing: The questions of the qrels that have no ranking.
         unknown: The ranked questions that are not in the qrels.
+        remarks: Remarks about ids that did not meet, which stand before all figures.
     """
 
     figures: dict[str, MeasureResult]
     missing: tuple[str, ...]
     unknown: tuple[str, ...]
+    remarks: tuple[str, ...] = ()
 
     def __getitem__(self, name: str) -> MeasureResult:
         return self.figures[name]
@@ -260,7 +263,7 @@ class MeasureResults(Mapping[str, MeasureResult]):
         return len(self.figures)
 
     def __str__(self) -> str:
-        return "\n".join(map(str, self.figures.values()))
+        return "\n".join((*self.remarks, *map(str, self.figures.values())))
 
 
 def measure_rankings(
@@ -281,7 +284,7 @@ def measure_rankings(
 
     Raises:
         DefinitionError: If no measure has one of the names.
-        DataError: If a score is not a number.
+        DataError: If a score is not a number, or the ids of judgements and rankings cannot meet.
 
     Example:
         >>> qrels = Qrels.from_dicts({"q1": {"d1": 1, "d2": 1}, "q2": {"d5": 1}, "q3": {"d9": 0}})
@@ -291,10 +294,11 @@ def measure_rankings(
         recall@10 0.2500 (2 of 3 questions measured, 1 skipped, 1 missing from the run, counted as 0)
     """
     hits = rankings.find_hits(qrels)
+    remarks = check_run_join(qrels, rankings, hits)
     answered = hits.depths >= 0
     figures = {name: _compute_result(name, qrels, hits, answered if missing == "drop" else None) for name in names}
     absent = tuple(qrels.grouped.names[n] for n in np.flatnonzero(~answered).tolist())
-    return MeasureResults(figures, absent, hits.unknown)
+    return MeasureResults(figures, absent, hits.unknown, remarks)
 
 
 def _compute_result(name: str, qrels: Qrels, hits: Hits, counted: Flags | None) -> MeasureResult:

@@ -1,17 +1,20 @@
 """Metrics of ranked retrieval: the ranks of documents compared with the essential and helpful documents of the gold.
 
 The ranking consists of the documents of the chunks in order: the `doc_id` of a chunk, or its own id if it has
-no `doc_id`. A document counts once, at its first rank.
+no `doc_id`. A document counts once, at its first rank. If the gold names documents by their text, texts are compared.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import median
 from typing import Literal
 
+from greval._util.joins import UNMET, find_kind, format_id
 from greval._util.wording import format_found_share
 from greval.metrics.computed import formulas
+from greval.metrics.computed.compared_ids import explain_unmet_ids
 from greval.metrics.computed.families import (
     MetricFamily,
     MetricSetting,
@@ -20,25 +23,31 @@ from greval.metrics.computed.families import (
     build_yes_no_scale,
     format_cutoff,
 )
-from greval.records.case import ESSENTIAL, HELPFUL, Case
-from greval.records.metric import ComputedMetric
+from greval.metrics.computed.graph_walk import normalise_name
+from greval.records.case import CHUNK_PREFIX, ESSENTIAL, HELPFUL, Case, Chunk, Gold, is_unnamed
+from greval.records.metric import ComparedIds, ComputedMetric
 from greval.records.result import Judgement, Skipped
 from greval.records.scale import MeasureScale, Value, ValueScale
 
 Relevance = Literal["essential", "relevant"]
 GAIN_NAMES: dict[float, str] = {ESSENTIAL: "essential", HELPFUL: "helpful"}
+MIN_TEXT_WORDS = 3
+MAX_TEXT_RATIO = 4
+"""How many times as long as the texts of the gold chunks may be, so that a title is not taken for the text of one."""
 
 
 @dataclass(frozen=True)
 class Ranking:
     """The retrieved documents in order, each once, and `due`, the gains of the relevant ones, essential first.
 
-    `graded` is true if the gold holds grades, so that reasons group the documents by grade.
+    `graded` is true if the gold holds grades, so that reasons group the documents by grade. `by_text` is true if the
+    gold names documents by their text.
     """
 
     documents: tuple[str, ...]
     due: Mapping[str, float]
     graded: bool = False
+    by_text: bool = False
 
     @property
     def gains(self) -> list[float]:
@@ -67,6 +76,76 @@ def list_ranked_documents(case: Case) -> tuple[str, ...] | None:
     return tuple(dict.fromkeys(chunk.id if chunk.doc_id is None else chunk.doc_id for chunk in case.chunks))
 
 
+def list_gold_documents(gold: Gold) -> dict[str, None]:
+    """Return all documents that the gold names, relevant or not, each once."""
+    return dict.fromkeys((*(gold.essential_docs or ()), *(gold.helpful_docs or ()), *(gold.grades or {})))
+
+
+def is_gold_text(named: Iterable[str], chunks: Sequence[Chunk]) -> bool:
+    """Return whether the gold names documents by their text: each name is as long as a passage.
+
+    Example:
+        >>> chunks = [Chunk(id="c1", text="Ada wrote the notes in 1843.")]
+        >>> is_gold_text(["Bob wrote the letter."], chunks), is_gold_text(["Ada Lovelace"], chunks)
+        (True, False)
+    """
+    usual = median(len(chunk.text or "") for chunk in chunks)
+    return all(
+        find_kind(name) == "passage" or (len(name.split()) >= MIN_TEXT_WORDS and len(name) * MAX_TEXT_RATIO >= usual)
+        for name in named
+    )
+
+
+def count_unnamed(chunks: Sequence[Chunk], named: Iterable[str]) -> int:
+    """Count the chunks without an id; 0 if the gold names documents as ids are made, so that these may be meant."""
+    if any(name.startswith(CHUNK_PREFIX) and name[len(CHUNK_PREFIX) :].isdecimal() for name in named):
+        return 0
+    return sum(is_unnamed(chunk, number) for _, chunk, number in _number(chunks))
+
+
+def _match_texts(case: Case, named: Iterable[str]) -> list[str | None]:
+    """Return, for each chunk, the document of the gold whose text is that of the chunk, or None."""
+    by_text = {normalise_name(name): name for name in named if " " in name}
+    return [by_text.get(normalise_name(chunk.text)) if by_text and chunk.text else None for chunk in case.chunks or ()]
+
+
+def compare_documents(case: Case) -> tuple[tuple[str, ...], bool] | Skipped:
+    """Return the retrieved documents as the gold names them, and whether by their text; or why they cannot be compared.
+
+    A chunk without an id is a document that nobody knows, and no miss.
+
+    Example:
+        >>> case = Case(question="?", chunks=["Ada wrote it."], gold={"essential_docs": ["Ada wrote it."]})
+        >>> compare_documents(case)
+        (('Ada wrote it.',), True)
+        >>> compare_documents(Case(question="?", chunks=["Ada wrote it."], gold={"essential_docs": ["d1"]})).reason
+        "ids do not meet: the chunks have no ids; give each its doc_id, such as 'd1'"
+    """
+    documents, chunks = list_ranked_documents(case), case.chunks
+    if documents is None or chunks is None:
+        return Skipped(reason="chunks is not recorded")
+    named = list_gold_documents(case.gold) if case.gold else {}
+    if not chunks or not named:
+        return documents, False
+    if any(document in named and not is_unnamed(chunk, n) for document, chunk, n in _number(chunks)):
+        by_text = [None] * len(chunks)
+    else:
+        by_text = _match_texts(case, named)
+    if any(by_text) or is_gold_text(named, chunks):
+        pairs = zip(by_text, _number(chunks), strict=True)
+        return tuple(dict.fromkeys(text or document for text, (document, _, _) in pairs)), True
+    if count := count_unnamed(chunks, named):
+        which = "the chunks have no ids" if count == len(chunks) else "some chunks have no id"
+        return Skipped(reason=f"{UNMET}: {which}; give each its doc_id, such as {format_id(next(iter(named)))}")
+    return explain_unmet_ids(named, dict.fromkeys(documents), "documents") or (documents, False)
+
+
+def _number(chunks: Sequence[Chunk]) -> Iterator[tuple[str, Chunk, int]]:
+    """Yield the document of each chunk, the chunk and its position, which begins at 1."""
+    for number, chunk in enumerate(chunks, 1):
+        yield chunk.id if chunk.doc_id is None else chunk.doc_id, chunk, number
+
+
 def read_relevant_gains(case: Case, wanted: Relevance) -> dict[str, int] | Skipped:
     """Return the gain of each relevant document, or the reason why no document is relevant."""
     gold = case.gold
@@ -86,13 +165,30 @@ def read_relevant_gains(case: Case, wanted: Relevance) -> dict[str, int] | Skipp
 
 def read_ranking(case: Case, wanted: Relevance) -> Ranking | Skipped:
     """Return the ranking of a case with its relevant documents, or why it is undefined."""
-    documents = list_ranked_documents(case)
-    if documents is None:
+    if case.chunks is None:
         return Skipped(reason="chunks is not recorded")
     gains = read_relevant_gains(case, wanted)
     if isinstance(gains, Skipped):
         return gains
-    return Ranking(documents, gains, graded=wanted == "relevant" and bool(case.gold and case.gold.grades))
+    compared = compare_documents(case)
+    if isinstance(compared, Skipped):
+        return compared
+    documents, by_text = compared
+    graded = wanted == "relevant" and bool(case.gold and case.gold.grades)
+    return Ranking(documents, gains, graded=graded, by_text=by_text)
+
+
+def list_compared_documents(case: Case) -> tuple[Iterable[str], Iterable[str]]:
+    """Return the documents of the gold and the retrieved ones; their texts if the gold names documents by these."""
+    named = list_gold_documents(case.gold) if case.gold else {}
+    compared = compare_documents(case)
+    if isinstance(compared, Skipped) or not named:
+        return (), ()
+    documents, by_text = compared
+    return named, [chunk.text for chunk in case.chunks or () if chunk.text] if by_text else documents
+
+
+DOCUMENT_IDS = ComparedIds(list_compared_documents, ("documents of the gold", "retrieved documents"))
 
 
 def _format_found(ranking: Ranking, setting: MetricSetting) -> str:
@@ -104,7 +200,7 @@ def _format_found(ranking: Ranking, setting: MetricSetting) -> str:
         kind = f"grade-{gain:g}" if ranking.graded else GAIN_NAMES[gain]
         documents = [document for document, given in ranking.due.items() if given == gain]
         shares.append(format_found_share(found, documents, f"{kind} document", where))
-    return ". ".join(shares)
+    return ". ".join(shares) + ("; compared by their text" if ranking.by_text else "")
 
 
 def _format_first_hit(ranking: Ranking, setting: MetricSetting) -> str:
@@ -140,6 +236,7 @@ def _build_metric(  # noqa: PLR0913 - the parts of a definition
         optional=("chunks",),
         scale=scale,
         compute=compute,
+        compared_ids=DOCUMENT_IDS,
     )
 
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from greval._util.wording import format_count, format_found_share, format_names
 from greval.metrics.computed import formulas
+from greval.metrics.computed.compared_ids import explain_unmet_ids
 from greval.metrics.computed.families import (
     MetricFamily,
     MetricSetting,
@@ -15,7 +16,7 @@ from greval.metrics.computed.families import (
     build_yes_no_scale,
 )
 from greval.records.case import Case
-from greval.records.metric import ComputedMetric
+from greval.records.metric import ComparedIds, ComputedMetric
 from greval.records.result import Judgement, Skipped
 
 Repositories = tuple[str, ...]
@@ -70,6 +71,15 @@ def _list_essential(case: Case) -> Repositories | Skipped:
     return tuple(dict.fromkeys(case.gold.essential_repos)) or Skipped(reason="gold.essential_repos is empty")
 
 
+def _list_compared_repositories(case: Case) -> tuple[Repositories, Repositories]:
+    """Return the essential repositories and those of chunks and nodes, empty if they are not known."""
+    due, found = _list_essential(case), list_repositories(case)
+    return () if isinstance(due, Skipped) else due, () if isinstance(found, Skipped) else found
+
+
+REPOSITORY_NAMES = ComparedIds(_list_compared_repositories, ("essential repositories", "retrieved repositories"))
+
+
 def _build_share_metric(name: str, description: str, judge: JudgeRepositories) -> ComputedMetric:
     """Build a metric whose function judges the retrieved repositories of a case against the essential ones."""
 
@@ -77,7 +87,9 @@ def _build_share_metric(name: str, description: str, judge: JudgeRepositories) -
         found, due = list_repositories(case), _list_essential(case)
         if isinstance(due, Skipped):
             return due
-        return found if isinstance(found, Skipped) else judge(found, due)
+        if isinstance(found, Skipped):
+            return found
+        return explain_unmet_ids(due, found, "repositories") or judge(found, due)
 
     return ComputedMetric(
         name=name,
@@ -86,6 +98,7 @@ def _build_share_metric(name: str, description: str, judge: JudgeRepositories) -
         optional=("chunks", "traversal"),
         scale=build_share_scale(),
         compute=compute,
+        compared_ids=REPOSITORY_NAMES,
     )
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Literal
 
 from greval._util.wording import format_count, format_found_share, format_names
 from greval.metrics.computed import formulas
+from greval.metrics.computed.compared_ids import explain_unmet_ids
 from greval.metrics.computed.families import MetricFamily, MetricSetting, build_judgement, build_share_scale
 from greval.metrics.computed.graph_walk import (
     UNDIRECTED,
@@ -17,7 +18,7 @@ from greval.metrics.computed.graph_walk import (
     read_walk,
 )
 from greval.records.case import Case, Edge
-from greval.records.metric import ComputedMetric
+from greval.records.metric import ComparedIds, ComputedMetric
 from greval.records.result import Judgement, Skipped
 from greval.records.scale import MeasureScale
 
@@ -44,8 +45,30 @@ def _map_edges(walk: GraphWalk, setting: MetricSetting) -> tuple[dict[Edge, str]
     if not expected:
         return Skipped(reason=f"gold.expected_edges is {'not recorded' if expected is None else 'empty'}")
     options = setting.options
-    walked = walk.map_edges(walk.traversal.traversed_edges, options)
-    return explain_missing_edges(walk) or (walked, walk.map_edges(expected, options))
+    if missing := explain_missing_edges(walk):
+        return missing
+    walked, due = walk.map_edges(walk.traversal.traversed_edges, options), walk.map_edges(expected, options)
+    return _explain_unmet_edges(walk, walked, due) or (walked, due)
+
+
+def _explain_unmet_nodes(due: Mapping[str, str], walked: Mapping[str, str]) -> Skipped | None:
+    """Return why expected nodes that the walk did not visit are no miss; both map normalised names to original ones."""
+    return explain_unmet_ids(due, walked, "nodes", {**due, **walked})
+
+
+def _explain_unmet_edges(walk: GraphWalk, walked: Collection[Edge], due: Collection[Edge]) -> Skipped | None:
+    """Return why expected edges that were not walked are no miss: their ends or labels are written in another way."""
+    missed, others = [edge for edge in due if edge not in walked], [edge for edge in walked if edge not in due]
+    if not missed or not others:
+        return None
+    edges = (*walk.traversal.traversed_edges, *(walk.gold.expected_edges or ()))
+    names = walk.map_nodes(end for source, _, target in edges for end in (source, target))
+    ends = [{end: names[end] for source, _, target in side for end in (source, target)} for side in (due, walked)]
+    if reason := _explain_unmet_nodes(*ends):
+        return reason
+    labels = ((label, other) for a, label, b in missed for c, other, d in others if (a, b) == (c, d))
+    reasons = (explain_unmet_ids((label,), (other,), "labels of edges") for label, other in labels)
+    return next(filter(None, reasons), None)
 
 
 def _judge_edge_recall(walk: GraphWalk, setting: MetricSetting) -> JudgementsOrSkipped:
@@ -90,7 +113,7 @@ def _judge_path_order(walk: GraphWalk, setting: MetricSetting) -> JudgementsOrSk
         return Skipped(reason="gold.expected_edges is not recorded")
     if len(expected) < MIN_EDGES:
         return Skipped(reason="fewer than two edges are expected")
-    if found := explain_missing_edges(walk):
+    if isinstance(found := _map_edges(walk, setting), Skipped):
         return found
     walked = [*walk.normalise_edges(walk.traversal.traversed_edges, setting.options)]
     due = [*walk.normalise_edges(expected, setting.options)]
@@ -105,6 +128,8 @@ def _judge_node_recall(walk: GraphWalk, _: MetricSetting) -> JudgementsOrSkipped
     if isinstance(due, Skipped):
         return due
     walked = walk.nodes
+    if unmet := _explain_unmet_nodes(due, walked):
+        return unmet
     found = [node in walked for node in due]
     reason = format_found_share(
         {due[node] for node in due if node in walked}, due.values(), "expected node", "on the walk"
@@ -119,6 +144,8 @@ def _judge_node_precision(walk: GraphWalk, _: MetricSetting) -> JudgementsOrSkip
     walked = walk.nodes
     if not walked:
         return EMPTY_WALK
+    if unmet := _explain_unmet_nodes(due, walked):
+        return unmet
     others = [name for node, name in walked.items() if node not in due]
     return build_judgement(
         formulas.precision([node in due for node in walked]), _format_expected_share(len(walked), others, "node")
@@ -133,6 +160,8 @@ def _judge_entry_recall(walk: GraphWalk, _: MetricSetting) -> JudgementsOrSkippe
     if not traversal.start_nodes and (traversal.traversed_edges or traversal.final_nodes):
         return Skipped(reason="traversal.start_nodes is not recorded: the walk began somewhere")
     began = walk.map_nodes(traversal.start_nodes)
+    if unmet := _explain_unmet_nodes(due, began):
+        return unmet
     found = [node in began for node in due]
     reason = format_found_share(
         {due[node] for node in due if node in began}, due.values(), "expected start node", "found"
@@ -157,11 +186,42 @@ def _judge_hop_depth(walk: GraphWalk, _: MetricSetting) -> JudgementsOrSkipped:
     )
 
 
-def _build_family(
+def _compare_names(
+    list_expected: Callable[[GraphWalk], Iterable[str]],
+    list_walked: Callable[[GraphWalk], Iterable[str]],
+    value_without_hit: float = 0.0,
+) -> ComparedIds:
+    """Return what a metric compares, given the names of nodes that the gold and the walk have."""
+
+    def list_ids(case: Case) -> tuple[Iterable[str], Iterable[str]]:
+        walk = read_walk(case)
+        if isinstance(walk, Skipped):
+            return (), ()
+        return walk.map_nodes(list_expected(walk)), walk.map_nodes(list_walked(walk))
+
+    return ComparedIds(list_ids, ("nodes of the gold", "nodes of the walk"), value_without_hit)
+
+
+def _list_expected_ends(walk: GraphWalk) -> Iterable[str]:
+    return (end for source, _, target in walk.gold.expected_edges or () for end in (source, target))
+
+
+def _list_visited(walk: GraphWalk) -> Iterable[str]:
+    return walk.traversal.visited
+
+
+EDGE_ENDS = _compare_names(_list_expected_ends, _list_visited)
+SPURIOUS_ENDS = EDGE_ENDS._replace(value_without_hit=1.0)
+NODE_NAMES = _compare_names(lambda walk: walk.gold.expected_nodes or (), _list_visited)
+START_NAMES = _compare_names(lambda walk: walk.gold.start_nodes or (), lambda walk: walk.traversal.start_nodes)
+
+
+def _build_family(  # noqa: PLR0913 - the parts of a definition
     name: str,
     judge: JudgeWalk,
     description: str,
     *,
+    compared_ids: ComparedIds | None = None,
     options: tuple[str, ...] = (),
     scale: MeasureScale | None = None,
     gold: bool = True,
@@ -184,6 +244,7 @@ def _build_family(
             optional=() if gold else ("gold",),
             scale=scale or build_share_scale(),
             compute=compute,
+            compared_ids=compared_ids,
         )
 
     return MetricFamily(name, make, options=options)
@@ -192,18 +253,31 @@ def _build_family(
 _EDGE_OPTIONS = (UNDIRECTED, UNLABELLED)
 FAMILIES = (
     _build_family(
-        "edge_recall", _judge_edge_recall, "Share of the expected edges that was walked", options=_EDGE_OPTIONS
+        "edge_recall",
+        _judge_edge_recall,
+        "Share of the expected edges that was walked",
+        options=_EDGE_OPTIONS,
+        compared_ids=EDGE_ENDS,
     ),
     _build_family(
-        "edge_precision", _judge_edge_precision, "Share of the walked edges that was expected", options=_EDGE_OPTIONS
+        "edge_precision",
+        _judge_edge_precision,
+        "Share of the walked edges that was expected",
+        options=_EDGE_OPTIONS,
+        compared_ids=EDGE_ENDS,
     ),
-    _build_family("node_recall", _judge_node_recall, "Share of the expected nodes that is on the walk"),
-    _build_family("node_precision", _judge_node_precision, "Share of the walk's nodes that was expected"),
+    _build_family(
+        "node_recall", _judge_node_recall, "Share of the expected nodes that is on the walk", compared_ids=NODE_NAMES
+    ),
+    _build_family(
+        "node_precision", _judge_node_precision, "Share of the walk's nodes that was expected", compared_ids=NODE_NAMES
+    ),
     _build_family(
         "path_order",
         _judge_path_order,
         "Share of the expected edges walked in the expected order",
         options=_EDGE_OPTIONS,
+        compared_ids=EDGE_ENDS,
     ),
     _build_family(
         "hop_depth",
@@ -218,7 +292,13 @@ FAMILIES = (
         "Share of the walked edges that was not expected",
         options=_EDGE_OPTIONS,
         scale=build_share_scale("lower"),
+        compared_ids=SPURIOUS_ENDS,
     ),
-    _build_family("entry_recall", _judge_entry_recall, "Share of the expected start nodes where the walk began"),
+    _build_family(
+        "entry_recall",
+        _judge_entry_recall,
+        "Share of the expected start nodes where the walk began",
+        compared_ids=START_NAMES,
+    ),
 )
 """The families of traversal metrics."""

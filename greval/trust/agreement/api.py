@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypedDict, Unpack
 
 from greval._util.arguments import check_options, resolve_run_folder
 from greval._util.concurrency import reduce_collections
+from greval._util.joins import OFF_SCALE, show_id
 from greval._util.wording import format_count
 from greval.errors import DataError
 from greval.records.annotation import Annotation
@@ -17,7 +18,7 @@ from greval.runs.store import Store
 from greval.stats.interval import LEVEL, check_level
 from greval.trust.agreement.baselines import compute_baselines, measure_lengths
 from greval.trust.agreement.figures import compute_judge_figures, compute_people_agreement, compute_weighted_figures
-from greval.trust.agreement.records import Agreement, AgreementGroup, CombineAnnotators, TreatAs
+from greval.trust.agreement.records import Agreement, AgreementGroup, AgreementVerdict, CombineAnnotators, TreatAs
 from greval.trust.agreement.value_pairs import ValuePair, convert_items, pair_values
 from greval.trust.agreement.verdict import decide_verdict
 from greval.trust.agreement.warnings import find_warnings
@@ -112,6 +113,11 @@ def _compute_agreement(
             "ask one more annotator, or compare with each"
         )
     unread = (*found.loaded.unread, *matched.faults)
+    warnings = (
+        *found.loaded.notes,
+        *find_warnings(matched, groups[0], unread, combine=combine, between=found.between),
+    )
+    is_off_scale = any(warning.startswith(OFF_SCALE) for warning in warnings)
     return Agreement(
         folder=str(folder),
         metric=metric,
@@ -123,14 +129,13 @@ def _compute_agreement(
         level=level,
         statuses=matched.statuses,
         groups=tuple(groups),
-        verdict=decide_verdict(groups[0], pair_values(things, combine), things, scale, level=level),
+        verdict=AgreementVerdict(use="nothing yet", why="most labels are not on the scale of the verdicts")
+        if is_off_scale
+        else decide_verdict(groups[0], pair_values(things, combine), things, scale, level=level),
         unread=unread,
         changed=matched.changed,
         label_columns=found.loaded.columns,
-        warnings=(
-            *found.loaded.notes,
-            *find_warnings(matched, groups[0], unread, combine=combine, between=found.between),
-        ),
+        warnings=warnings,
     )
 
 
@@ -239,8 +244,9 @@ def _build_no_match_error(matched: MatchedAnnotations, folder: Path, metric: str
         (matched.outdated, "of another text", matched.changed),
     ):
         if count:
-            counts.append(f"{count} {what}" + (f", such as {examples[0]}" if examples else ""))
+            counts.append(f"{count} {what}" + (f", such as {show_id(examples[0])}" if examples else ""))
     counts += [f"not on the scale: {fault}" for fault in matched.faults[:1]]
+    counts += [str(matched.join.near)] if matched.join and matched.join.near else []
     counts += [format_count(len(unread), "row") + " that cannot be read"] if unread else []
     message = (
         f"{folder}: no submitted annotation of {metric} matches a verdict; "

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from greval._util.joins import show_id
 from greval._util.wording import format_count
 from greval.trust.agreement.figures import find_referees
 from greval.trust.agreement.records import AgreementGroup, CombineAnnotators
-from greval.trust.annotations.matching import MatchedAnnotations
+from greval.trust.annotations.joining import ON_VALUE, find_off_scale_remark
+from greval.trust.annotations.matching import WITHOUT_VALUE, MatchedAnnotations
 
 MIN_ITEMS = 30
 MAX_LISTED = 3
@@ -64,7 +66,16 @@ def find_suggestion_warnings(found: MatchedAnnotations) -> Iterator[str]:
 
 
 def find_left_out_warnings(found: MatchedAnnotations, unread: Sequence[str]) -> Iterator[str]:
-    """Yield warnings about the annotations that are not counted, with the reason, and about unreadable rows."""
+    """Yield warnings about the annotations that are not counted, with the reason, and about unreadable rows.
+
+    `unread` are unreadable rows and the faults of matched annotations.
+    """
+    off_scale = [row for row in unread if ON_VALUE in row or (row in found.faults and WITHOUT_VALUE not in row)]
+    labels = found.statuses.get("submitted", 0) + len(unread) - len(found.faults)
+    yield from find_off_scale_remark(off_scale, labels)
+    if found.join and (remark := found.join.find_remark("annotations are matched by sample, method and item")):
+        yield remark
+    yield from found.united
     outdated = format_count(found.outdated, "annotation")
     another = f"shown to people with another text than to the judge ({outdated}, left out)"
     for problem, names in (
@@ -75,7 +86,9 @@ def find_left_out_warnings(found: MatchedAnnotations, unread: Sequence[str]) -> 
     ):
         if names:
             more = f" and {len(names) - MAX_LISTED} more" if len(names) > MAX_LISTED else ""
-            yield f"{format_count(len(names), 'annotated item')} {problem}: {', '.join(names[:MAX_LISTED])}{more}"
+            near = f"; {found.join.near}" if names is found.strange and found.join and found.join.near else ""
+            shown = ", ".join(map(show_id, names[:MAX_LISTED]))
+            yield f"{format_count(len(names), 'annotated item')} {problem}: {shown}{more}{near}"
     if found.replaced:
         yield f"{format_count(found.replaced, 'annotation')} given again by the same annotator: the later counts"
     if unread:

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from greval.records.annotation import Annotation
 from greval.records.record import Record
 from greval.records.scale import Value
+from greval.trust.annotations.joining import unite_annotators
 
 
 class Adjudication(Record):
@@ -51,7 +52,7 @@ def adjudicate(annotations: Iterable[Annotation]) -> tuple[Adjudication, ...]:
     """Return the majority's value for each item; only submitted annotations count.
 
     A tie stays undecided: it is broken neither by chance nor by the order of the rows. If an annotator answered
-    twice, the later answer counts.
+    twice, the later answer counts. Names that differ only in case and blanks are one annotator.
 
     Args:
         annotations: The annotations, of any metrics, items and annotators.
@@ -63,7 +64,7 @@ def adjudicate(annotations: Iterable[Annotation]) -> tuple[Adjudication, ...]:
         [(None, True, {'Yes': 1, 'No': 1})]
     """
     things: dict[tuple[str, str, str, str | None], dict[str, Annotation]] = {}
-    for one in annotations:
+    for one in unite_annotators([*annotations])[0]:
         if one.status == "submitted" and one.value is not None:
             things.setdefault((one.sample_id, one.method, one.metric, one.item), {})[one.annotator] = one
     return tuple(_adjudicate_item(rows) for rows in things.values())

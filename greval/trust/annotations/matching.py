@@ -9,17 +9,20 @@ from typing import Any, Literal, NamedTuple
 from pydantic_core import from_json
 
 from greval._util.arguments import build_unknown_name_error
+from greval._util.joins import IdJoin
 from greval.records.annotation import Annotation
 from greval.records.case import Tags
 from greval.records.scale import OffScaleError, Scale, Value
 from greval.records.scale_values import is_missing_value, parse_on_scale
-from greval.runs.run_reader import ItemKey
+from greval.runs.run_reader import CaseKey, ItemKey
 from greval.runs.store import Store
 from greval.stats.summary import METHOD, Grouping
+from greval.trust.annotations.joining import format_item_key, join_items, unite_annotators
 from greval.trust.annotations.judged_items import hash_contents
 
 LeftOut = Literal["not_judged", "unfinished", "another_text", "off_scale"]
 """The reasons why an annotation does not count."""
+WITHOUT_VALUE = "is submitted without a value"
 
 
 class AnnotatedItem(NamedTuple):
@@ -53,7 +56,8 @@ class MatchedAnnotations(NamedTuple):
     items, `unjudged` have no verdict because judging was skipped or failed, and `strange` are not in the run.
     `changed` items were shown to people with another text than to the judge: their annotations, `outdated` in number,
     are left out. Of the matched items, `differing` were shown with different contents to different annotators.
-    `judges` and `fingerprints` are those of the verdicts.
+    `judges` and `fingerprints` are those of the verdicts. `join` says how many of the annotated items are in the run,
+    and what would make the others meet. `united` are remarks about annotators whose names are spelt in several ways.
     """
 
     things: tuple[AnnotatedItem, ...]
@@ -68,6 +72,8 @@ class MatchedAnnotations(NamedTuple):
     outdated: int = 0
     judges: tuple[str, ...] = ()
     fingerprints: tuple[str, ...] = ()
+    join: IdJoin | None = None
+    united: tuple[str, ...] = ()
 
 
 def match_annotations(
@@ -77,7 +83,8 @@ def match_annotations(
 
     Labels made for a different version of the text are ignored: an annotation is left out if its `content` differs
     from the content that the judge was shown. If either is unknown, the join by ids decides. Annotations of other
-    metrics are ignored. A value that is not on the scale is reported and left out, never changed.
+    metrics are ignored. A value that is not on the scale is reported and left out, never changed. Annotators whose
+    names differ only in case and blanks are one person.
 
     Example:
         >>> import tempfile
@@ -94,8 +101,10 @@ def match_annotations(
     given = [one for one in annotations if one.metric == metric]
     if not all(one.method for one in given):
         given = fill_in_method(given, {method for _, method, of, *_ in store.scores() if of == metric})
+    given, united = unite_annotators(given)
     submitted = [one for one in given if one.status == "submitted"]
-    verdicts, tried = _read_verdicts(store, metric, {get_item_key(one) for one in submitted})
+    keys = dict.fromkeys(get_item_key(one) for one in submitted)
+    verdicts, tried = _read_verdicts(store, metric, keys)
     judged = [one for one in submitted if get_item_key(one) in verdicts]
     prints = {verdicts[get_item_key(one)].fingerprint for one in judged}
     contents = hash_judged_contents(store, metric, judged, prints)
@@ -130,7 +139,28 @@ def match_annotations(
         outdated=len(changed),
         judges=tuple(sorted({one.judge for one in used})),
         fingerprints=tuple(sorted({one.fingerprint for one in used})),
+        join=_join_with_run(store, metric, keys, {*verdicts, *tried}),
+        united=united,
     )
+
+
+def _join_with_run(store: Store, metric: str, annotated: Collection[ItemKey], met: Collection[ItemKey]) -> IdJoin:
+    """Join the annotated items with those of a run, which is read only if some did not meet.
+
+    An item of a case that is not in the run is compared with the cases of the run, without its own id.
+    """
+    cases = {key[:2] for key in annotated if key not in met}
+    known: set[CaseKey] = set()
+    judged: list[ItemKey] = []
+    for sample_id, method, line in store.placed_lines(metric) if cases else ():
+        if (sample_id, method) in cases:
+            known.add((sample_id, method))
+            judgements = from_json(line)["outcome"].get("judgements", ())
+            judged += [(sample_id, method, judgement["item"]) for judgement in judgements]
+        else:
+            judged.append((sample_id, method, None))
+    unmet = [key if key[:2] in known else (*key[:2], None) for key in annotated if key not in met]
+    return join_items(unmet, met, judged)
 
 
 class PlacedAnnotation(NamedTuple):
@@ -164,7 +194,7 @@ def place_annotations(
         elif one.status != "submitted":
             yield PlacedAnnotation(key, one, "unfinished")
         elif one.value is None or is_missing_value(scale, one.value):
-            yield PlacedAnnotation(key, one, "unfinished", "is submitted without a value; give one, or another status")
+            yield PlacedAnnotation(key, one, "unfinished", f"{WITHOUT_VALUE}; give one, or another status")
         elif is_of_other_text(one.content, contents.get(key)):
             yield PlacedAnnotation(key, one, "another_text")
         else:
@@ -238,17 +268,6 @@ def is_of_other_text(seen: str | None, now: str | None) -> bool:
         (True, False, False)
     """
     return seen is not None and now is not None and seen != now
-
-
-def format_item_key(key: ItemKey) -> str:
-    """Format the key of an item.
-
-    Example:
-        >>> format_item_key(("q1", "local", "c2"))
-        'q1 (local, c2)'
-    """
-    rest = ", ".join(part for part in key[1:] if part)
-    return f"{key[0]} ({rest})" if rest else key[0]
 
 
 class _ItemVerdict(NamedTuple):

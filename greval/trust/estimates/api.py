@@ -18,7 +18,8 @@ from greval.stats.mean_interval import ClusterSums
 from greval.stats.sampling import WeightedSample
 from greval.stats.summary import METHOD, NO_VALUE
 from greval.trust.annotations.files import AnnotationSource, load_annotations
-from greval.trust.annotations.matching import fill_in_method, hash_judged_contents
+from greval.trust.annotations.joining import unite_annotators
+from greval.trust.annotations.matching import fill_in_method, get_item_key, hash_judged_contents
 from greval.trust.estimates.cells import EstimateCell, iterate_cells, select_items, sum_by_question
 from greval.trust.estimates.figures import (
     REFUSED,
@@ -134,14 +135,17 @@ def _compute_estimate(
     with Store.open(folder) as store, store.snapshot():
         scales = {metric: read_metric(store, metric).scale}
         loaded = load_annotations(folder, annotations, scales, metric=metric, label_columns=labels_in)
-        people = [one for one in loaded.annotations if one.metric == metric]
+        people, united = unite_annotators([one for one in loaded.annotations if one.metric == metric])
         found = read_judged_columns(store, metric, by=tags, wanted={(one.sample_id, one.method) for one in people})
         _check_baseline(found, baseline, folder)
         people = fill_in_method(people, found.methods)
         contents = hash_judged_contents(store, metric, people)
-    labels = build_labels(people, found, contents)
+        is_whole = all(get_item_key(one) in found.places for one in people)
+        cases = [] if is_whole else [(row[0], row[1], None) for row in store.scores() if row[2] == metric]
+    labels = build_labels(people, found, contents, cases)
     if len(labels.found) < 2:  # noqa: PLR2004 - a spread needs two
-        raise DataError(_format_too_few(labels, metric))
+        near = labels.join.near
+        raise DataError(_format_too_few(labels, metric) + (f"; {near}" if near else ""))
     drawn = infer_design(found, labels, options.get("drawn_by"))
     targets = [*_build_targets(found, labels, drawn.drawn)]
     rules = _EstimateSettings(level, options.get("new_questions", False), drawn.unlike)
@@ -166,7 +170,7 @@ def _compute_estimate(
         refused=drawn.unlike,
         rows=tuple(rows),
         unread=loaded.unread,
-        warnings=(*loaded.notes, *labels.warnings, *drawn.warnings, *find_failures(found.statuses)),
+        warnings=(*loaded.notes, *labels.warnings, *united, *drawn.warnings, *find_failures(found.statuses)),
     )
 
 

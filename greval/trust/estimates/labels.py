@@ -7,11 +7,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import fsum
 from typing import NamedTuple
 
+from greval._util.joins import IdJoin
 from greval.records.annotation import Annotation
 from greval.records.scale import Value, ValueScale
 from greval.runs.run_reader import ItemKey
 from greval.runs.score_columns import JudgedColumns
 from greval.trust.annotations.adjudication import find_majority
+from greval.trust.annotations.joining import find_off_scale_remark, format_item_key, join_items
 from greval.trust.annotations.matching import place_annotations
 from greval.trust.estimates.records import UnusedAnnotations
 from greval.trust.estimates.warnings import find_inconsistent_draws, find_unlabelled_items
@@ -30,7 +32,7 @@ class ItemLabels(NamedTuple):
     """The labels, the counts of unused annotations, and warnings.
 
     `enriched` is true if weights differ, and `unweighted` if items from several strata all have the weight 1. `drawn`
-    is the number of sampled items, labelled or not.
+    is the number of sampled items, labelled or not, and `join` says how the annotated items met those of the run.
     """
 
     found: tuple[ItemLabel, ...]
@@ -39,6 +41,7 @@ class ItemLabels(NamedTuple):
     unweighted: bool
     not_used: UnusedAnnotations
     warnings: tuple[str, ...]
+    join: IdJoin
 
 
 class ItemDraw(NamedTuple):
@@ -48,21 +51,32 @@ class ItemDraw(NamedTuple):
     stratum: str | None
 
 
-def build_labels(annotations: Iterable[Annotation], judged: JudgedColumns, hashes: Mapping[ItemKey, str]) -> ItemLabels:
+def build_labels(
+    annotations: Iterable[Annotation],
+    judged: JudgedColumns,
+    hashes: Mapping[ItemKey, str],
+    cases: Iterable[ItemKey] = (),
+) -> ItemLabels:
     """Build one label for each item, weighted by how it was sampled.
 
     Several annotators are combined: categories and values of a two-level scale by majority, other numbers by the
     mean. If an annotator answered twice, the later answer counts. The weight of sampled items without a label is
     distributed over the labelled items of their stratum.
 
-    `hashes` are of what the judge was shown of each item, if known. A label made for another version of the text is
+    `cases` are the keys of the cases of the run, if an annotated item is of none of them. `hashes` are of what the
+    judge was shown of each item, if known. A label made for another version of the text is
     ignored, so that its item counts as sampled but not labelled.
     """
     lacking: Counter[str] = Counter()
     given: dict[ItemKey, dict[str, Value]] = {}
     draws: dict[ItemKey, ItemDraw] = {}
     inconsistent: set[ItemKey] = set()
-    for key, one, reason, _ in place_annotations(annotations, judged.places, hashes, judged.scale):
+    off_scale: list[str] = []
+    annotated: dict[ItemKey, None] = {}
+    for key, one, reason, fault in place_annotations(annotations, judged.places, hashes, judged.scale):
+        annotated.setdefault(key)
+        if reason == "off_scale":
+            off_scale.append(f"{format_item_key(key)}, {one.annotator}: {fault}")
         draw = ItemDraw(one.weight, one.stratum)
         if reason != "not_judged" and draws.setdefault(key, draw) != draw:
             inconsistent.add(key)
@@ -74,13 +88,28 @@ def build_labels(annotations: Iterable[Annotation], judged: JudgedColumns, hashe
     values = {key: value for key, value in combined.items() if value is not None}
     lacking["tied"] = len(combined) - len(values)
     strata = {key: draw.stratum for key, draw in draws.items()}
-    warnings = (*find_inconsistent_draws(inconsistent), *find_unlabelled_items(strata, values))
+    join = _join_with_judged(annotated, judged, cases)
+    remark = join.find_remark("annotations are matched by sample, method and item") or (join.near and str(join.near))
+    warnings = (
+        *find_off_scale_remark(off_scale, len(off_scale) + sum(map(len, given.values()))),
+        *filter(None, [remark]),
+        *find_inconsistent_draws(inconsistent),
+        *find_unlabelled_items(strata, values),
+    )
     weights = _compute_weights(draws, values)
     labels = tuple(ItemLabel(judged.places[key], value, weights[key], strata[key]) for key, value in values.items())
     plain = {draws[key].weight for key in values}
     enriched = bool(plain) and max(plain) > min(plain) * (1 + 1e-9)
     unweighted = plain == {1.0} and len({*strata.values()}) > 1
-    return ItemLabels(labels, len(draws), enriched, unweighted, UnusedAnnotations(**lacking), warnings)
+    return ItemLabels(labels, len(draws), enriched, unweighted, UnusedAnnotations(**lacking), warnings, join)
+
+
+def _join_with_judged(annotated: Collection[ItemKey], judged: JudgedColumns, cases: Iterable[ItemKey]) -> IdJoin:
+    """Join the annotated items with the judged ones: items of cases of the run by item, and the others by case."""
+    met = {key for key in annotated if key in judged.places}
+    known = {key[:2] for key in judged.places}
+    unmet = [key if key[:2] in known else (*key[:2], None) for key in annotated if key not in met]
+    return join_items(unmet, met, (*judged.places, *(case for case in cases if case[:2] not in known)))
 
 
 def _combine_values(given: Sequence[Value], judged: JudgedColumns) -> float | None:

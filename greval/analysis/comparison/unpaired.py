@@ -1,0 +1,137 @@
+"""The questions of two sides of a comparison that do not pair: how many met, and which column would pair them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from greval._util.joins import IdJoin, join_ids
+from greval._util.wording import format_names
+from greval.analysis.comparison.plan import ComparisonPlan, SidePair
+from greval.errors import DataError
+from greval.runs.score_columns import FAILED, MISSING, SKIPPED, ComparisonSide
+from greval.runs.store import Store
+
+MAX_REASONS = 3
+QUESTION = "question"
+REMEDY = "give the same question the same id on both sides (--column id=NAME names the column that holds it)"
+
+
+def check_pairs(plan: ComparisonPlan) -> None:
+    """Raise `DataError` if no question has a figure of both sides of any contrast; the message says why."""
+    if not plan.metrics or any(bool(pairs.has_both.any()) for _, pairs in plan.iterate_pairs()):
+        return
+    lines = [_explain_pair(plan, match, join) for match, join in join_questions(plan)]
+    raise DataError("\n".join(dict.fromkeys(lines)))
+
+
+def join_questions(plan: ComparisonPlan) -> Iterator[tuple[SidePair, IdJoin]]:
+    """Yield the join of the questions of each pair of sides; those of the side with fewer are looked up."""
+    for match in plan.matches:
+        sides = sorted(((_list_questions(plan, side), side) for side in match), key=lambda found: len(found[0]))
+        (few, first), (many, second) = sides
+        names = f"questions of {plan.format_side(first)}", f"questions of {plan.format_side(second)}"
+        yield match, join_ids(few, many, names)
+
+
+def _list_questions(plan: ComparisonPlan, side: ComparisonSide) -> list[str]:
+    """List the questions of which a side has a row."""
+    import numpy as np
+
+    columns = [columns[side] for columns in plan.scores.columns.values() if side in columns]
+    known = np.zeros(len(plan.scores), bool)
+    for column in columns:
+        known |= column.get_states(len(plan.scores)) != MISSING
+    questions = plan.scores.questions
+    return [questions[number] for number in np.flatnonzero(known).tolist()]
+
+
+def _explain_pair(plan: ComparisonPlan, match: SidePair, join: IdJoin) -> str:
+    """Explain why no question has a figure of both sides, and say what to do."""
+    if join.left.met:
+        missing = "; ".join(filter(None, (_describe_missing(plan, side) for side in match)))
+        return (
+            f"{plan.wanted.run}: no question has a figure of both {_name_sides(plan, match)}: {missing}; "
+            "record or judge what is missing, or compare by another metric"
+        )
+    found = f"{plan.wanted.run}: nothing to compare: {join.describe()}"
+    shared = find_shared_columns(plan, match)
+    if not shared:
+        return f"{found}; {REMEDY}"
+    columns = [column for column in shared if column != QUESTION]
+    if not columns:
+        return f"{found}; their questions are the same texts: {REMEDY}"
+    options = " or ".join(f"--column id={column}" for column in columns)
+    return f"{found}; {format_names(columns)} has the same values on both sides: judge the cases again with {options}"
+
+
+def _name_sides(plan: ComparisonPlan, match: SidePair) -> str:
+    return " and ".join(plan.format_side(side) for side in match)
+
+
+def _describe_missing(plan: ComparisonPlan, side: ComparisonSide) -> str:
+    """Describe how many questions of a side were skipped or failed, with the first reasons of skips."""
+    counts = {"skipped": 0, "failed": 0}
+    for metric in plan.metrics:
+        if side in plan.scores.columns[metric]:
+            states = plan.scores.columns[metric][side].get_states(len(plan.scores))
+            counts["skipped"] += int((states == SKIPPED).sum())
+            counts["failed"] += int((states == FAILED).sum())
+    parts = [f"{count} {name}" for name, count in counts.items() if count]
+    reasons = _list_skip_reasons(plan, side) if counts["skipped"] else []
+    why = f" ({'; '.join(reasons)})" if reasons else ""
+    return f"{plan.format_side(side)}: {' and '.join(parts)}{why}" if parts else ""
+
+
+def _list_skip_reasons(plan: ComparisonPlan, side: ComparisonSide) -> list[str]:
+    """List the first reasons why cases of a side were skipped."""
+    from greval.runs.run_summary import summarise_run
+
+    folder = plan.wanted.against if side.before and plan.wanted.against else plan.wanted.run
+    with Store.open(folder) as store, store.snapshot():
+        summaries = summarise_run(store, "method").summaries
+    found = (
+        summary for summary in summaries if summary.metric in plan.metrics and summary.group == (side.method or "")
+    )
+    return [*dict.fromkeys(reason for summary in found for reason in summary.skips)][:MAX_REASONS]
+
+
+class _SideColumns(NamedTuple):
+    """The values of each column of one side, by the id of the question, and the number of its questions."""
+
+    values: dict[str, dict[str, str]]
+    size: int
+
+
+def find_shared_columns(plan: ComparisonPlan, match: SidePair) -> list[str]:
+    """Find the columns (tags, or the question) that are different in each row of a side and mostly equal on both sides.
+
+    These pair the rows if ids do not.
+    """
+    first, second = (_read_columns(plan, side) for side in match)
+    least = min(first.size, second.size)
+    found = []
+    for name in first.values.keys() & second.values.keys():
+        values, others = ({*side.values[name].values()} for side in (first, second))
+        is_unique = len(values) == first.size and len(others) == second.size
+        if is_unique and least and 2 * len(values & others) >= least:
+            found.append(name)
+    return sorted(found)
+
+
+def _read_columns(plan: ComparisonPlan, side: ComparisonSide) -> _SideColumns:
+    """Read the tags and the question of each row of a side."""
+    folder = plan.wanted.against if side.before and plan.wanted.against else plan.wanted.run
+    values: dict[str, dict[str, str]] = {}
+    ids: set[str] = set()
+    with Store.open(folder) as store, store.snapshot():
+        for sample_id, method, _, tags, *_ in store.scores():
+            if method == side.method and sample_id not in ids:
+                ids.add(sample_id)
+                for name, value in json.loads(tags).items():
+                    values.setdefault(name, {})[sample_id] = value
+        for case in store.cases():
+            if case.method == side.method and case.question:
+                values.setdefault(QUESTION, {})[case.id] = case.question
+    return _SideColumns(values, len(ids))

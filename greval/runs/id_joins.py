@@ -1,0 +1,176 @@
+"""Ids that met nothing in a whole run, such as retrieved documents of which the gold names none.
+
+Whether a document that was not retrieved is a miss shows in the whole run: if none of its retrieved documents is known
+to any gold, the two may name documents in different ways. Figures are then no numbers, or stand below a remark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from greval._util.joins import FEW_IDS_MET, NO_ID_MET, UNMET, IdJoin, format_id, join_ids, name_remark
+from greval._util.wording import format_count, format_names
+from greval.judging.metric_runnable import MetricRunnable
+from greval.records.metric import ComparedIds, ComputedMetric
+from greval.records.metric_input import compute_keys
+from greval.records.result import Result, Skipped, read_outline
+from greval.runs.store import Store
+
+JOINS = "joins"
+"""The name of the metadata entry for the remarks about joins."""
+REMEDY = "give both the same ids"
+
+
+class _MetricMethod(NamedTuple):
+    """A metric and a method whose cases it measured."""
+
+    metric: str
+    method: str
+
+
+def check_joins(store: Store, runnables: Mapping[str, MetricRunnable]) -> None:
+    """Check the ids that the computed metrics of a finished run compared, and store the remarks about them anew.
+
+    If no id of a method met one of the gold in any case, and the ids differ in form or kind, the metric's results of
+    this method are replaced by skips, which give the reason. If the ids are of one kind, the figures stay.
+    """
+    compared = {
+        name: found
+        for name, runnable in runnables.items()
+        if isinstance(runnable.metric, ComputedMetric) and (found := runnable.metric.compared_ids)
+    }
+    tallies = _tally_cases(store, compared) if compared else {}
+    suspects = [place for place, tally in tallies.items() if tally.is_without_hit]
+    joins = _join_whole_run(store, suspects, compared) if suspects else {}
+    remarks = {place: remark for place, tally in tallies.items() if (remark := tally.find_remark())}
+    for place, join in joins.items():
+        if join.met_nothing:
+            remarks[place] = join.find_remark(REMEDY) or ""
+        if join.cannot_meet:
+            _skip_results(store, place, runnables[place.metric], _format_reason(join))
+    kept = [row for row in _read_remarks(store) if row["metric"] and row["metric"] not in compared]
+    new = [{"metric": place.metric, "method": place.method, "remark": remark} for place, remark in remarks.items()]
+    store_remarks(store, [*kept, *new])
+
+
+def store_remarks(store: Store, remarks: Iterable[Mapping[str, str]]) -> None:
+    """Store remarks about joins, each with the metric and the method that it is about, in place of earlier ones."""
+    rows = [dict(row) for row in remarks]
+    if rows or store.fact(JOINS):
+        store.put_fact(JOINS, rows)
+
+
+def store_input_remarks(store: Store, remarks: Iterable[str]) -> None:
+    """Store the remarks about the files that were joined with the cases, in place of earlier ones."""
+    kept = [row for row in _read_remarks(store) if row["metric"]]
+    store_remarks(store, [*({"metric": "", "method": "", "remark": remark} for remark in remarks), *kept])
+
+
+def read_join_remarks(store: Store, metrics: Iterable[str] | None = None) -> tuple[str, ...]:
+    """Return the remarks about the joins of a run, which stand before all figures; those of some metrics if given."""
+    chosen = None if metrics is None else {"", *metrics}
+    found: dict[tuple[str, str], list[str]] = {}
+    for row in _read_remarks(store):
+        if chosen is None or row["metric"] in chosen:
+            found.setdefault((row["method"], row["remark"]), []).append(row["metric"])
+    return tuple(
+        name_remark(remark, format_names(names) + (f" of {method}" if method else ""))
+        for (method, remark), names in found.items()
+    )
+
+
+def _read_remarks(store: Store) -> list[dict[str, str]]:
+    rows = store.fact(JOINS)
+    if not isinstance(rows, list):
+        return []
+    names = ("metric", "method", "remark")
+    return [{name: str(row.get(name, "")) for name in names} for row in rows if isinstance(row, dict)]
+
+
+@dataclass
+class _CaseTally:
+    """The cases of a metric and a method: scored, scored with a hit, and skipped because their ids cannot meet."""
+
+    scored: int = 0
+    hits: int = 0
+    unmet: int = 0
+    reason: str = ""
+
+    @property
+    def is_without_hit(self) -> bool:
+        """Whether every scored case has the value of one without a hit."""
+        return bool(self.scored) and not self.hits
+
+    def find_remark(self) -> str | None:
+        """Return the remark if ids cannot meet in more cases than were scored, None if they can."""
+        if self.unmet <= self.scored:
+            return None
+        kind = FEW_IDS_MET if self.scored else NO_ID_MET
+        why = self.reason.removeprefix(f"{UNMET}: ")
+        return f"{kind}: {self.unmet:,} of {format_count(self.scored + self.unmet, 'case')} skipped, {why}"
+
+
+def _tally_cases(store: Store, compared: Mapping[str, ComparedIds]) -> dict[_MetricMethod, _CaseTally]:
+    """Tally the cases of each metric that compares ids, by method."""
+    tallies: dict[_MetricMethod, _CaseTally] = {}
+    for _, method, metric, _, text, _ in store.scores():
+        if metric not in compared:
+            continue
+        tally = tallies.setdefault(_MetricMethod(metric, method), _CaseTally())
+        outline = read_outline(text)
+        if outline.numbers:
+            tally.scored += 1
+            tally.hits += any(number != compared[metric].value_without_hit for number in outline.numbers)
+        elif outline.skip and outline.skip.startswith(UNMET):
+            tally.unmet += 1
+            tally.reason = tally.reason or outline.skip
+    return tallies
+
+
+def _join_whole_run(
+    store: Store, suspects: Iterable[_MetricMethod], compared: Mapping[str, ComparedIds]
+) -> dict[_MetricMethod, IdJoin]:
+    """Join all expected ids with all returned ones, for each metric and method; equal joins are made once."""
+    sides: dict[tuple[ComparedIds, str], tuple[dict[str, None], dict[str, None]]] = {
+        (compared[place.metric], place.method): ({}, {}) for place in suspects
+    }
+    for case in store.cases():
+        for (ids, method), (expected, returned) in sides.items():
+            if method == case.method:
+                due, found = ids.list_ids(case)
+                expected.update(dict.fromkeys(due))
+                returned.update(dict.fromkeys(found))
+    joins = {(ids, method): join_ids(*both, ids.names) for (ids, method), both in sides.items()}
+    return {place: joins[compared[place.metric], place.method] for place in suspects}
+
+
+def _format_reason(join: IdJoin) -> str:
+    """Format why no case can be measured; the same for all cases."""
+    first, second = join.left.name, join.right.name
+    if join.near:
+        differences = " and ".join(join.near.differences)
+        example = f"{format_id(join.near.left)} and {format_id(join.near.right)}"
+        return f"{UNMET}: no {second} of the run are {first}, they differ in {differences}, such as {example}"
+    example = f"{format_id(join.left.unmet[0])} and {format_id(join.right.unmet[0])}"
+    return f"{UNMET}: no {second} of the run are {first}, they are of two kinds, such as {example}"
+
+
+def _skip_results(store: Store, place: _MetricMethod, runnable: MetricRunnable, reason: str) -> None:
+    """Replace the scored results of a metric and a method by skips."""
+    with store.write_together():
+        for key, content, result in [*_build_skips(store, place, runnable, reason)]:
+            store.append(key, result, content=content)
+
+
+def _build_skips(
+    store: Store, place: _MetricMethod, runnable: MetricRunnable, reason: str
+) -> Iterator[tuple[str, str, Result]]:
+    """Yield the key, the content key and the new result of each scored case."""
+    for case in store.cases():
+        if case.method == place.method:
+            content, key = compute_keys(case, runnable.metric, runnable.fingerprint, {})
+            old = store.get(key, (case.id, case.method, place.metric))
+            if old and old.outcome.status == "scored":
+                yield key, content, runnable.row(case, Skipped(reason=reason))
