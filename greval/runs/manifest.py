@@ -152,7 +152,7 @@ def read_spending(store: Store, prices: Prices | None = None) -> RunSpending:
     for judge, usage in store.usage().items():
         rows += RunSpending(calls=usage.calls, cost=prices.cost(judge, usage) if usage.calls else None)
     costs = [cost for cost in (noted.cost, rows.cost) if cost is not None]
-    return RunSpending(calls=max(noted.calls, rows.calls), cost=max(costs, default=None))
+    return RunSpending(calls=max(noted.calls, rows.calls), cost=max(costs, default=None), estimated=noted.estimated)
 
 
 def sum_spending(folders: Iterable[Path], prices: Prices) -> RunSpending:

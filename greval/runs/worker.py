@@ -207,7 +207,10 @@ class JudgingLoop:
     @property
     def progress(self) -> Progress:
         """The progress of the run; its seconds are those until the last result."""
-        return self.counter.build_snapshot(seconds=self._seconds, in_flight=self.guard.flying, cost=self.guard.spent)
+        guard = self.guard
+        return self.counter.build_snapshot(
+            seconds=self._seconds, in_flight=guard.flying, cost=guard.spent, estimated_calls=guard.estimated
+        )
 
     @cached_property
     def _call(self) -> BoundCall:
@@ -478,7 +481,8 @@ class JudgingLoop:
             twin = await asyncio.shield(self._in_progress[content])  # a cancelled waiter must not cancel the others
         if not (twin and twin.finished):
             twin = self.store.same(content)
-        return twin and runnable.row(case, twin.outcome, usage=Usage(hits=1) if twin.judgements else Usage())
+        usage = Usage(hits=1) if twin and twin.judgements else Usage()
+        return twin and runnable.row(case, twin.outcome, usage=usage, served_by=twin.served_by)
 
     async def _ask(
         self, case: Case, runnable: MetricRunnable, content: str, old: Result | None, call: BoundCall
@@ -495,7 +499,9 @@ class JudgingLoop:
             result = await call(runnable, select_remaining(case, runnable.metric, old))
             if old and old.judgements:
                 judgements = (*old.judgements, *result.judgements)
-                result = result.replace(outcome=Scored(judgements=judgements, failures=result.failures))
+                served_by = tuple(dict.fromkeys((*old.served_by, *result.served_by)))
+                outcome = Scored(judgements=judgements, failures=result.failures)
+                result = result.replace(outcome=outcome, served_by=served_by)
         finally:
             promise.set_result(result)
             if self._in_progress.get(content) is promise:

@@ -10,7 +10,7 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
@@ -19,12 +19,13 @@ from pydantic import JsonValue
 from greval.errors import JudgeError, StoppedError
 from greval.judging.call_record import get_call_recorder
 from greval.judging.model.answer_format import AnswerFormat, select_tier
-from greval.judging.model.budget import CallMeter, RunGuard
+from greval.judging.model.budget import ASSUMED_OUTPUT_TOKENS, CallMeter, RunGuard
 from greval.judging.model.failures import classify_error, find_finish_failure, list_secrets
 from greval.judging.model.judge import LOCAL_TIMEOUT, Judge, get_chat_model, read_environment
 from greval.judging.model.openai_direct import DirectModel, select_direct_model
 from greval.judging.model.rate_limit import RateLimiter, get_rate_limiter, read_retry_after
 from greval.judging.model.reply_cache import Reply, ReplyCache, compute_reply_key
+from greval.judging.model.reported_usage import ReportedUsage, estimate_unreported_usage, read_message_usage
 from greval.judging.model.retries import call_with_retries
 from greval.records.record import replace_lone_surrogates
 from greval.records.result import Failure, Tier, Usage
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
 CHARS_PER_TOKEN = 4
+SERVED_MODEL_NAMES = ("model_name", "model", "model_version", "model_id")
+MAX_SERVED_CHARS = 200
 IDENTITY_SETTINGS = ("model_name", "model", "temperature", "seed", "max_tokens", "top_p", "base_url", "openai_api_base")
 
 
@@ -235,15 +238,16 @@ class JudgeClient:
         if self._meter and (refusal := self._meter.admit_call(self.label)):
             return self._refuse_call(refusal)
         self._admit_call(tokens)
-        reply = None
+        reply = estimate = None
         start = read_clock()
         try:
             async with asyncio.timeout(_select_timeout(self.judge)):
                 reply = read_reply(await call())
+                estimate = _estimate_usage(reply, tokens)
         except Exception as error:  # noqa: BLE001 - any exception of a provider is one failed call
             reply = Reply("", Usage(calls=1), classify_error(error, line.secrets), pause=read_retry_after(error))
         finally:
-            self.guard.record_reply(reply)
+            self.guard.record_reply(reply, estimate)
             if self._meter:
                 self._meter.record_usage(self.label, reply.usage if reply else Usage(calls=1))
         line.record_reply(reply, tokens)
@@ -288,16 +292,40 @@ class JudgeClient:
 
 
 def read_reply(message: AIMessage) -> Reply:
-    """Read a model's message: its text, its usage, and whether it is complete."""
-    token_usage = message.usage_metadata
-    usage = Usage(
-        calls=1,
-        input_tokens=token_usage["input_tokens"] if token_usage else None,
-        output_tokens=token_usage["output_tokens"] if token_usage else None,
-        cached_tokens=(token_usage.get("input_token_details") or {}).get("cache_read") if token_usage else None,
+    """Read a model's message: its text, its usage, who answered, and whether it is complete."""
+    usage, total = read_message_usage(message)
+    metadata = message.response_metadata
+    return Reply(
+        _extract_text(message),
+        usage,
+        find_finish_failure(message),
+        (metadata.get("logprobs") or {}).get("content") or (),
+        total_tokens=total,
+        served_by=_format_served_model(metadata),
     )
-    probabilities = (message.response_metadata.get("logprobs") or {}).get("content") or ()
-    return Reply(_extract_text(message), usage, find_finish_failure(message), probabilities)
+
+
+def _format_served_model(metadata: Mapping[str, Any]) -> str:
+    """Format the model that a reply names, and its fingerprint; empty if it names no model.
+
+    Example:
+        >>> _format_served_model({"model_name": "m-2026-01-01", "system_fingerprint": "fp_1"})
+        'm-2026-01-01 (fp_1)'
+    """
+    names = (metadata.get(name) for name in SERVED_MODEL_NAMES)
+    model = next((str(name) for name in names if name and isinstance(name, str)), "")
+    mark = metadata.get("system_fingerprint")
+    named = f"{model} ({mark})" if model and mark and isinstance(mark, str) else model
+    return replace_lone_surrogates(named)[:MAX_SERVED_CHARS]
+
+
+def _estimate_usage(reply: Reply, tokens: int) -> Usage | None:
+    """Return the usage of a reply with estimates for what its provider did not report, None if it reported it."""
+    usage = reply.usage
+    if usage.cost is not None or (usage.input_tokens is not None and usage.output_tokens is not None):
+        return None
+    written = max(len(reply.text) // CHARS_PER_TOKEN, ASSUMED_OUTPUT_TOKENS)
+    return estimate_unreported_usage(ReportedUsage(usage, reply.total_tokens), tokens, written)
 
 
 def _extract_text(message: AIMessage) -> str:

@@ -19,8 +19,10 @@ from greval.records.scale import Scale
 from greval.report.console import (
     build_passes_table,
     build_shares_table,
+    describe_estimates,
     describe_imports,
     describe_replays,
+    describe_served_models,
     describe_troubles,
     format_spending,
 )
@@ -126,6 +128,8 @@ def build_report_page(store: Store, report: Report, content: PageContent) -> str
             *list_run_facts(origin, page, report.command),
             *(("imported", line) for line in describe_imports(report.imported)),
             *(("read again", line) for line in describe_replays(report.replayed)),
+            *(("answered by", line) for line in describe_served_models(report.served_by)),
+            *(("not reported", line) for line in describe_estimates(report)),
         ],
         "versions": build_versions_table(origin),
     }
