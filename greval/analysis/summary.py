@@ -62,7 +62,8 @@ class Report(Record):
     `replayed` is the number of results of a metric that were read again from stored replies, without a call; metrics
     without such results are left out. `served_by` has, for each judge whose replies name several models or
     fingerprints, the number of results of each. `estimated_calls` is the number of calls whose tokens the provider did
-    not report, so that caps counted an estimate and `spending` nothing. `command` are the options of the last command, None if they are not known.
+    not report, so that caps counted an estimate and `spending` nothing. `command` are the options of the last command,
+    None if they are not known.
     """
 
     folder: str

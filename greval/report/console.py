@@ -325,8 +325,8 @@ def describe_served_models(served_by: Mapping[str, Mapping[str, int]]) -> Iterat
     """Yield which models the replies of a judge name if there are several, one line for each judge.
 
     Example:
-        >>> print(*describe_served_models({"openai:m": {"m-2025 (fp_1)": 40, "m-2026": 1}}))
-        openai:m: the replies name several models: m-2025 (fp_1) (40 results), m-2026 (1 result); scores of one may differ from those of another
+        >>> next(describe_served_models({"openai:m": {"m-1 (fp_1)": 40, "m-2": 1}})).partition("; ")[0]
+        'openai:m: the replies name several models: m-1 (fp_1) (40 results), m-2 (1 result)'
     """
     for judge, models in served_by.items():
         named = [f"{model} ({format_count(count, 'result')})" for model, count in models.items()]

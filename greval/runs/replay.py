@@ -148,10 +148,9 @@ class ReplayClient(JudgeClient):
         """The name of the judge in results."""
         return self._form.label
 
-    @property
-    def identity(self) -> Mapping[str, JsonValue]:
-        """The settings that affected the judge's verdicts."""
-        return self._form.identity
+    def describe_judge(self) -> dict[str, JsonValue]:
+        """Return the settings that affected the judge's verdicts."""
+        return dict(self._form.identity)
 
     @property
     def tier(self) -> Tier:

@@ -253,9 +253,7 @@ class Store(CloseOnExit):
         if replaced is not None:
             whole += self._read_repeated_cost(replaced, numbers[1], replayed=bool(result.replayed_from))
         finished = result.finished
-        if not self._served_models.issuperset(result.served_by):
-            self._served_models.update(result.served_by)
-            self.put_fact(SERVED_MODELS, sorted(self._served_models))
+        self._note_served_models(result.served_by)
         row = (*numbers, replaced, finished, plan, *_build_columns(result, whole))
         held = self._build_case_row(hash_key(hash_json(case)), case, result.method) if case else None
         of_case = result.sample_id, result.method
@@ -284,6 +282,12 @@ class Store(CloseOnExit):
         """The models that the replies of all results name."""
         known = self.fact(SERVED_MODELS)
         return {str(model) for model in known} if isinstance(known, list) else set()
+
+    def _note_served_models(self, models: Iterable[str]) -> None:
+        """Store the models that replies name if there are new ones, so that reports know of several."""
+        if not self._served_models.issuperset(models):
+            self._served_models.update(models)
+            self.put_fact(SERVED_MODELS, sorted(self._served_models))
 
     @contextmanager
     def write_together(self) -> Iterator[None]:
