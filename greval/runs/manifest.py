@@ -26,6 +26,8 @@ SPENDING = "spent"
 """The name of the metadata entry for the spending of all commands."""
 JUDGES = "judges"
 """The name of the metadata entry for the label and the settings of the judge of each metric."""
+ASKED = "asked"
+"""The name of the metadata entry for the metrics that the last command judged on each case."""
 PRICES = "prices"
 """The name of the metadata entry for the prices of the judges by their labels."""
 PROBED_CASE_TAG = "of"
@@ -101,6 +103,12 @@ def format_judges(labels: Mapping[str, Sequence[str]]) -> str:
     if len(metrics) == 1:
         return f"judge {next(iter(metrics))}"
     return f"judges {', '.join(f'{name} ({format_names(used)})' for name, used in metrics.items())}" if metrics else ""
+
+
+def read_asked_names(store: Store) -> frozenset[str] | None:
+    """Return the names of the metrics that the last command judged on each case, None if that were all."""
+    names = store.fact(ASKED)
+    return frozenset(map(str, names)) if isinstance(names, list) else None
 
 
 def read_judges(store: Store) -> dict[str, dict[str, JsonValue]]:

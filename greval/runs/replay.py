@@ -46,7 +46,7 @@ from greval.records.note import ShareNote
 from greval.records.record import Record
 from greval.records.result import Tier, Usage
 from greval.runs.evaluation import Run
-from greval.runs.manifest import read_replayed, store_metrics, store_replayed
+from greval.runs.manifest import read_asked_names, read_replayed, store_metrics, store_replayed
 from greval.runs.options import OnProgress
 from greval.runs.progress import Progress
 from greval.runs.run_reader import read_metrics
@@ -253,6 +253,7 @@ async def replay_async(
             RunGuard(),
             retries_at_end=False,
             replays=True,
+            asked=read_asked_names(source),
             stores_calls=True,
             on_progress=on_progress,
             on_result=lambda result: changed.update([result.metric]),

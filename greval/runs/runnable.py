@@ -177,7 +177,7 @@ class ComposedRunnable(MetricRunnable):
         return result.replace(built_on=tuple(found.values()))
 
     def _begin_work(self) -> JudgingLoop:
-        return JudgingLoop(MemoryLog(), self._parts, self._guard)
+        return JudgingLoop(MemoryLog(), self._parts, self._guard, asked={self.metric.name})
 
 
 class FunctionRunnable(MetricRunnable):
