@@ -17,7 +17,7 @@ from greval.records.record import Record
 from greval.records.result import Result, Usage
 from greval.records.scale import MAX_ENUM_LEVELS, CategoricalScale, MeasureScale, Scale, ValueScale
 from greval.runs.id_joins import read_join_remarks
-from greval.runs.manifest import RunCommand, count_replayed, read_command, read_prices
+from greval.runs.manifest import RunCommand, count_replayed, read_command, read_prices, read_spending
 from greval.runs.run_summary import (
     PassSummary,
     ShareSummary,
@@ -61,8 +61,11 @@ class Report(Record):
     the counts over the judge's notes, `passes` those of cases that pass. `worst` are the worst cases of each metric,
     and `gate` are the failure conditions that were checked. `imported` are the verdicts that greval did not judge.
     `replayed` is the number of results of a metric that were read again from stored replies, without a call; metrics
-    without such results are left out. `command` are the options of the last command, None if they are not known.
-    `warnings` are about ids that did not meet, and stand before all figures.
+    without such results are left out. `served_by` has, for each judge whose replies name several models or
+    fingerprints, the number of results of each. `estimated_calls` is the number of calls whose tokens the provider did
+    not report, so that caps counted an estimate and `spending` nothing. `command` are the options of the last command,
+    None if they are not known. `warnings` are about ids that did not meet, and stand before all
+    figures.
     """
 
     folder: str
@@ -84,6 +87,8 @@ class Report(Record):
     worst: tuple[WorstCases, ...] = ()
     imported: tuple[ImportSource, ...] = ()
     replayed: dict[str, int] = Field(default_factory=dict)
+    served_by: dict[str, dict[str, int]] = Field(default_factory=dict)
+    estimated_calls: int = 0
     command: RunCommand | None = None
     warnings: tuple[str, ...] = ()
 
@@ -137,6 +142,8 @@ def _build_from_snapshot(store: Store, by: Sequence[str], show: int) -> Report:
         passes=summarise_passes(store, found.by),
         imported=tuple(ImportSource(**one._asdict()) for one in store.imports()),
         replayed=count_replayed(store),
+        served_by=store.count_served_models(),
+        estimated_calls=read_spending(store).estimated,
         command=read_command(store),
         warnings=read_join_remarks(store, judged),
         verdicts=tuple(_sample_verdicts(store, [*dict.fromkeys(summary.metric for summary in found.summaries)], show)),
@@ -160,7 +167,7 @@ def compute_spending(
             metric=one.metric,
             group=one.group,
             usage=one.usage,
-            cost=price.cost(one.usage) if (price := find_price(one.metric)) else None,
+            cost=price.cost(one.usage) if (price := find_price(one.metric)) else one.usage.cost,
         )
         for one in summaries
         if one.usage.calls or one.usage.hits

@@ -63,12 +63,21 @@ def submit(  # noqa: PLR0913 - the options of a command
     """Submit the requests of a run as a batch. After `collect`, the same command submits those that are still open."""
     from greval.runs.batch import submit as send
 
-    metrics = load_named_metrics(metric, library)
+    metrics, named = load_named_metrics(metric, library)
     model, judges = create_judges(settings, judge, metrics)
     reading = read_cases(cases, method=method, columns=parse_columns(column))
     rows = islice(reading, limit)
     sent = asyncio.run(
-        send(rows, metrics, model, out=out, judges=judges, repeats=repeats, reason_depth=settings.reason_depth)
+        send(
+            rows,
+            metrics,
+            model,
+            out=out,
+            judges=judges,
+            repeats=repeats,
+            reason_depth=settings.reason_depth,
+            asked=named,
+        )
     )
     if notice := reading.notice():
         typer.echo(notice, err=True)

@@ -120,7 +120,7 @@ def duel(  # noqa: PLR0913 - the options of a command
     """Judge the answers of methods head to head, and rank the methods. Again, it judges only what is missing."""
     from greval.runs.duels import check_preferences, find_duel_folder, list_pairs, read_responses, split_method_names
 
-    metrics = load_named_metrics(metric, library) if metric else ()
+    metrics = load_named_metrics(metric, library).metrics if metric else ()
     folder = find_duel_folder(run, out)
     finished = None
     if metrics:

@@ -8,11 +8,11 @@ from pathlib import Path
 import typer
 
 from greval._util.wording import format_names
-from greval.metrics.sources import list_replaced_names, load_metrics, load_one_metric
+from greval.metrics.sources import AskedMetrics, list_replaced_names, load_asked_metrics, load_one_metric
 from greval.records.metric import Metric
 
 
-def load_named_metrics(specs: Iterable[str], folders: Sequence[Path] | None) -> tuple[Metric, ...]:
+def load_named_metrics(specs: Iterable[str], folders: Sequence[Path] | None) -> AskedMetrics:
     """Load the metrics that a command names, and those that they build on, dependencies first.
 
     A note on stderr names own metrics that have the name of a predefined one.
@@ -20,9 +20,9 @@ def load_named_metrics(specs: Iterable[str], folders: Sequence[Path] | None) -> 
     Raises:
         DefinitionError: If there is no such metric, a definition is invalid, or two different metrics have one name.
     """
-    metrics = load_metrics(specs, *(folders or ()))
-    _print_replaced_names(metrics)
-    return metrics
+    loaded = load_asked_metrics(specs, *(folders or ()))
+    _print_replaced_names(loaded.metrics)
+    return loaded
 
 
 def load_named_metric(spec: str, folders: Sequence[Path] | None) -> tuple[Metric, tuple[Metric, ...]]:

@@ -135,11 +135,15 @@ def format_progress(snapshot: Snapshot, *, finished: bool = False) -> str:
         *([f"{snapshot.calls_per_second:.1f} calls/s"] if usage.calls and snapshot.in_flight else []),
         format_count(tokens, "token"),
         *([f"{usage.hits} from the cache"] if usage.hits else []),
-        *([f"${snapshot.cost:.4f}"] if snapshot.cost else []),
+        *([f"${snapshot.cost:.4f}{_format_estimated(snapshot.estimated_calls)}"] if snapshot.cost else []),
         format_duration(snapshot.seconds),
         *([f"about {format_duration(left)} left"] if left and round(left) else []),
     ]
     return ", ".join(parts)
+
+
+def _format_estimated(calls: int) -> str:
+    return f" (estimated for {format_count(calls, 'call')} without reported tokens)" if calls else ""
 
 
 def format_duration(seconds: float) -> str:

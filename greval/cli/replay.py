@@ -26,7 +26,7 @@ def replay(
 
     No model is called. Without -m, all judged metrics of the run are read again by their stored definitions.
     """
-    metrics = load_named_metrics(metric, library) if metric else ()
+    metrics = load_named_metrics(metric, library).metrics if metric else ()
     done = replay_run(run, metrics, reason_depth=reason_depth)
     for one in done.replayed:
         typer.echo(_describe_replayed(one))

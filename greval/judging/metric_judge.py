@@ -29,6 +29,7 @@ from greval.judging.answer_schema import (
 from greval.judging.call_record import CallForm, CallRecord, get_call_recorder, list_messages
 from greval.judging.local.calibration import Calibration, find_calibration
 from greval.judging.local.models import MODELS
+from greval.judging.metric_runnable import JudgedCase
 from greval.judging.model.answer_format import AnswerFormat
 from greval.judging.model.client import CHARS_PER_TOKEN, JudgeClient
 from greval.judging.model.judge import LOCAL_MAX_TOKENS, LOCAL_REASON_LENGTH
@@ -49,7 +50,7 @@ from greval.judging.reply_json import ValuePath, compute_probability, compute_va
 from greval.records.case import Case
 from greval.records.metric import JudgedMetric
 from greval.records.metric_input import Item, list_judged_items
-from greval.records.result import Failure, FailureKind, Judgement, Outcome, ShownIds, Usage, build_outcome
+from greval.records.result import Failure, FailureKind, Judgement, ShownIds, Usage, build_outcome
 from greval.records.scale import Value
 
 DEFAULT_MAX_ITEMS = 10
@@ -79,6 +80,7 @@ class AttemptResult:
     failures: tuple[Failure, ...]
     usage: Usage
     text: str
+    served_by: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -207,10 +209,8 @@ class MetricJudge:
         judge = self.client.judge
         return judge.local and judge.max_tokens is None and self.metric.reason_depth != "brief"
 
-    async def __call__(
-        self, case: Case, config: RunnableConfig, *, repeat: int = 0, repeats: int = 1
-    ) -> tuple[Outcome, Usage]:
-        """Judge a case that has all inputs, and return the outcome with its usage."""
+    async def __call__(self, case: Case, config: RunnableConfig, *, repeat: int = 0, repeats: int = 1) -> JudgedCase:
+        """Judge a case that has all inputs, and return the outcome with its usage and who answered."""
         batches = self.split_batches(case)
         way = CallContext(config, repeat, one_of_many=len(batches) > 1 or repeats > 1)
         if len(batches) == 1:  # a separate task would cost as much as reading the answer
@@ -219,7 +219,8 @@ class MetricJudge:
             parts = await gather_all(self._ask_with_repair(case, batch, way) for batch in batches)
         judgements = tuple(judgement for part in parts for judgement in part.judgements)
         failures = tuple(failure for part in parts for failure in part.failures)
-        return build_outcome(judgements, failures), sum((part.usage for part in parts), Usage())
+        served_by = tuple(dict.fromkeys(model for part in parts for model in part.served_by))
+        return JudgedCase(build_outcome(judgements, failures), sum((part.usage for part in parts), Usage()), served_by)
 
     def split_batches(self, case: Case) -> list[ItemBatch]:
         """Split a case into calls: batches of items, or one empty batch for the case as a whole."""
@@ -257,7 +258,8 @@ class MetricJudge:
         judgements = sorted(first.judgements + again.judgements, key=lambda j: place.get(j.item or "", 0))
         raws = {failure.item: failure.raw for failure in first.failures}
         failures = (f if f.raw else f.model_copy(update={"raw": raws.get(f.item)}) for f in again.failures)
-        return AttemptResult(tuple(judgements), tuple(failures), first.usage + again.usage, again.text)
+        served_by = (*first.served_by, *again.served_by)
+        return AttemptResult(tuple(judgements), tuple(failures), first.usage + again.usage, again.text, served_by)
 
     async def _ask_once(
         self, case: Case, batch: ItemBatch, context: CallContext, tail: tuple[BaseMessage, ...] = ()
@@ -284,7 +286,8 @@ class MetricJudge:
             self.client.failed(messages, reply, failures)
         else:
             self.client.remember(reply, one_of_many=context.one_of_many)
-        return AttemptResult(judgements, failures, reply.usage, reply.text)
+        served_by = (reply.served_by,) if reply.served_by else ()
+        return AttemptResult(judgements, failures, reply.usage, reply.text, served_by)
 
     def _read_reply(self, reply: Reply, numbers: Mapping[int, str], shown_ids: ShownIds) -> list[Judgement | Failure]:
         """Read a reply: the verdict on the case or its single item, or one verdict for each numbered item."""

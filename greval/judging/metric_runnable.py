@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine
 from copy import copy
-from typing import Any, Self, cast
+from typing import Any, NamedTuple, Self, cast
 
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import ensure_config, get_async_callback_manager_for_config
@@ -18,8 +18,18 @@ from greval.records.metric import Metric, Verdicts
 from greval.records.metric_input import explain_missing_needs, find_method_error
 from greval.records.result import Failed, Failure, Outcome, Result, Skipped, Tier, Usage
 
-JudgeFunction = Callable[[Case, RunnableConfig], Awaitable[tuple[Outcome, Usage]]]
 NO_USAGE = Usage()
+
+
+class JudgedCase(NamedTuple):
+    """What judging a case gave: the outcome, the usage, and the models that the replies name, each once."""
+
+    outcome: Outcome
+    usage: Usage = NO_USAGE
+    served_by: tuple[str, ...] = ()
+
+
+JudgeFunction = Callable[[Case, RunnableConfig], Awaitable[JudgedCase]]
 
 
 class CaseRunnable(Runnable[CaseLike, Result]):
@@ -124,23 +134,31 @@ class MetricRunnable(CaseRunnable):
         """Judge a case and build its result. The callbacks of `config` already belong to this run."""
         start = read_clock()
         case = given if isinstance(given, Case) else as_case(given)
-        usage = NO_USAGE
         if (error := find_method_error(self.metric, case)) is not None:
             why = f"the method gave no response: {error}"
-            outcome: Outcome = Failed(error=Failure(kind="method", message=why))
+            judged = JudgedCase(Failed(error=Failure(kind="method", message=why)))
         elif lacks := explain_missing_needs(self.metric, case):
-            outcome = Skipped(reason=lacks)
+            judged = JudgedCase(Skipped(reason=lacks))
         else:
             if self._prepare:
                 await self._prepare()
                 start = read_clock()  # the latency excludes creating the client and loading the embedded model
             try:
-                outcome, usage = await self.judging(case, config)
+                judged = await self.judging(case, config)
             except DataError as error:  # it must not affect other cases
-                outcome = Failed(error=Failure(kind="data", message=str(error)))
-        return self.row(case, outcome, usage=usage, latency=read_clock() - start)
+                judged = JudgedCase(Failed(error=Failure(kind="data", message=str(error))))
+        latency = read_clock() - start
+        return self.row(case, judged.outcome, usage=judged.usage, latency=latency, served_by=judged.served_by)
 
-    def row(self, case: Case, outcome: Outcome, *, usage: Usage | None = None, latency: float = 0.0) -> Result:
+    def row(
+        self,
+        case: Case,
+        outcome: Outcome,
+        *,
+        usage: Usage | None = None,
+        latency: float = 0.0,
+        served_by: tuple[str, ...] = (),
+    ) -> Result:
         """Build the result of a case from its outcome."""
         changes = {
             "sample_id": case.id,
@@ -148,6 +166,7 @@ class MetricRunnable(CaseRunnable):
             "outcome": outcome,
             "usage": usage or NO_USAGE,
             "latency": latency,
+            "served_by": served_by,
             "tags": {**case.tags},
         }
         return self._blank.model_copy(update=changes)  # all parts were validated when they were made

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from greval._util.arguments import require_iterable
 from greval._util.object_loading import PYTHON_SUFFIX
@@ -59,6 +60,26 @@ def load_metrics(specs: Iterable[str | Path], *folders: str | Path, root: str | 
         >>> [metric.name for metric in load_metrics(["answer_completeness,latency"])]
         ['chunk_evaluation', 'triple_evaluation', 'latency', 'answer_completeness']
     """
+    return load_asked_metrics(specs, *folders, root=root).metrics
+
+
+class AskedMetrics(NamedTuple):
+    """The metrics that specs name together with those that they build on, and the names of the former."""
+
+    metrics: tuple[Metric, ...]
+    asked: frozenset[str]
+
+
+def load_asked_metrics(specs: Iterable[str | Path], *folders: str | Path, root: str | Path = ".") -> AskedMetrics:
+    """Load metrics and the metrics that they build on, and tell which of them the specs name; see `load_metrics`.
+
+    Raises:
+        DefinitionError: As `load_metrics`.
+
+    Example:
+        >>> [*load_asked_metrics(["claim_correctness"]).asked]
+        ['claim_correctness']
+    """
     require_iterable(specs, "metrics", "['correctness']")
     given: dict[str, MetricSource] = {}
     for spec in specs:
@@ -73,7 +94,7 @@ def load_metrics(specs: Iterable[str | Path], *folders: str | Path, root: str | 
             if found.metric.name not in given:
                 waiting.append(found)
             _add_source(found, given)
-    return order_metrics(source.metric for source in given.values())
+    return AskedMetrics(order_metrics(source.metric for source in given.values()), asked)
 
 
 def load_one_metric(spec: str | Path, *folders: str | Path) -> tuple[Metric, tuple[Metric, ...]]:

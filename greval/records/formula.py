@@ -7,11 +7,11 @@ not, `A if CONDITION else B`, and the functions of `FUNCTIONS`. It is read as da
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from math import fsum, isfinite
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from greval._util.wording import did_you_mean, shorten_text
 from greval.records.limit import SIGNS, TOLERANCE
@@ -58,6 +58,47 @@ class FormulaError(Exception):
 
 class SkippedInputError(FormulaError):
     """The formula reads the verdict of a metric that was skipped."""
+
+
+class UndecidedError(Exception):
+    """What a formula reads next depends on an input that is not known yet."""
+
+
+class _UnknownInput:
+    """Stands for a number or a category that is not known yet: any arithmetic gives it again, any decision fails."""
+
+    def _return_itself(self, *_: object) -> _UnknownInput:
+        return self
+
+    def _fail(self, *_: object) -> Any:  # noqa: ANN401 - it never returns
+        raise UndecidedError
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _return_itself
+    __neg__ = __abs__ = _return_itself
+    __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = __bool__ = __float__ = _fail
+    __hash__ = None  # type: ignore[assignment]
+
+
+_UNKNOWN: Any = _UnknownInput()
+
+
+class _ReadInputs(dict[str, FormulaInput]):
+    """Inputs that keep which names were read; those that are not known yet stand for unknown numbers."""
+
+    def __init__(self, known: Mapping[str, FormulaInput]) -> None:
+        super().__init__(known)
+        self.names: dict[str, None] = {}
+
+    def __getitem__(self, name: str) -> FormulaInput:
+        self.names[name] = None
+        return self.get(name) or FormulaInput(_UNKNOWN, _UNKNOWN)
+
+
+class NamesRead(NamedTuple):
+    """The names that a formula reads for some inputs; if not `decided`, it may read others once these are known."""
+
+    names: tuple[str, ...]
+    decided: bool
 
 
 FormulaInputs = Mapping[str, FormulaInput]
@@ -129,7 +170,10 @@ class Formula(NamedTuple):
         return tuple(dict.fromkeys(use.name for use in self.uses))
 
     def compute(self, inputs: FormulaInputs) -> float:
-        """Return the value for the verdicts on a case. Of `A if CONDITION else B`, only the part that counts is read.
+        """Return the value for the verdicts on a case.
+
+        Of `A if CONDITION else B`, only the part that counts is read, and of `and`, `or`, `all` and `any` only the
+        conditions up to the one that decides. Inputs that are not read need not be there.
 
         Raises:
             SkippedInputError: If the formula reads a metric that was skipped.
@@ -137,12 +181,32 @@ class Formula(NamedTuple):
         """
         return self.function(inputs)
 
+    def find_names(self, inputs: FormulaInputs) -> NamesRead:
+        """Find which names the formula reads, as far as these inputs decide it. The others need not be known.
+
+        Example:
+            >>> formula = read_formula("1 if exact >= 1 else right")
+            >>> formula.find_names({})
+            NamesRead(names=('exact',), decided=False)
+            >>> formula.find_names({"exact": FormulaInput(1.0)}), formula.find_names({"exact": FormulaInput(0.0)}).names
+            (NamesRead(names=('exact',), decided=True), ('exact', 'right'))
+        """
+        read = _ReadInputs(inputs)
+        decided = True
+        try:
+            self.function(read)
+        except UndecidedError:
+            decided = False
+        except FormulaError:  # the same without the other inputs
+            pass
+        return NamesRead(tuple(read.names), decided)
+
     def fill(self, inputs: FormulaInputs) -> str:
         """Return the text with numbers and categories in the place of the names, which stay if nothing was found."""
         parts, end = [], 0
         for use in self.uses:
             start = use.column - 1
-            parts += [self.text[end:start], _format_input(inputs[use.name], use)]
+            parts += [self.text[end:start], _format_input(inputs.get(use.name, FormulaInput()), use)]
             end = start + len(use.name)
         return "".join((*parts, self.text[end:])).strip()
 
@@ -221,8 +285,7 @@ class _FormulaReader:
                 return self._read_sign(node, op, self._read_part(operand, depth + 1))
             case ast.BoolOp(op=op, values=values):
                 parts = self._read_parts(values, depth)
-                whole = all if isinstance(op, ast.And) else any
-                return lambda inputs: float(whole(part(inputs) for part in parts))
+                return self._join(all if isinstance(op, ast.And) else any, parts)
             case ast.IfExp(test=test, body=body, orelse=orelse):
                 condition, chosen, other = self._read_parts([test, body, orelse], depth)
                 return lambda inputs: chosen(inputs) if condition(inputs) else other(inputs)
@@ -268,6 +331,11 @@ class _FormulaReader:
                 raise FormulaError(f"it divides by {place}, which is 0") from error
 
         return compute
+
+    @staticmethod
+    def _join(whole: Callable[[Iterable[float]], bool], parts: Sequence[_Compute]) -> _Compute:
+        """Join conditions; those after the one that decides are not read."""
+        return lambda inputs: float(whole(part(inputs) for part in parts))
 
     def _read_sign(self, node: ast.UnaryOp, op: ast.unaryop, part: _Compute) -> _Compute:
         match op:
@@ -317,6 +385,8 @@ class _FormulaReader:
             ends = [_get_number(part) for part in node.args[1:]]
             if None in ends or ends[0] == ends[1]:
                 return self._add_fault(node, f"{self._show(node)}: write {function.usage}; these must differ")
+        if whole := {"all": all, "any": any}.get(name):
+            return self._join(whole, parts)
         return lambda inputs: function.compute(*(part(inputs) for part in parts))
 
 

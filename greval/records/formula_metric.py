@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 from pydantic import ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from greval.records.case import Case
-from greval.records.formula import Formula, FormulaError, FormulaInput, NameUse, SkippedInputError, read_formula
+from greval.records.formula import (
+    Formula,
+    FormulaError,
+    FormulaInput,
+    NamesRead,
+    NameUse,
+    SkippedInputError,
+    read_formula,
+)
 from greval.records.limit import parse_limit
 from greval.records.metric import ComputeReturn, FunctionMetric, JudgedMetric, Verdicts, build_metric
 from greval.records.record import Name, Text
@@ -80,14 +88,25 @@ class FormulaMetric(FunctionMetric):
         """List the metrics that the formula reads, at each place with how it is read."""
         yield from ((self.get_metric_name(use.name), use) for use in self.parsed.uses)
 
+    def find_read_metrics(self, verdicts: Verdicts) -> NamesRead:
+        """Find which metrics the formula reads on a case, as far as the verdicts so far decide it."""
+        names = self.parsed.names
+        known = {name: verdicts[metric] for name in names if (metric := self.get_metric_name(name)) in verdicts}
+        read = self.parsed.find_names({name: _build_input(outcome) for name, outcome in known.items()})
+        return NamesRead(tuple(dict.fromkeys(map(self.get_metric_name, read.names))), read.decided)
+
     def call_function(self, case: Case, verdicts: Verdicts) -> ComputeReturn:  # noqa: ARG002 - a formula reads verdicts
         """Compute the formula; the reason has the numbers in the place of the names.
+
+        Of the verdicts, only those that the formula reads need to be there.
 
         Raises:
             FormulaError: If the formula has no value for these verdicts.
         """
         formula = self.parsed
-        inputs = {name: _build_input(verdicts[self.get_metric_name(name)]) for name in formula.names}
+        read = {*self.find_read_metrics(verdicts).names} & verdicts.keys()
+        places = ((name, self.get_metric_name(name)) for name in formula.names)
+        inputs = {name: _build_input(verdicts[metric]) for name, metric in places if metric in read}
         try:
             value = formula.compute(inputs)
         except SkippedInputError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import not_
 from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue
@@ -25,7 +26,8 @@ class JudgeCall(Record):
     judge was asked; it differs from that of a replayed result. `items` are the ids of the judged items in the order of
     their numbers, empty if the case was judged as a whole. `reply` is the text of the reply as the model wrote it, and
     `failure` why there is no reply. `usage` is that of the call with its retries; a cached reply has only `hits`.
-    `latency` is the time of the last attempt in seconds.
+    `latency` is the time of the last attempt in seconds. `served_by` is the model that the reply names, with its
+    fingerprint; JSON omits it if the reply names none.
     """
 
     sample_id: str
@@ -42,3 +44,4 @@ class JudgeCall(Record):
     failure: Failure | None = None
     usage: Usage
     latency: Annotated[float, Field(ge=0)] = 0.0
+    served_by: Annotated[str, Field(exclude_if=not_)] = ""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from math import fsum
 from operator import not_
-from typing import Annotated, Any, Final, Literal, NamedTuple, Self
+from typing import Annotated, Any, Final, Literal, NamedTuple, Self, TypeVar
 
 from pydantic import Field, JsonValue, WithJsonSchema
 from pydantic_core import to_json
@@ -51,6 +51,7 @@ IMPORTED: Final = "imported"
 
 ShownIds = dict[str, tuple[str, ...]]
 """For each kind (`chunk`, `triple`, `item`), the ids of the items in the prompt in the order of their numbers."""
+Number = TypeVar("Number", int, float)
 NESTED_RESULTS_SCHEMA: dict[str, JsonValue] = {
     "type": "array",
     "items": {"type": "object"},
@@ -59,14 +60,19 @@ NESTED_RESULTS_SCHEMA: dict[str, JsonValue] = {
 """The schema of results nested in a result. A reference to itself would leave the schema without its own fields."""
 
 
+def _add_reported(left: Number | None, right: Number | None) -> Number | None:
+    return right if left is None else left if right is None else left + right
+
+
 class Usage(Record):
     """Model calls and tokens of a judgement; token counts are None if the model did not report them.
 
-    `hits` counts replies that were reused from the cache or from another judgement, at no cost.
+    `hits` counts replies that were reused from the cache or from another judgement, at no cost. `cost` is what the
+    provider itself states to have charged, in US dollars; JSON omits it if the provider states none.
 
     Example:
         >>> Usage(calls=1, input_tokens=10) + Usage(calls=1, input_tokens=5)
-        Usage(calls=2, input_tokens=15, output_tokens=None, cached_tokens=None, hits=0)
+        Usage(calls=2, input_tokens=15, output_tokens=None, cached_tokens=None, hits=0, cost=None)
     """
 
     calls: Count = 0
@@ -74,15 +80,21 @@ class Usage(Record):
     output_tokens: Count | None = None
     cached_tokens: Count | None = None
     hits: Count = 0
+    cost: Annotated[float | None, Field(ge=0, allow_inf_nan=False, exclude_if=not_)] = None
 
     def __add__(self, other: Usage) -> Usage:
-        """Add two usages; a count that was not reported adds nothing."""
+        """Add two usages; a count that was not reported adds nothing.
+
+        The cost is unknown if one of them has tokens without a cost.
+        """
+        is_partial = any(part.cost is None and part.output_tokens is not None for part in (self, other))
         return Usage(
             calls=self.calls + other.calls,
             input_tokens=_add_reported(self.input_tokens, other.input_tokens),
             output_tokens=_add_reported(self.output_tokens, other.output_tokens),
             cached_tokens=_add_reported(self.cached_tokens, other.cached_tokens),
             hits=self.hits + other.hits,
+            cost=None if is_partial else _add_reported(self.cost, other.cost),
         )
 
 
@@ -186,6 +198,8 @@ class Result(Record):
     comes from a runnable. In a run these are separate rows and it is empty. JSON omits it if it is empty.
     `replayed_from` is the fingerprint by which the judge was asked, if the result was read again from stored replies by
     another definition; JSON omits it if it is empty.
+    `served_by` are the models that the replies name, each with its fingerprint if the reply has one; JSON omits it if
+    it is empty.
     `value` and `reason` are those of the single judgement; both raise if there is not exactly one.
 
     Example:
@@ -206,6 +220,7 @@ class Result(Record):
     latency: Annotated[float, Field(ge=0)] = 0.0
     repeat: Count = 0
     tags: Tags = Field(default_factory=dict)
+    served_by: Annotated[tuple[StorableText, ...], Field(exclude_if=not_)] = ()
     replayed_from: Annotated[str, Field(exclude_if=not_)] = ""
     built_on: Annotated[tuple[Result, ...], Field(exclude_if=not_), WithJsonSchema(NESTED_RESULTS_SCHEMA)] = ()
 
@@ -264,10 +279,6 @@ class Result(Record):
     def replace(self, **changes: Any) -> Self:  # noqa: ANN401 - the values of any fields
         """Return a copy with changed fields, without validation."""
         return self.model_copy(update=changes)
-
-
-def _add_reported(left: int | None, right: int | None) -> int | None:
-    return right if left is None else left if right is None else left + right
 
 
 class Outline(NamedTuple):

@@ -37,6 +37,7 @@ from greval.stats.measured import MeasuredValue, build_measured
 from greval.stats.summary import Summary
 
 MAX_OTHER_VALUES = 5
+MAX_SERVED_MODELS = 5
 VALUES = "values"
 VALUES_WIDTH = 26
 NARROW_NOTE = "the values are left out at this width; a wider terminal or --format json shows them"
@@ -87,7 +88,7 @@ def render(report: Report, console: Console, *, with_costs: bool = False) -> Non
         console.print(build_table(tuple(columns), list_spending_rows(report.spending), title="Cost"))
     if cost := format_spending(report.spending):
         print_line(console, cost)
-    print_lines(console, describe_sources(report))
+    print_lines(console, (*describe_estimates(report), *describe_sources(report)))
     if report.command and report.command.config:
         print_line(console, f"described by {report.command.config}; --format json has its values")
     print_lines(console, describe_troubles(report), "yellow")
@@ -345,6 +346,28 @@ def describe_sources(report: Report) -> Iterator[str]:
     """Yield which results did not come from a call of a judge: imported ones, and those that were read again."""
     yield from describe_imports(report.imported)
     yield from describe_replays(report.replayed)
+    yield from describe_served_models(report.served_by)
+
+
+def describe_served_models(served_by: Mapping[str, Mapping[str, int]]) -> Iterator[str]:
+    """Yield which models the replies of a judge name if there are several, one line for each judge.
+
+    Example:
+        >>> next(describe_served_models({"openai:m": {"m-1 (fp_1)": 40, "m-2": 1}})).partition("; ")[0]
+        'openai:m: the replies name several models: m-1 (fp_1) (40 results), m-2 (1 result)'
+    """
+    for judge, models in served_by.items():
+        named = [f"{model} ({format_count(count, 'result')})" for model, count in models.items()]
+        more = [f"{len(named) - MAX_SERVED_MODELS} more"] if len(named) > MAX_SERVED_MODELS else []
+        listed = ", ".join([*named[:MAX_SERVED_MODELS], *more])
+        yield f"{judge}: the replies name several models: {listed}; scores of one may differ from those of another"
+
+
+def describe_estimates(report: Report) -> Iterator[str]:
+    """Yield for how many calls the cost is not known."""
+    if report.estimated_calls:
+        calls = format_count(report.estimated_calls, "call")
+        yield f"cost: the provider did not report the tokens of {calls}, which count as nothing here"
 
 
 def describe_replays(replayed: Mapping[str, int]) -> Iterator[str]:

@@ -8,7 +8,7 @@ file.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, Unpack, cast
@@ -38,7 +38,7 @@ from greval.records.result import Failure, Usage
 from greval.runs.evaluation import JOURNAL, Run, evaluate_async
 from greval.runs.judges import JudgeModel, choose_judges
 from greval.runs.manifest import format_judges
-from greval.runs.options import EvaluateOptions, get_prices
+from greval.runs.options import EvaluateOptions, get_asked_names, get_prices
 
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
@@ -62,6 +62,7 @@ class BatchPlan(Record):
     judge: Judge
     metrics: tuple[str, ...]
     definitions: tuple[dict[str, JsonValue], ...]
+    asked: tuple[str, ...] | None = None
     repeats: int = 1
     sent: tuple[str, ...] = ()
     collected: tuple[str, ...] = ()
@@ -89,6 +90,7 @@ async def submit(  # noqa: PLR0913 - what a run is made of
     judges: Mapping[str, Judge | BaseChatModel] | None = None,
     repeats: int = 1,
     reason_depth: ReasonDepth | None = None,
+    asked: Collection[str] | None = None,
 ) -> SubmittedBatch:
     """Submit the requests of a run as a batch, without those whose results the run folder already holds.
 
@@ -100,6 +102,7 @@ async def submit(  # noqa: PLR0913 - what a run is made of
         judges: The judges of single metrics by name, as in `evaluate`. All metrics must have the same.
         repeats: How often each case is judged.
         reason_depth: How much the judge writes for each verdict, which overrides the metrics.
+        asked: The names of the metrics that are judged on each case, as in `evaluate`.
 
     Raises:
         JudgeError: If the judge does not support batches, or an earlier batch of this run is not collected yet.
@@ -124,6 +127,7 @@ async def submit(  # noqa: PLR0913 - what a run is made of
             for metric in whole
             if isinstance(metric, FileMetric)
         ),
+        asked=tuple(sorted(get_asked_names(metrics, {"asked": asked}))),
         repeats=repeats,
     )
     if (folder / PLAN_FILE).is_file():
@@ -236,6 +240,7 @@ async def _evaluate(
     source = identify_file(folder / CASES_FILE)
     given: EvaluateOptions = {
         "repeats": plan.repeats,
+        "asked": plan.asked,
         "concurrency": CONCURRENCY,
         "origin": source,
         **options,

@@ -38,10 +38,19 @@ from greval.records.metric import Metric, set_reason_depth
 from greval.records.result import Result
 from greval.runs.id_joins import check_joins, read_join_remarks
 from greval.runs.judges import RunJudges, build_judge_guard, build_run_guard, choose_judges
-from greval.runs.manifest import read_spending, refuse_probe, store_command, store_judges, store_metrics, store_spending
+from greval.runs.manifest import (
+    ASKED,
+    read_spending,
+    refuse_probe,
+    store_command,
+    store_judges,
+    store_metrics,
+    store_spending,
+)
 from greval.runs.options import (
     EvaluateOptions,
     count_judgements,
+    get_asked_names,
     get_concurrency,
     get_prices,
     get_shard,
@@ -236,6 +245,8 @@ async def evaluate_async(
         stop: An event that stops the run when set: no further call is made, and calls in flight are finished and
             stored.
         **options: `judges`: the judges of single metrics by name, which go before those that the metrics name.
+            `asked`: the names of the metrics that are judged on each case, by default those of `metrics`. A metric that
+            only formulas read is judged on the cases for which one of them needs its verdict, and skipped on others.
             `concurrency`: the maximum number of concurrent calls. `gate`: a context manager entered for each
             call instead of the concurrency limit, for example one that several runs share. `meter`: counts the calls
             of several runs together and may refuse further ones, which stops the run. `repeats`: how often each case is
@@ -303,6 +314,7 @@ async def evaluate_async(
             retry_failed=options.get("retry_failed", True),
             retries_at_end=options.get("retry_failed", True) and "reply_source" not in options,
             stores_calls=options.get("store_calls", True),
+            asked=get_asked_names(metrics, options),
             config=options.get("config"),
             on_progress=options.get("on_progress"),
             on_result=options.get("on_result"),
@@ -503,6 +515,7 @@ def _store_metadata(
     if command := options.get("command"):
         store_command(store, command)
     store_judges(store, judges, clients, get_prices(options))
+    store.put_fact(ASKED, None if work.asked is None else sorted(work.asked))
 
 
 def _begin_plan(work: JudgingLoop, store: Store, source: CaseSource, options: EvaluateOptions) -> None:

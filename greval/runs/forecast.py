@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from os.path import commonprefix
 from pathlib import Path
 from typing import Unpack
@@ -17,6 +17,7 @@ from greval.datasets.case_records import CaseRecords, dump_case, get_sample_fiel
 from greval.datasets.row_faults import build_unreadable_error
 from greval.errors import DataError
 from greval.judging.metric_judge import MetricJudge
+from greval.judging.metric_runnable import MetricRunnable, bind_config
 from greval.judging.model.budget import RunSpending
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.judge import Judge
@@ -26,16 +27,17 @@ from greval.metrics.dependencies import list_dependency_names
 from greval.metrics.library import add_dependencies
 from greval.records.case import CLAIM_PREFIXES, Case, Chunk, ClaimField, Sample
 from greval.records.claims import CLAIM_SOURCES
-from greval.records.metric import JudgedMetric, Metric, is_preference, set_reason_depth
+from greval.records.formula_metric import FormulaMetric
+from greval.records.metric import FunctionMetric, JudgedMetric, Metric, is_preference, set_reason_depth
 from greval.records.metric_input import compute_keys, explain_missing_needs, fill_claims, find_method_error
 from greval.records.record import Record
-from greval.records.result import Failure, Result, Usage
+from greval.records.result import Failed, Failure, Result, Usage
 from greval.runs.judges import choose_judges
 from greval.runs.manifest import read_spending, refuse_probe
-from greval.runs.options import EvaluateOptions, get_prices, get_shard
+from greval.runs.options import EvaluateOptions, get_asked_names, get_prices, get_shard
 from greval.runs.runnable import compile_metrics
 from greval.runs.store import FILE, Store
-from greval.runs.worker import narrow_for_metric, select_remaining, select_verdicts
+from greval.runs.worker import list_read_metrics, narrow_for_metric, select_remaining, select_verdicts
 
 OUTPUT_TOKENS_PER_VERDICT = 60
 """The assumed output tokens of a verdict with a brief reason."""
@@ -109,7 +111,8 @@ def forecast(
     """Count the calls, tokens and cost that `evaluate` with the same arguments would need, without any call.
 
     Only first calls are counted: retries and repairs of unusable replies are not included. A metric that builds on
-    metrics without results so far is counted as if they did not narrow the case, which is the upper bound.
+    metrics without results so far is counted as if they did not narrow the case, which is the upper bound. So is a
+    metric that a formula may need: what computed metrics decide is known, and what the judge decides is not.
 
     Returns:
         Calls, tokens and cost by metric, without what the run folder already holds.
@@ -166,8 +169,9 @@ async def _forecast_async(
     counters = [create_token_counter((await client.ready()).model) for client in clients] or [TokenCounter()]
     assigned = judges.assign(clients)
     compiled = compile_metrics(wanted, assigned, repeats=options.get("repeats", 1))
-    parts = [
-        _MetricCounter(
+    asked = get_asked_names(metrics, options)
+    parts = {
+        name: _MetricCounter(
             one.metric,
             one.fingerprint,
             client := assigned.get(name),
@@ -175,7 +179,7 @@ async def _forecast_async(
             options,
         )
         for name, one in compiled.items()
-    ]
+    }
     known = Store.open(folder, all_rows=True) if options.get("resume", True) and (folder / FILE).is_file() else None
     prices = get_prices(options)
     unread: list[str] = []
@@ -191,11 +195,7 @@ async def _forecast_async(
             if case is None:
                 continue
             if shard is None or shard.holds(case.id):
-                kept: dict[str, Result] = {}
-                starts: dict[str, str] = {}
-                for part in parts:
-                    if old := part.add(case, known, kept, starts):
-                        kept[old.metric] = old
+                await _forecast_case(case, _CaseMetrics(compiled, asked), parts, known)
     finally:
         if known:
             known.close()
@@ -203,7 +203,7 @@ async def _forecast_async(
         raise build_unreadable_error(unread, taken)
     return Forecast(
         judge=", ".join(judges.labels) or None,
-        expected=tuple(part.build_forecast(prices) for part in parts),
+        expected=tuple(part.build_forecast(prices) for part in parts.values()),
         how="; ".join(dict.fromkeys(counter.how for counter in counters)),
         exact=all(counter.exact for counter in counters),
         unread=len(unread),
@@ -211,6 +211,82 @@ async def _forecast_async(
         max_calls=options.get("max_calls"),
         max_cost=options.get("max_cost"),
     )
+
+
+class _CaseMetrics:
+    """The metrics that a case is judged by, in order: what is asked for, what that builds on, and what formulas read.
+
+    A formula that needs a verdict which is not known yet may read any of its metrics. `results` are those so far.
+    """
+
+    def __init__(self, compiled: Mapping[str, MetricRunnable], asked: Collection[str]) -> None:
+        self.compiled = compiled
+        self.results: dict[str, Result] = {}
+        self._metrics = {name: runnable.metric for name, runnable in compiled.items()}
+        self._asked = asked
+        self._begun: dict[str, None] = {}
+        formulas = [metric for metric in self._metrics.values() if isinstance(metric, FormulaMetric)]
+        self.read_by_formulas = {name for metric in formulas for name in metric.dependency_places}
+
+    def __iter__(self) -> Iterator[str]:
+        for name in self._metrics:
+            if name in self._asked:
+                yield from self._begin(name)
+
+    @property
+    def unneeded(self) -> list[str]:
+        """The metrics that no formula reads on this case."""
+        return [name for name in self._metrics if name not in self._begun]
+
+    def _begin(self, name: str) -> Iterator[str]:
+        """Yield a metric after those that it needs, each once for the case."""
+        if name in self._begun:
+            return
+        self._begun[name] = None
+        metric = self._metrics[name]
+        for other in self._list_needed(metric):
+            yield from self._begin(other)
+        if isinstance(metric, FormulaMetric):
+            while missing := [one for one in self._list_needed(metric) if one not in self._begun]:
+                for other in missing:
+                    yield from self._begin(other)
+            if not self._is_decided(metric):
+                for other in list_dependency_names(metric):
+                    yield from self._begin(other)
+        yield name
+
+    def _list_needed(self, metric: Metric) -> tuple[str, ...]:
+        return list_read_metrics(metric, self.results)
+
+    def _is_decided(self, metric: FormulaMetric) -> bool:
+        return metric.find_read_metrics(select_verdicts(metric, self.results)).decided
+
+
+async def _forecast_case(
+    case: Case, metrics: _CaseMetrics, counters: Mapping[str, _MetricCounter], known: Store | None
+) -> None:
+    """Count one case for each metric."""
+    starts: dict[str, str] = {}
+    for name in metrics:
+        result = counters[name].add(case, known, metrics.results, starts)
+        if result is None and name in metrics.read_by_formulas:
+            result = await _compute_result(metrics.compiled[name], case, metrics.results)
+        if result is not None:
+            metrics.results[name] = result
+    for name in metrics.unneeded:
+        counters[name].skip()
+
+
+async def _compute_result(runnable: MetricRunnable, case: Case, results: Mapping[str, Result]) -> Result | None:
+    """Compute a metric at no cost; None if it is judged, or if a result that it reads is not known."""
+    metric = runnable.metric
+    names = list_read_metrics(metric, results)
+    if not isinstance(metric, FunctionMetric) or not all(name in results for name in names):
+        return None
+    seen, broken = narrow_for_metric(case, metric, {name: results[name] for name in names})
+    if broken:
+        return runnable.row(case, Failed(error=broken))
+    return await bind_config(None)(runnable.with_verdicts(select_verdicts(metric, results)), seen)
 
 
 def _read_case(given: Case | RowFault, unread: list[str]) -> Case | None:
@@ -277,7 +353,8 @@ class _MetricCounter:
         `kept` holds the results of the metrics before this one, and `starts` the last prompt of each of their groups.
         """
         seen, broken = self._narrow_case(case, kept)
-        content, key = compute_keys(seen, self._metric, self._fingerprint, select_verdicts(self._metric, kept))
+        read = {name: kept[name] for name in list_read_metrics(self._metric, kept) if name in kept}
+        content, key = compute_keys(seen, self._metric, self._fingerprint, select_verdicts(self._metric, read))
         old = known.get(key, (case.id, case.method, self._metric.name)) if known else None
         if old and (old.finished or not self._retry_failed):
             self._increase(kept=1)
@@ -292,12 +369,16 @@ class _MetricCounter:
             self._increase(judged=1, **self._estimate_calls(self._asking, remaining, starts))
         return None
 
+    def skip(self) -> None:
+        """Count a case on which no formula reads the metric."""
+        self._increase(skipped=1)
+
     def _narrow_case(self, case: Case, kept: Mapping[str, Result]) -> tuple[Case, Failure | None]:
         """Return what the metric sees if all results that it builds on are stored, else the whole case.
 
         Of claims that are not listed yet, one for each sentence is assumed.
         """
-        names = list_dependency_names(self._metric)
+        names = list_read_metrics(self._metric, kept)
         known = {name: kept[name] for name in names if name in kept}
         if len(known) == len(names):
             return narrow_for_metric(case, self._metric, known)

@@ -153,7 +153,7 @@ class JudgeSession:
             StoppedError: If no further call may be made.
         """
         runnables = self._compile(metric, repeats, built_on)
-        loop = JudgingLoop(self._log, runnables, self.guard, retries_at_end=False)
+        loop = JudgingLoop(self._log, runnables, self.guard, retries_at_end=False, asked={metric.name})
         (found,) = run_sync(loop.judge_cases([case]))
         text = case.model_dump(mode="json", exclude_defaults=True)
         self.rows += [_build_row(result, text) for result in found.values()]

@@ -26,6 +26,8 @@ SPENDING = "spent"
 """The name of the metadata entry for the spending of all commands."""
 JUDGES = "judges"
 """The name of the metadata entry for the label and the settings of the judge of each metric."""
+ASKED = "asked"
+"""The name of the metadata entry for the metrics that the last command judged on each case."""
 PRICES = "prices"
 """The name of the metadata entry for the prices of the judges by their labels."""
 PROBED_CASE_TAG = "of"
@@ -103,6 +105,12 @@ def format_judges(labels: Mapping[str, Sequence[str]]) -> str:
     return f"judges {', '.join(f'{name} ({format_names(used)})' for name, used in metrics.items())}" if metrics else ""
 
 
+def read_asked_names(store: Store) -> frozenset[str] | None:
+    """Return the names of the metrics that the last command judged on each case, None if that were all."""
+    names = store.fact(ASKED)
+    return frozenset(map(str, names)) if isinstance(names, list) else None
+
+
 def read_judges(store: Store) -> dict[str, dict[str, JsonValue]]:
     """Return the label and the settings of the judge of each metric, as the last command on it had them."""
     return {name: found for name, found in _read_mapping(store, JUDGES).items() if isinstance(found, dict)}
@@ -152,7 +160,7 @@ def read_spending(store: Store, prices: Prices | None = None) -> RunSpending:
     for judge, usage in store.usage().items():
         rows += RunSpending(calls=usage.calls, cost=prices.cost(judge, usage) if usage.calls else None)
     costs = [cost for cost in (noted.cost, rows.cost) if cost is not None]
-    return RunSpending(calls=max(noted.calls, rows.calls), cost=max(costs, default=None))
+    return RunSpending(calls=max(noted.calls, rows.calls), cost=max(costs, default=None), estimated=noted.estimated)
 
 
 def sum_spending(folders: Iterable[Path], prices: Prices) -> RunSpending:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence, Sized
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Sized
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import TypedDict
@@ -18,7 +18,7 @@ from greval.judging.model.budget import CallMeter
 from greval.judging.model.client import ReplySource
 from greval.judging.model.judge import Judge
 from greval.judging.model.prices import Prices
-from greval.records.metric import ReasonDepth
+from greval.records.metric import Metric, ReasonDepth
 from greval.records.result import Result
 from greval.runs.manifest import RunCommand
 from greval.runs.progress import Progress
@@ -48,6 +48,7 @@ class EvaluateOptions(CallOptions, total=False):
     """Options of a run; see `evaluate_async`."""
 
     judges: Mapping[str, Judge | BaseChatModel] | None
+    asked: Collection[str] | None
     repeats: int
     reason_depth: ReasonDepth | None
     retry_failed: bool
@@ -67,6 +68,15 @@ class EvaluateOptions(CallOptions, total=False):
     total: int | None
     on_progress: OnProgress | None
     on_unread: Callable[[str], None] | None
+
+
+def get_asked_names(metrics: Iterable[Metric], options: EvaluateOptions) -> frozenset[str]:
+    """Return the names of the metrics that are judged on each case, beside what those build on.
+
+    What only formulas read is judged when one of them needs it.
+    """
+    asked = options.get("asked")
+    return frozenset(metric.name for metric in metrics) if asked is None else frozenset(asked)
 
 
 def get_concurrency(judge: Judge | BaseChatModel | None, options: CallOptions) -> int:

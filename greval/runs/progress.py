@@ -13,7 +13,7 @@ class Progress(Record):
 
     `total` is None if the cases are read from a stream. `kept` of the `done` judgements exist from an earlier run and
     cost nothing in this one. `in_flight` is the number of calls without a reply so far. `cost` is in US dollars, or
-    None if no price is known. `seconds` is the time since the start.
+    None if no price is known; that of `estimated_calls` calls is an estimate. `seconds` is the time since the start.
     """
 
     total: int | None = None
@@ -27,6 +27,7 @@ class Progress(Record):
     in_flight: int = 0
     usage: Usage = Usage()
     cost: float | None = None
+    estimated_calls: int = 0
     seconds: float = 0.0
 
     @property
@@ -78,7 +79,9 @@ class ProgressCounter:
         self._statuses |= statuses
         self.total = self._kept = sum(statuses.values())
 
-    def build_snapshot(self, *, seconds: float = 0.0, in_flight: int = 0, cost: float | None = None) -> Progress:
+    def build_snapshot(
+        self, *, seconds: float = 0.0, in_flight: int = 0, cost: float | None = None, estimated_calls: int = 0
+    ) -> Progress:
         """Return the counts at this moment; the arguments are fields of `Progress`."""
         return Progress(
             total=self.total,
@@ -89,6 +92,7 @@ class ProgressCounter:
             in_flight=in_flight,
             usage=self.usage,
             cost=cost,
+            estimated_calls=estimated_calls,
             seconds=seconds,
             **self._statuses,
         )

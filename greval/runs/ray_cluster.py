@@ -30,7 +30,7 @@ from greval.records.metric import Metric
 from greval.records.result import Usage
 from greval.runs.evaluation import Run, evaluate_async
 from greval.runs.merging import merge
-from greval.runs.options import EvaluateOptions
+from greval.runs.options import EvaluateOptions, get_asked_names
 from greval.runs.progress import Progress
 from greval.runs.shard import Shard
 from greval.runs.store import FILE
@@ -107,6 +107,7 @@ def evaluate_on_ray(  # noqa: PLR0913 - what a run is made of
     source, folder = Path(source).resolve(), Path(out).resolve()
     _check_shard_count(folder, shards)
     sent = tuple(m.name if find_computed_metric(m.name) is m else m for m in add_dependencies(metrics))
+    options = {**options, "asked": get_asked_names(metrics, options)}
     job = RayJob(source, sent, judge, folder, shards, method, limit, _divide_budget(options, shards))
     total = (read_cases(job.source, columns=options.get("columns")).count(limit) or 0) * len(job.metrics)
     with _connect_to_ray(address, workers) as ray:

@@ -46,7 +46,7 @@ from greval.records.note import ShareNote
 from greval.records.record import Record
 from greval.records.result import Tier, Usage
 from greval.runs.evaluation import Run
-from greval.runs.manifest import read_replayed, store_metrics, store_replayed
+from greval.runs.manifest import read_asked_names, read_replayed, store_metrics, store_replayed
 from greval.runs.options import OnProgress
 from greval.runs.progress import Progress
 from greval.runs.run_reader import read_metrics
@@ -148,10 +148,9 @@ class ReplayClient(JudgeClient):
         """The name of the judge in results."""
         return self._form.label
 
-    @property
-    def identity(self) -> Mapping[str, JsonValue]:
-        """The settings that affected the judge's verdicts."""
-        return self._form.identity
+    def describe_judge(self) -> dict[str, JsonValue]:
+        """Return the settings that affected the judge's verdicts."""
+        return dict(self._form.identity)
 
     @property
     def tier(self) -> Tier:
@@ -254,6 +253,7 @@ async def replay_async(
             RunGuard(),
             retries_at_end=False,
             replays=True,
+            asked=read_asked_names(source),
             stores_calls=True,
             on_progress=on_progress,
             on_result=lambda result: changed.update([result.metric]),

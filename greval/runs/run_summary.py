@@ -18,7 +18,7 @@ from greval.records.limit import parse_limit
 from greval.records.metric import JudgedMetric
 from greval.records.note import ShareNote
 from greval.records.record import Record
-from greval.records.result import Result, read_outline
+from greval.records.result import Result, Usage, read_outline
 from greval.records.scale import MeasureScale, Scale
 from greval.runs.run_reader import read_metrics
 from greval.runs.store import Store
@@ -27,7 +27,7 @@ from greval.stats.summary import METHOD, NO_VALUE, Grouping, ResultTallies, Summ
 
 MAX_CACHED_GROUPS = 1_024
 SHARE_SCALE = MeasureScale(low=0.0, high=1.0, unit="share")
-NO_COST = (None,) * 5
+NO_COST = (None,) * len(Usage.model_fields)
 """The costs of a share: all None, because they are already counted for its verdict."""
 
 

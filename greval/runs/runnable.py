@@ -11,7 +11,7 @@ from langchain_core.runnables import RunnableConfig
 from greval.datasets.case_records import CaseLike, as_case
 from greval.errors import JudgeError, StoppedError
 from greval.judging.metric_judge import MetricJudge, gather_all
-from greval.judging.metric_runnable import NO_USAGE, JudgeFunction, MetricRunnable
+from greval.judging.metric_runnable import JudgedCase, JudgeFunction, MetricRunnable
 from greval.judging.model.budget import RunGuard
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.judge import Judge
@@ -24,7 +24,7 @@ from greval.metrics.library import find_dependencies
 from greval.records.case import Case, swap_responses
 from greval.records.metric import FunctionMetric, JudgedMetric, Metric, Verdicts
 from greval.records.metric_input import compute_fingerprint
-from greval.records.result import Outcome, Result, Usage
+from greval.records.result import Result, Usage
 from greval.runs.judges import choose_judges
 from greval.runs.worker import JudgingLoop, MemoryLog
 
@@ -177,7 +177,7 @@ class ComposedRunnable(MetricRunnable):
         return result.replace(built_on=tuple(found.values()))
 
     def _begin_work(self) -> JudgingLoop:
-        return JudgingLoop(MemoryLog(), self._parts, self._guard)
+        return JudgingLoop(MemoryLog(), self._parts, self._guard, asked={self.metric.name})
 
 
 class FunctionRunnable(MetricRunnable):
@@ -220,8 +220,8 @@ def _compile_one(
 def _create_compute_function(metric: FunctionMetric, verdicts: Verdicts) -> JudgeFunction:
     """Create the judging function of a computed metric. An exception of its function becomes a failure of the case."""
 
-    async def compute(case: Case, _: RunnableConfig) -> tuple[Outcome, Usage]:
-        return compute_outcome(metric, case, verdicts), NO_USAGE
+    async def compute(case: Case, _: RunnableConfig) -> JudgedCase:
+        return JudgedCase(compute_outcome(metric, case, verdicts))
 
     return compute
 
@@ -238,8 +238,8 @@ class RepeatedJudge:
         """Return a copy that asks another client of the same judge."""
         return RepeatedJudge(self._asking.with_client(client), self._repeats)
 
-    async def __call__(self, case: Case, config: RunnableConfig) -> tuple[Outcome, Usage]:
-        """Judge a case, and return the merged outcome with the usage of all times."""
+    async def __call__(self, case: Case, config: RunnableConfig) -> JudgedCase:
+        """Judge a case, and return the merged outcome with the usage of all times and all who answered."""
         metric = self._asking.metric
         views = (case, swap_responses(case)) if metric.preference else (case,)
         rounds = await gather_all(
@@ -247,8 +247,10 @@ class RepeatedJudge:
             for view in views
             for n in range(self._repeats)
         )
-        outcomes = [outcome for outcome, _ in rounds]
-        usage = sum((usage for _, usage in rounds), Usage())
+        outcomes = [judged.outcome for judged in rounds]
         if metric.preference:
-            return merge_orders(metric, outcomes[: self._repeats], outcomes[self._repeats :]), usage
-        return merge_repeats(metric, outcomes), usage
+            merged = merge_orders(metric, outcomes[: self._repeats], outcomes[self._repeats :])
+        else:
+            merged = merge_repeats(metric, outcomes)
+        served_by = tuple(dict.fromkeys(model for judged in rounds for model in judged.served_by))
+        return JudgedCase(merged, sum((judged.usage for judged in rounds), Usage()), served_by)

@@ -3,6 +3,7 @@
 All entry points (`evaluate`, the runnable of a metric that builds on others, LangServe, REST) use this loop. One
 judgement, a metric for a case, goes through these states; each has its function in `JudgingLoop`:
 
+    no formula needs it on this case -----------------------------> _skip_unneeded -> _store, counted
     wait for the results of the metrics that it builds on       (one is missing: the run is stopped)
       |
       +-- stored replies are read again -------------------------> _replay ---------> kept, or _store, counted
@@ -21,7 +22,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple, Protocol
@@ -29,6 +30,7 @@ from typing import NamedTuple, Protocol
 from langchain_core.runnables import RunnableConfig
 
 from greval._util.concurrency import run_workers
+from greval._util.wording import format_names
 from greval.datasets import RowFault
 from greval.datasets.case_records import MAX_LISTED_ROWS, dump_case, read_case
 from greval.errors import DataError, StoppedError
@@ -40,15 +42,17 @@ from greval.judging.model.reply_cache import ReplyOrigin
 from greval.metrics.dependencies import list_dependency_names
 from greval.records.case import Case
 from greval.records.claims import map_values
+from greval.records.formula_metric import FormulaMetric
 from greval.records.metric import FunctionMetric, Metric, Verdicts
 from greval.records.metric_input import (
     compute_keys,
     explain_missing_needs,
+    hash_place,
     keep_items,
     list_skipped_items,
     narrow_case,
 )
-from greval.records.result import Failed, Failure, FailureKind, Result, Scored, Usage
+from greval.records.result import Failed, Failure, FailureKind, Result, Scored, Skipped, Usage
 from greval.runs.progress import Progress, ProgressCounter
 from greval.runs.shard import Shard
 
@@ -62,6 +66,17 @@ MAX_RETRIED_CASES = 10_000
 
 MAX_TURN_SECONDS = 0.05
 """The seconds for which metrics are computed before the event loop has its turn, for example to stop the run."""
+
+
+UNNEEDED = "not needed"
+"""How the reason begins why a metric was not judged on a case: no formula reads its verdict there."""
+StartMetric = Callable[[str], asyncio.Task[Result | None]]
+"""A function that begins a metric on a case by its name, once, and returns its task."""
+
+
+def NO_TASKS(name: str) -> asyncio.Task[Result | None]:  # noqa: N802 - a constant
+    """Raise an error: a metric that is judged alone builds on no other."""
+    raise KeyError(name)
 
 
 class ResultLog(Protocol):
@@ -204,6 +219,7 @@ class JudgingLoop:
     to_retry: list[tuple[Case, dict[str, Result]]] = field(default_factory=list)
     kept: Counter[str] = field(default_factory=Counter)
     unanswered: Counter[str] = field(default_factory=Counter)
+    asked: Collection[str] | None = None
     _case_texts: dict[int, str] = field(default_factory=dict)
     _seconds: float = 0.0
     _in_progress: dict[str, asyncio.Future[Result | None]] = field(default_factory=dict)
@@ -213,7 +229,10 @@ class JudgingLoop:
     @property
     def progress(self) -> Progress:
         """The progress of the run; its seconds are those until the last result."""
-        return self.counter.build_snapshot(seconds=self._seconds, in_flight=self.guard.flying, cost=self.guard.spent)
+        guard = self.guard
+        return self.counter.build_snapshot(
+            seconds=self._seconds, in_flight=guard.flying, cost=guard.spent, estimated_calls=guard.estimated
+        )
 
     @cached_property
     def _call(self) -> BoundCall:
@@ -330,29 +349,45 @@ class JudgingLoop:
         """Judge a case by every metric, each as soon as the results that it builds on are available.
 
         Of metrics whose prompts begin alike, the first is judged alone, so that the judge's server has read that start
-        when the others are asked.
+        when the others are asked. A metric that only formulas read is judged when one of them needs its verdict.
         """
         if len(self.runnables) == 1:  # a separate task would cost as much as parsing the reply
             (runnable,) = self.runnables.values()
-            return [await self._judge_metric(case, runnable, {}, call=call, counted=counted)]
+            return [await self._judge_metric(case, runnable, NO_TASKS, call=call, counted=counted)]
         due: dict[str, asyncio.Task[Result | None]] = {}
         first_of_group: dict[str, asyncio.Task[Result | None]] = {}
         async with asyncio.TaskGroup() as group:
-            for name, runnable in self.runnables.items():
-                before = {other: due[other] for other in list_dependency_names(runnable.metric)}
+
+            def start(name: str) -> asyncio.Task[Result | None]:
+                if name in due:
+                    return due[name]
+                runnable = self.runnables[name]
+                if not isinstance(runnable.metric, FormulaMetric):
+                    for other in list_dependency_names(runnable.metric):  # first: none of them waits for this one
+                        start(other)
                 first = first_of_group.get(runnable.prompt_group)
                 due[name] = group.create_task(
-                    self._judge_metric(case, runnable, before, first=first, call=call, counted=counted)
+                    self._judge_metric(case, runnable, start, first=first, call=call, counted=counted)
                 )
                 if runnable.prompt_group:
                     first_of_group.setdefault(runnable.prompt_group, due[name])
-        return [task.result() for task in due.values()]
+                return due[name]
+
+            for name in self.runnables:
+                if self.asked is None or name in self.asked:
+                    start(name)
+        results = {name: task.result() for name, task in due.items()}
+        is_complete = None not in results.values()
+        return [
+            results[name] if name in results else self._skip_unneeded(case, runnable, counted) if is_complete else None
+            for name, runnable in self.runnables.items()
+        ]
 
     async def _judge_metric(  # noqa: PLR0911 - a state each
         self,
         case: Case,
         runnable: MetricRunnable,
-        dependency_tasks: Mapping[str, asyncio.Task[Result | None]],
+        start: StartMetric,
         *,
         first: asyncio.Task[Result | None] | None = None,
         call: BoundCall,
@@ -364,13 +399,12 @@ class JudgingLoop:
         """
         if first:
             await first
-        before = {name: await task for name, task in dependency_tasks.items()}
-        known = {name: result for name, result in before.items() if result}
-        if len(known) < len(before):
+        known = await _read_dependencies(runnable.metric, start)
+        if known is None:
             self._count_unanswered(case, runnable)
             return None
         replaced = counted.get(runnable.metric.name) if counted is not None else None
-        if counted is not None and not is_retryable([replaced]):
+        if counted is not None and not (is_retryable([replaced]) or is_unneeded(replaced)):
             return replaced
         seen, broken = narrow_for_metric(case, runnable.metric, known)
         if broken and replaced:
@@ -392,6 +426,30 @@ class JudgingLoop:
             return None
         self._store(judged, result, calls=calls)
         return self._count_result(result, kept=False, replaced=replaced)
+
+    def _skip_unneeded(
+        self, case: Case, runnable: MetricRunnable, counted: Mapping[str, Result] | None
+    ) -> Result | None:
+        """Unneeded: skip a metric that no formula reads on this case, unless its verdict on it is stored.
+
+        The result is stored without the key of the content, so that it is judged as soon as it is needed.
+        """
+        metric, place = runnable.metric, (case.id, case.method, runnable.metric.name)
+        if counted is not None:
+            return counted.get(metric.name)
+        if not list_dependency_names(metric):
+            _, key = compute_keys(case, metric, runnable.fingerprint)
+            if (old := self.store.get(key, place)) and old.finished:
+                return self._keep_known(old, case, None)
+        key = hash_place(case.id, case.method, f"{UNNEEDED} {metric.name} {runnable.fingerprint}")
+        if old := self.store.get(key, place):
+            return self._keep_known(old, case, None)
+        readers = [one.metric.name for one in self.runnables.values() if metric.name in one.metric.dependency_places]
+        reason = f"{UNNEEDED}: {format_names(readers)} {'do' if len(readers) > 1 else 'does'} not read it on this case"
+        judged = _PlannedJudgement(case, case, None, "", key)
+        result = runnable.row(case, Skipped(reason=reason))
+        self._store(judged, result)
+        return self._count_result(result, kept=False, replaced=None)
 
     async def _judge_new(
         self, judged: _PlannedJudgement, runnable: MetricRunnable, old: Result | None, call: BoundCall
@@ -466,7 +524,7 @@ class JudgingLoop:
             case=text,
             calls=calls,
             asked=asked,
-            recomputable=result.tier == "computed",
+            recomputable=result.tier == "computed" or is_unneeded(result),
         )
         if self.on_result:
             self.on_result(result)
@@ -484,7 +542,8 @@ class JudgingLoop:
             twin = await asyncio.shield(self._in_progress[content])  # a cancelled waiter must not cancel the others
         if not (twin and twin.finished):
             twin = self.store.same(content)
-        return twin and runnable.row(case, twin.outcome, usage=Usage(hits=1) if twin.judgements else Usage())
+        usage = Usage(hits=1) if twin and twin.judgements else Usage()
+        return twin and runnable.row(case, twin.outcome, usage=usage, served_by=twin.served_by)
 
     async def _ask(
         self, case: Case, runnable: MetricRunnable, content: str, old: Result | None, call: BoundCall
@@ -501,7 +560,9 @@ class JudgingLoop:
             result = await call(runnable, select_remaining(case, runnable.metric, old))
             if old and old.judgements:
                 judgements = (*old.judgements, *result.judgements)
-                result = result.replace(outcome=Scored(judgements=judgements, failures=result.failures))
+                served_by = tuple(dict.fromkeys((*old.served_by, *result.served_by)))
+                outcome = Scored(judgements=judgements, failures=result.failures)
+                result = result.replace(outcome=outcome, served_by=served_by)
         finally:
             promise.set_result(result)
             if self._in_progress.get(content) is promise:
@@ -516,6 +577,33 @@ class JudgingLoop:
         if self.on_progress:
             self.on_progress(self.progress)
         return result
+
+
+async def _read_dependencies(metric: Metric, start: StartMetric) -> dict[str, Result] | None:
+    """Return the results of the metrics that a metric builds on, of a formula only those that it reads on the case.
+
+    None if one of them is missing, because the run is stopped.
+    """
+    results: dict[str, Result] = {}
+    while names := [name for name in list_read_metrics(metric, results) if name not in results]:
+        tasks = {name: start(name) for name in names}
+        for name, task in tasks.items():
+            if (result := await task) is None:
+                return None
+            results[name] = result
+    return {name: results[name] for name in list_read_metrics(metric, results)}
+
+
+def list_read_metrics(metric: Metric, results: Mapping[str, Result]) -> tuple[str, ...]:
+    """List the metrics that a metric reads on a case, as far as these results decide it."""
+    if isinstance(metric, FormulaMetric):
+        return metric.find_read_metrics(select_verdicts(metric, results)).names
+    return list_dependency_names(metric)
+
+
+def is_unneeded(result: Result | None) -> bool:
+    """Return whether a metric was not judged on a case because no formula needed it."""
+    return result is not None and isinstance(result.outcome, Skipped) and result.outcome.reason.startswith(UNNEEDED)
 
 
 def narrow_for_metric(case: Case, metric: Metric, results: Mapping[str, Result]) -> tuple[Case, Failure | None]:

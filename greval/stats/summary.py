@@ -23,6 +23,7 @@ METHOD = "method"
 NO_VALUE = "(none)"
 """The placeholder for a method without a name, and for a tag that a case does not have."""
 MAX_OUTLINES = 4096
+OUTPUT_FIELD, COST_FIELD = map([*Usage.model_fields].index, ("output_tokens", "cost"))
 """The number of different outlines that are buffered; a run of verdicts has a few dozen."""
 NumberReader = Callable[[str], float | None]
 """A function from a value as text to the number that it reads as, None if it has none."""
@@ -127,7 +128,8 @@ class ResultTally:
         self._is_weighted = False
         self._numbers = array("d")
         self._kinds: dict[str, int] = {}
-        self._costs: list[int | None] = [0 if field.default == 0 else None for field in Usage.model_fields.values()]
+        self._is_cost_partial = False
+        self._costs: list[float | None] = [0 if field.default == 0 else None for field in Usage.model_fields.values()]
         self._sums = array("d")
         self._sizes = array("q")
 
@@ -136,11 +138,13 @@ class ResultTally:
         """True if the scale has no upper end."""
         return self._range is not None and self._range.high is None
 
-    def add(self, text: str, costs: Sequence[int | None]) -> None:
+    def add(self, text: str, costs: Sequence[float | None]) -> None:
         """Add a result by its outline and the fields of its `Usage`, in their order."""
         kinds = self._kinds
         kinds[text] = kinds.get(text, 0) + 1
         totals = self._costs
+        if costs[COST_FIELD] is None and costs[OUTPUT_FIELD] is not None:
+            self._is_cost_partial = True
         for place, cost in enumerate(costs):
             if cost:
                 totals[place] = (totals[place] or 0) + cost
@@ -187,7 +191,8 @@ class ResultTally:
     @property
     def usage(self) -> Usage:
         """The total usage of all results."""
-        return Usage(**dict(zip(Usage.model_fields, self._costs, strict=True)))
+        totals = dict(zip(Usage.model_fields, self._costs, strict=True))
+        return Usage.model_validate(totals | ({"cost": None} if self._is_cost_partial else {}))
 
     @property
     def number_count(self) -> int:
@@ -245,7 +250,7 @@ class ResultTallies:
         self._readers = {metric: create_number_reader(scale) for metric, scale in scales.items()}
         self._tallies: dict[tuple[str, str], ResultTally] = {}
 
-    def add(self, metric: str, group: str, outline: str, costs: Sequence[int | None]) -> None:
+    def add(self, metric: str, group: str, outline: str, costs: Sequence[float | None]) -> None:
         """Add a result by its outline and the fields of its usage."""
         tally = self._tallies.get((metric, group))
         if tally is None:

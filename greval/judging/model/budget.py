@@ -53,17 +53,24 @@ MAX_EXCERPT_CHARS = 80
 class RunSpending(Record):
     """The calls made to the judge and their cost in US dollars, None if no price is known.
 
+    `estimated` is the number of calls whose cost is an estimate, because the provider did not report their tokens.
+
     Example:
         >>> RunSpending(calls=2, cost=0.5) + RunSpending(calls=1)
-        RunSpending(calls=3, cost=0.5)
+        RunSpending(calls=3, cost=0.5, estimated=0)
     """
 
     calls: Annotated[int, Field(ge=0)] = 0
     cost: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+    estimated: Annotated[int, Field(ge=0)] = 0
 
     def __add__(self, other: RunSpending) -> RunSpending:
         """Add calls and costs. An unknown cost counts as 0 if the other is known."""
-        return RunSpending(calls=self.calls + other.calls, cost=_add_costs(self.cost, other.cost))
+        return RunSpending(
+            calls=self.calls + other.calls,
+            cost=_add_costs(self.cost, other.cost),
+            estimated=self.estimated + other.estimated,
+        )
 
 
 class CallMeter(Protocol):
@@ -114,6 +121,7 @@ class RunGuard:
     answers: int = field(default=0, init=False)
     flying: int = field(default=0, init=False)
     spent: float | None = field(default=None, init=False)
+    estimated: int = field(default=0, init=False)
     waiting: set[asyncio.Task[Any]] = field(default_factory=set, init=False)
     _row: Counter[str] = field(default_factory=Counter, init=False)
     _priced: int = field(default=0, init=False)
@@ -140,7 +148,7 @@ class RunGuard:
     def total_spending(self) -> RunSpending:
         """The calls and the cost of the run, over all commands."""
         run = self.run
-        return run.before + RunSpending(calls=run.calls, cost=run.spent)
+        return run.before + RunSpending(calls=run.calls, cost=run.spent, estimated=run.estimated)
 
     def stop(self, reason: str, *, fatal: bool = False, kind: FailureKind | None = None) -> None:
         """Stop the run: allow no further call and cancel everything that waits for one. The first reason is kept.
@@ -203,26 +211,34 @@ class RunGuard:
         """
         if self.max_calls is not None and self.total_spending.calls >= self.max_calls:
             self.stop(format_cap_reason(self.run.before, max_calls=self.max_calls))
-        spent = self.total_spending.cost or 0.0
+        spending = self.total_spending
+        spent = spending.cost or 0.0
         if self.max_cost is not None and spent + self._estimate_cost(tokens) > self.max_cost:
             out = f"; ${spent:.4f} spent, {format_count(self.run.flying, 'call')} out"
+            out += format_estimated_calls(spending.estimated)
             self.stop(format_cap_reason(self.run.before, max_cost=self.max_cost, in_flight=out))
         self._raise_if_stopped()
         for guard in self._list_guards():
             guard.calls += 1
             guard.flying += 1
 
-    def record_reply(self, reply: Reply | None) -> None:
-        """Record the reply of a call, None if it was cancelled, and stop the run if further calls cannot succeed."""
+    def record_reply(self, reply: Reply | None, estimate: Usage | None = None) -> None:
+        """Record the reply of a call, None if it was cancelled, and stop the run if further calls cannot succeed.
+
+        `estimate` is the usage that counts if the provider did not report enough of it to know the cost.
+        """
         for guard in self._list_guards():
             guard.flying -= 1
         self._came.set()
         if reply is None or not self.watchful:
             return
         failure = reply.failure
-        if (cost := self.cost(reply.usage)) is not None:
+        cost = self.cost(reply.usage)
+        is_estimated = cost is None and estimate is not None and (cost := self.cost(estimate)) is not None
+        if cost is not None:
             for guard in self._list_guards():
                 guard.spent = _add_costs(guard.spent, cost)
+                guard.estimated += is_estimated
             self._priced += 1
         if failure and failure.kind == "rate_limit":
             self._row["dead"] = 0  # a rate limit shows that the endpoint works
@@ -318,6 +334,17 @@ def format_cap_reason(
         )
     spent = f"; earlier commands on this run spent ${before.cost:.4f} of it" if before.cost else ""
     return f"the cap of ${max_cost:g} is reached (--max-cost){spent}{in_flight}; {RAISE_CAP_HINT}"
+
+
+def format_estimated_calls(count: int) -> str:
+    """Format for how many calls a cost is an estimate, as the end of a phrase; empty if for none.
+
+    Example:
+        >>> format_estimated_calls(6)
+        '; the cost of 6 calls is an estimate, because the provider did not report their tokens'
+    """
+    calls, their = format_count(count, "call"), "its" if count == 1 else "their"
+    return f"; the cost of {calls} is an estimate, because the provider did not report {their} tokens" if count else ""
 
 
 def _format_answer_excerpt(failure: Failure) -> str:

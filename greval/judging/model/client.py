@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
@@ -20,13 +20,21 @@ from greval._util.work_clock import count_as_waiting
 from greval.errors import JudgeError, StoppedError
 from greval.judging.call_record import get_call_recorder
 from greval.judging.model.answer_format import AnswerFormat, select_tier
-from greval.judging.model.budget import CallMeter, RunGuard
+from greval.judging.model.budget import ASSUMED_OUTPUT_TOKENS, CallMeter, RunGuard
 from greval.judging.model.failures import classify_error, find_finish_failure, list_secrets
-from greval.judging.model.judge import LOCAL_TIMEOUT, Judge, get_chat_model, read_environment
+from greval.judging.model.judge import LOCAL_TIMEOUT, Judge, build_described_model, get_chat_model, read_environment
+from greval.judging.model.judge_names import list_environment_names
 from greval.judging.model.openai_direct import DirectModel, select_direct_model
 from greval.judging.model.rate_limit import RateLimiter, get_rate_limiter, read_retry_after
 from greval.judging.model.reply_cache import Reply, ReplyCache, compute_reply_key
+from greval.judging.model.reported_usage import ReportedUsage, estimate_unreported_usage, read_message_usage
 from greval.judging.model.retries import call_with_retries
+from greval.judging.model.server_settings import (
+    describe_answer_settings,
+    describe_server,
+    hide_secrets,
+    normalise_address,
+)
 from greval.records.record import replace_lone_surrogates
 from greval.records.result import Failure, Tier, Usage
 
@@ -34,6 +42,8 @@ if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
 CHARS_PER_TOKEN = 4
+SERVED_MODEL_NAMES = ("model_name", "model", "model_version", "model_id")
+MAX_SERVED_CHARS = 200
 IDENTITY_SETTINGS = ("model_name", "model", "temperature", "seed", "max_tokens", "top_p", "base_url", "openai_api_base")
 
 
@@ -108,7 +118,8 @@ class JudgeClient:
         self._meter = meter
         self._lines: dict[asyncio.AbstractEventLoop, Connection] = {}
         self._origin: JudgeClient | None = None
-        self._identity: tuple[tuple[str | None, ...], str] | None = None
+        self._identity: tuple[tuple[str | None, ...], dict[str, JsonValue], str] | None = None
+        self._variables = list_environment_names(self.judge.model) if self._given is None else ()
         self._retries = self.judge.max_retries if self._given is None else 0  # a model object retries by itself
 
     def with_guard(self, guard: RunGuard) -> JudgeClient:
@@ -125,8 +136,8 @@ class JudgeClient:
 
     @property
     def identity(self) -> Mapping[str, JsonValue]:
-        """The settings that affect the judge's verdicts, as JSON."""
-        return self.judge.identity if self._given is None else _describe_settings(self._given)
+        """The settings that affect the judge's verdicts, as JSON, with those by which its model reaches its server."""
+        return self._describe(read_environment(self._variables))[0]
 
     @property
     def tier(self) -> Tier:
@@ -145,7 +156,7 @@ class JudgeClient:
         """
         loop = asyncio.get_running_loop()
         line = self._lines.get(loop)
-        if line is None or line.environment != read_environment():
+        if line is None or line.environment != read_environment(self._variables):
             for ended in [known for known in self._lines if known.is_closed()]:
                 del self._lines[ended]
             with count_as_waiting():
@@ -238,15 +249,16 @@ class JudgeClient:
         if self._meter and (refusal := self._meter.admit_call(self.label)):
             return self._refuse_call(refusal)
         self._admit_call(tokens)
-        reply = None
+        reply = estimate = None
         start = read_clock()
         try:
             async with asyncio.timeout(_select_timeout(self.judge)):
                 reply = read_reply(await call())
+                estimate = _estimate_usage(reply, tokens)
         except Exception as error:  # noqa: BLE001 - any exception of a provider is one failed call
             reply = Reply("", Usage(calls=1), classify_error(error, line.secrets), pause=read_retry_after(error))
         finally:
-            self.guard.record_reply(reply)
+            self.guard.record_reply(reply, estimate)
             if self._meter:
                 self._meter.record_usage(self.label, reply.usage if reply else Usage(calls=1))
         line.record_reply(reply, tokens)
@@ -275,7 +287,7 @@ class JudgeClient:
             self._origin or self, requests=self.judge.requests_per_minute, tokens=self.judge.tokens_per_minute
         )
         direct = select_direct_model(model) if self._given is None else None
-        return Connection(model, pace, list_secrets(model), read_environment(), direct)
+        return Connection(model, pace, list_secrets(model), read_environment(self._variables), direct)
 
     def _compute_key(self, question: AnswerFormat, messages: list[BaseMessage], repeat: int) -> str:
         """Compute the cache key of a request from everything that affects the reply."""
@@ -283,24 +295,56 @@ class JudgeClient:
         return compute_reply_key((question.form, self._format_identity(), str(repeat), *texts))
 
     def _format_identity(self) -> str:
-        """Return the identity as text, built again only if the environment changed."""
-        environment = read_environment()
+        """Return the identity as text."""
+        return self._describe(read_environment(self._variables))[1]
+
+    def _describe(self, environment: tuple[str | None, ...]) -> tuple[dict[str, JsonValue], str]:
+        """Return the identity, and the same as text, built again only if the environment changed."""
         if self._identity is None or self._identity[0] != environment:
-            self._identity = environment, json.dumps(self.identity, sort_keys=True)
-        return self._identity[1]
+            found = self.describe_judge()
+            self._identity = environment, found, json.dumps(found, sort_keys=True)
+        return self._identity[1:]
+
+    def describe_judge(self) -> dict[str, JsonValue]:
+        """Describe the judge's identity, see `identity`."""
+        return _describe_judge(self.judge) if self._given is None else _describe_settings(self._given)
 
 
 def read_reply(message: AIMessage) -> Reply:
-    """Read a model's message: its text, its usage, and whether it is complete."""
-    token_usage = message.usage_metadata
-    usage = Usage(
-        calls=1,
-        input_tokens=token_usage["input_tokens"] if token_usage else None,
-        output_tokens=token_usage["output_tokens"] if token_usage else None,
-        cached_tokens=(token_usage.get("input_token_details") or {}).get("cache_read") if token_usage else None,
+    """Read a model's message: its text, its usage, who answered, and whether it is complete."""
+    usage, total = read_message_usage(message)
+    metadata = message.response_metadata
+    return Reply(
+        _extract_text(message),
+        usage,
+        find_finish_failure(message),
+        (metadata.get("logprobs") or {}).get("content") or (),
+        total_tokens=total,
+        served_by=_format_served_model(metadata),
     )
-    probabilities = (message.response_metadata.get("logprobs") or {}).get("content") or ()
-    return Reply(_extract_text(message), usage, find_finish_failure(message), probabilities)
+
+
+def _format_served_model(metadata: Mapping[str, Any]) -> str:
+    """Format the model that a reply names, and its fingerprint; empty if it names no model.
+
+    Example:
+        >>> _format_served_model({"model_name": "m-2026-01-01", "system_fingerprint": "fp_1"})
+        'm-2026-01-01 (fp_1)'
+    """
+    names = (metadata.get(name) for name in SERVED_MODEL_NAMES)
+    model = next((str(name) for name in names if name and isinstance(name, str)), "")
+    mark = metadata.get("system_fingerprint")
+    named = f"{model} ({mark})" if model and mark and isinstance(mark, str) else model
+    return replace_lone_surrogates(named)[:MAX_SERVED_CHARS]
+
+
+def _estimate_usage(reply: Reply, tokens: int) -> Usage | None:
+    """Return the usage of a reply with estimates for what its provider did not report, None if it reported it."""
+    usage = reply.usage
+    if usage.cost is not None or (usage.input_tokens is not None and usage.output_tokens is not None):
+        return None
+    written = max(len(reply.text) // CHARS_PER_TOKEN, ASSUMED_OUTPUT_TOKENS)
+    return estimate_unreported_usage(ReportedUsage(usage, reply.total_tokens), tokens, written)
 
 
 def _extract_text(message: AIMessage) -> str:
@@ -333,7 +377,31 @@ def _describe_settings(model: BaseChatModel) -> dict[str, JsonValue]:
     """Return the settings of a model object that affect its verdicts, without its secrets."""
     settings = {key: getattr(model, key, None) for key in IDENTITY_SETTINGS}
     plain: dict[str, JsonValue] = {k: v for k, v in settings.items() if isinstance(v, str | int | float)}
-    return {"class": type(model).__name__, **plain}
+    plain = {name: hide_secrets(found) if isinstance(found, str) else found for name, found in plain.items()}
+    further = describe_answer_settings(model) | _drop_known(describe_server(model), plain.values())
+    return {"class": type(model).__name__, **further, **plain}
+
+
+def _describe_judge(judge: Judge) -> dict[str, JsonValue]:
+    """Return the identity of a judge, with what the environment adds to its settings when its model is built.
+
+    An address that the settings name is that of the judge. The environment may name another than `Judge` knows.
+    """
+    settings = judge.identity
+    model = build_described_model(judge)
+    if model is None:
+        return settings
+    named = _drop_known(describe_server(model), [settings.get("base_url"), *judge.options.values()])
+    address = named.pop("address", None)
+    if address and judge.base_url is None:
+        settings["base_url"] = address
+    return {**named, **settings}
+
+
+def _drop_known(server: dict[str, JsonValue], known: Iterable[JsonValue]) -> dict[str, JsonValue]:
+    """Return the settings of a server without those that stand among other settings already."""
+    texts = {normalise_address(text) for text in known if isinstance(text, str)}
+    return {name: found for name, found in server.items() if normalise_address(str(found)) not in texts}
 
 
 def read_clock() -> float:

@@ -11,7 +11,7 @@ import json
 import logging
 import os
 import re
-from collections.abc import AsyncGenerator, Iterator, Mapping
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -25,11 +25,13 @@ from greval.judging.answer_schema import ReasonPosition
 from greval.judging.model.failures import redact_secrets
 from greval.judging.model.judge_names import (
     LOCAL,
+    list_environment_names,
     list_missing_variables,
     parse_judge_name,
     suggest_judge_name,
 )
 from greval.judging.model.rate_limit import RateLimiter, get_rate_limiter
+from greval.judging.model.server_settings import hide_secrets
 from greval.judging.prompt import PromptStart
 from greval.records.judge_choice import SECRET_NAME, JudgeChoice, check_base_url
 from greval.records.record import Record
@@ -152,13 +154,14 @@ class Judge(Record):
     def identity(self) -> dict[str, JsonValue]:
         """The settings that affect the verdicts, as JSON, with the server's address.
 
-        Timeouts, retries, rate limits, batch sizes and `confidence` are excluded.
+        `JudgeClient.identity` adds what the environment makes of them. Timeouts, retries, rate limits, batch sizes and
+        `confidence` are excluded.
         """
         settings = self.model_dump(mode="json", exclude={*NOT_IN_IDENTITY, "reason"}, exclude_defaults=True)
         if self.reason_position == "after":
             settings["reason"] = "after"
         url = self.base_url or (os.environ.get(URL_VARIABLE) if self.model.startswith("openai:") else None)
-        return {**settings, "model": self.label, **({"base_url": url} if url else {})}
+        return {**settings, "model": self.label, **({"base_url": hide_secrets(url)} if url else {})}
 
 
 def build_chosen_judge(choice: JudgeChoice, settings: Judge | None = None) -> Judge:
@@ -202,7 +205,8 @@ async def get_chat_model(judge: Judge) -> BaseChatModel:
     """
     loop = asyncio.get_running_loop()
     models = _MODELS.setdefault(loop, {})
-    key = json.dumps([judge.model_dump(mode="json"), read_environment()], sort_keys=True)
+    environment = read_environment(list_environment_names(judge.model))
+    key = json.dumps([judge.model_dump(mode="json"), environment], sort_keys=True)
     if key not in models:
         models.setdefault(key, await _build_model(judge))
     return models[key]
@@ -229,9 +233,25 @@ def check_judge(judge: Judge) -> None:
         _build_provider_model(judge)
 
 
-def read_environment() -> tuple[str | None, ...]:
-    """Read the environment variables that a chat model is built from."""
-    return tuple(os.environ.get(name) for name in (KEY_VARIABLE, URL_VARIABLE))
+def read_environment(names: Sequence[str]) -> tuple[str | None, ...]:
+    """Read the environment variables that a chat model is built from, see `list_environment_names`."""
+    return tuple([os.environ.get(name) for name in names])
+
+
+def build_described_model(judge: Judge) -> BaseChatModel | None:
+    """Build a chat model whose settings are described and which is not called; None for the embedded model.
+
+    None also if it cannot be built: the error is raised when the judge is asked.
+    """
+    provider, _, name = judge.model.partition(":")
+    try:
+        if provider == "openai":
+            from langchain_openai import ChatOpenAI
+
+            return ChatOpenAI(model=name, api_key=SecretStr("none"), base_url=judge.base_url)
+        return None if provider == LOCAL else _build_provider_model(judge)
+    except Exception:  # noqa: BLE001 - each integration raises errors of its own
+        return None
 
 
 _MODELS: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, BaseChatModel]] = WeakKeyDictionary()

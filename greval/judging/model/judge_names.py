@@ -29,6 +29,21 @@ PROVIDER_VARIABLES = {
     "xai": ("XAI_API_KEY",),
 }
 """The environment variables that each provider needs, by its name for LangChain."""
+SERVER_VARIABLES = {
+    "openai": (
+        *("OPENAI_BASE_URL", "OPENAI_API_BASE", "OPENAI_ORG_ID", "OPENAI_ORGANIZATION", "OPENAI_PROJECT_ID"),
+        "OPENAI_PROXY",
+    ),
+    "anthropic": ("ANTHROPIC_BASE_URL", "ANTHROPIC_API_URL", "ANTHROPIC_PROXY"),
+    "ollama": ("OLLAMA_HOST",),
+    LOCAL: (),
+}
+"""The environment variables by which a model of a provider reaches another server, if they are few."""
+SERVER_VARIABLE = re.compile(
+    r"_(BASE|BASE_URL|API_URL|URL|HOST|ENDPOINT|PROXY|REGION|LOCATION|PROJECT|PROJECT_ID|ORG_ID|ORGANIZATION|"
+    r"DEPLOYMENT|VERSION|TYPE|PROFILE)$"
+)
+"""The names of such variables of all other providers."""
 PROVIDER_ALIASES = {
     "aws": "bedrock_converse",
     "azure": "azure_openai",
@@ -117,6 +132,20 @@ def format_key_hint(model: str) -> str:
     provider = model.partition(":")[0]
     keys = [name for name in PROVIDER_VARIABLES.get(provider, ()) if name.endswith(("_KEY", "_TOKEN"))]
     return f"set {keys[0]} to a valid key" if keys else f"set the key of {provider} in the environment"
+
+
+def list_environment_names(model: str) -> tuple[str, ...]:
+    """List the environment variables that a model of this provider is built from: its keys and its server.
+
+    Example:
+        >>> list_environment_names("ollama:llama3")
+        ('OLLAMA_HOST',)
+    """
+    provider = model.partition(":")[0]
+    keys = PROVIDER_VARIABLES.get(provider, ())
+    if provider in SERVER_VARIABLES:
+        return (*keys, *SERVER_VARIABLES[provider])
+    return (*keys, *sorted(name for name in os.environ if SERVER_VARIABLE.search(name)))
 
 
 def list_missing_variables(model: str) -> list[str]:

@@ -119,20 +119,15 @@ def read_completion(body: object, model: ChatOpenAI) -> AIMessage:
 def _read_text_message(
     body: Mapping[str, Any], choice: Mapping[str, Any], message: Mapping[str, Any], content: str
 ) -> AIMessage:
-    """Read a text message: its content, usage, finish reason and log-probabilities."""
+    """Read a text message: its content, and under LangChain's names what the response says of it."""
     return AIMessage(
         content=content,
         additional_kwargs={"refusal": message["refusal"]} if message.get("refusal") else {},
-        response_metadata={"finish_reason": choice.get("finish_reason"), "logprobs": choice.get("logprobs")},
-        usage_metadata=_read_usage(body.get("usage")),
+        response_metadata={
+            "finish_reason": choice.get("finish_reason"),
+            "logprobs": choice.get("logprobs"),
+            "token_usage": body.get("usage"),
+            "model_name": body.get("model"),
+            "system_fingerprint": body.get("system_fingerprint"),
+        },
     )
-
-
-def _read_usage(reported: object) -> Any:  # noqa: ANN401 - LangChain's typed dict
-    """Return the usage in LangChain's form, or None if the server did not report it."""
-    if not isinstance(reported, dict):
-        return None
-    read, written = reported.get("prompt_tokens") or 0, reported.get("completion_tokens") or 0
-    cached = (reported.get("prompt_tokens_details") or {}).get("cached_tokens")
-    details = {"input_token_details": {"cache_read": cached}} if cached is not None else {}
-    return {"input_tokens": read, "output_tokens": written, "total_tokens": read + written, **details}

@@ -56,7 +56,9 @@ class Price(Record):
         return self
 
     def cost(self, usage: Usage) -> float | None:
-        """Compute the cost of a usage in USD, or None if its tokens are not known."""
+        """Compute the cost of a usage in USD, or None if its tokens are not known. What the provider states counts."""
+        if usage.cost is not None:
+            return usage.cost
         if not usage.calls and usage.input_tokens is None:
             return 0.0
         if usage.input_tokens is None or usage.output_tokens is None:
@@ -152,7 +154,12 @@ class Prices(Record):
         return "\n".join([*head, "models:", *rows, ""])
 
     def cost(self, label: str, usage: Usage) -> float | None:
-        """Compute the cost of a usage in USD by the label of the judge; None, never 0, if it is not known."""
+        """Compute the cost of a usage in USD by the label of the judge; None, never 0, if it is not known.
+
+        What the provider states to have charged goes before the table.
+        """
+        if usage.cost is not None:
+            return usage.cost
         price = self.of(label)
         return price.cost(usage) if price else None
 

@@ -36,7 +36,8 @@ class Reply:
     `tokens` holds the log-probabilities that the model returned, and `pause` the seconds that the provider asked to
     wait. `key` identifies the request if replies are cached or recorded, and `known` is true for a cached reply.
     `latency` is the time of the last attempt in seconds, 0 for a cached reply. `origin` is set if a stored reply is
-    replayed.
+    replayed. `total_tokens` is the total that the provider reported. `served_by` is the model that the reply names,
+    with its fingerprint; empty if it names none.
     """
 
     text: str
@@ -48,11 +49,14 @@ class Reply:
     known: bool = False
     latency: float = 0.0
     origin: ReplyOrigin | None = None
+    total_tokens: int | None = None
+    served_by: str = ""
 
     def to_json(self) -> str:
         """Return the cached part of the reply as ASCII JSON, because a token may be a lone surrogate."""
         usage = self.usage.model_dump(exclude_defaults=True)
-        return json.dumps({"text": self.text, "tokens": [*self.tokens], "usage": usage})
+        fields = {"text": self.text, "tokens": [*self.tokens], "usage": usage, "served_by": self.served_by}
+        return json.dumps(fields)
 
     @staticmethod
     def from_json(dumped: str, key: str, *, paid: bool) -> Reply:
@@ -62,7 +66,8 @@ class Reply:
         """
         fields = json.loads(dumped)
         usage = Usage(**fields["usage"]) if paid else Usage(hits=1)
-        return Reply(fields["text"], usage, tokens=fields["tokens"], key=key, known=True)
+        served_by = fields.get("served_by", "")  # a cache of an earlier version does not have it
+        return Reply(fields["text"], usage, tokens=fields["tokens"], key=key, known=True, served_by=served_by)
 
 
 CACHE_FILE = "replies.sqlite"

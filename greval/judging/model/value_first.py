@@ -16,6 +16,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.messages.ai import UsageMetadata
 
+from greval.judging.model.reported_usage import read_message_usage
 from greval.records.scale import Value
 
 Token = Mapping[str, Any]
@@ -183,16 +184,14 @@ def _build_message(
 
 def _sum_usage(replies: Sequence[AIMessage]) -> UsageMetadata | None:
     """Sum what was generated and evaluated; None if the server did not report it."""
-    found = [reply.usage_metadata for reply in replies]
-    usages = [usage for usage in found if usage]
-    if len(usages) < len(found):
+    usages = [read_message_usage(reply).usage for reply in replies]
+    counts = [(usage.input_tokens, usage.output_tokens, usage.cached_tokens or 0) for usage in usages]
+    reported = [(read, written, cached) for read, written, cached in counts if read and written]
+    if len(reported) < len(counts):
         return None
-    read = usages[-1]["input_tokens"]
-    written = sum(usage["output_tokens"] for usage in usages)
-    details = [usage.get("input_token_details") or {} for usage in usages]
-    evaluated = sum(
-        usage["input_tokens"] - detail.get("cache_read", 0) for usage, detail in zip(usages, details, strict=True)
-    )
+    read = reported[-1][0]
+    written = sum(written for _, written, _ in reported)
+    evaluated = sum(read - cached for read, _, cached in reported)
     return UsageMetadata(
         input_tokens=read,
         output_tokens=written,

@@ -285,19 +285,22 @@ def _format_body(call: CallRecord) -> str:
     """Format what a call does not share with others as JSON."""
     reply = call.reply
     failure = reply.failure and reply.failure.model_dump(mode="json", exclude_defaults=True)
-    return json.dumps([call.messages, reply.text, failure, call.items, [*reply.tokens]], ensure_ascii=False)
+    served_by = [reply.served_by] if reply.served_by else []
+    content = [call.messages, reply.text, failure, call.items, [*reply.tokens], *served_by]
+    return json.dumps(content, ensure_ascii=False)
 
 
 def _parse_reply(row: _CallRow) -> Reply:
-    _, text, failure, _, tokens = json.loads(row.body)
+    _, text, failure, _, tokens, *served_by = json.loads(row.body)
     _, _, _, latency, *costs = row.values
     usage = Usage(**dict(zip(COST_COLUMNS, costs, strict=True)))
-    return Reply(text, usage, failure and Failure(**failure), tokens, latency=latency)
+    named = "".join(served_by)  # a call of an earlier version names no model
+    return Reply(text, usage, failure and Failure(**failure), tokens, latency=latency, served_by=named)
 
 
 def _build_call(judged: JudgedContent, row: _CallRow) -> JudgeCall:
     form = _parse_form(row.form)
-    messages, _, _, items, _ = json.loads(row.body)
+    messages, _, _, items, *_ = json.loads(row.body)
     reply = _parse_reply(row)
     return JudgeCall(
         sample_id=judged.sample_id,
@@ -314,6 +317,7 @@ def _build_call(judged: JudgedContent, row: _CallRow) -> JudgeCall:
         failure=reply.failure,
         usage=reply.usage,
         latency=reply.latency,
+        served_by=reply.served_by,
     )
 
 

@@ -47,6 +47,7 @@ CREATE TABLE facts (name TEXT PRIMARY KEY, content TEXT NOT NULL);
 LAYOUT_VERSION = crc32(f"{TABLES} -- 1".encode()) >> 1
 """The version number of the table layout, stored by SQLite as `user_version`."""
 LAYOUT_VERSION_WITHOUT_PLANS = 333203226
+LAYOUT_VERSION_WITHOUT_COST = 341554651
 UPGRADE = f"""
 BEGIN IMMEDIATE;
 {PLAN_TABLES}
@@ -60,7 +61,7 @@ GROUP BY metric, method ORDER BY min(rowid);
 UPDATE results SET plan =
 (SELECT id FROM plans WHERE plans.metric = results.metric AND plans.method = results.method);
 UPDATE cases SET method = coalesce(json_extract(row, '$.method'), '');
-PRAGMA user_version={LAYOUT_VERSION};
+PRAGMA user_version={LAYOUT_VERSION_WITHOUT_COST};
 COMMIT
 """  # noqa: S608 - constants
 """Adds a plan for each metric and method of an older log, so that its results count until they are planned again."""
@@ -98,13 +99,23 @@ def prepare_tables(database: sqlite3.Connection, folder: Path, *, write: bool) -
         database.executescript(f"BEGIN; {TABLES} PRAGMA user_version={LAYOUT_VERSION}; COMMIT")
     elif not tables:
         raise StoreError(f"{folder}: the run was never started; run greval evaluate with -o {folder} again")
-    elif layout == LAYOUT_VERSION_WITHOUT_PLANS:
-        database.executescript(UPGRADE)
+    elif layout in {LAYOUT_VERSION_WITHOUT_PLANS, LAYOUT_VERSION_WITHOUT_COST}:
+        if layout == LAYOUT_VERSION_WITHOUT_PLANS:
+            database.executescript(UPGRADE)
+        _add_cost_columns(database)
     elif layout != LAYOUT_VERSION:
         raise StoreError(
             f"{folder / FILE}: written by another version of greval (layout {layout}, this one "
             f"reads {LAYOUT_VERSION}); choose another folder with -o, or read it with the version that wrote it"
         )
+
+
+def _add_cost_columns(database: sqlite3.Connection) -> None:
+    """Add the column of the cost that a provider states to the results of an older log, and to its calls if any."""
+    query = "SELECT name FROM sqlite_master WHERE type = 'table' AND name IN ('results', 'calls')"
+    tables = [name for (name,) in database.execute(query)]
+    changes = "".join(f"ALTER TABLE {name} ADD COLUMN cost INTEGER; " for name in tables)
+    database.executescript(f"BEGIN IMMEDIATE; {changes} PRAGMA user_version={LAYOUT_VERSION}; COMMIT")
 
 
 class LogSync:

@@ -59,6 +59,10 @@ REPEATED_BY = """
 METRIC_VERSION = "json_extract(row, '$.fingerprint', '$.judge')"
 ITEM_ROW = "CASE WHEN json_extract(row, '$.outcome.judgements[0].item') IS NOT NULL THEN row END"
 """The row of a result with judgements of single items, else NULL."""
+WHOLE_COST = "CASE WHEN max(cost IS NULL AND output_tokens IS NOT NULL) THEN NULL ELSE sum(cost) END"
+"""The sum of the costs that a provider states, if it states one for each row with tokens."""
+SERVED_MODELS = "served_models"
+"""The name of the metadata entry for the models that the replies name."""
 NO_CONTENT = 0
 ROW_NUMBERS = f"""
 SELECT rowid, place, CASE WHEN finished AND content IS NOT NULL THEN content ELSE {NO_CONTENT} END
@@ -249,6 +253,7 @@ class Store(CloseOnExit):
         if replaced is not None:
             whole += self._read_repeated_cost(replaced, numbers[1], replayed=bool(result.replayed_from))
         finished = result.finished
+        self._note_served_models(result.served_by)
         row = (*numbers, replaced, finished, plan, *_build_columns(result, whole))
         held = self._build_case_row(hash_key(hash_json(case)), case, result.method) if case else None
         of_case = result.sample_id, result.method
@@ -271,6 +276,18 @@ class Store(CloseOnExit):
             known.contents[numbers[1]] = at
         if len(self._group.results) >= MAX_GROUP_ROWS:
             self.commit()
+
+    @cached_property
+    def _served_models(self) -> set[str]:
+        """The models that the replies of all results name."""
+        known = self.fact(SERVED_MODELS)
+        return {str(model) for model in known} if isinstance(known, list) else set()
+
+    def _note_served_models(self, models: Iterable[str]) -> None:
+        """Store the models that replies name if there are new ones, so that reports know of several."""
+        if not self._served_models.issuperset(models):
+            self._served_models.update(models)
+            self.put_fact(SERVED_MODELS, sorted(self._served_models))
 
     @contextmanager
     def write_together(self) -> Iterator[None]:
@@ -550,6 +567,21 @@ class Store(CloseOnExit):
         query = f"SELECT metric, count(*) FROM results WHERE {conditions} GROUP BY metric ORDER BY min(rowid)"  # noqa: S608 - constants
         return dict(self._db.execute(query).fetchall())
 
+    def count_served_models(self) -> dict[str, dict[str, int]]:
+        """Count the results by the models that their replies name, for each judge whose replies name several."""
+        if len(self._served_models) < 2:  # noqa: PLR2004 - then no row needs to be read
+            return {}
+        self._write_kept_rows()
+        named = f"""
+            SELECT json_extract(row, '$.judge') AS judge, json_extract(row, '$.served_by') AS models FROM results
+            WHERE {NEWEST} AND {self._build_condition(COUNTED)}
+        """  # noqa: S608 - constants
+        query = f"SELECT judge, value, count(*) FROM ({named}), json_each(models) GROUP BY 1, 2 ORDER BY 1, 3 DESC, 2"  # noqa: S608 - as above
+        counts: dict[str, dict[str, int]] = {}
+        for judge, model, count in self._db.execute(query):
+            counts.setdefault(judge, {})[model] = count
+        return {judge: models for judge, models in counts.items() if len(models) > 1}
+
     def copy_calls(self, source: Store) -> int:
         """Copy the calls of another run that are not stored yet, and return their number."""
         with self._write():
@@ -702,7 +734,7 @@ class Store(CloseOnExit):
 
     def usage(self) -> dict[str, Usage]:
         """Return the cost of all rows ever written, by their judges."""
-        sums = ", ".join(f"sum({name})" for name in COST_COLUMNS)
+        sums = ", ".join(WHOLE_COST if name == "cost" else f"sum({name})" for name in COST_COLUMNS)
         query = f"SELECT json_extract(row, '$.judge'), {sums} FROM results WHERE NOT EXISTS ({REPEATED_BY}) GROUP BY 1"  # noqa: S608 - constants
         return {judge: Usage(**dict(zip(COST_COLUMNS, cost, strict=True))) for judge, *cost in self._db.execute(query)}
 

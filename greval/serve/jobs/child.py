@@ -236,6 +236,7 @@ class RunJob:
             **work.options,
             "judges": work.judges,
             "repeats": request.repeats,
+            "asked": request.metrics,
             "store_calls": request.store_calls,
             "total": sum(1 for _ in read_rows()) if chosen else min(cases, request.limit or cases),
             "origin": CaseSource(label=request.dataset, digest=f"{request.dataset} {request.limit} {chosen}".rstrip()),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Annotated, TypeVar, TypeVarTuple, cast
@@ -100,8 +100,11 @@ class MetricRunner:
         *,
         judge: str | None,
         repeats: int,
+        asked: Collection[str],
     ) -> list[Result]:
         """Judge cases by metrics (with all that they build on, in order) as a run does, in memory; a failure is a row.
+
+        Metrics that are not `asked` for are skipped on cases on which no formula reads them.
 
         If the judge stopped working, the remaining results are failures. It raises the errors of `check_ready`.
         """
@@ -114,7 +117,8 @@ class MetricRunner:
             self._compiled_apart(tenant, judge, tuple(metrics), repeats),
             {name: guarded[client] for name, client in clients.items()},
         )
-        work = JudgingLoop(MemoryLog(), runnables, guard, on_result=self._service.counters.count_result)
+        count = self._service.counters.count_result
+        work = JudgingLoop(MemoryLog(), runnables, guard, on_result=count, asked=asked)
         return [
             results.get(name) or runnable.row(case, Failed(error=_build_unasked_failure(guard)))
             for case, results in zip(cases, await work.judge_cases(cases), strict=True)

@@ -80,7 +80,7 @@ async def test_numbers_and_confidence_are_those_of_the_corrected_probabilities()
     reply = Reply('{"value": "Irrelevant", "reason": "No."}', Usage(), tokens=tokens, known=True)
     client = JudgeClient(Judge("local", confidence=True), cache=OneReply(reply))
     case = Case(question="Who?", chunks=["Tea is a drink."])
-    outcome, _ = await MetricJudge(load_metric("chunk_evaluation"), client)(case, {})
+    outcome = (await MetricJudge(load_metric("chunk_evaluation"), client)(case, {})).outcome
     (judgement,) = outcome.judgements
     irrelevant = 0.2 * math.exp(CALIBRATIONS["chunk_evaluation"].shifts["Irrelevant"])
     total = 0.7 + 0.1 + irrelevant

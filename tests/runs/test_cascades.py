@@ -1,0 +1,247 @@
+"""A formula asks the judge only for the cases that its cheaper metrics leave open: in forecast, run and report."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from langchain_core.messages import AIMessage
+
+from greval import (
+    Case,
+    CategoricalMetric,
+    FormulaMetric,
+    compile_metric,
+    evaluate,
+    forecast,
+    load_metric,
+    replay,
+)
+from greval.analysis.summary import build_report
+from greval.runs.judge_session import JudgeSession
+from greval.runs.store import Store
+from greval.runs.worker import is_unneeded
+from greval.testing import ScriptedJudge
+
+EXACT, CORRECT = load_metric("exact_match"), load_metric("correctness")
+CASCADE = FormulaMetric(name="cascade", description="d", formula="1 if exact_match >= 1 else correctness")
+TONE = CategoricalMetric(
+    name="tone",
+    description="The tone.",
+    needs=["answer"],
+    categories={"Polite": {"means": "Courteous.", "score": 1}, "Rude": {"means": "Insults.", "score": 0}},
+    steps=["Read."],
+)
+UNNEEDED = "not needed: cascade does not read it on this case"
+
+
+def cases(*answers):
+    """Give a case for each answer; Ada is the right one."""
+    return [
+        Case(id=f"q{n}", question=f"Who, {n}?", expected_answer="Ada", answer=answer)
+        for n, answer in enumerate(answers)
+    ]
+
+
+SIX = cases("Ada", "Lovelace", "Ada", "Byron", "Ada", "the countess")
+"""Three cases that the exact match decides."""
+
+
+def answer(messages):
+    """Judge the tone by the first letter of the question's number, and everything else as right."""
+    if "tone" in messages[0].text:
+        return {"reason": "r", "value": "Rude" if "Byron" in messages[-1].text else "Polite"}
+    return {"reason": "r", "value": 1}
+
+
+def read(run, metric="correctness"):
+    """Give the value, or the reason why there is none, of each case by its id."""
+    return {
+        row.sample_id: row.judgements[0].number if row.judgements else getattr(row.outcome, "reason", row.outcome)
+        for row in run.results()
+        if row.metric == metric
+    }
+
+
+def test_only_open_cases_are_judged(tmp_path):
+    """Three of six cases are asked about; the others are skipped with a reason, and the formula has all six."""
+    judge = ScriptedJudge(answer)
+    expected = forecast(SIX, [CASCADE], judge, out=tmp_path)
+    run = evaluate(SIX, [CASCADE], judge, out=tmp_path)
+    assert (len(judge.calls), expected.calls) == (3, 3)
+    assert {one.metric: (one.judged, one.skipped) for one in expected.expected} == {
+        "exact_match": (6, 0),
+        "correctness": (3, 3),
+        "cascade": (6, 0),
+    }
+    assert read(run, "cascade") == dict.fromkeys(read(run, "cascade"), 1)
+    assert read(run) == {"q0": UNNEEDED, "q1": 1, "q2": UNNEEDED, "q3": 1, "q4": UNNEEDED, "q5": 1}
+    with Store.open(tmp_path) as store:
+        report = build_report(store)
+    counts = {one.metric: (one.planned, one.counted, one.skipped) for one in report.summaries}
+    assert counts == {"exact_match": (6, 6, 0), "correctness": (6, 3, 3), "cascade": (6, 6, 0)}
+    assert (report.pending, run.progress.done, run.progress.total) == ({}, 18, 18)
+
+
+def test_what_is_asked_for_is_judged_on_all_cases(tmp_path):
+    """A metric that is named beside the formula is judged everywhere, and an earlier skip does not stand for it."""
+    judge = ScriptedJudge(answer)
+    evaluate(SIX, [CASCADE], judge, out=tmp_path)
+    assert forecast(SIX, [CASCADE, CORRECT], judge, out=tmp_path).calls == 3
+    run = evaluate(SIX, [CASCADE, CORRECT], judge, out=tmp_path)
+    assert (len(judge.calls), {*read(run).values()}) == (6, {1})
+    again = evaluate(SIX, [CASCADE], judge, out=tmp_path)
+    assert (len(judge.calls), {*read(again).values()}) == (6, {1})  # what was paid for stays
+
+
+def test_a_second_command_asks_and_stores_nothing(tmp_path):
+    """All results of a finished cascade are stored ones."""
+    judge = ScriptedJudge(answer)
+    evaluate(SIX, [CASCADE], judge, out=tmp_path)
+    with Store.open(tmp_path) as store:
+        before = len([*store.rows()])
+    run = evaluate(SIX, [CASCADE], judge, out=tmp_path)
+    with Store.open(tmp_path) as store:
+        assert len([*store.rows()]) == before
+    assert (run.progress.kept, len(judge.calls), forecast(SIX, [CASCADE], judge, out=tmp_path).calls) == (18, 3, 0)
+
+
+def test_a_stopped_cascade_goes_on(tmp_path):
+    """A cap stops it with what was judged; a later command asks for the rest only, and no case counts twice."""
+    judge = ScriptedJudge(answer)
+    first = evaluate(SIX, [CASCADE], judge, out=tmp_path, max_calls=1, concurrency=1)
+    assert (first.stopped, len(judge.calls)) == (True, 1)
+    run = evaluate(SIX, [CASCADE], judge, out=tmp_path)
+    assert (run.stopped, len(judge.calls), run.progress.done) == (False, 3, 18)
+    assert [*read(run).values()].count(UNNEEDED) == 3
+
+
+def test_a_changed_answer_opens_its_case(tmp_path):
+    """A case that was decided and is now open is judged, and one that is now decided is not."""
+    judge = ScriptedJudge(answer)
+    evaluate(SIX, [CASCADE], judge, out=tmp_path)
+    run = evaluate(cases("Babbage", "Ada", "Ada", "Byron", "Ada", "the countess"), [CASCADE], judge, out=tmp_path)
+    assert (len(judge.calls), read(run)["q0"], read(run)["q1"]) == (4, 1, UNNEEDED)
+
+
+@pytest.mark.parametrize(
+    ("formula", "calls"),
+    [
+        ("exact_match >= 1 or correctness >= 0.5", 3),
+        ("any(exact_match >= 1, correctness >= 0.5)", 3),
+        ("exact_match >= 1 and correctness >= 0.5", 3),
+        ("all(exact_match >= 1, correctness >= 0.5)", 3),
+        ("1 if not exact_match < 1 else 0.5 * correctness", 3),
+        ("(1 if exact_match >= 1 else correctness) / 2", 3),
+        ("correctness if exact_match < 1 else exact_match", 3),
+        ("1 if exact_match >= 1 and answer_words < 9 else correctness", 3),
+        ("mean(exact_match, correctness)", 6),
+        ("correctness if correctness >= 0.5 else exact_match", 6),
+        ("1 if correctness >= 0.5 else exact_match", 6),
+        ("exact_match if exact_match >= 0 else correctness", 0),
+    ],
+)
+def test_forms_of_cascades(tmp_path, formula, calls):
+    """Whatever the form, a forecast and a run ask for the same cases, and the value is that of all verdicts."""
+    words = FormulaMetric(name="answer_words", description="d", formula="exact_match + 0")
+    metric = FormulaMetric(name="cascade", description="d", formula=formula)
+    metrics = [metric, words] if "answer_words" in formula else [metric]
+    judge = ScriptedJudge(answer)
+    assert forecast(SIX, metrics, judge, out=tmp_path / "lazy").calls == calls
+    lazy = evaluate(SIX, metrics, judge, out=tmp_path / "lazy")
+    assert len(judge.calls) == calls
+    whole = evaluate(SIX, [*metrics, EXACT, CORRECT], ScriptedJudge(answer), out=tmp_path / "whole")
+    assert read(lazy, "cascade") == read(whole, "cascade")
+
+
+def test_two_judged_steps(tmp_path):
+    """A judged metric may decide too; the forecast then counts what it may leave open."""
+    metric = FormulaMetric(name="cascade", description="d", formula="correctness if tone == 'Polite' else 0")
+    judge = ScriptedJudge(answer)
+    assert forecast(SIX, [metric, TONE], judge, out=tmp_path, asked=["cascade"]).calls == 10
+    run = evaluate(SIX, [metric, TONE], judge, out=tmp_path, concurrency=3, asked=["cascade"])
+    assert len(judge.calls) == 9
+    assert (read(run)["q3"], read(run, "cascade")["q3"]) == (UNNEEDED, 0)
+    assert forecast(SIX, [metric, TONE], judge, out=tmp_path, asked=["cascade"]).calls == 0
+
+
+def test_formulas_of_formulas(tmp_path):
+    """What a formula that is not needed reads is not needed either."""
+    outer = FormulaMetric(name="outer", description="d", formula="1 if exact_match >= 1 else cascade")
+    inner = FormulaMetric(name="cascade", description="d", formula="0.5 * correctness + 0.5")
+    judge = ScriptedJudge(answer)
+    assert forecast(SIX, [outer, inner], judge, out=tmp_path, asked=["outer"]).calls == 3
+    run = evaluate(SIX, [outer, inner], judge, out=tmp_path, asked=["outer"])
+    assert (len(judge.calls), [*read(run, "outer").values()]) == (3, [1] * 6)
+    assert [*read(run, "cascade").values()].count("not needed: outer does not read it on this case") == 3
+
+
+def test_repeats_are_of_open_cases(tmp_path):
+    """Each open case is judged as often as it was said, and no other one at all."""
+    judge = ScriptedJudge(answer)
+    assert forecast(SIX, [CASCADE], judge, out=tmp_path, repeats=3).calls == 9
+    run = evaluate(SIX, [CASCADE], judge, out=tmp_path, repeats=3)
+    assert len(judge.calls) == 9
+    votes = [row.judgements[0].votes for row in run.results() if row.metric == "correctness" and row.judgements]
+    assert votes == [{"1": 3}] * 3
+
+
+def test_a_failure_of_what_is_not_read_does_not_matter(tmp_path):
+    """A formula fails by what it reads only, also if a metric that was asked for beside it failed there."""
+    run = evaluate(SIX, [CASCADE, CORRECT], ScriptedJudge([AIMessage("no verdict")] * 99), out=tmp_path)
+    found = read(run, "cascade")
+    assert [found[name] for name in ("q0", "q2", "q4")] == [1, 1, 1]
+    assert {found[name].error.kind for name in ("q1", "q3", "q5")} == {"dependency"}
+
+
+def test_a_failed_first_step_is_asked_again(tmp_path):
+    """If the step that decides failed and is retried, the next one is asked then; nothing is counted twice."""
+    metric = FormulaMetric(name="cascade", description="d", formula="correctness if tone == 'Polite' else 0")
+    replies = iter(["?", "?", {"reason": "r", "value": "Polite"}, {"reason": "r", "value": 1}])
+    judge = ScriptedJudge(lambda _: next(replies))
+    run = evaluate(cases("Byron"), [metric, TONE], judge, out=tmp_path, asked=["cascade"])
+    assert [row.outcome.status for row in run.results()] == ["scored"] * 3
+    assert (run.progress.done, run.progress.scored, run.progress.failed) == (3, 3, 0)
+
+
+def test_skipped_steps(tmp_path):
+    """If the first step is not defined for a case, neither is the formula, and the judge is not asked."""
+    bare = [Case(id="bare", question="Who?", answer="Ada")]
+    judge = ScriptedJudge(answer)
+    run = evaluate(bare, [CASCADE], judge, out=tmp_path)
+    assert "exact_match is skipped" in read(run, "cascade")["bare"]
+    assert (len(judge.calls), read(run)["bare"]) == (0, UNNEEDED)
+
+
+def test_single_cases():
+    """A compiled formula and a session of a test run ask for open cases only."""
+    judge = ScriptedJudge(answer)
+    runnable = compile_metric(CASCADE, judge, built_on=[EXACT, CORRECT])
+    results = runnable.batch(SIX)
+    assert ([result.value for result in results], len(judge.calls)) == ([1.0] * 6, 3)
+    assert [sum(map(is_unneeded, result.built_on)) for result in results] == [1, 0, 1, 0, 1, 0]
+    session = JudgeSession(judge)
+    assert session.judge_case(SIX[0], CASCADE, built_on=[EXACT, CORRECT]).value == 1
+    assert len(judge.calls) == 3
+
+
+def test_a_replay_asks_for_nothing(tmp_path):
+    """A replayed cascade has the same results; the judge is not needed for it."""
+    judge = ScriptedJudge(answer)
+    run = evaluate(SIX, [CASCADE], judge, out=tmp_path)
+    before = read(run), read(run, "cascade")
+    assert {one.changed for one in replay(run).replayed} == {0}
+    assert (read(run), read(run, "cascade")) == before
+
+
+@settings(max_examples=25)
+@given(st.lists(st.sampled_from(["Ada", "Byron", "", "Ada Lovelace"]), min_size=1, max_size=6), st.integers(1, 4))
+def test_a_cascade_is_worth_what_all_verdicts_are(tmp_path_factory, answers, width):
+    """Property: for any cases, the lazy run has the values of the whole one, and asks about open cases only."""
+    folder, lazy = tmp_path_factory.mktemp("run"), ScriptedJudge(answer)
+    some = evaluate(cases(*answers), [CASCADE], lazy, out=folder / "some", concurrency=width)
+    whole = evaluate(cases(*answers), [CASCADE, CORRECT], ScriptedJudge(answer), out=folder / "all")
+    assert read(some, "cascade") == read(whole, "cascade")
+    opened = {row.sample_id for row in whole.results() if row.metric == "exact_match" and row.value < 1}
+    assert {name for name, value in read(some).items() if value != UNNEEDED} == opened
+    assert len(lazy.calls) == len(opened)
