@@ -34,6 +34,9 @@ STRUCTURED = frozenset({"triples", *CLAIM_FIELDS, "tags", "traversal", "gold", "
 LIST_STARTS = ("[", "{", "array(")
 PASSAGE_STARTS = ('["', "['", "[{", "[[", "[(", '{"', "{'", "[Document(", "array(")
 """The beginnings of lists and objects in JSON and in Python's repr; plain text may begin with "[1]"."""
+MISSING = frozenset({"nan", "none", "null", "<na>", "nat"})
+"""What is written in the place of a list or an object that is not recorded."""
+MAX_MISSING = 8
 NO_NAME = "column "
 """The beginning of the name that a column without one gets, before its number."""
 INDEX_NAMES = frozenset({"", f"{NO_NAME}1", "Unnamed: 0", "__index_level_0__"})
@@ -49,7 +52,7 @@ _TABLE_RULE = re.compile(r"^\s*\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)*\|?", re.
 def read_cells(row: RawRow, columns: ColumnMap | None = None) -> RawRow:
     """Return a row with its columns named, its texts read by the kinds of their fields, and without an index of pandas.
 
-    A blank text in the place of a list or an object is not recorded.
+    A blank text, `None` or `nan` in the place of a list or an object is not recorded.
 
     Example:
         >>> read_cells(RawRow(1, {"contexts": "['By Ada.', 'It rained.']", "answer": "['Ada']"})).values
@@ -83,7 +86,7 @@ def read_cells(row: RawRow, columns: ColumnMap | None = None) -> RawRow:
 def _read_cell(name: str, cell: str, kind: CellKind, faults: dict[str, str]) -> object:
     """Return what a text stands for, the text itself if it is no list and no object; record what is wrong with it."""
     text = cell.lstrip()
-    if not text:
+    if not text or (len(text) <= MAX_MISSING and text.rstrip().lower() in MISSING):
         return cell if kind == "answers" else None
     if not text.startswith(LIST_STARTS):
         return cell

@@ -108,7 +108,7 @@ def build_row(
 
 
 def find_faults(values: Mapping[str, object]) -> dict[str, str]:
-    """Return why values are rejected, by path: NaN, infinity, huge integers and lone surrogates."""
+    """Return why values are rejected, by path: infinity, huge integers and lone surrogates."""
     return dict(found for name, value in values.items() for found in _iterate_faults(name, value))
 
 
@@ -148,6 +148,8 @@ def _build_decoder(refuse: Callable[[str], RefusedLiteral]) -> json.JSONDecoder:
     """Build a decoder that rejects literals that Python accepts but JSON, or a case, does not."""
 
     def refuse_constant(literal: str) -> object:
+        if literal == "NaN":  # as Python writes what tables lack
+            return None
         return refuse(f"{literal} is no JSON value; write null for what is not recorded")
 
     def parse_integer(literal: str) -> object:

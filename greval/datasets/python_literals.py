@@ -22,14 +22,16 @@ _TOKEN = re.compile(
     |(?P<type>,\s*dtype=[\w<>'|]+)
     |(?P<object>[A-Za-z_][\w.]*)\s*\(
     |(?P<argument>[A-Za-z_]\w*)\s*=
-    |(?P<constant>None|True|False|nan|null|true|false)\b
+    |(?P<constant>(?:np\.)?(?:None|True|False|True_|False_|nan|null|true|false))\b
     |(?P<open>[\[({])
     |(?P<close>[\])}])
     |(?P<mark>[,:])
     )""",
     re.VERBOSE | re.DOTALL,
 )
-_CONSTANTS = {"nan": "None", "null": "None", "true": "True", "false": "False"}
+_CONSTANTS = {"nan": "None", "null": "None", "true": "True", "false": "False", "True_": "True", "False_": "False"}
+_SCALAR = re.compile(r"(?:np|numpy)\.(?:float|int|uint|str|bool)\w*")
+"""The beginning of a number or a text as NumPy 2 prints it in a list, such as `np.float64(0.5)`."""
 _CLOSING = {"[": "]", "(": ")", "{": "}", "object": ")"}
 _ENDS = frozenset({"text", "number", "constant", "close"})
 _BEGINS = frozenset({"text", "number", "constant", "open", "object", "argument"})
@@ -106,7 +108,7 @@ class _Translation:
         in_object = self.opened[-1:] == ["object"]
         if in_object and self._before in {"object", ","} and kind not in {"argument", "close"}:
             raise InvalidLiteralError("has an object with values that have no name")
-        if kind == "object" and token.endswith("array"):
+        if kind == "object" and (token.endswith("array") or _SCALAR.fullmatch(token)):
             kind, token = "open", "("
         self._before = token if kind == "mark" else kind
         return comma + self._write(kind, token, in_object=in_object)
@@ -127,4 +129,4 @@ class _Translation:
             case "type":
                 return ""
             case _:
-                return _CONSTANTS.get(token, token) if kind == "constant" else token
+                return _CONSTANTS.get(token.removeprefix("np."), token) if kind == "constant" else token

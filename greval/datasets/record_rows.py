@@ -17,6 +17,8 @@ from greval.datasets.row_faults import RowFault
 from greval.datasets.row_purpose import RowPurpose
 from greval.records.case import Case
 
+BYTE_ORDER_MARK = "\ufeff"
+"""What a file of UTF-8 may begin with; it is a part of the first name if the file was not opened as `utf-8-sig`."""
 _MISSING_TYPES = frozenset({"NAType", "NaTType"})
 """The types of the missing values of pandas, neither of which equals itself."""
 
@@ -65,7 +67,7 @@ def _convert_row(record: object, number: int, purpose: RowPurpose) -> RawRow:
     try:
         content = to_plain(record)
         if isinstance(content, dict):
-            content = {name: None if _is_nan(value) else value for name, value in content.items()}
+            content = {name.removeprefix(BYTE_ORDER_MARK): value for name, value in content.items()}
         return build_row(content, number, LIST_UNIT, doubtful=True, purpose=purpose)
     except RecursionError:
         return RawRow(number, faults={"": "is nested too deeply"}, unit=LIST_UNIT)
@@ -74,12 +76,16 @@ def _convert_row(record: object, number: int, purpose: RowPurpose) -> RawRow:
 def to_plain(value: Any) -> object:  # noqa: ANN401 - whatever a program hands over
     """Convert a record to JSON-like values: mappings, lists, texts and numbers; other values stay unchanged.
 
+    NaN is None, because tables have it for what is not recorded.
+
     Example:
         >>> to_plain({"gold": {"essential_docs": {"d2", "d1"}}})
         {'gold': {'essential_docs': ['d1', 'd2']}}
     """
-    if value is None or isinstance(value, str | int | float):
-        return float(value) if isinstance(value, float) else value  # numpy floats are instances of float
+    if isinstance(value, float):  # numpy floats are instances of float
+        return None if isnan(value) else float(value)
+    if value is None or isinstance(value, str | int):
+        return value
     if isinstance(value, Mapping):
         return {name if isinstance(name, str) else str(name): to_plain(part) for name, part in value.items()}
     if isinstance(value, list | tuple):
@@ -104,5 +110,3 @@ def _convert_object(value: Any) -> object:  # noqa: ANN401 - as above
     return None if type(value).__name__ in _MISSING_TYPES else format_moment(value)
 
 
-def _is_nan(value: object) -> bool:
-    return isinstance(value, float) and isnan(value)

@@ -69,6 +69,12 @@ SHAPES: dict[str, tuple[Cells, Case | str]] = {
     "a list that is cut": ({"contexts": "['A.', 'B"}, "contexts: begins like a list or an object but is no JSON"),
     "a list in a list": ({"contexts": "[['A.', 'B.']]"}, "contexts[0] (chunks): must be an object, got a list"),
     "blanks in place of a list": ({"contexts": "  "}, ADA),
+    "nothing in place of a list": ({"contexts": "None", "gold.essential_docs": " nan"}, ADA),
+    "numbers of NumPy 2": (
+        {"chunks": "[{'id': 'c1', 'text': np.str_('A.'), 'score': np.float64(0.5)}]"},
+        with_chunks({"id": "c1", "text": "A.", "score": 0.5}),
+    ),
+    "NaN in JSON": ({"usage": '{"latency": NaN, "llm_calls": 2}'}, Case(**BASE, usage={"llm_calls": 2})),
     "accepted answers": ({"ground_truths": "['Ada', 'A. L.']"}, with_expected("Ada\nA. L.")),
     "accepted answers in an array": ({"answers": "array(['Ada', 'A. L.'], dtype=object)"}, with_expected("Ada\nA. L.")),
     "one accepted answer": ({"ground_truth": "[1] Ada"}, with_expected("[1] Ada")),
@@ -249,6 +255,14 @@ def test_any_table_gives_equal_cases_at_every_door(tmp_path_factory, table, writ
         assert [*read_records(pd.DataFrame(blank_to_none(written)))] == [*read_records(rows)]
     elif door != "records":
         assert [*DOORS[door](written, folder)] == [*read_records(rows)]
+
+
+def test_what_python_writes_for_nothing_is_not_recorded(tmp_path):
+    """NaN is not recorded, in lines of JSON as in tables; a byte order mark is no part of a name."""
+    line = '{"id": "q1", "question": "Who wrote it?", "answer": NaN, "chunks": [{"text": "A.", "score": NaN}]}'
+    rows = [{"\ufeffid": "q1", "question": "Who wrote it?", "answer": float("nan"), "chunks": ["A."]}]
+    expected = Case(id="q1", question="Who wrote it?", chunks=["A."])
+    assert [*read_cases(write_text(tmp_path / "a.jsonl", line))] == [expected] == [*read_records(rows)]
 
 
 def test_deepeval_s_bars(tmp_path):

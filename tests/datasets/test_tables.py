@@ -78,7 +78,7 @@ def test_faults_of_the_header(tmp_path, content, message):
         ("tags.note", "['a']", "['a']", None),
         ("chunks", "['a', open('b')]", None, "begins like a list or an object but is no JSON"),
         ("chunks", "['a'", None, "begins like a list or an object but is no JSON"),
-        ("usage", '{"latency": NaN}', None, "NaN is no JSON value"),
+        ("usage", '{"latency": Infinity}', None, "Infinity is no JSON value"),
     ],
 )
 def test_json_in_cells(name, cell, value, fault):

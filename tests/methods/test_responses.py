@@ -32,7 +32,7 @@ def test_a_case_counts_as_its_response():
             {"answer": "x", "chunks": [{"text": "a", "scor": 1}]},
             r"chunks\[\*\].scor: is not known; did you mean score?",
         ),
-        ({"answer": "x", "usage": {"latency": float("nan")}}, "usage.latency"),
+        ({"answer": "x", "usage": {"latency": float("inf")}}, "usage.latency"),
         ({"answer": 3}, "answer: input should be a valid string"),
     ],
 )

@@ -183,7 +183,7 @@ def test_an_answer_that_is_no_text_is_json(answer):
         ({"response": 7}, "response: expected a text, a list or a mapping, got int"),
         ({"response": [object()]}, "response: cannot be written as JSON"),
         ({"completion_time": "1 s"}, "completion_time: expected a number of seconds, 0 or more, got '1 s'"),
-        ({"completion_time": float("nan")}, "completion_time: expected a number of seconds"),
+        ({"completion_time": float("inf")}, "completion_time: expected a number of seconds"),
         ({"llm_calls": 1.5}, "llm_calls: expected a whole number, 0 or more, got 1.5"),
         ({"llm_calls": True}, "llm_calls: expected a whole number"),
         ({"prompt_tokens": -1}, "prompt_tokens: expected a whole number, 0 or more, got -1"),
