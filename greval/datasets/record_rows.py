@@ -108,5 +108,3 @@ def _convert_object(value: Any) -> object:  # noqa: ANN401 - as above
     if (content := read_attributes(value)) is not None:
         return to_plain(content)
     return None if type(value).__name__ in _MISSING_TYPES else format_moment(value)
-
-

@@ -296,7 +296,10 @@ def test_the_faults_of_a_row_without_end_are_cut(tmp_path):
     ("line", "told"),
     [
         ('{"question": "q",}', "is no JSON: "),
-        ('{"question": "q", "chunks": [{"text": "t", "score": Infinity}]}', "chunks[0].score: Infinity is no JSON value"),
+        (
+            '{"question": "q", "chunks": [{"text": "t", "score": Infinity}]}',
+            "chunks[0].score: Infinity is no JSON value",
+        ),
         ('{"question": -Infinity}', "question: -Infinity is no JSON value; write null"),
         ('{"question": "q", "usage": {"latency": 1e999}}', "usage.latency: 1e999 is too large a number"),
         ('{"question": "q", "id": ' + "1" * 5000 + "}", "id: an integer of 5000 digits is too large"),

@@ -45,9 +45,8 @@ def test_the_command_lines(tmp_path):
         served(create_app(ServerSettings(runs=tmp_path / "runs", judges=judges))) as server,
     ):
         script = STRICT + "\necho\n".join(BLOCKS).replace("localhost:8000", server.url)
-        done = subprocess.run(
-            ["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=SECONDS, check=False
-        )
+        # without a timeout: it starts a dozen processes, which take minutes on a busy machine
+        done = subprocess.run(["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, (done.stdout[-2000:], done.stderr[-2000:])
     assert "event: end" in done.stdout
     assert '"status":"finished"' in done.stdout

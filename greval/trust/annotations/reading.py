@@ -10,11 +10,11 @@ from pydantic import ValidationError
 
 from greval._util.spreadsheet_cells import unescape_formula
 from greval.datasets import RowFault
+from greval.datasets.cells import INDEX_NAMES
 from greval.datasets.field_names import fold_name, format_printable
 from greval.datasets.field_values import as_text
 from greval.datasets.json_files import RawRow
 from greval.datasets.labelled_rows import LABEL_NAMES, VALUE_WORDS, LabelledRows, list_columns, read_labelled_rows
-from greval.datasets.cells import INDEX_NAMES
 from greval.errors import DataError
 from greval.records.annotation import Annotation
 from greval.records.record import Record
