@@ -13,7 +13,7 @@ from types import MappingProxyType
 from greval._util.row_index import RowIndex, hash_key
 from greval._util.wording import format_count
 from greval.datasets.column_map import ColumnMap
-from greval.datasets.field_names import MappedRow, format_printable
+from greval.datasets.field_names import MappedRow, format_printable, is_name_of_part
 from greval.datasets.file_identity import UNKNOWN_SOURCE, CaseSource, identify_file
 from greval.datasets.json_files import BOM, LIST_UNIT, RawRow, read_stdin
 from greval.datasets.raw_rows import apply_columns, check_file, read_raw_rows
@@ -233,7 +233,8 @@ class CaseReader:
         _record_columns(
             self._own_names, {name: own for own, name in settled.names.items() if name == own and name in row.values}
         )
-        _record_columns(self._own_names, settled.parts)
+        for name, part in settled.parts.items():
+            _record_columns(self._mapping if is_name_of_part(name) else self._own_names, {name: part})
         _record_columns(self._mapping, {path: f"{TAG}{name}" for path, name in settled.tagged.items()})
         case = build_case(row, settled, made_id, self._method)
         _record_columns(

@@ -118,6 +118,7 @@ DOTTED_NAMES = tuple(f"{own}.{part}" for own in ("gold", "usage", "traversal", "
 
 TRAVERSAL_NAMES = frozenset({"traversed_edges", "final_nodes"})
 """Names that occur without a prefix only in a traversal log."""
+CHUNKS = "chunks"
 EXPECTED = "expected_answer"
 START_NODES = "start_nodes"
 """In a traversal log the actual start nodes; elsewhere the expected ones."""
@@ -148,12 +149,15 @@ PART_NAMES: Mapping[str, tuple[str, str]] = {
             *("relevant_documents", "relevant_document_ids", "relevant_ids", "relevant_chunk_ids"),
             *("relevant_context_ids", "gold_ids", "gold_docs", "gold_doc_ids", "gold_context_ids", "gold_chunk_ids"),
             *("expected_docs", "expected_doc_ids", "expected_ids", "ground_truth_ids", "ground_truth_doc_ids"),
-            *("ground_truth_context_ids", "golden_doc_ids"),
+            *("ground_truth_context_ids", "golden_doc_ids", "gold_titles", "essential", "relevant"),
         ),
         ("gold", "essential_docs"),
     ),
+    "helpful": ("gold", "helpful_docs"),
 }
 """Names of parts in other tools, and the field and the part of each."""
+LISTED_PARTS = frozenset({"essential", "relevant", "helpful"})
+"""Those that are parts only if they hold several documents: otherwise they are properties of the row."""
 
 WRAPPERS: Mapping[str, frozenset[str]] = {
     "inputs": frozenset({"question"}),
@@ -447,6 +451,11 @@ def is_known(name: str) -> bool:
     return name in FIELD_BY_NAME or split_dotted(name) is not None
 
 
+def is_name_of_part(name: str) -> bool:
+    """Return whether a name is that of a part in another tool, such as `retrieved_context_ids`."""
+    return name not in DOTTED_NAMES and (find_known_name(name) or "") in PART_NAMES
+
+
 def list_names(own: str) -> tuple[str, ...]:
     """List all names of a field, greval's own first."""
     return tuple(name for name, stands_for in FIELD_BY_NAME.items() if stands_for == own)
@@ -465,26 +474,48 @@ def _nest_dotted(row: Mapping[str, object], spelt: Mapping[str, str], settled: M
     for name, value in row.items():
         if name in FIELD_BY_NAME:
             continue
-        place = ("traversal", START_NODES) if walked and name == START_NODES else split_dotted(name)
-        if place == ("gold", "essential_docs") and _is_graded(value):
-            place = ("gold", "grades")
+        place = ("traversal", START_NODES) if walked and name == START_NODES else _find_place(name, value)
+        shown = spelt.get(name, name)
         if not place:
             others[name] = value
-        elif place[0] == "chunks":
-            if value is not None and place[1] not in settled.chunk_parts:
-                settled.chunk_parts[place[1]] = spelt.get(name, name), value
-                settled.parts[spelt.get(name, name)] = ".".join(place)
-            elif value is not None:
-                settled.ignored[spelt.get(name, name)] = f"{settled.chunk_parts[place[1]][0]} is there"
-        elif value is not None and _add_part(settled, *place, value):
-            settled.parts[spelt.get(name, name)] = ".".join(place)
-        elif value is not None:
-            settled.ignored[name] = f"{place[0]} is there"
+        elif value is None:
+            continue
+        elif (
+            _add_chunk_part(settled, place[1], shown, value)
+            if place[0] == CHUNKS
+            else _add_part(settled, *place, value)
+        ):
+            settled.parts[shown] = ".".join((place[0], "doc_id" if place == (CHUNKS, "id") else place[1]))
+        else:
+            settled.ignored[shown] = f"{place[0]} is there"
     return others
+
+
+def _find_place(name: str, value: object) -> tuple[str, str] | None:
+    """Return the field and the part that a column is, judged by its name and by what it holds; None if it is none."""
+    place = split_dotted(name)
+    if name in PART_NAMES and not _may_be_part(name, value):
+        return None
+    return ("gold", "grades") if place == ("gold", "essential_docs") and _is_graded(value) else place
+
+
+def _may_be_part(name: str, value: object) -> bool:
+    """Return whether a value is documents, and not a number of them or a property of the row."""
+    if value is None or isinstance(value, list | tuple | Mapping) or name in DOTTED_NAMES:
+        return True
+    return isinstance(value, str) and name not in LISTED_PARTS
 
 
 def _is_graded(value: object) -> bool:
     return isinstance(value, Mapping) and bool(value) and all(isinstance(one, int | float) for one in value.values())
+
+
+def _add_chunk_part(settled: MappedRow, part: str, column: str, value: object) -> bool:
+    """Add a part of all chunks; return False if there is one already."""
+    if part in settled.chunk_parts:
+        return False
+    settled.chunk_parts[part] = column, value
+    return True
 
 
 def _add_part(settled: MappedRow, own: str, part: str, value: object) -> bool:

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from greval._util.wording import find_typo
 from greval.datasets.field_names import format_printable, list_names
+from greval.datasets.query_sets import read_query_set
 from greval.datasets.read_limits import explain_large_row, explain_many_fields, iterate_lines
 from greval.errors import DataError
 
@@ -275,6 +276,8 @@ def find_list(content: object, name: str) -> list[object]:
         raise DataError(f"{name}: must be a list of cases, got {describe_type(content)}")
     if (table := _read_pandas_table(content)) is not None:
         return table
+    if (rows := read_query_set(content)) is not None:
+        return rows
     for rows in _iterate_lists(content):
         return rows
     near = next((f"; is it {format_printable(key)!r}?" for key in content if find_typo(key, LIST_KEYS)), "")

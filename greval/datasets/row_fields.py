@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from greval.datasets.field_names import (
+    CHUNKS,
+    DOTTED_NAMES,
     FIELD_BY_NAME,
     METADATA,
     OWN_FIELDS,
@@ -21,7 +23,6 @@ from greval.datasets.replies.forms import SystemReply, join_place, read_reply
 from greval.errors import MethodError
 from greval.records.case import is_grade_mapping
 
-CHUNKS = "chunks"
 PLAIN_FIELDS = frozenset(
     {"gold", "tags", "usage", "traversal", "triples", "claims", "expected_claims", "other_response"}
 )
@@ -34,6 +35,7 @@ RANKING_NAMES = frozenset(
 )
 """Names under which systems are recorded to retrieve texts as well as ids."""
 MAX_ID = 200
+_SEPARATOR = re.compile(r"[,;|\n]")
 _ID = re.compile(r"[!-~]+", re.ASCII)
 """An id has no blank, and no letter of a script that is written without blanks."""
 _ID_MARK = re.compile(r"[\d_/:#@\\-]|\.(?=\w)")
@@ -132,10 +134,11 @@ def _join_part(settled: MappedRow, chunks: object, part: str, column: str, value
     if not isinstance(items, list | tuple):
         return chunks
     if len(items) != len(parts):
-        why = (
-            f"has {len(parts):,} where {settled.names.get(CHUNKS, CHUNKS)} has {len(items):,}; give one for each chunk"
-        )
-        settled.faults[column] = why
+        there = f"{settled.names.get(CHUNKS, CHUNKS)} has {len(items):,}"
+        _refuse_part(settled, column, f"has {len(parts):,} where {there}; give one for each chunk")
+        return chunks
+    if isinstance(value, str) and _SEPARATOR.search(value):
+        _refuse_part(settled, column, 'must be a list, got a text; write ["d1", "d2"]')
         return chunks
     names = [as_text(one) for one in parts]
     is_unique = len({*map(str, names)}) == len(names)
@@ -151,6 +154,15 @@ def _join_part(settled: MappedRow, chunks: object, part: str, column: str, value
         else:
             joined.append({**chunk, part: one})
     return joined
+
+
+def _refuse_part(settled: MappedRow, column: str, why: str) -> None:
+    """Record why a part does not fit the chunks: a fault if it was meant so or is all there is, else it is not read."""
+    if column in DOTTED_NAMES or CHUNKS not in settled.names:
+        settled.faults[column] = why
+    else:
+        settled.ignored[column] = why
+        settled.parts.pop(column, None)
 
 
 def _read_ranking(value: object, *, is_expected: bool, gold: object) -> list[dict[str, object]] | None:

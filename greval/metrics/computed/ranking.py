@@ -1,7 +1,8 @@
 """Metrics of ranked retrieval: the ranks of documents compared with the essential and helpful documents of the gold.
 
 The ranking consists of the documents of the chunks in order: the `doc_id` of a chunk, or its own id if it has
-no `doc_id`. A document counts once, at its first rank.
+no `doc_id`. If the gold names none of these documents but the ids of chunks, the chunks are ranked. A document counts
+once, at its first rank.
 """
 
 from __future__ import annotations
@@ -92,7 +93,15 @@ def read_ranking(case: Case, wanted: Relevance) -> Ranking | Skipped:
     gains = read_relevant_gains(case, wanted)
     if isinstance(gains, Skipped):
         return gains
+    if gains.keys().isdisjoint(documents) and not gains.keys().isdisjoint(ids := _list_own_ids(case)):
+        documents = ids  # the gold names chunks, and not the documents that they are from
     return Ranking(documents, gains, graded=wanted == "relevant" and bool(case.gold and case.gold.grades))
+
+
+def _list_own_ids(case: Case) -> tuple[str, ...]:
+    """List the ids of the chunks, each once, if one of them was not made from its position."""
+    ids = [chunk.id for chunk in case.chunks or ()]
+    return () if ids == [f"c{n}" for n in range(1, len(ids) + 1)] else tuple(dict.fromkeys(ids))
 
 
 def _format_found(ranking: Ranking, setting: MetricSetting) -> str:
