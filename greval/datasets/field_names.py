@@ -159,6 +159,14 @@ PART_NAMES: Mapping[str, tuple[str, str]] = {
 LISTED_PARTS = frozenset({"essential", "relevant", "helpful"})
 """Those that are parts only if they hold several documents: otherwise they are properties of the row."""
 
+ID_NAMES = frozenset(
+    {
+        *("q_id", "qid", "qa_id", "question_no", "question_nr", "question_number", "question_index", "question_idx"),
+        *("sample_id", "case_id", "topic_id", "prompt_id", "item_id", "task_id", "example", "idx", "index", "number"),
+    }
+)
+"""Names that may be that of the question's id, and may mean something else: they are proposed and not read."""
+
 WRAPPERS: Mapping[str, frozenset[str]] = {
     "inputs": frozenset({"question"}),
     "input": frozenset({"question"}),
@@ -359,7 +367,7 @@ def _find_main(inner: Mapping[str, object], fields: frozenset[str]) -> object:
 @lru_cache(maxsize=CACHED_NAMES)
 def suggest_name(name: str) -> str | None:
     """Return the known name that is nearest to an unknown one, or None."""
-    return find_typo(name, (*FIELD_BY_NAME, *DOTTED_NAMES))
+    return None if fold_name(name) in ID_NAMES else find_typo(name, (*FIELD_BY_NAME, *DOTTED_NAMES))
 
 
 def is_tag_value(value: object) -> bool:
@@ -478,15 +486,11 @@ def _nest_dotted(row: Mapping[str, object], spelt: Mapping[str, str], settled: M
         shown = spelt.get(name, name)
         if not place:
             others[name] = value
-        elif value is None:
-            continue
-        elif (
+        elif value is not None and place[0] == CHUNKS:
             _add_chunk_part(settled, place[1], shown, value)
-            if place[0] == CHUNKS
-            else _add_part(settled, *place, value)
-        ):
-            settled.parts[shown] = ".".join((place[0], "doc_id" if place == (CHUNKS, "id") else place[1]))
-        else:
+        elif value is not None and _add_part(settled, *place, value):
+            settled.parts[shown] = ".".join(place)
+        elif value is not None:
             settled.ignored[shown] = f"{place[0]} is there"
     return others
 
@@ -510,12 +514,13 @@ def _is_graded(value: object) -> bool:
     return isinstance(value, Mapping) and bool(value) and all(isinstance(one, int | float) for one in value.values())
 
 
-def _add_chunk_part(settled: MappedRow, part: str, column: str, value: object) -> bool:
-    """Add a part of all chunks; return False if there is one already."""
+def _add_chunk_part(settled: MappedRow, part: str, column: str, value: object) -> None:
+    """Add a part of all chunks, such as their ids, unless there is one already."""
     if part in settled.chunk_parts:
-        return False
-    settled.chunk_parts[part] = column, value
-    return True
+        settled.ignored[column] = f"{settled.chunk_parts[part][0]} is there"
+    else:
+        settled.chunk_parts[part] = column, value
+        settled.parts[column] = "chunks.doc_id" if part == "id" else f"chunks.{part}"
 
 
 def _add_part(settled: MappedRow, own: str, part: str, value: object) -> bool:
