@@ -92,6 +92,8 @@ FIELD_BY_NAME: Mapping[str, str] = {
 }
 """The field of each known name, in the order of precedence."""
 OWN_FIELDS = frozenset(Case.model_fields)
+SHORT_NAMES = frozenset({"retrieved", "docs", "ctxs", "reply"})
+"""Known names that other words are near to, which are no slips of them."""
 
 SUBFIELDS: Mapping[str, tuple[str, ...]] = {
     "chunks": tuple(Chunk.model_fields),
@@ -166,6 +168,13 @@ ID_NAMES = frozenset(
     }
 )
 """Names that may be that of the question's id, and may mean something else: they are proposed and not read."""
+
+METHOD_NAMES = (
+    *("method", "method_name", "system", "system_name", "variant", "version", "model", "model_name", "pipeline"),
+    *("retriever", "approach", "strategy", "technique", "algorithm", "config", "configuration", "setup", "experiment"),
+    *("experiment_name", "arm", "engine", "backend", "condition", "search", "search_type", "mode", "name"),
+)
+"""Names of columns with the method, the likeliest first."""
 
 WRAPPERS: Mapping[str, frozenset[str]] = {
     "inputs": frozenset({"question"}),
@@ -364,10 +373,13 @@ def _find_main(inner: Mapping[str, object], fields: frozenset[str]) -> object:
     return next(named, texts[0] if len(texts) == 1 else None)
 
 
+_SUGGESTED = (*(name for name in FIELD_BY_NAME if name not in SHORT_NAMES), *DOTTED_NAMES)
+
+
 @lru_cache(maxsize=CACHED_NAMES)
 def suggest_name(name: str) -> str | None:
     """Return the known name that is nearest to an unknown one, or None."""
-    return None if fold_name(name) in ID_NAMES else find_typo(name, (*FIELD_BY_NAME, *DOTTED_NAMES))
+    return None if fold_name(name) in {*ID_NAMES, *METHOD_NAMES, *PART_NAMES} else find_typo(name, _SUGGESTED)
 
 
 def is_tag_value(value: object) -> bool:
@@ -384,7 +396,7 @@ def _add_tags(others: Mapping[str, object], spelt: Mapping[str, str], settled: M
             settled.ignored[place] = f"more than {MAX_TAGS} tags"
         elif not is_tag_value(value):
             settled.ignored[place] = f"longer than {MAX_TAG} characters" if isinstance(value, str) else ""
-        elif find_known_name(name):
+        elif find_known_name(name) and name not in PART_NAMES:
             settled.ignored[place] = f"{find_known_name(name)} is there"
         elif near := suggest_name(name):
             settled.ignored[place] = f"{TYPO_PREFIX}{near}?"

@@ -5,15 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from greval.datasets.field_names import ID_NAMES, MappedRow, find_known_name, fold_name, list_names
+from greval.datasets.field_names import ID_NAMES, METHOD_NAMES, MappedRow, find_known_name, fold_name, list_names
 from greval.records.case import Case
 
-METHOD_NAMES = (
-    *("method", "method_name", "system", "system_name", "variant", "version", "model", "model_name", "pipeline"),
-    *("retriever", "approach", "strategy", "technique", "algorithm", "config", "configuration", "setup", "experiment"),
-    *("experiment_name", "arm", "engine", "backend", "condition", "search", "search_type", "mode", "name"),
-)
-"""Names of columns with the method, the likeliest first."""
 OTHER_MEANINGS = frozenset(
     {
         *("repeat", "repetition", "run", "run_id", "trial", "seed", "attempt", "iteration", "round", "fold", "rep"),

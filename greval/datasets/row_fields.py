@@ -21,7 +21,7 @@ from greval.datasets.field_names import (
 from greval.datasets.field_values import as_text
 from greval.datasets.replies.forms import SystemReply, join_place, read_reply
 from greval.errors import MethodError
-from greval.records.case import is_grade_mapping
+from greval.records.case import Response, is_grade_mapping
 
 PLAIN_FIELDS = frozenset(
     {"gold", "tags", "usage", "traversal", "triples", "claims", "expected_claims", "other_response"}
@@ -91,10 +91,22 @@ def _spread_replies(row: Mapping[str, object]) -> tuple[dict[str, object], dict[
         if own != "answer" and found.fields.keys() == {"answer"}:
             continue
         del rest[name]
-        for field, part in found.fields.items():
-            fields.setdefault(field, part)
-            places.setdefault(field, join_place(name, found.places.get(field, "")))
+        beside = _read_beside(value, found)
+        for field, part in {**beside.values, **found.fields}.items():
+            place = found.places.get(field, "") if field in found.fields else beside.names[field]
+            if field not in fields:
+                fields[field], places[field] = part, join_place(name, place)
     return fields, places, rest
+
+
+def _read_beside(reply: object, found: SystemReply) -> MappedRow:
+    """Return the fields of a response that a reply has under known names beside what its form reads."""
+    rest = (
+        {name: value for name, value in reply.items() if name not in found.used} if isinstance(reply, Mapping) else {}
+    )
+    settled = map_fields(rest)
+    settled.values = {own: value for own, value in settled.values.items() if own in Response.model_fields}
+    return settled
 
 
 def _may_hold_reply(name: str) -> bool:

@@ -181,13 +181,20 @@ def _read_retriever_result(given: Mapping[str, Any]) -> SystemReply | None:
         fields = {**({} if answer is None else {"answer": answer}), **(found.fields if found else {"chunks": []})}
         places = {name: f"retriever_result.{place}" for name, place in (found.places if found else {}).items()}
         return SystemReply(fields, {**places, "answer": "answer"}, frozenset({"answer", "retriever_result"}))
-    for name, part in {"items": "content", "records": None}.items():
-        rows = given.get(name)
-        if not isinstance(rows, list | tuple) or not given.keys() <= {name, "metadata"}:
-            continue
-        if all(isinstance(row, Mapping) and (part is None or part in row) for row in rows):
-            return SystemReply({"chunks": [*rows]}, {"chunks": name}, frozenset({name, "metadata"}))
+    items, records, is_alone = (
+        given.get("items"),
+        given.get("records"),
+        given.keys() <= {"items", "records", "metadata"},
+    )
+    if isinstance(items, list | tuple) and (items or is_alone) and all(map(_is_retrieved_item, items)):
+        return SystemReply({"chunks": [*items]}, {"chunks": "items"}, frozenset({"items", "metadata"}))
+    if isinstance(records, list | tuple) and is_alone and all(isinstance(row, Mapping) for row in records):
+        return SystemReply({"chunks": [*records]}, {"chunks": "records"}, frozenset({"records", "metadata"}))
     return None
+
+
+def _is_retrieved_item(given: object) -> bool:
+    return isinstance(given, Mapping) and "content" in given and given.keys() <= {"content", "metadata"}
 
 
 def _read_chain_result(given: Mapping[str, Any]) -> SystemReply | None:
