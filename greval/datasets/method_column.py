@@ -17,7 +17,7 @@ OTHER_MEANINGS = frozenset(
 """Names of columns with few values for each question that are no methods."""
 MAX_VALUES = 20
 MAX_ROWS = 50_000
-"""The number of rows by which columns are told; the rows after them are like these."""
+"""The number of rows by which columns are chosen; the rows after them are like these."""
 MAX_SHOWN = 3
 MIN_COVERAGE = 0.75
 """The share of the pairs of a question and a value that a column of methods has at least."""
@@ -103,7 +103,7 @@ class MethodColumnFinder:
         return found
 
     def describe(self) -> str | None:
-        """Ask whether the columns that were found are the method and the id; None if there are none."""
+        """Ask whether the columns that were found are the method and the id; None if no column was found."""
         found = self.find_columns()
         if "method" in found:
             place, values = found["method"], len(self._columns[found["method"]].values)

@@ -124,7 +124,7 @@ def _read_form(value: object) -> SystemReply | None:
 
 
 def _settle_chunks(settled: MappedRow) -> None:
-    """Give chunks the parts that are recorded apart from them, and read a ranking of ids as chunks without texts."""
+    """Add the parts of chunks that are recorded apart from them, and read a ranking of ids as chunks without texts."""
     gold = settled.values.get("gold")
     name = fold_name(settled.names.get(CHUNKS, "")).rpartition(".")[2]
     chunks = settled.values.get(CHUNKS)

@@ -116,7 +116,7 @@ def format_item(item: Item) -> str:
 def drop_textless_chunks(metric: Metric, case: Case) -> Case:
     """Return a case without the chunks that have no text if a model judges it, because it would judge nothing.
 
-    A case whose chunks have no text at all is left as it is: `explain_missing_needs` tells why it is skipped.
+    A case whose chunks have no text at all is left as it is: `explain_missing_needs` returns why it is skipped.
 
     Example:
         >>> from greval.records.metric import ValueMetric
