@@ -280,7 +280,14 @@ def find_list(content: object, name: str) -> list[object]:
         return rows
     for rows in _iterate_lists(content):
         return rows
-    near = next((f"; is it {format_printable(key)!r}?" for key in content if find_typo(key, LIST_KEYS)), "")
+    near = next(
+        (
+            f"; is it {format_printable(key)!r}?"
+            for key in content
+            if key not in LIST_KEYS and find_typo(key, LIST_KEYS)
+        ),
+        "",
+    )
     raise DataError(
         f"{name}: must be a list of cases, or an object with the list under {' or '.join(map(repr, LIST_KEYS))}{near}"
     )

@@ -187,8 +187,7 @@ def _read_ranking(value: object, *, is_expected: bool, gold: object) -> list[dic
     expected = _list_gold_documents(gold)
     are_ids = all(len(name) <= MAX_ID and _ID.fullmatch(name) for name in names)
     are_marked = are_ids and all(map(_ID_MARK.search, names))
-    signs = [is_expected, bool(expected), are_marked]
-    is_ranking = not expected.isdisjoint(names) or (are_ids and signs.count(True) > 1)
+    is_ranking = not expected.isdisjoint(names) or are_marked or (are_ids and is_expected and bool(expected))
     return _build_ranking(names) if is_ranking else None
 
 

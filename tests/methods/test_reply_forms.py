@@ -74,6 +74,12 @@ FORMS = {
     ),
     "LightRAG, empty": Form({**FOUND, "data": {"entities": [], "relationships": [], "chunks": []}}, None, []),
     "LightRAG, context": Form(LIGHT, None, starts=("Pier", "Oda"), edges=1),
+    "LightRAG, answer": Form(
+        {"response": "Oda.", "references": [{"reference_id": "1", "file_path": "pier.md", "content": [TEXT]}]}, "Oda."
+    ),
+    "LightRAG, files": Form(
+        {"response": "Oda.", "references": [{"reference_id": "1", "file_path": "pier.md"}]}, "Oda.", [None]
+    ),
     "nano-graphrag, printed": Form(PRINTED, None, starts=("ODA",), edges=1),
     "GraphRAG": Form(["Oda.", TABLES], "Oda.", starts=("ODA",), edges=1),
     "GraphRAG, DRIFT": Form(["Oda.", {"Who?": TABLES, "When?": TABLES}], "Oda.", starts=("ODA",), edges=1),
