@@ -61,6 +61,7 @@ class DataSummary(Record):
         fields: The fields that at least one case has.
         ignored: The columns that were not read.
         remarks: Remarks on how the file was read.
+        proposed_columns: The columns that are likely to be the method and the question's id, by field.
         fitting: The metrics that fit at least one case, those that fit most cases first.
         nearly: The metrics that would fit with one more field.
         examples: The first cases.
@@ -76,6 +77,7 @@ class DataSummary(Record):
     fields: tuple[FieldCount, ...] = ()
     ignored: tuple[IgnoredColumn, ...] = ()
     remarks: tuple[str, ...] = ()
+    proposed_columns: dict[str, str] = Field(default_factory=dict)
     fitting: tuple[MetricFit, ...] = ()
     nearly: tuple[NearlyFittingMetric, ...] = ()
     examples: tuple[Case, ...] = ()
@@ -113,7 +115,12 @@ def summarise_data(reading: CaseReader, metrics: Sequence[Metric] | None = None)
         pairs=dict(counted.pairs),
         fields=tuple(_list_fields(counted.fields, reading)),
         ignored=tuple(IgnoredColumn(column=name, reason=why) for name, why in reading.ignored_reasons.items()),
-        remarks=(*reading.remarks, *(() if counted.cases else _describe_columns(reading))),
+        remarks=(
+            *reading.remarks,
+            *filter(None, [reading.describe_proposal()]),
+            *(() if counted.cases else _describe_columns(reading)),
+        ),
+        proposed_columns=dict(reading.proposed_columns),
         fitting=fitting,
         nearly=nearly,
         examples=tuple(counted.examples),

@@ -7,14 +7,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
+from shlex import quote
 from types import MappingProxyType
 
 from greval._util.row_index import RowIndex, hash_key
 from greval._util.wording import format_count
 from greval.datasets.column_map import ColumnMap
-from greval.datasets.field_names import MappedRow, format_printable
+from greval.datasets.field_names import MappedRow, format_printable, is_name_of_part
 from greval.datasets.file_identity import UNKNOWN_SOURCE, CaseSource, identify_file
 from greval.datasets.json_files import BOM, LIST_UNIT, RawRow
+from greval.datasets.method_column import MethodColumnFinder
 from greval.datasets.read_limits import iterate_lines
 from greval.datasets.row_conversion import METHODS, build_case, get_id, split_methods
 from greval.datasets.row_faults import RowFault
@@ -87,11 +89,13 @@ class CaseReader:
         self._notes: dict[str, None] = {}
         self._made = 0
         self._paired = 0
+        self._finder = MethodColumnFinder()
 
     def __iter__(self) -> Iterator[Case | RowFault]:
         known = _SeenCases()
         position = 0
         self._made = self._paired = 0
+        self._finder = MethodColumnFinder()
         with translate_errors(self._name):
             for position, row in enumerate(self._rows(), 1):
                 if isinstance(row, Case):
@@ -208,7 +212,22 @@ class CaseReader:
         parts += [f"tags are {', '.join(map(format_printable, kept))}"] if kept else []
         parts += [f"{format_count(self._paired, 'row')} without an id matched by the question"] if self._paired else []
         parts += [ignored] if (ignored := self.describe_ignored()) else []
-        return f"{self._name}: {'; '.join(parts)}." if parts else None
+        told = [f"{self._name}: {'; '.join(parts)}."] if parts else []
+        told += [f"{self._name}: {proposal}"] if (proposal := self.describe_proposal()) else []
+        return "\n".join(told) or None
+
+    @property
+    def proposed_columns(self) -> Mapping[str, str]:
+        """The columns that are likely to be the method and the question's id, by field; empty for most files."""
+        return MappingProxyType(self._finder.find_columns())
+
+    def describe_proposal(self, format_columns: Callable[[Mapping[str, str]], str] | None = None) -> str | None:
+        """Ask whether the proposed columns are the method and the id, with the options that name them.
+
+        `format_columns` formats a column map for other callers than the command line.
+        """
+        asked, columns = self._finder.describe(), self.proposed_columns
+        return f"{asked} {(format_columns or _format_options)(columns)}" if asked else None
 
     def describe_ignored(self) -> str | None:
         """Describe what was ignored so far; None if nothing was."""
@@ -231,7 +250,8 @@ class CaseReader:
         _record_columns(
             self._own_names, {name: own for own, name in settled.names.items() if name == own and name in row.values}
         )
-        _record_columns(self._own_names, settled.parts)
+        for name, part in settled.parts.items():
+            _record_columns(self._mapping if is_name_of_part(name) else self._own_names, {name: part})
         _record_columns(self._mapping, {path: f"{TAG}{name}" for path, name in settled.tagged.items()})
         case = build_case(row, settled, made_id, self._method)
         _record_columns(
@@ -241,6 +261,8 @@ class CaseReader:
         if isinstance(case, str):
             given = get_id(settled, made_id)
             return self._build_fault(row, case, format_printable(given) if isinstance(given, str) else made_id)
+        if not case.method:
+            self._finder.add(case, settled, row.values)
         if self._check and (refusal := self._check(case)):
             return self._build_fault(row, refusal, format_printable(case.id))
         return self._assign_id(case, position, known, made=_has_no_id(settled), row=row)
@@ -292,6 +314,10 @@ def _record_columns(known: dict[str, str], found: Mapping[str, str]) -> None:
     for name, own in found.items():
         if name in known or len(known) < MAX_COLUMNS:
             known[name] = own
+
+
+def _format_options(columns: Mapping[str, str]) -> str:
+    return " ".join(f"--column {quote(f'{own}={place}')}" for own, place in columns.items())
 
 
 def _keeps_name(column: str, own: str) -> bool:

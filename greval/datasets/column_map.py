@@ -13,6 +13,7 @@ from greval.datasets.cells import parse_cell
 from greval.datasets.field_names import (
     DOTTED_NAMES,
     FIELD_BY_NAME,
+    METADATA,
     OWN_FIELDS,
     find_known_name,
     fold_name,
@@ -137,11 +138,20 @@ class ColumnMap:
             for name, value in row.values.items()
             if name not in used and FIELD_BY_NAME.get(find_known_name(name) or "") not in emptied
         }
+        values |= {name: rest for name in used if (rest := self._find_rest(name, row.values.get(name)))}
         values |= {name: one.value for name, one in taken.items()}
         renamed = {one.column: name for name, one in taken.items()}
         faults = {renamed.get(name, name): why for name, why in row.faults.items()}
         faults |= {name: one.fault for name, one in taken.items() if one.fault}
         return replace(row, values=values, faults=faults)
+
+    def _find_rest(self, column: str, value: object) -> Mapping[str, object]:
+        """Return what stays of `metadata` if paths lead into it, because its other values are tags; else nothing."""
+        if fold_name(column) != METADATA or not isinstance(value, Mapping):
+            return {}
+        taken = {source.partition(".")[2] for source in self._columns.values()}
+        is_whole = column in self._columns.values()
+        return {} if is_whole else {name: part for name, part in value.items() if name not in taken}
 
     def _find_value(self, source: str, values: Mapping[str, object]) -> _ColumnValue | None:
         """Return the value of a column or a path, or None if the row has no such column."""

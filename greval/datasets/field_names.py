@@ -92,6 +92,8 @@ FIELD_BY_NAME: Mapping[str, str] = {
 }
 """The field of each known name, in the order of precedence."""
 OWN_FIELDS = frozenset(Case.model_fields)
+SHORT_NAMES = frozenset({"retrieved", "docs", "ctxs", "reply"})
+"""Known names that other words are near to, which are no slips of them."""
 
 SUBFIELDS: Mapping[str, tuple[str, ...]] = {
     "chunks": tuple(Chunk.model_fields),
@@ -118,6 +120,7 @@ DOTTED_NAMES = tuple(f"{own}.{part}" for own in ("gold", "usage", "traversal", "
 
 TRAVERSAL_NAMES = frozenset({"traversed_edges", "final_nodes"})
 """Names that occur without a prefix only in a traversal log."""
+CHUNKS = "chunks"
 EXPECTED = "expected_answer"
 START_NODES = "start_nodes"
 """In a traversal log the actual start nodes; elsewhere the expected ones."""
@@ -148,12 +151,30 @@ PART_NAMES: Mapping[str, tuple[str, str]] = {
             *("relevant_documents", "relevant_document_ids", "relevant_ids", "relevant_chunk_ids"),
             *("relevant_context_ids", "gold_ids", "gold_docs", "gold_doc_ids", "gold_context_ids", "gold_chunk_ids"),
             *("expected_docs", "expected_doc_ids", "expected_ids", "ground_truth_ids", "ground_truth_doc_ids"),
-            *("ground_truth_context_ids", "golden_doc_ids"),
+            *("ground_truth_context_ids", "golden_doc_ids", "gold_titles", "essential", "relevant"),
         ),
         ("gold", "essential_docs"),
     ),
+    "helpful": ("gold", "helpful_docs"),
 }
 """Names of parts in other tools, and the field and the part of each."""
+LISTED_PARTS = frozenset({"essential", "relevant", "helpful"})
+"""Those that are parts only if they hold several documents: otherwise they are properties of the row."""
+
+ID_NAMES = frozenset(
+    {
+        *("q_id", "qid", "qa_id", "question_no", "question_nr", "question_number", "question_index", "question_idx"),
+        *("sample_id", "case_id", "topic_id", "prompt_id", "item_id", "task_id", "example", "idx", "index", "number"),
+    }
+)
+"""Names that may be that of the question's id, and may mean something else: they are proposed and not read."""
+
+METHOD_NAMES = (
+    *("method", "method_name", "system", "system_name", "variant", "version", "model", "model_name", "pipeline"),
+    *("retriever", "approach", "strategy", "technique", "algorithm", "config", "configuration", "setup", "experiment"),
+    *("experiment_name", "arm", "engine", "backend", "condition", "search", "search_type", "mode", "name"),
+)
+"""Names of columns with the method, the likeliest first."""
 
 WRAPPERS: Mapping[str, frozenset[str]] = {
     "inputs": frozenset({"question"}),
@@ -360,10 +381,13 @@ def _find_main(inner: Mapping[str, object], fields: frozenset[str]) -> object:
     return next(named, texts[0] if len(texts) == 1 else None)
 
 
+_SUGGESTED = (*(name for name in FIELD_BY_NAME if name not in SHORT_NAMES), *DOTTED_NAMES)
+
+
 @lru_cache(maxsize=CACHED_NAMES)
 def suggest_name(name: str) -> str | None:
     """Return the known name that is nearest to an unknown one, or None."""
-    return find_typo(name, (*FIELD_BY_NAME, *DOTTED_NAMES))
+    return None if fold_name(name) in {*ID_NAMES, *METHOD_NAMES, *PART_NAMES} else find_typo(name, _SUGGESTED)
 
 
 def is_tag_value(value: object) -> bool:
@@ -380,7 +404,7 @@ def _add_tags(others: Mapping[str, object], spelt: Mapping[str, str], settled: M
             settled.ignored[place] = f"more than {MAX_TAGS} tags"
         elif not is_tag_value(value):
             settled.ignored[place] = f"longer than {MAX_TAG} characters" if isinstance(value, str) else ""
-        elif find_known_name(name):
+        elif find_known_name(name) and name not in PART_NAMES:
             settled.ignored[place] = f"{find_known_name(name)} is there"
         elif near := suggest_name(name):
             settled.ignored[place] = f"{TYPO_PREFIX}{near}?"
@@ -455,6 +479,11 @@ def is_known(name: str) -> bool:
     return name in FIELD_BY_NAME or split_dotted(name) is not None
 
 
+def is_name_of_part(name: str) -> bool:
+    """Return whether a name is that of a part in another tool, such as `retrieved_context_ids`."""
+    return name not in DOTTED_NAMES and (find_known_name(name) or "") in PART_NAMES
+
+
 def list_names(own: str) -> tuple[str, ...]:
     """List all names of a field, greval's own first."""
     return tuple(name for name, stands_for in FIELD_BY_NAME.items() if stands_for == own)
@@ -473,26 +502,45 @@ def _nest_dotted(row: Mapping[str, object], spelt: Mapping[str, str], settled: M
     for name, value in row.items():
         if name in FIELD_BY_NAME:
             continue
-        place = ("traversal", START_NODES) if walked and name == START_NODES else split_dotted(name)
-        if place == ("gold", "essential_docs") and _is_graded(value):
-            place = ("gold", "grades")
+        place = ("traversal", START_NODES) if walked and name == START_NODES else _find_place(name, value)
+        shown = spelt.get(name, name)
         if not place:
             others[name] = value
-        elif place[0] == "chunks":
-            if value is not None and place[1] not in settled.chunk_parts:
-                settled.chunk_parts[place[1]] = spelt.get(name, name), value
-                settled.parts[spelt.get(name, name)] = ".".join(place)
-            elif value is not None:
-                settled.ignored[spelt.get(name, name)] = f"{settled.chunk_parts[place[1]][0]} is there"
+        elif value is not None and place[0] == CHUNKS:
+            _add_chunk_part(settled, place[1], shown, value)
         elif value is not None and _add_part(settled, *place, value):
-            settled.parts[spelt.get(name, name)] = ".".join(place)
+            settled.parts[shown] = ".".join(place)
         elif value is not None:
-            settled.ignored[name] = f"{place[0]} is there"
+            settled.ignored[shown] = f"{place[0]} is there"
     return others
+
+
+def _find_place(name: str, value: object) -> tuple[str, str] | None:
+    """Return the field and the part that a column is, judged by its name and by what it holds; None if it is none."""
+    place = split_dotted(name)
+    if name in PART_NAMES and not _may_be_part(name, value):
+        return None
+    return ("gold", "grades") if place == ("gold", "essential_docs") and _is_graded(value) else place
+
+
+def _may_be_part(name: str, value: object) -> bool:
+    """Return whether a value is documents, and not a number of them or a property of the row."""
+    if value is None or isinstance(value, list | tuple | Mapping) or name in DOTTED_NAMES:
+        return True
+    return isinstance(value, str) and name not in LISTED_PARTS
 
 
 def _is_graded(value: object) -> bool:
     return isinstance(value, Mapping) and bool(value) and all(isinstance(one, int | float) for one in value.values())
+
+
+def _add_chunk_part(settled: MappedRow, part: str, column: str, value: object) -> None:
+    """Add a part of all chunks, such as their ids, unless there is one already."""
+    if part in settled.chunk_parts:
+        settled.ignored[column] = f"{settled.chunk_parts[part][0]} is there"
+    else:
+        settled.chunk_parts[part] = column, value
+        settled.parts[column] = "chunks.doc_id" if part == "id" else f"chunks.{part}"
 
 
 def _add_part(settled: MappedRow, own: str, part: str, value: object) -> bool:

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from greval._util.wording import find_typo
 from greval.datasets.field_names import format_printable
+from greval.datasets.query_sets import read_query_set
 from greval.datasets.read_limits import explain_large_row, explain_many_fields, iterate_lines
 from greval.datasets.row_purpose import CASE_ROWS, RowPurpose
 from greval.errors import DataError
@@ -288,11 +289,16 @@ def find_list(content: object, name: str, purpose: RowPurpose = CASE_ROWS) -> li
         raise DataError(f"{name}: must be a list of {purpose.noun}s, got {describe_type(content)}")
     if (table := _read_pandas_table(content, purpose)) is not None:
         return table
+    if (rows := read_query_set(content)) is not None:
+        return rows
     for rows in _iterate_lists(content, purpose):
         return rows
     if not content.keys().isdisjoint(purpose.main_names):
         return [content]
-    near = next((f"; is it {format_printable(key)!r}?" for key in content if find_typo(key, purpose.list_keys)), "")
+    held = next((f"; {key!r} holds {describe_type(content[key])}" for key in purpose.list_keys if key in content), "")
+    near = held or next(
+        (f"; is it {format_printable(key)!r}?" for key in content if find_typo(key, purpose.list_keys)), ""
+    )
     raise DataError(
         f"{name}: must be a list of {purpose.noun}s, or an object with the list under "
         f"{' or '.join(map(repr, purpose.list_keys))}{near}"

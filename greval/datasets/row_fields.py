@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from greval.datasets.field_names import (
+    CHUNKS,
+    DOTTED_NAMES,
     FIELD_BY_NAME,
     METADATA,
     OWN_FIELDS,
@@ -19,9 +21,8 @@ from greval.datasets.field_names import (
 from greval.datasets.field_values import as_text
 from greval.datasets.replies.forms import SystemReply, join_place, read_reply
 from greval.errors import MethodError
-from greval.records.case import is_grade_mapping
+from greval.records.case import Response, is_grade_mapping
 
-CHUNKS = "chunks"
 PLAIN_FIELDS = frozenset(
     {"gold", "tags", "usage", "traversal", "triples", "claims", "expected_claims", "other_response"}
 )
@@ -34,6 +35,7 @@ RANKING_NAMES = frozenset(
 )
 """Names under which systems are recorded to retrieve texts as well as ids."""
 MAX_ID = 200
+_SEPARATOR = re.compile(r"[,;|\n]")
 _ID = re.compile(r"[!-~]+", re.ASCII)
 """An id has no blank, and no letter of a script that is written without blanks."""
 _ID_MARK = re.compile(r"[\d_/:#@\\-]|\.(?=\w)")
@@ -89,10 +91,22 @@ def _spread_replies(row: Mapping[str, object]) -> tuple[dict[str, object], dict[
         if own != "answer" and found.fields.keys() == {"answer"}:
             continue
         del rest[name]
-        for field, part in found.fields.items():
-            fields.setdefault(field, part)
-            places.setdefault(field, join_place(name, found.places.get(field, "")))
+        beside = _read_beside(value, found)
+        for field, part in {**beside.values, **found.fields}.items():
+            place = found.places.get(field, "") if field in found.fields else beside.names[field]
+            if field not in fields:
+                fields[field], places[field] = part, join_place(name, place)
     return fields, places, rest
+
+
+def _read_beside(reply: object, found: SystemReply) -> MappedRow:
+    """Return the fields of a response that a reply has under known names beside what its form reads."""
+    rest = (
+        {name: value for name, value in reply.items() if name not in found.used} if isinstance(reply, Mapping) else {}
+    )
+    settled = map_fields(rest)
+    settled.values = {own: value for own, value in settled.values.items() if own in Response.model_fields}
+    return settled
 
 
 def _may_hold_reply(name: str) -> bool:
@@ -110,7 +124,7 @@ def _read_form(value: object) -> SystemReply | None:
 
 
 def _settle_chunks(settled: MappedRow) -> None:
-    """Give chunks the parts that are recorded apart from them, and read a ranking of ids as chunks without texts."""
+    """Add the parts of chunks that are recorded apart from them, and read a ranking of ids as chunks without texts."""
     gold = settled.values.get("gold")
     name = fold_name(settled.names.get(CHUNKS, "")).rpartition(".")[2]
     chunks = settled.values.get(CHUNKS)
@@ -132,10 +146,11 @@ def _join_part(settled: MappedRow, chunks: object, part: str, column: str, value
     if not isinstance(items, list | tuple):
         return chunks
     if len(items) != len(parts):
-        why = (
-            f"has {len(parts):,} where {settled.names.get(CHUNKS, CHUNKS)} has {len(items):,}; give one for each chunk"
-        )
-        settled.faults[column] = why
+        there = f"{settled.names.get(CHUNKS, CHUNKS)} has {len(items):,}"
+        _refuse_part(settled, column, f"has {len(parts):,} where {there}; give one for each chunk")
+        return chunks
+    if isinstance(value, str) and _SEPARATOR.search(value):
+        _refuse_part(settled, column, 'must be a list, got a text; write ["d1", "d2"]')
         return chunks
     names = [as_text(one) for one in parts]
     is_unique = len({*map(str, names)}) == len(names)
@@ -153,6 +168,15 @@ def _join_part(settled: MappedRow, chunks: object, part: str, column: str, value
     return joined
 
 
+def _refuse_part(settled: MappedRow, column: str, why: str) -> None:
+    """Record why a part does not fit the chunks: a fault if it was meant so or is all there is, else it is not read."""
+    if column in DOTTED_NAMES or CHUNKS not in settled.names:
+        settled.faults[column] = why
+    else:
+        settled.ignored[column] = why
+        settled.parts.pop(column, None)
+
+
 def _read_ranking(value: object, *, is_expected: bool, gold: object) -> list[dict[str, object]] | None:
     """Return the documents that are recorded by their ids as chunks; None if the value holds texts or chunks."""
     if (scored := _read_scores(value)) is not None:
@@ -163,8 +187,7 @@ def _read_ranking(value: object, *, is_expected: bool, gold: object) -> list[dic
     expected = _list_gold_documents(gold)
     are_ids = all(len(name) <= MAX_ID and _ID.fullmatch(name) for name in names)
     are_marked = are_ids and all(map(_ID_MARK.search, names))
-    signs = [is_expected, bool(expected), are_marked]
-    is_ranking = not expected.isdisjoint(names) or (are_ids and signs.count(True) > 1)
+    is_ranking = not expected.isdisjoint(names) or are_marked or (are_ids and is_expected and bool(expected))
     return _build_ranking(names) if is_ranking else None
 
 

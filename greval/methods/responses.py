@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pydantic import ValidationError
 
 from greval._util.wording import did_you_mean
-from greval.datasets.field_names import TYPO_PREFIX
+from greval.datasets.field_names import TYPO_PREFIX, MappedRow
 from greval.datasets.field_values import convert_value, drop_unknown_parts, find_first, read_message
 from greval.datasets.record_rows import to_plain
 from greval.datasets.replies.forms import read_reply
@@ -97,16 +97,14 @@ def read_response_fields(given: object) -> ResponseFields | None:
     """
     plain = to_plain(given)
     if (found := read_reply(plain)) is not None and not (isinstance(plain, Mapping) and plain.keys() - found.used):
-        return ResponseFields(_convert_values(found.fields))
+        return _convert_fields(MappedRow(values=found.fields, names={own: own for own in found.fields}))
     if isinstance(plain, str):
         return ResponseFields({"answer": plain})
     if isinstance(plain, list) and all(map(_is_passage, plain)):
-        return ResponseFields(_convert_values({"chunks": plain}))
-    if isinstance(plain, list) and _is_answer_with_passages(plain):
-        return ResponseFields(_convert_values({"answer": read_message(plain[0]), "chunks": plain[1]}))
-    if isinstance(plain, Mapping):
-        return _read_mapping(plain)
-    return None
+        plain = {"chunks": plain}
+    elif isinstance(plain, list) and _is_answer_with_passages(plain):
+        plain = {"answer": plain[0], "chunks": plain[1]}
+    return _read_mapping(plain) if isinstance(plain, Mapping) else None
 
 
 def _is_passage(given: object) -> bool:
@@ -124,32 +122,32 @@ def _is_answer_with_passages(given: Sequence[object]) -> bool:
 
 def _read_mapping(given: Mapping[str, object]) -> ResponseFields:
     settled = read_fields({name: value for name, value in given.items() if value is not None})
-    values = {own: value for own, value in settled.values.items() if own in Response.model_fields}
-    values = _convert_values(values)
     answer = find_first(given, CHAIN_ANSWERS)
-    unknown = {name: why for name, why in settled.ignored.items() if "[*]" not in name}
-    unknown |= dict.fromkeys(settled.tagged, "")
-    if "answer" not in values and isinstance(answer, str):
-        values["answer"] = answer
-        unknown = {name: why for name, why in unknown.items() if name not in CHAIN_ANSWERS}
-    drop_unknown_parts(values, settled)
-    slips = {name: why for name, why in settled.ignored.items() if "[*]" in name and why.startswith(TYPO_PREFIX)}
-    faults = [_describe_unknown(name) for name in unknown]
-    faults += [f"{name}: is not known; {why}" for name, why in slips.items()]
+    if "answer" not in settled.values and isinstance(answer, str):
+        settled.values["answer"] = answer
+        for name in CHAIN_ANSWERS:
+            settled.tagged.pop(name, None)
+            settled.ignored.pop(name, None)
+    return _convert_fields(settled)
+
+
+def _convert_fields(settled: MappedRow) -> ResponseFields:
+    """Convert the values of a row to those of a response, and describe the names that no response has."""
+    own_values = {own: value for own, value in settled.values.items() if own in Response.model_fields}
+    values = {own: convert_value(own, value) for own, value in own_values.items()}
+    faults = [_describe_unknown(name) for name in (*settled.ignored, *settled.tagged)]
     faults += [f"{name}: {why}" for name, why in settled.faults.items()]
+    parts = MappedRow(names=settled.names)
+    drop_unknown_parts(values, parts)
+    slips = {name: why for name, why in parts.ignored.items() if why.startswith(TYPO_PREFIX)}
+    faults += [f"{name}: is not known; {why}" for name, why in slips.items()]
+    if isinstance(chunks := values.get("chunks"), list):
+        values["chunks"] = _number_repeated_ids(chunks)
     return ResponseFields(values, tuple(faults))
 
 
 def _describe_unknown(name: str) -> str:
-    near = did_you_mean(name, (*Response.model_fields, *OTHER_FIELDS))
-    return f"{name}: is not known{near}"
-
-
-def _convert_values(values: Mapping[str, object]) -> dict[str, object]:
-    converted = {own: convert_value(own, value) for own, value in values.items()}
-    if isinstance(chunks := converted.get("chunks"), list):
-        converted["chunks"] = _number_repeated_ids(chunks)
-    return converted
+    return f"{name}: is not known{did_you_mean(name, (*Response.model_fields, *OTHER_FIELDS))}"
 
 
 def _number_repeated_ids(chunks: Sequence[object]) -> list[object]:

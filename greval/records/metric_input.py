@@ -25,7 +25,7 @@ from greval.records.case import (
     swap_responses,
 )
 from greval.records.claims import CLAIM_LISTS, CLAIM_SOURCES, find_listed_field
-from greval.records.metric import Metric, Verdicts, is_preference
+from greval.records.metric import JudgedMetric, Metric, Verdicts, is_preference
 from greval.records.result import SkippedItem
 
 Item = Chunk | Triple | Claim
@@ -116,7 +116,7 @@ def format_item(item: Item) -> str:
 def drop_textless_chunks(metric: Metric, case: Case) -> Case:
     """Return a case without the chunks that have no text if a model judges it, because it would judge nothing.
 
-    A case whose chunks have no text at all is left as it is: `explain_missing_needs` tells why it is skipped.
+    A case whose chunks have no text at all is left as it is: `explain_missing_needs` returns why it is skipped.
 
     Example:
         >>> from greval.records.metric import ValueMetric
@@ -126,7 +126,7 @@ def drop_textless_chunks(metric: Metric, case: Case) -> Case:
         >>> [chunk.text for chunk in seen.chunks]
         ['Ada wrote it.']
     """
-    if metric.kind == "computed":
+    if not isinstance(metric, JudgedMetric):
         return case
     responses: list[Case | Response] = [case, *([case.other_response] if case.other_response else [])]
     if all(chunk.text is not None for response in responses for chunk in response.chunks or ()):

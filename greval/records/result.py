@@ -153,7 +153,7 @@ class SkippedItem(Record):
 class Scored(Record):
     """The outcome with at least one judgement; `failures` holds the items that failed individually.
 
-    `skipped_items` holds those that the metric is not defined for; JSON omits it if there are none.
+    `skipped_items` holds those that the metric is not defined for; JSON omits it if it is empty.
     """
 
     status: Literal["scored"] = "scored"

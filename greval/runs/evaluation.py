@@ -350,7 +350,7 @@ async def evaluate_async(
 
 
 def _warn_unread(work: JudgingLoop, reading: CaseReader) -> None:
-    """Warn about rows that are not cases and about ignored field names."""
+    """Warn about rows that are not cases, about ignored field names, and if a column seems to be the method."""
     unread, taken = work.counter.unread, work.row_count
     if unread and unread < taken:
         lines = [
@@ -360,6 +360,8 @@ def _warn_unread(work: JudgingLoop, reading: CaseReader) -> None:
         warnings.warn("\n".join(lines), DataWarning, stacklevel=3)
     if ignored := reading.describe_ignored():
         warnings.warn(f"{reading.name}: {ignored}", DataWarning, stacklevel=3)
+    if proposal := reading.describe_proposal(lambda columns: f"columns={dict(columns)}"):
+        warnings.warn(f"{reading.name}: {proposal}", DataWarning, stacklevel=3)
 
 
 def _warn_joins(folder: Path) -> None:

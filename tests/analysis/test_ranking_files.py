@@ -231,3 +231,60 @@ def test_a_missing_file_is_told(tmp_path):
     write_table(tmp_path / "bm25.csv", ("qid", "docid"), [row[:2] for row in RUN])
     with pytest.raises(DataError, match=r"bm52\.csv: no such file; is it bm25\.csv\?"):
         read_rankings(tmp_path / "bm52.csv")
+
+
+NESTED = {
+    "scores": {"q1": {"d2": 0.75, "d1": 0.5}, "q2": {"d1": 2.0}},
+    "unsorted scores": {"q1": {"d1": 0.5, "d2": 0.75}, "q2": {"d1": 2.0}},
+    "pairs": {"q1": [["d2", 0.75], ["d1", 0.5]], "q2": [["d1", 2.0]]},
+    "objects": {
+        "q1": [{"doc_id": "d1", "score": 0.5}, {"doc_id": "d2", "score": 0.75}],
+        "q2": [{"id": "d1", "score": 2}],
+    },
+    "ids": {"q1": ["d2", "d1"], "q2": ["d1"]},
+}
+
+
+@pytest.mark.parametrize("name", NESTED)
+@pytest.mark.parametrize("ending", [".json", ".json.gz", ".jsonl"])
+def test_nested_runs_are_those_of_a_table(tmp_path, name, ending):
+    """The documents of each question, as pytrec_eval and ranx keep them, are ranked as the rows of a table."""
+    texts = [json.dumps({key: part}) for key, part in NESTED[name].items()]
+    content = ("\n".join(texts) if ending == ".jsonl" else json.dumps(NESTED[name])).encode()
+    path = tmp_path / f"run{ending}"
+    path.write_bytes(gzip.compress(content) if ending.endswith(".gz") else content)
+    qrels = write_table(tmp_path / "qrels.csv", ("qid", "docid", "grade"), [("q1", "d1", 1), ("q2", "d1", 1)])
+    table = write_table(tmp_path / "run.csv", ("qid", "docid", "score"), RUN)
+    found, wanted = (measure_rankings(read_qrels(qrels), read_rankings(one), ["mrr"]) for one in (path, table))
+    assert found["mrr"].by_question() == wanted["mrr"].by_question() == {"q1": 0.5, "q2": 1.0}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"q1": {"d1": 2, "d3": 0}, "q2": {"d2": 1}},
+        {"queries": {"q1": "Who?"}, "corpus": {"d1": "x"}, "relevant_docs": {"q1": {"d1": 2, "d3": 0}, "q2": ["d2"]}},
+    ],
+)
+def test_nested_judgements(tmp_path, content):
+    """Grades by question, and the data set of a tool that lists the relevant documents, are judgements."""
+    path = tmp_path / "qrels.json"
+    path.write_text(json.dumps(content), "utf-8")
+    assert sorted(read_qrels(path).grades.tolist()) == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ({"q1": {"d1": "high"}}, "run.json"),
+        ({"q1": {"d1": True}}, "run.json"),
+        ({"q1": 3}, "run.json"),
+        ({}, "run.json"),
+    ],
+)
+def test_other_objects_are_no_run(tmp_path, content, told):
+    """An object that holds no documents of questions is refused with the file."""
+    path = tmp_path / "run.json"
+    path.write_text(json.dumps(content), "utf-8")
+    with pytest.raises(DataError, match=told):
+        read_rankings(path)

@@ -10,7 +10,7 @@ import gzip
 import shutil
 import tempfile
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from math import isnan, nan
 from pathlib import Path
@@ -20,7 +20,7 @@ import numpy as np
 
 from greval._util.wording import find_typo
 from greval.datasets.field_names import fold_name, format_printable
-from greval.datasets.field_values import as_text
+from greval.datasets.field_values import as_text, find_first
 from greval.datasets.json_files import InvalidJsonError, RawRow, parse_json
 from greval.datasets.labelled_rows import find_columns, open_labelled_rows
 from greval.datasets.row_sources import check_exists
@@ -63,6 +63,9 @@ NUMBERS: Mapping[RankOrder | None, tuple[str, ...]] = {
 }
 """The fields by which documents are ranked, by the order that is asked for."""
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
+ITEM_IDS = ("id", "_id", "chunk_id")
+"""Further names of the id of a document inside the list of a question."""
+PAIR = 2
 JSON_LINES = frozenset({".jsonl", ".ndjson"})
 TABLES = (*DELIMITERS, *sorted(JSON_LINES), ".json", ".parquet", ".xlsx")
 TREC_ENDINGS = (".run", ".qrels", ".trec", ".txt")
@@ -205,6 +208,8 @@ def _read_table(path: Path, wanted: _Wanted) -> tuple[RankedRows | None, str | N
         return None, None
     try:
         found, number = _read_by_arrow(path, suffix, wanted)
+        if found is None and (suffix == ".json" or suffix in JSON_LINES):
+            found, number = _read_nested(path, suffix, wanted)
         if found is None:
             with _unpack_file(path) as file:
                 found, number = _read_row_by_row(file, str(path), wanted)
@@ -280,6 +285,67 @@ def _read_by_arrow(path: Path, suffix: str, wanted: _Wanted) -> tuple[RankedRows
     return (found, number) if whole else (None, None)
 
 
+def _read_nested(path: Path, suffix: str, wanted: _Wanted) -> tuple[RankedRows | None, str | None]:
+    """Read an object with the documents of each question, as pytrec_eval and ranx keep runs and judgements.
+
+    The documents of a question are an object with their numbers, or a list, best first: of ids, of pairs of an id and a
+    number, or of objects. No rows if the file holds anything else.
+    """
+    if (whole := _read_questions(path, suffix)) is None:
+        return None, None
+    number = wanted.numbers[0] if wanted.numbers else None
+    others = wanted.fields[number] if number else ()
+    listed = [(question, *pair) for question, given in whole.items() for pair in _list_documents(given, others)]
+    if number == "grade":  # a list of judged documents is one of relevant ones
+        listed = [(question, document, 1 if value is None else value) for question, document, value in listed]
+    elif not wanted.is_required and any(value is None for _, _, value in listed):
+        number = None  # lists of ids are in their order
+    names = ("question", "document", number or "")
+    rows = (RawRow(n, dict(zip(names, row, strict=True)), unit=", entry ") for n, row in enumerate(listed, 1))
+    return _group_rows(rows, str(path), number)
+
+
+def _read_questions(path: Path, suffix: str) -> dict[str, object] | None:
+    """Return the documents by question of a JSON file; None if it holds anything else."""
+    whole: dict[str, object] = {}
+    with _open_file(path) as stream:
+        for text in stream if suffix in JSON_LINES else [stream.read()]:
+            try:
+                content, _ = parse_json(text.decode("utf-8-sig")) if text.strip() else ({}, False)
+            except (UnicodeDecodeError, InvalidJsonError):
+                return None
+            if isinstance(content, dict) and isinstance(content.get("corpus"), dict):
+                content = content.get("relevant_docs", content.get("qrels"))  # a data set of LlamaIndex
+            if not isinstance(content, dict) or not all(map(_is_listed, content.values())):
+                return None
+            whole |= content
+    return whole or None
+
+
+def _is_listed(given: object) -> bool:
+    """Return whether a value is the documents of a question."""
+    if isinstance(given, dict):
+        return all(isinstance(value, int | float) and not isinstance(value, bool) for value in given.values())
+    return isinstance(given, list) and all(isinstance(one, str) or _is_document(one) for one in given)
+
+
+def _is_document(given: object) -> bool:
+    if isinstance(given, dict):
+        return not {*DOCUMENT_NAMES, *ITEM_IDS}.isdisjoint(given)
+    return isinstance(given, list) and len(given) == PAIR and isinstance(given[1], int | float)
+
+
+def _list_documents(given: object, numbers: Sequence[str]) -> Iterator[tuple[object, object]]:
+    """Yield the documents of a question, each with its number, None if it has none."""
+    if isinstance(given, dict):
+        yield from given.items()
+    for one in given if isinstance(given, list) else ():
+        if isinstance(one, dict):
+            yield find_first(one, (*DOCUMENT_NAMES, *ITEM_IDS)), find_first(one, numbers)
+        else:
+            yield (one, None) if isinstance(one, str) else (one[0], one[1])
+
+
 def _are_whole(rows: RankedRows) -> bool:
     """Return whether ranks or grades are whole numbers."""
     return rows.numbers is None or all((part == np.floor(part)).all() for part in rows.numbers.parts)
@@ -345,10 +411,14 @@ def _read_row_by_row(path: Path, place: str, wanted: _Wanted) -> tuple[RankedRow
     Raises:
         DataError: For the first row that lacks an id or a number, or that cannot be read.
     """
-    questions, documents, numbers = list[str](), list[str](), list[float]()
     opened = open_labelled_rows(path, wanted.fields, wanted.named, content=wanted.description, check=wanted.check_names)
-    number = wanted.choose_number(opened.columns)
-    for row in opened.rows:
+    return _group_rows(opened.rows, place, wanted.choose_number(opened.columns))
+
+
+def _group_rows(rows: Iterable[RawRow], place: str, number: str | None) -> tuple[RankedRows, str | None]:
+    """Group rows by their questions, and return them with the field of their number."""
+    questions, documents, numbers = list[str](), list[str](), list[float]()
+    for row in rows:
         where = f"{place}{row.unit}{row.number}"
         for name, why in row.faults.items():
             raise DataError(f"{where}: {f'{name}: ' if name else ''}{why}; mend the row or remove it")

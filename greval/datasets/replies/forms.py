@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from io import StringIO
 from typing import Any, NamedTuple
 
-from greval.datasets.field_values import find_first, read_message, unwrap_serialised
+from greval.datasets.field_values import ASSISTANT, find_first, read_message, unwrap_serialised
 from greval.datasets.replies import lightrag, search_result
 from greval.records.case import Response
 
@@ -34,6 +34,14 @@ GRAPHRAG_COLUMNS: Mapping[str, tuple[frozenset[str], ...]] = {
 }
 """The tables of GraphRAG's contexts, with the columns that each has at least."""
 CHAIN_STEPS = "intermediate_steps"
+MESSAGE_NAMES = frozenset(
+    {
+        *("content", "role", "type", "id", "name", "example", "refusal", "annotations", "audio", "function_call"),
+        *("tool_calls", "invalid_tool_calls", "additional_kwargs", "response_metadata", "usage_metadata"),
+        *("tool_call_chunks", "chunk_position"),
+    }
+)
+"""The names of a message in LangChain and at OpenAI."""
 _SECTION = re.compile(
     r"(?:-{3,}\s*|Knowledge Graph Data \()?(Reports|Entities|Entity|Relationships|Relationship|Sources|Document Chunks)"
     r"[^\n`]*\n+```(csv|json)[^\S\n]*\n(.*?)\n?```",
@@ -126,7 +134,7 @@ def is_lightrag_context(given: object) -> bool:
     rows = [table[0] for table in tables if table]
     if not rows:
         return all(name in given for name in LIGHTRAG_PARTS)
-    return all(isinstance(row, Mapping) for row in rows) and any(not LIGHTRAG_COLUMNS.isdisjoint(row) for row in rows)
+    return any(isinstance(row, Mapping) and not LIGHTRAG_COLUMNS.isdisjoint(row) for row in rows)
 
 
 def _read_lightrag_context(given: Mapping[str, Any]) -> SystemReply | None:
@@ -134,6 +142,22 @@ def _read_lightrag_context(given: Mapping[str, Any]) -> SystemReply | None:
         return None
     response = lightrag.build_response(None, lightrag.clean_context(given))
     return _build(response, _LIGHTRAG_PLACES, (*LIGHTRAG_PARTS, "references"))
+
+
+def _read_lightrag_answer(given: Mapping[str, Any]) -> SystemReply | None:
+    """Read what `/query` of LightRAG gives: an answer with the files that it refers to, and perhaps their texts."""
+    answer, references = given.get("response"), given.get("references")
+    if not isinstance(answer, str) or not isinstance(references, list | tuple):
+        return None
+    if not all(isinstance(row, Mapping) and {"reference_id", "file_path"} <= row.keys() for row in references):
+        return None
+    chunks: list[object] = []
+    for row in references:
+        texts = row.get("content")
+        listed = texts if isinstance(texts, list | tuple) else [texts]
+        chunks += [{"doc_id": row["file_path"], **({} if text is None else {"text": text})} for text in listed]
+    fields = {"answer": answer, "chunks": chunks}
+    return SystemReply(fields, {"answer": "response", "chunks": "references"}, frozenset({"response", "references"}))
 
 
 def _read_search_result(given: Mapping[str, Any]) -> SystemReply | None:
@@ -181,13 +205,20 @@ def _read_retriever_result(given: Mapping[str, Any]) -> SystemReply | None:
         fields = {**({} if answer is None else {"answer": answer}), **(found.fields if found else {"chunks": []})}
         places = {name: f"retriever_result.{place}" for name, place in (found.places if found else {}).items()}
         return SystemReply(fields, {**places, "answer": "answer"}, frozenset({"answer", "retriever_result"}))
-    for name, part in {"items": "content", "records": None}.items():
-        rows = given.get(name)
-        if not isinstance(rows, list | tuple) or not given.keys() <= {name, "metadata"}:
-            continue
-        if all(isinstance(row, Mapping) and (part is None or part in row) for row in rows):
-            return SystemReply({"chunks": [*rows]}, {"chunks": name}, frozenset({name, "metadata"}))
+    items, records, is_alone = (
+        given.get("items"),
+        given.get("records"),
+        given.keys() <= {"items", "records", "metadata"},
+    )
+    if isinstance(items, list | tuple) and (items or is_alone) and all(map(_is_retrieved_item, items)):
+        return SystemReply({"chunks": [*items]}, {"chunks": "items"}, frozenset({"items", "metadata"}))
+    if isinstance(records, list | tuple) and is_alone and all(isinstance(row, Mapping) for row in records):
+        return SystemReply({"chunks": [*records]}, {"chunks": "records"}, frozenset({"records", "metadata"}))
     return None
+
+
+def _is_retrieved_item(given: object) -> bool:
+    return isinstance(given, Mapping) and "content" in given and given.keys() <= {"content", "metadata"}
 
 
 def _read_chain_result(given: Mapping[str, Any]) -> SystemReply | None:
@@ -216,22 +247,31 @@ def _read_document(given: Mapping[str, Any]) -> SystemReply | None:
 
 
 def _read_messages(given: Mapping[str, Any]) -> SystemReply | None:
-    """Read a message, or the last one of the messages of an agent, as the answer."""
+    """Read a message of an assistant, or the last one of the messages of an agent, as the answer."""
     messages = given.get("messages")
     if isinstance(messages, list | tuple) and messages and find_first(given, ("answer", "response", "output")) is None:
-        answer = read_message(messages[-1])
-        return (
-            SystemReply({"answer": answer}, {"answer": "messages"}, frozenset({"messages"}))
-            if isinstance(answer, str)
-            else None
-        )
-    answer = read_message(given)
-    return SystemReply({"answer": answer}, {"answer": ""}, frozenset(given)) if isinstance(answer, str) else None
+        answer, place, used = _read_answer(messages[-1]), "messages", frozenset({"messages"})
+    elif given.keys() <= MESSAGE_NAMES:
+        answer, place, used = _read_answer(given), "", frozenset(given)
+    else:
+        return None
+    return None if answer is None else SystemReply({"answer": answer}, {"answer": place}, used)
+
+
+def _read_answer(message: object) -> str | None:
+    """Return the text of a message of the assistant; None if it is by anybody else."""
+    if not isinstance(message, Mapping):
+        return None
+    content = unwrap_serialised(message)
+    text = read_message(content)
+    role = str(content.get("role", content.get("type"))).removesuffix("MessageChunk").lower()
+    return text if role in ASSISTANT and isinstance(text, str) else None
 
 
 _FORMS: tuple[Callable[[Mapping[str, Any]], SystemReply | None], ...] = (
     _read_lightrag_reply,
     _read_lightrag_context,
+    _read_lightrag_answer,
     _read_search_result,
     _read_search_context,
     _read_retriever_result,

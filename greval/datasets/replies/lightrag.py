@@ -55,6 +55,8 @@ _NAMES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 
 
 def _clean_row(part: str, given: object) -> dict[str, Any] | None:
+    if isinstance(given, str) and part == "chunks":
+        return {"content": given}
     if not isinstance(given, Mapping):
         return None
     needed = {name: find_first(given, names) for name, names in _NAMES[part].items()}

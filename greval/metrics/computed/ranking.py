@@ -1,7 +1,8 @@
 """Metrics of ranked retrieval: the ranks of documents compared with the essential and helpful documents of the gold.
 
 The ranking consists of the documents of the chunks in order: the `doc_id` of a chunk, or its own id if it has
-no `doc_id`. A document counts once, at its first rank. If the gold names documents by their text, texts are compared.
+no `doc_id`. If the gold names none of these documents but the ids of chunks, the chunks are ranked. A document counts
+once, at its first rank. If the gold names documents by their text, texts are compared.
 """
 
 from __future__ import annotations
@@ -127,6 +128,8 @@ def compare_documents(case: Case) -> tuple[tuple[str, ...], bool] | Skipped:
     named = list_gold_documents(case.gold) if case.gold else {}
     if not chunks or not named:
         return documents, False
+    if named.keys().isdisjoint(documents) and not named.keys().isdisjoint(ids := _list_own_ids(chunks)):
+        return ids, False  # the gold names chunks, and not the documents that they are from
     if any(document in named and not is_unnamed(chunk, n) for document, chunk, n in _number(chunks)):
         by_text = [None] * len(chunks)
     else:
@@ -138,6 +141,13 @@ def compare_documents(case: Case) -> tuple[tuple[str, ...], bool] | Skipped:
         which = "the chunks have no ids" if count == len(chunks) else "some chunks have no id"
         return Skipped(reason=f"{UNMET}: {which}; give each its doc_id, such as {format_id(next(iter(named)))}")
     return explain_unmet_ids(named, dict.fromkeys(documents), "documents") or (documents, False)
+
+
+def _list_own_ids(chunks: Sequence[Chunk]) -> tuple[str, ...]:
+    """List the ids of chunks, each once; none if they were made from the positions."""
+    if all(chunk.id == f"{CHUNK_PREFIX}{number}" for number, chunk in enumerate(chunks, 1)):
+        return ()
+    return tuple(dict.fromkeys(chunk.id for chunk in chunks))
 
 
 def _number(chunks: Sequence[Chunk]) -> Iterator[tuple[str, Chunk, int]]:

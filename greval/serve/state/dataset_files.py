@@ -9,6 +9,8 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
+from pydantic import Field
+
 from greval.datasets import CaseReader
 from greval.datasets.column_map import ColumnMap
 from greval.datasets.field_names import format_printable
@@ -41,13 +43,18 @@ class UnreadRow(Record):
 
 
 class DatasetContent(Record):
-    """What a data set holds: the number of cases, the faulty rows, and what its columns were read as."""
+    """What a data set holds: the number of cases, the faulty rows, and what its columns were read as.
+
+    `proposed_columns` are those that are likely to be the method and the question's id; upload the file again with them
+    to compare the methods.
+    """
 
     cases: int
     unread: tuple[UnreadRow, ...]
     unread_count: int
     fields: dict[str, str]
     ignored: tuple[str, ...]
+    proposed_columns: dict[str, str] = Field(default_factory=dict)
 
 
 class DatasetFile(NamedTuple):
@@ -121,6 +128,7 @@ def inspect_dataset(file: DatasetFile, limits: ServerLimits) -> DatasetContent:
         unread_count=count,
         fields={format_printable(column): field[:MAX_MESSAGE] for column, field in _take(reader.mapping.items())},
         ignored=tuple(_take(reader.ignored_columns)),
+        proposed_columns=dict(reader.proposed_columns),
     )
 
 

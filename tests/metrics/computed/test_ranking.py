@@ -261,3 +261,14 @@ def test_what_is_looked_at_decides_whether_it_is_computed_anew():
     first = select_metric_input(metric, case(["a"], ["a"]))
     assert select_metric_input(metric, case(["b"], ["a"])) != first
     assert select_metric_input(metric, case(["a"], ["b"])) != first
+
+
+def test_gold_may_name_chunks():
+    """If the gold names none of the documents but ids of chunks, the chunks are ranked; made ids are no names."""
+    chunks = [{"id": "k2", "doc_id": "a.md"}, {"id": "k1", "doc_id": "a.md", "text": ""}]
+    found = Case(question="?", chunks=chunks, gold={"essential_docs": ["k1"]})
+    assert load_metric("mrr").compute(found)[0].value == 0.5
+    both = found.model_copy(update={"gold": Case(question="", gold={"essential_docs": ["k1", "a.md"]}).gold})
+    assert load_metric("recall@2").compute(both)[0].value == 0.5
+    made = Case(question="?", chunks=[{"doc_id": "a.md"}], gold={"essential_docs": ["c1"]})
+    assert load_metric("mrr").compute(made)[0].value == 0

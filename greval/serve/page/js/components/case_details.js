@@ -162,12 +162,14 @@ function ItemList({ name, items, results, metrics, render, calls }) {
 function ItemVerdict({ result: { metric, outcome }, id, scale, single }) {
   const judgements = (outcome.judgements ?? []).filter(({ item }) => item === id);
   const failures = failuresOf(outcome).filter(({ item }) => item === id);
-  if (!judgements.length && !failures.length) return null;
+  const skipped = (outcome.skipped_items ?? []).filter(({ item }) => item === id);
+  if (!judgements.length && !failures.length && !skipped.length) return null;
   return html`
     <div class="item-verdict">
       ${!single && html`<p class="small soft mono">${metric}</p>`}
       ${judgements.map((judgement) => html`<${JudgementDetails} judgement=${judgement} scale=${scale} />`)}
       ${failures.map((failure) => html`<${FailureDetails} failure=${failure} />`)}
+      ${skipped.map(({ reason }) => html`<p class="small soft">Skipped: it ${reason}.</p>`)}
     </div>`;
 }
 
@@ -180,10 +182,10 @@ const Chunk = ({ chunk: { id, doc_id: doc, repo, version, score, text }, gold })
     ${doc && doc !== id && html`<span>of <code>${doc}</code></span>`}
     <span>${[repo, version].filter(Boolean).join(" ")}</span>
     ${typeof score === "number" && html`<span>score ${figure(score)}</span>`}
-    ${gold?.essential_docs?.includes(doc) && html`<${Badge} tone="good">essential<//>`}
-    ${gold?.helpful_docs?.includes(doc) && html`<${Badge} tone="good">helpful<//>`}
+    ${gold?.essential_docs?.includes(doc ?? id) && html`<${Badge} tone="good">essential<//>`}
+    ${gold?.helpful_docs?.includes(doc ?? id) && html`<${Badge} tone="good">helpful<//>`}
   </p>
-  <${FoldedText} content=${text} />`;
+  ${typeof text === "string" ? html`<${FoldedText} content=${text} />` : html`<p class="soft">No text is recorded.</p>`}`;
 
 const Triple = ({ triple: { id, subject, predicate, object } }) => html`
   <p class="item-head small soft"><code>${id}</code></p>
@@ -193,7 +195,7 @@ const Triple = ({ triple: { id, subject, predicate, object } }) => html`
 
 /** What should have been found, what the method used, and the tags; nothing if none of it is known. */
 function GoldAndUsage({ given: { gold, usage, tags, chunks = [] } }) {
-  const docs = new Set(chunks?.map((chunk) => chunk.doc_id));
+  const docs = new Set(chunks?.map((chunk) => chunk.doc_id ?? chunk.id));
   const repos = new Set(chunks?.map((chunk) => chunk.repo));
   const facts = [
     ["Essential documents", listFound(gold?.essential_docs, docs)],

@@ -22,15 +22,16 @@ export function DatasetPicker({ datasets, chosen, onChange }) {
     onChange(id);
   };
 
-  async function send([file]) {
+  async function send([file], columns = {}) {
     if (!file) return;
     choose(null);
     setUploaded({ file });
     const { signal } = controller.current;
     try {
       const type = findFileType(file);
-      const dataset = await upload(path("/v1/datasets", { name: makeName(file.name) }), file, type, signal);
-      setUploaded({ dataset });
+      const column = Object.entries(columns).map(([field, name]) => `${field}=${name}`);
+      const dataset = await upload(path("/v1/datasets", { name: makeName(file.name), column }), file, type, signal);
+      setUploaded({ dataset, sent: file });
       onChange(dataset.id);
       announce(`${file.name}: ${counted(dataset.cases, "case")} read`);
     } catch (error) {
@@ -56,7 +57,8 @@ export function DatasetPicker({ datasets, chosen, onChange }) {
       <div class="stack-small" role="status">
         ${uploaded.error && html`<${Problem} error=${uploaded.error} />`}
         ${uploaded.file && html`<p class="soft">Reading ${uploaded.file.name} (${bytes(uploaded.file.size)})…</p>`}
-        ${shown && html`<${DatasetDetails} dataset=${shown} /><p class="small"><a href=${at(["data", shown.id])}>See its rows</a></p>`}
+        ${shown && html`<${DatasetDetails} dataset=${shown}
+          adopt=${uploaded.sent && ((columns) => send([uploaded.sent], columns))} /><p class="small"><a href=${at(["data", shown.id])}>See its rows</a></p>`}
       </div>
     </div>`;
 }
@@ -65,13 +67,14 @@ export function DatasetPicker({ datasets, chosen, onChange }) {
 const makeName = (file) =>
   file.replace(/\.[^.]*$/, "").replace(/[^A-Za-z0-9_-]+/g, "-").replace(/^[-_]+/, "").slice(0, 48) || "data";
 
-/** What a data set holds: its cases, what its columns were read as, and the rows that are none. */
-export function DatasetDetails({ dataset: { name, cases, bytes: size, fields, ignored, unread, unread_count: many } }) {
+/** What a data set holds: its cases, what its columns were read as, and the rows that are none; `adopt` reads it anew. */
+export function DatasetDetails({ dataset: { name, cases, bytes: size, fields, ignored, unread, unread_count: many, proposed_columns: proposed }, adopt }) {
   const mapping = Object.entries(fields ?? {}).map(([from, to]) => `${from} → ${to}`);
   return html`
     <p><strong>${counted(cases, "case")}</strong> in <bdi>${name}</bdi>, ${bytes(size)}</p>
     ${mapping.length > 0 && html`<p class="small soft">Read as: ${mapping.join(", ")}</p>`}
     ${ignored?.length > 0 && html`<p class="small soft">Not read: ${ignored.join(", ")}</p>`}
+    ${Object.keys(proposed ?? {}).length > 0 && html`<${Proposal} columns=${proposed} adopt=${adopt} />`}
     ${many > 0 && html`
       <${Notice} tone="warn">
         <p>${counted(many, "row")} cannot be read and will be passed over:</p>
@@ -81,3 +84,13 @@ export function DatasetDetails({ dataset: { name, cases, bytes: size, fields, ig
         </ul>
       <//>`}`;
 }
+
+/** The columns that are likely to be the method and the id of the question. */
+const Proposal = ({ columns: { method, id }, adopt }) => html`
+  <${Notice}>
+    ${method && html`<p>Each question occurs once for each value of <bdi class="mono">${method}</bdi>. Is it the method?</p>`}
+    ${id && html`<p><bdi class="mono">${id}</bdi> has a value for each question. Is it the id?</p>`}
+    ${adopt
+      ? html`<p><button type="button" onClick=${() => adopt({ ...(method && { method }), ...(id && { id }) })}>Read the file so</button></p>`
+      : html`<p class="small soft">Upload the file again to read it so.</p>`}
+  <//>`;

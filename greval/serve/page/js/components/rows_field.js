@@ -27,6 +27,7 @@ export function filledRows(kind, given) {
   return rows.map((row, place) => {
     const full = { ...Object.fromEntries(FIELDS[kind].map(([name]) => [name, ""])), ...row };
     if (!full.doc_id?.trim()) delete full.doc_id;
+    else if (!full.text?.trim()) delete full.text;
     if (full.id === undefined) {
       let number = place + 1;
       while (ids.has(`${LETTERS[kind]}${number}`)) number += 1;

@@ -1,0 +1,144 @@
+"""Columns that may name the method of a row, and the question that several methods answered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from greval.datasets.field_names import ID_NAMES, METHOD_NAMES, MappedRow, find_known_name, fold_name, list_names
+from greval.records.case import Case
+
+OTHER_MEANINGS = frozenset(
+    {
+        *("repeat", "repetition", "run", "run_id", "trial", "seed", "attempt", "iteration", "round", "fold", "rep"),
+        *("replicate", "annotator", "rater", "judge", "label", "grade", "score", "rank", "lang", "language", "split"),
+    }
+)
+"""Names of columns with few values for each question that are no methods."""
+MAX_VALUES = 20
+MAX_ROWS = 50_000
+"""The number of rows by which columns are chosen; the rows after them are like these."""
+MAX_SHOWN = 3
+MIN_COVERAGE = 0.75
+"""The share of the pairs of a question and a value that a column of methods has at least."""
+
+
+@dataclass
+class _Column:
+    """The values of a column, and those that each question had, as bits."""
+
+    values: dict[str, int] = field(default_factory=dict)
+    seen: dict[int, int] = field(default_factory=dict)
+    rows: int = 0
+
+    def add(self, question: int, value: str) -> bool:
+        """Add a row; return False if the question had this value before, or there are too many values."""
+        bit = 1 << self.values.setdefault(value, len(self.values))
+        if len(self.values) > MAX_VALUES or self.seen.get(question, 0) & bit:
+            return False
+        self.seen[question] = self.seen.get(question, 0) | bit
+        self.rows += 1
+        return True
+
+
+class MethodColumnFinder:
+    """Finds the column of the method in rows without one: each question occurs once for each of its few values.
+
+    Example:
+        >>> from greval.datasets.row_fields import read_fields
+        >>> finder = MethodColumnFinder()
+        >>> for question in ("Who?", "When?"):
+        ...     for system in ("bm25", "graph"):
+        ...         row = {"question": question, "system": system}
+        ...         finder.add(Case(question=question, tags={"system": system}), read_fields(row), row)
+        >>> finder.find_columns()
+        {'method': 'system'}
+    """
+
+    def __init__(self) -> None:
+        """Start without rows."""
+        self._rows = 0
+        self._questions: dict[int, int] = {}
+        self._columns: dict[str, _Column] = {}
+        self._ids: dict[str, dict[int, str]] = {}
+        self._dead: set[str] = set()
+        self._own_ids: dict[int, str] | None = {}
+
+    def add(self, case: Case, settled: MappedRow, row: Mapping[str, object]) -> None:
+        """Add a row that is a case."""
+        if self._rows >= MAX_ROWS or case.other_response is not None:
+            return
+        self._rows += 1
+        question = hash(case.question)
+        self._questions[question] = self._questions.get(question, 0) + 1
+        if self._own_ids is not None:
+            has_id = (
+                settled.values.get("id") not in (None, "") and self._own_ids.setdefault(question, case.id) == case.id
+            )
+            self._own_ids = self._own_ids if has_id else None
+        for place, tag in settled.tagged.items():
+            if place not in self._dead and not self._add_value(question, place, tag, case.tags.get(tag, "")):
+                self._dead.add(place)
+                self._columns.pop(place, None)
+        for place, value in _list_ids(settled, row):
+            known = self._ids.setdefault(place, {})
+            if known.setdefault(question, value) != value:
+                known[question] = ""  # two ids of one question: no id of questions
+
+    def _add_value(self, question: int, place: str, tag: str, value: str) -> bool:
+        name = fold_name(tag)
+        if name in OTHER_MEANINGS or name in ID_NAMES or (name not in METHOD_NAMES and _is_number(value)):
+            return False
+        return self._columns.setdefault(place, _Column()).add(question, value)
+
+    def find_columns(self) -> dict[str, str]:
+        """Return the columns of the method and of the question's id, as far as rows are likely to have them."""
+        methods = [place for place, column in self._columns.items() if self._is_method(column)]
+        ids = [place for place, known in self._ids.items() if self._is_id(known)]
+        found: dict[str, str] = {}
+        if methods:
+            found["method"] = min(methods, key=_rank_name)
+        if ids and self._own_ids is None and (methods or len(self._questions) == self._rows):
+            found["id"] = ids[0]
+        return found
+
+    def describe(self) -> str | None:
+        """Ask whether the columns that were found are the method and the id; None if no column was found."""
+        found = self.find_columns()
+        if "method" in found:
+            place, values = found["method"], len(self._columns[found["method"]].values)
+            return f"{place} has {values} values and each question occurs once per value: is it the method?"
+        return f"{found['id']} has a value of its own for each question: is it the id?" if found else None
+
+    def _is_method(self, column: _Column) -> bool:
+        values, questions = len(column.values), len(self._questions)
+        if values < 2 or column.rows < self._rows or questions == self._rows:  # noqa: PLR2004 - two methods
+            return False
+        return column.rows >= MIN_COVERAGE * values * questions
+
+    def _is_id(self, known: Mapping[int, str]) -> bool:
+        return len(known) == len(self._questions) == len({*known.values()} - {""})
+
+
+def _list_ids(settled: MappedRow, row: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+    """Yield the columns that may be the id of the question but were not read as such, with their values."""
+    tags = settled.values.get("tags")
+    for place, tag in settled.tagged.items():
+        if fold_name(tag) in ID_NAMES and isinstance(tags, Mapping) and tag in tags:
+            yield place, str(tags[tag])
+    for place in settled.ignored:
+        if find_known_name(place) in list_names("id") and isinstance(row.get(place), str | int):
+            yield place, str(row[place])
+
+
+def _is_number(value: str) -> bool:
+    try:
+        float(value)
+    except ValueError:
+        return value in {"true", "false"}
+    return True
+
+
+def _rank_name(place: str) -> tuple[int, str]:
+    name = fold_name(place.rpartition(".")[2])
+    return (METHOD_NAMES.index(name) if name in METHOD_NAMES else len(METHOD_NAMES)), place

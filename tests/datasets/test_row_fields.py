@@ -1,0 +1,123 @@
+"""Retrieval that is recorded as ids, and the parts of chunks that stand in columns of their own."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from greval import evaluate, load_metric
+from greval.datasets import RowFault, read_cases
+from greval.datasets.case_records import read_records
+from greval.records.case import Case
+
+IDS = st.lists(st.from_regex(r"[a-z]{1,4}-[0-9]{1,3}", fullmatch=True), min_size=1, max_size=6)
+
+
+def read_one(row, columns=None):
+    (case,) = read_records([{"question": "Who?", **row}], columns=columns)
+    return case
+
+
+def rank(case):
+    return [chunk.doc_id or chunk.id for chunk in case.chunks]
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"retrieved": ["d-3", "d-1"]},
+        {"retrieved_context_ids": ["d-3", "d-1"]},
+        {"retrieved_ids": ["d-3", "d-1"]},
+        {"Retrieved Doc IDs": ["d-3", "d-1"]},
+        {"retrievedDocIds": ["d-3", "d-1"]},
+        {"doc_ids": ["d-3", "d-1"]},
+        {"context_ids": ["d-3", "d-1"], "retrieved_scores": [0.5, 0.25]},
+        {"docs": [{"id": "d-3"}, {"doc_id": "d-1", "score": 0.5}]},
+        {"chunks": [{"id": "d-3"}, {"id": "d-1"}]},
+        {"retrieved": {"d-1": 0.25, "d-3": 0.5}},
+        {"retrieved": [["d-3", 0.5], ["d-1", 0.25]]},
+        {"contexts": ["d-3", "d-1"], "gold": {"essential_docs": ["d-1"]}},
+    ],
+)
+def test_ids_are_a_ranking(row):
+    """Ids in each of the forms are chunks without a text, in their order or by falling score."""
+    case = read_one(row)
+    assert rank(case) == ["d-3", "d-1"]
+    assert {chunk.text for chunk in case.chunks} == {None}
+    assert Case.model_validate_json(case.model_dump_json()) == case
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("reference_context_ids", "reference_ids", "relevant_docs", "relevant_doc_ids", "gold_docs", "gold_ids"),
+        *("essential", "relevant"),
+    ],
+)
+@pytest.mark.parametrize("value", [["d-1"], [{"id": "d-1"}], {"d-1": 2}])
+def test_names_of_gold_documents(name, value):
+    """The documents that should be found are read from ids, from documents with an id, and with their grades."""
+    assert read_one({name: value}).gold.essential == ("d-1",)
+
+
+def test_properties_of_a_row_are_no_documents():
+    """A number or a truth value under such a name is a tag."""
+    case = read_one({"relevant": True, "relevant_docs": 3, "essential": "yes", "retrieved": "at noon"})
+    assert case.gold is None
+    assert case.tags == {"relevant": "true", "relevant_docs": "3", "essential": "yes"}
+
+
+@pytest.mark.parametrize("texts", [["Ada wrote it."], ["Ada."], ["Ada", "Bob"], ["港は九時に開く"]])
+def test_texts_stay_texts(texts):
+    """Passages are no ids, of whatever length and script, unless the gold names them."""
+    for name in ("retrieved", "contexts", "docs", "chunks"):
+        assert [chunk.text for chunk in read_one({name: texts}).chunks] == texts
+    named = read_one({"retrieved": texts, "relevant_docs": texts[:1]})
+    assert (rank(named), named.chunks[0].text) == (texts, None)
+
+
+@given(ids=IDS)
+def test_any_ids_beside_texts_name_them(ids):
+    """Each text gets the id at its place; repeated ids are documents of several chunks."""
+    texts = [f"text {n}" for n in range(len(ids))]
+    case = read_one({"retrieved_contexts": texts, "retrieved_context_ids": ids})
+    assert [chunk.text for chunk in case.chunks] == texts
+    assert rank(case) == ids
+    assert len({chunk.id for chunk in case.chunks}) == len(ids)
+
+
+def test_parts_of_chunks_have_columns():
+    """`chunks.doc_id` and the other parts may be lists in columns of their own, also named by hand."""
+    row = {"contexts": ["a b", "c d"], "files": ["x.md", "y.md"], "sims": [0.5, 0.25]}
+    case = read_one(row, {"chunks.doc_id": "files", "chunks.score": "sims"})
+    assert [(chunk.text, chunk.doc_id, chunk.score) for chunk in case.chunks] == [
+        ("a b", "x.md", 0.5),
+        ("c d", "y.md", 0.25),
+    ]
+    assert rank(read_one({"names": ["x.md"]}, {"chunks.doc_id": "names"})) == ["x.md"]
+
+
+def test_a_list_of_another_length_is_told():
+    """A part that was named for the chunks and does not fit them is a fault; one that was guessed is not read."""
+    (row,) = read_records([{"question": "?", "contexts": ["a", "b"], "n": ["x"]}], columns={"chunks.doc_id": "n"})
+    assert isinstance(row, RowFault)
+    assert row.message == "chunks.doc_id: has 1 where contexts has 2; give one for each chunk"
+    reading = read_records([{"question": "?", "contexts": ["a b", "b c"], "doc_ids": ["x"]}])
+    (case,) = reading
+    assert [chunk.doc_id for chunk in case.chunks] == [None, None]
+    assert reading.ignored_reasons == {"doc_ids": "has 1 where contexts has 2; give one for each chunk"}
+    (row,) = read_records([{"question": "?", "retrieved_ids": "d1, d2"}])
+    assert row.message == 'retrieved_ids: must be a list, got a text; write ["d1", "d2"]'
+
+
+def test_rankings_of_ids_are_measured(tmp_path):
+    """Texts and ids side by side, as ragas keeps them, give the figures of the ids without naming a column."""
+    row = {"user_input": "Who?", "retrieved_contexts": ["By Oda.", "no"], "retrieved_context_ids": ["k1", "k9"]}
+    (tmp_path / "a.jsonl").write_text(json.dumps({**row, "reference_context_ids": ["k1"]}), "utf-8")
+    reading = read_cases(tmp_path / "a.jsonl")
+    run = evaluate(reading, [load_metric("recall@2"), load_metric("precision@2")], out=tmp_path / "run")
+    assert [one.mean for one in run.summary()] == [1.0, 0.5]
+    assert reading.mapping["retrieved_context_ids"] == "chunks.doc_id"
