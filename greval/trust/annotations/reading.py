@@ -69,6 +69,7 @@ def read_annotations(
     scales: Mapping[str, Scale] | None = None,
     *,
     metric: str | None = None,
+    annotator: str | None = None,
     label_columns: Sequence[str] = (),
 ) -> AnnotationFile:
     r"""Read annotations from a file in any format that holds cases, one a row, or one for each label column.
@@ -87,6 +88,7 @@ def read_annotations(
         scales: The scale of each metric, if known. A submitted value that is not on its scale is an invalid row. On a
             scale of two values, yes and no are values.
         metric: The metric of rows that do not name one.
+        annotator: The annotator of rows that do not name one, by default the name of the file.
         label_columns: Columns that hold the value, each the labels of an annotator of this name. A single one may stand
             beside a column of annotators. Of records of Argilla, the names of the metric's questions.
 
@@ -103,7 +105,7 @@ def read_annotations(
     """
     path = Path(path)
     names = list_columns(path)
-    reading = _AnnotationReader(path, scales or {}, metric)
+    reading = _AnnotationReader(path, scales or {}, metric, annotator or path.stem)
     if is_record_export(names):
         return reading.read_records(label_columns)
     added = list_added_columns(names)
@@ -123,10 +125,11 @@ class _LabelColumn(NamedTuple):
 class _AnnotationReader:
     """Reads the annotations of a file: the valid ones, and the faults of the others."""
 
-    def __init__(self, path: Path, scales: Mapping[str, Scale], metric: str | None) -> None:
+    def __init__(self, path: Path, scales: Mapping[str, Scale], metric: str | None, annotator: str) -> None:
         self._path = path
         self._scales = scales
         self._metric = metric
+        self._annotator = annotator
         self._annotations: list[Annotation] = []
         self._faults: list[RowFault] = []
 
@@ -225,7 +228,7 @@ class _AnnotationReader:
         """Read the annotations of each row, one for each column of labels."""
         defaults: dict[str, object] = {} if self._metric is None else {"metric": self._metric}
         if "annotator" not in rows.columns:
-            defaults["annotator"] = self._path.stem
+            defaults["annotator"] = self._annotator
         is_escaped = self._path.suffix.lower() in _ESCAPED
         for row in rows.rows:
             place = f"{rows.name}{row.unit}{row.number}"
