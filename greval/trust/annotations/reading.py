@@ -149,7 +149,7 @@ class _AnnotationReader:
         if mistaken := [column for column in label_columns if column in own]:
             raise DataError(
                 f"{self._path}: {mistaken[0]} is a column of the results that greval exported, so it holds no labels; "
-                f"name a column that people added ({_join_names(added) or 'there is none'})"
+                f"name a column that people added (added are: {_join_names(added) or 'none'})"
             )
         fields: dict[str, tuple[str, ...]] = {name: (name,) for name in _ITEM_FIELDS}
         fields |= {name: _exclude(_COLUMN_NAMES[name], own) for name in ("annotator", "comment")}
@@ -202,7 +202,7 @@ class _AnnotationReader:
         return [_LabelColumn(name, f"{LABEL} {name}", None if is_named else name) for name in label_columns]
 
     def _choose_added(self, rows: LabelledRows, added: Iterable[str]) -> _LabelColumn:
-        """Return the only added column of labels; raise `DataError` if there is none or several."""
+        """Return the only added column of labels; raise `DataError` if it is missing or one of several."""
         others = {*rows.columns.values(), *INDEX_NAMES}
         possible = [name for name in added if name not in others]
         filled = [name for name in possible if any(_has_content(row.values.get(name)) for row in rows.rows)]
