@@ -111,7 +111,7 @@ def import_verdicts(  # noqa: PLR0913 - the options of a command
 
 
 def _describe_assumed_order(scale: Scale | None) -> str:
-    """Say that the categories of a scale are taken in order, if they could be without one; empty for other scales."""
+    """Describe that categories are taken in order, if they may have none; return an empty text for other scales."""
     if not isinstance(scale, CategoricalScale) or not scale.ordered or len(scale.names) == PAIR:
         return ""
     if any(category.score is not None for category in scale.categories):

@@ -14,7 +14,6 @@ from greval.report.tables import (
     build_table,
     format_cost,
     format_interval,
-    format_name,
     format_number,
     print_line,
     print_lines,
@@ -82,8 +81,13 @@ def _format_title(alignment: Alignment) -> str:
 def _build_attempts_table(alignment: Alignment) -> Table:
     """Build the table of attempts, one row for each changed definition."""
     way, outcome = Column("way", left=True), Column("", left=True)
-    columns = ("learned on", way, "from", "chosen by", f"{format_name(alignment.gain.figure)} before", "after", outcome)
+    columns = ("learned on", way, "from", "chosen by", f"{_name_figure(alignment.gain)} before", "after", outcome)
     return build_table(columns, (_format_attempt(one, alignment.folds) for one in alignment.attempts))
+
+
+def _name_figure(gain: AgreementGain) -> str:
+    """Return the name of the statistic of a gain; that of kappa says whether it has weights."""
+    return "kappa (unweighted)" if gain.figure == "kappa" else gain.figure
 
 
 def _format_attempt(one: AlignAttempt, folds: int) -> tuple[str, ...]:
@@ -105,7 +109,7 @@ def _build_gain_table(gain: AgreementGain, level: float) -> Table:
     pairs = ((gain.before, gain.before_interval), (gain.after, gain.after_interval), (gain.gain, gain.interval))
     cells = (f"{format_number(value)} {format_interval(interval)}".rstrip() for value, interval in pairs)
     p = "-" if gain.p is None else f"{gain.p:.4f}"
-    rows = [(format_name(gain.figure), str(gain.things), *cells, p, str(gain.changed))]
+    rows = [(_name_figure(gain), str(gain.things), *cells, p, str(gain.changed))]
     if gain.ranks:
         rows.append(("Spearman", str(gain.things), *map(format_number, gain.ranks), "", "", ""))
     return build_table(columns, rows)

@@ -37,7 +37,8 @@ def test_attempts_have_their_figures_or_why_they_were_dropped():
 def test_the_gain_has_its_interval_and_p():
     """A figure without an interval stands alone; the rank correlations of numbers have a row of their own."""
     page = print_page(render, build(gain=GAIN | {"ranks": [0.5, None]}))
-    assert find_row(page, "kappa  ") == ["kappa", "40", "0.40", "0.70", "0.30 [0.10, 0.50]", "0.0123", "12"]
+    name = "kappa (unweighted)"
+    assert find_row(page, name) == [name, "40", "0.40", "0.70", "0.30 [0.10, 0.50]", "0.0123", "12"]
     assert find_row(page, "Spearman") == ["Spearman", "40", "0.50", "-"]
 
 

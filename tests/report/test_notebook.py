@@ -207,7 +207,8 @@ def test_a_plot_is_shown_as_svg_with_every_label(findings, kind):
         "comparison": ["right: difference, walk less local (higher is better)"],
         "duel": ["clarity: win rate"],
         "agreement": [
-            f"right: {name}" for name in ("mean absolute error", "bias", "Pearson", "Spearman", "Krippendorff's alpha")
+            f"right: {name}"
+            for name in ("mean absolute error", "bias", "Pearson", "Spearman", "Krippendorff's alpha (interval)")
         ],
         "estimate": ["right: local", "right: walk", "right: walk less local"],
         "probe": ["right: planted faults caught"],

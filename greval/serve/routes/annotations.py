@@ -48,10 +48,14 @@ async def put_annotations(
     service: TheService,
     tenant: TheTenant,
     id: Id,  # noqa: A002 - its name in the path
+    annotator: Annotated[
+        str | None, Query(min_length=1, max_length=200, description="who labelled, if the rows do not say it")
+    ] = None,
 ) -> StoredAnnotations:
     """Store annotations in a run: the body is a table or JSON, with the fields of an annotation.
 
-    An annotation replaces an older one of the same item and annotator. If a row is invalid, nothing is stored.
+    A label sheet, a table of results with a column of labels, and an export of Argilla are read as well. An annotation
+    replaces an older one of the same item and annotator. If a row is invalid, nothing is stored.
     """
     folder = await asyncio.to_thread(find_judged_folder, tenant, id)
     ending = find_extension(request.headers.get("content-type", ""), KINDS)
@@ -59,7 +63,7 @@ async def put_annotations(
     try:
         await receive_file(request.stream(), new, min(MAX_WHOLE_FILE_BYTES, service.settings.limits.upload))
         with blame_file_for_limits():
-            stored = await service.workers.run(tenant.name, store_annotations, folder, new)
+            stored = await service.workers.run(tenant.name, store_annotations, folder, new, annotator)
     finally:
         new.unlink(missing_ok=True)
     match stored:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Query
 from fastapi.responses import FileResponse
@@ -22,6 +22,7 @@ from greval.serve.state.downloads import (
     ResultsForm,
     write_comparison,
     write_comparison_chart,
+    write_label_table,
     write_labels,
     write_metric_files,
     write_report,
@@ -34,9 +35,11 @@ router = APIRouter(prefix="/v1/runs", tags=["downloads"])
 MEDIA_TYPES: dict[ResultsForm, str] = {"csv": "text/csv; charset=utf-8", "jsonl": "application/jsonl"}
 HTML = "text/html; charset=utf-8"
 ZIP = "application/zip"
+XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 SVG = "image/svg+xml"
 MAX_WORST = 1_000
 Texts = Annotated[bool, Query(description="with question, answer, expected answer and the text of the judged item")]
+MetricToLabel = Annotated[str, Query(max_length=100, description="the metric to label")]
 TagFilters = Annotated[
     list[Annotated[str, StringConstraints(pattern=r"^[^:]+:", max_length=1000)]] | None,
     Query(max_length=20, description="only with this tag, as `name:value`; may be given often"),
@@ -119,6 +122,46 @@ async def download_labels_csv(service: TheService, tenant: TheTenant, id: Id) ->
 async def download_labels_jsonl(service: TheService, tenant: TheTenant, id: Id) -> DownloadResponse:  # noqa: A002 - its name in the path
     """Save the labels that people gave to the results of a run as JSON lines, unchanged."""
     return await _send_labels(service, tenant, id, "jsonl")
+
+
+@router.get("/{id}/label-sheet.csv", responses=describe_file("text/csv"), response_class=FileResponse)
+async def download_label_sheet_csv(
+    service: TheService,
+    tenant: TheTenant,
+    id: Id,  # noqa: A002 - its name in the path
+    metric: MetricToLabel,
+    method: MethodName = None,
+) -> DownloadResponse:
+    """Save the judged items of a metric as CSV for people to label: their texts, an empty label, and no verdict.
+
+    The rows are in random order. `PUT /v1/runs/{id}/annotations` takes the filled file.
+    """
+    return await _send_label_sheet(service, tenant, id, "csv", metric, method)
+
+
+@router.get("/{id}/label-sheet.xlsx", responses=describe_file(XLSX), response_class=FileResponse)
+async def download_label_sheet_xlsx(
+    service: TheService,
+    tenant: TheTenant,
+    id: Id,  # noqa: A002 - its name in the path
+    metric: MetricToLabel,
+    method: MethodName = None,
+) -> DownloadResponse:
+    """Save the judged items of a metric as an Excel workbook for people to label, with the scale in a second sheet.
+
+    The server needs the extra `excel`.
+    """
+    return await _send_label_sheet(service, tenant, id, "xlsx", metric, method)
+
+
+async def _send_label_sheet(
+    service: Service, tenant: Tenant, given: str, form: Literal["csv", "xlsx"], metric: str, method: str | None
+) -> DownloadResponse:
+    """Let a label sheet be written to a file, and return it as a response."""
+    folder = find_judged_folder(tenant, given)
+    name = f"{folder.name}-label-sheet.{form}"
+    media_type = XLSX if form == "xlsx" else MEDIA_TYPES[form]
+    return await make_download(service, tenant, name, media_type, write_label_table, folder, metric, method)
 
 
 async def _send_labels(service: Service, tenant: Tenant, given: str, form: ResultsForm) -> DownloadResponse:

@@ -34,13 +34,13 @@ class FaultyRows(NamedTuple):
     rows: tuple[tuple[str, str], ...]
 
 
-def store_annotations(folder: Path, file: Path) -> StoredAnnotations | FaultyRows | None:
+def store_annotations(folder: Path, file: Path, annotator: str | None = None) -> StoredAnnotations | FaultyRows | None:
     """Store a file of annotations in a run, or nothing of it if a row is faulty; None if somebody else writes them.
 
     It takes time and memory that depend on the file, so the server calls it in a child process.
     """
     with hide_paths_in_errors(folder), Store.open(folder) as store:
-        found = read_annotations(file, read_known_scales(store))
+        found = read_annotations(file, read_known_scales(store), annotator=annotator)
     if found.faults:
         rows = ((_format_row(fault.place), fault.message) for fault in found.faults[:MAX_FAULTY_ROWS])
         return FaultyRows(len(found.faults), tuple(rows))
@@ -49,8 +49,9 @@ def store_annotations(folder: Path, file: Path) -> StoredAnnotations | FaultyRow
     except StoreError:
         return None
     with held, hide_paths_in_errors(folder):
-        keep_annotations(folder, found.annotations)
-        return StoredAnnotations(annotations=len(found.annotations), held=len(read_run_annotations(folder).annotations))
+        labelled = [one for one in found.annotations if one.status != "pending"]  # other rows of a sheet are empty
+        keep_annotations(folder, labelled)
+        return StoredAnnotations(annotations=len(labelled), held=len(read_run_annotations(folder).annotations))
 
 
 def read_annotation_page(folder: Path, begin: int, limit: int) -> tuple[tuple[Annotation, ...], bool]:

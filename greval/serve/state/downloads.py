@@ -27,6 +27,7 @@ from greval.serve.state.file_receiver import report_full_disk
 from greval.serve.state.run_figures import compare_folders
 from greval.serve.state.run_paths import hide_paths_in_errors
 from greval.trust.annotations.files import ANNOTATIONS_FILE, read_run_annotations, write_annotations
+from greval.trust.labelling.sheets import write_label_sheet
 
 ResultsForm = Literal["csv", "jsonl"]
 
@@ -73,6 +74,12 @@ def write_labels(path: Path, folder: Path) -> None:
     with _report_errors(folder):
         found = read_run_annotations(folder).annotations if (folder / ANNOTATIONS_FILE).is_file() else ()
         write_annotations(found, path)
+
+
+def write_label_table(path: Path, folder: Path, metric: str, method: str | None) -> None:
+    """Write the judged items of a run for people to label, without the verdicts, by the extension of the path."""
+    with _report_errors(folder):
+        write_label_sheet(folder, path, metric, method=method)
 
 
 def write_report(path: Path, folder: Path, request: ReportRequest) -> None:

@@ -69,6 +69,7 @@ def read_annotations(
     scales: Mapping[str, Scale] | None = None,
     *,
     metric: str | None = None,
+    annotator: str | None = None,
     label_columns: Sequence[str] = (),
 ) -> AnnotationFile:
     r"""Read annotations from a file in any format that holds cases, one a row, or one for each label column.
@@ -87,6 +88,7 @@ def read_annotations(
         scales: The scale of each metric, if known. A submitted value that is not on its scale is an invalid row. On a
             scale of two values, yes and no are values.
         metric: The metric of rows that do not name one.
+        annotator: The annotator of rows that do not name one, by default the name of the file.
         label_columns: Columns that hold the value, each the labels of an annotator of this name. A single one may stand
             beside a column of annotators. Of records of Argilla, the names of the metric's questions.
 
@@ -103,7 +105,7 @@ def read_annotations(
     """
     path = Path(path)
     names = list_columns(path)
-    reading = _AnnotationReader(path, scales or {}, metric)
+    reading = _AnnotationReader(path, scales or {}, metric, annotator or path.stem)
     if is_record_export(names):
         return reading.read_records(label_columns)
     added = list_added_columns(names)
@@ -123,10 +125,11 @@ class _LabelColumn(NamedTuple):
 class _AnnotationReader:
     """Reads the annotations of a file: the valid ones, and the faults of the others."""
 
-    def __init__(self, path: Path, scales: Mapping[str, Scale], metric: str | None) -> None:
+    def __init__(self, path: Path, scales: Mapping[str, Scale], metric: str | None, annotator: str) -> None:
         self._path = path
         self._scales = scales
         self._metric = metric
+        self._annotator = annotator
         self._annotations: list[Annotation] = []
         self._faults: list[RowFault] = []
 
@@ -146,7 +149,7 @@ class _AnnotationReader:
         if mistaken := [column for column in label_columns if column in own]:
             raise DataError(
                 f"{self._path}: {mistaken[0]} is a column of the results that greval exported, so it holds no labels; "
-                f"name a column that people added ({_join_names(added) or 'there is none'})"
+                f"name a column that people added (added are: {_join_names(added) or 'none'})"
             )
         fields: dict[str, tuple[str, ...]] = {name: (name,) for name in _ITEM_FIELDS}
         fields |= {name: _exclude(_COLUMN_NAMES[name], own) for name in ("annotator", "comment")}
@@ -199,7 +202,7 @@ class _AnnotationReader:
         return [_LabelColumn(name, f"{LABEL} {name}", None if is_named else name) for name in label_columns]
 
     def _choose_added(self, rows: LabelledRows, added: Iterable[str]) -> _LabelColumn:
-        """Return the only added column of labels; raise `DataError` if there is none or several."""
+        """Return the only added column of labels; raise `DataError` if it is missing or one of several."""
         others = {*rows.columns.values(), *INDEX_NAMES}
         possible = [name for name in added if name not in others]
         filled = [name for name in possible if any(_has_content(row.values.get(name)) for row in rows.rows)]
@@ -225,7 +228,7 @@ class _AnnotationReader:
         """Read the annotations of each row, one for each column of labels."""
         defaults: dict[str, object] = {} if self._metric is None else {"metric": self._metric}
         if "annotator" not in rows.columns:
-            defaults["annotator"] = self._path.stem
+            defaults["annotator"] = self._annotator
         is_escaped = self._path.suffix.lower() in _ESCAPED
         for row in rows.rows:
             place = f"{rows.name}{row.unit}{row.number}"

@@ -7,6 +7,7 @@ import io
 import re
 from datetime import UTC, datetime
 
+import pandas as pd
 import pytest
 from served_runs import ended, lines, rows, serving, started, two_tenants, uploaded
 from svg_texts import read_svg_texts
@@ -161,6 +162,38 @@ def test_the_address_of_the_judge_is_not_shown(tmp_path, fault_server, monkeypat
             text = get(client, f"/v1/runs/{run}/{page}", **({"against": run} if "compare" in page else {})).text
             assert "openai:x" in text
             assert fault_server.url not in text
+
+
+@pytest.mark.parametrize("form", ["csv", "xlsx"])
+def test_a_label_sheet_goes_out_and_comes_in_filled(shared_client, form, tmp_path):
+    """What was judged goes out without verdicts; the filled rows come in as labels of the person who is named."""
+    run = judge_two_methods(shared_client)
+    sheet = tmp_path / f"sheet.{form}"
+    sheet.write_bytes(
+        get(shared_client, f"/v1/runs/{run}/label-sheet.{form}", metric="correctness", method="walk").content
+    )
+    table = pd.read_csv(sheet, dtype=str) if form == "csv" else pd.read_excel(sheet, dtype=str)
+    assert len(table) == 5
+    assert "value" not in table
+    table["label"] = ["1.0", "0.0", None, None, None]
+    if form == "csv":
+        table.to_csv(sheet, index=False)
+        kind = "text/csv"
+    else:
+        table.to_excel(sheet, index=False)
+        kind = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+    answer = shared_client.put(
+        f"/v1/runs/{run}/annotations",
+        params={"annotator": "ana"},
+        content=sheet.read_bytes(),
+        headers={"Content-Type": kind},
+    )
+    assert answer.json() == {"annotations": 2, "held": 2}
+    listed = shared_client.get(f"/v1/runs/{run}/annotations").json()["annotations"]
+    assert {(one["annotator"], one["method"], one["suggested"]) for one in listed} == {("ana", "walk", False)}
+    assert sorted(one["value"] for one in listed) == [0, 1]
+    refused = shared_client.get(f"/v1/runs/{run}/label-sheet.{form}", params={"metric": "none"})
+    assert refused.status_code == 422
 
 
 def test_nothing_is_left_after_a_download(shared_client, shared_runs, run):
