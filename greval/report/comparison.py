@@ -44,6 +44,7 @@ DETECTABLE = (
     "MDD: the minimum detectable difference at 80% power; a smaller one would be missed by more than 20% of such "
     "comparisons."
 )
+MAYBE_MISSED = "a difference below the minimum detectable one (MDD) may have been missed"
 NO_DIFFERENCE = "not shown to differ in"
 FINDINGS: Mapping[ContrastVerdict, str] = {
     "better": "better in",
@@ -124,8 +125,8 @@ def describe_findings(comparison: Comparison) -> Iterator[str]:
     if pairs and all([*findings] == [NO_DIFFERENCE] for findings in pairs.values()):
         (metrics,) = next(iter(pairs.values())).values()
         names = metrics[0] if len(metrics) == 1 else f"any of {len(metrics)} metrics"
-        between = f", for none of {len(pairs)} pairs of methods" if len(pairs) > 1 else ""
-        yield f"Not shown to differ in {names}{between}; a smaller difference than the MDD can have been missed."
+        between = f" ({len(pairs)} pairs of methods)" if len(pairs) > 1 else ""
+        yield f"Not shown to differ in {names}{between}; {MAYBE_MISSED}."
         return
     for name, findings in pairs.items():
         parts = (f"{words} {format_names(findings[words])}" for words in FINDINGS.values() if words in findings)

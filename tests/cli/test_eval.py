@@ -168,6 +168,6 @@ def test_methods_are_compared_at_the_end(folder):
     make_folder(folder, (folder / "eval_config.yaml").read_text(), rows=rows)
     done = greval(folder)
     assert done.exit_code == 0, done.output
-    assert done.stdout.index("node_recall") < done.stdout.index("bare against tog")
+    assert done.stdout.index("node_recall") < done.stdout.index("tog against bare")
     assert "against" not in greval(folder, "--methods", "tog").stdout
     assert greval(folder, "-q").stdout == ""
