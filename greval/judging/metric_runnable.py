@@ -149,6 +149,7 @@ class MetricRunnable(CaseRunnable):
             "usage": usage or NO_USAGE,
             "latency": latency,
             "tags": {**case.tags},
+            "tier": getattr(self.judging, "asked_tier", self.tier),
         }
         return self._blank.model_copy(update=changes)  # all parts were validated when they were made
 

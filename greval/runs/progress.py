@@ -13,7 +13,8 @@ class Progress(Record):
 
     `total` is None if the cases are read from a stream. `kept` of the `done` judgements exist from an earlier run and
     cost nothing in this one. `in_flight` is the number of calls without a reply so far. `cost` is in US dollars, or
-    None if no price is known. `seconds` is the time since the start.
+    None if no price is known. `seconds` is the time since the start. `waiting` says what the run waits for and how
+    long, such as the rate limit of its judge; it is empty while calls are in flight.
     """
 
     total: int | None = None
@@ -28,6 +29,7 @@ class Progress(Record):
     usage: Usage = Usage()
     cost: float | None = None
     seconds: float = 0.0
+    waiting: str = ""
 
     @property
     def seconds_left(self) -> float | None:
@@ -78,7 +80,9 @@ class ProgressCounter:
         self._statuses |= statuses
         self.total = self._kept = sum(statuses.values())
 
-    def build_snapshot(self, *, seconds: float = 0.0, in_flight: int = 0, cost: float | None = None) -> Progress:
+    def build_snapshot(
+        self, *, seconds: float = 0.0, in_flight: int = 0, cost: float | None = None, waiting: str = ""
+    ) -> Progress:
         """Return the counts at this moment; the arguments are fields of `Progress`."""
         return Progress(
             total=self.total,
@@ -90,6 +94,7 @@ class ProgressCounter:
             usage=self.usage,
             cost=cost,
             seconds=seconds,
+            waiting=waiting,
             **self._statuses,
         )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -46,6 +46,7 @@ class AnswerFormat:
     value_first: ValueFirst | None = None
     form: str = field(init=False, default="")
     _made: dict[int, tuple[BaseChatModel, Any]] = field(default_factory=dict, repr=False, compare=False)
+    _adapted: dict[tuple[Tier, bool], AnswerFormat] = field(default_factory=dict, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Serialise the format once, for the keys of cached replies."""
@@ -82,6 +83,15 @@ class AnswerFormat:
         has_schema = self.tier == "schema"
         arguments = self._build_once(model, build_schema_arguments) if has_schema else build_limit_arguments(self)
         return await send(messages, arguments)
+
+    def adapt(self, tier: Tier, *, confidence: bool) -> AnswerFormat:
+        """Return the format for a judge that cannot be asked as it is: by another tier, or without probabilities."""
+        if (tier, confidence) == (self.tier, self.confidence):
+            return self
+        if (tier, confidence) not in self._adapted:
+            changed = replace(self, tier=tier, confidence=confidence, _made={}, _adapted={})
+            self._adapted[tier, confidence] = changed
+        return self._adapted[tier, confidence]
 
     def _build_once(self, model: BaseChatModel, make: Callable[[BaseChatModel, AnswerFormat], Any]) -> Any:  # noqa: ANN401
         """Return what `make` builds from the format for a model, cached by model. Each event loop has its own model."""
