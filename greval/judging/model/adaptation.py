@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
 from greval.judging.model.provider_errors import iterate_causes, list_error_texts, read_error_fields, read_status
+from greval.judging.model.wrapped_model import WrappedModel, list_models
 from greval.records.record import Record
 from greval.records.result import FailureKind, Tier
 
@@ -42,14 +43,16 @@ class ChangeText(NamedTuple):
 
 
 CHANGE_TEXTS: Mapping[Change, ChangeText] = {
-    "tools": ChangeText("a JSON schema", "asked by tool calls instead", "--structured tools"),
-    "text": ChangeText("structured answers", "asked for JSON in plain text instead", "--structured text"),
-    "temperature": ChangeText("the temperature", "asked without it", "--temperature none"),
-    "system": ChangeText("a system message", "the instructions are in the user's message", ""),
-    "streaming": ChangeText("calls that are not streamed", "its answers are streamed", "--judge-option streaming=true"),
-    "max_tokens": ChangeText("max_completion_tokens", "the limit is sent as max_tokens", ""),
-    "max_completion_tokens": ChangeText("max_tokens", "the limit is sent as max_completion_tokens", ""),
-    "logprobs": ChangeText("token probabilities", "its verdicts have no confidence", "--no-confidence"),
+    "tools": ChangeText("a JSON schema", "asked by tool calls", "--structured tools"),
+    "text": ChangeText("structured answers", "asked for JSON in plain text", "--structured text"),
+    "temperature": ChangeText("the temperature", "asked without a temperature", "--temperature none"),
+    "system": ChangeText("a system message", "instructed in the user's message", ""),
+    "streaming": ChangeText(
+        "calls that are not streamed", "asked for streamed answers", "--judge-option streaming=true"
+    ),
+    "max_tokens": ChangeText("max_completion_tokens", "sent the limit as max_tokens", ""),
+    "max_completion_tokens": ChangeText("max_tokens", "sent the limit as max_completion_tokens", ""),
+    "logprobs": ChangeText("token probabilities", "asked for no confidence", "--no-confidence"),
 }
 PART_OPTIONS: Mapping[RequestPart, str] = {
     "format": "--structured tools or --structured text",
@@ -63,8 +66,8 @@ PART_OPTIONS: Mapping[RequestPart, str] = {
 
 _FORMAT_NAMES = (
     r"response[_ .]?(?:mime[_ ]?type|format|schema|json)|json[_ ]?schema|json[_ ]mode|guided[_ ](?:json|decoding)"
-    r"|grammar|structured[_ ]?(?:output|generation|decoding)|output[_ .]?(?:config|format|schema)|text\.format|\btools?\b"
-    r"|\btool[_ -]?(?:choice|config|us|call)|toolConfig|function[_ -]?(?:call|declaration)|\bfunctions\b"
+    r"|grammar|structured[_ ]?(?:output|generation|decoding)|output[_ .]?(?:config|format|schema)|text\.format"
+    r"|\btools?\b|\btool[_ -]?(?:choice|config|us|call)|toolConfig|function[_ -]?(?:call|declaration)|\bfunctions\b"
     r"|additionalProperties"
 )
 _SYSTEM_NAMES = (
@@ -91,8 +94,9 @@ PART_NAMES: Mapping[RequestPart, re.Pattern[str]] = {
 REFUSAL_WORDS = re.compile(
     r"unsupported|(?:not|n't|never|no longer) (?:\w+ ){0,2}(?:support|allow|accept|permit|compatib|enabl|implement"
     r"|avail|recogni|work|be (?:used|specified|set))|unavailable|unrecogni[sz]ed|unknown|unexpected|forbidden"
-    r"|not permitted|deprecated|cannot|can only|only|must|requires?|incompatible|disabled|no endpoints|deserialize|invalid|strictly"
-    r"|may not|support(?:s|ed)? (?:for|with)|doesn't|does not|extra|exclude|remove|set to|instead|please enable",
+    r"|not permitted|deprecated|cannot|only|must|requires?|incompatible|disabled|no endpoints|deserialize"
+    r"|invalid|strictly|may not|support(?:s|ed)? (?:for|with)|doesn't|does not|extra|exclude|remove|set to"
+    r"|instead|please enable",
     re.IGNORECASE,
 )
 NAME_REFUSED = re.compile(
@@ -119,7 +123,7 @@ class Adaptation(Record):
 
     Example:
         >>> Adaptation().add("temperature").describe("openai:m")
-        ('openai:m refuses the temperature: asked without it (--temperature none)',)
+        ('openai:m is asked without a temperature (--temperature none)',)
     """
 
     changes: tuple[Change, ...] = ()
@@ -134,12 +138,25 @@ class Adaptation(Record):
             return "text"
         return "tools" if "tools" in self.changes and tier == "schema" else tier
 
-    def describe(self, label: str, changes: Iterable[Change] | None = None) -> tuple[str, ...]:
-        """Describe each change of a judge in one line, with what to type for it; all changes by default."""
-        texts = (CHANGE_TEXTS[change] for change in (self.changes if changes is None else changes))
-        return tuple(
-            f"{label} refuses {text.refused}: {text.done}{f' ({text.option})' if text.option else ''}" for text in texts
-        )
+    def describe(self, label: str) -> tuple[str, ...]:
+        """Describe each change of a judge in one line, with what to type for it."""
+        return tuple(f"{label} is {_join_changes([change])}" for change in self.changes)
+
+
+def describe_refusal(label: str, changes: Sequence[Change]) -> str:
+    """Describe in one line what a judge refuses, and how it is asked from now on; the first change is for what it named.
+
+    Example:
+        >>> describe_refusal("openai:m", ["tools"])
+        'openai:m refuses a JSON schema: it is asked by tool calls (--structured tools)'
+    """
+    return f"{label} refuses {CHANGE_TEXTS[changes[0]].refused}: it is {_join_changes(changes)}"
+
+
+def _join_changes(changes: Iterable[Change]) -> str:
+    texts = [CHANGE_TEXTS[change] for change in changes]
+    options = " ".join(text.option for text in texts if text.option)
+    return f"{', '.join(text.done for text in texts)}{f' ({options})' if options else ''}"
 
 
 NO_ADAPTATION = Adaptation()
@@ -147,10 +164,14 @@ NO_ADAPTATION = Adaptation()
 
 @dataclass
 class JudgeState:
-    """What a client has learnt of its judge: the adaptation, and whether the judge has answered with it."""
+    """What a client has learnt of its judge: the adaptation, and whether the judge has answered with it.
+
+    If results that were judged with the adaptation are stored, it is `fixed`.
+    """
 
     adaptation: Adaptation = field(default_factory=Adaptation)
     proven: bool = False
+    fixed: bool = False
     _trial: asyncio.Lock = field(default_factory=asyncio.Lock)
     _trial_end: float | None = None
 
@@ -226,6 +247,7 @@ def list_sent_parts(
 ) -> dict[RequestPart, str]:
     """List the parts of a request that a judge may refuse, for `find_refused_part`."""
     names = "|".join(rf"\b{re.escape(name)}\b" for name in options)
+    model = list_models(model)[0]
     checks: Mapping[RequestPart, bool] = {
         "format": tier != "text",
         "temperature": getattr(model, "temperature", None) is not None,
@@ -244,7 +266,7 @@ def choose_changes(
 ) -> tuple[Change, ...]:
     """Choose the changes after the refusal of a part.
 
-    A second refusal of another part makes the request plain, so that a judge loses two calls at most.
+    A second refusal makes the request plain, so that a judge loses two calls at most.
 
     Args:
         part: The part that is refused.
@@ -262,9 +284,13 @@ def choose_changes(
         "logprobs": "logprobs",
     }
     first = changes[part]
-    if not adaptation.changes or (part == "format" and {*adaptation.changes} <= {"tools"}):
+    if not adaptation.changes:
         return (first,)
-    plain: tuple[RequestPart, ...] = ("format", "temperature", "system", "logprobs")
+    is_format_only = part == "format" and adaptation.changes == ("tools",)
+    rest: tuple[RequestPart, ...] = (
+        () if is_format_only else ("format", "temperature")
+    )  # a temperature is worth keeping
+    plain = ("system", "logprobs", *rest)
     changes["format"] = "text"
     return tuple(dict.fromkeys((first, *(changes[name] for name in plain if name in {*sent}))))
 
@@ -309,13 +335,16 @@ def adapt_judge(judge: Judge, adaptation: Adaptation) -> Judge:
 
 def adapt_model(model: BaseChatModel, adaptation: Adaptation) -> BaseChatModel:
     """Return a copy of a chat model with the settings of an adapted judge."""
+    if isinstance(model, WrappedModel):
+        return model.change_models(lambda inner: adapt_model(inner, adaptation)) if adaptation.changes else model
     changed: dict[str, Any] = {}
-    if "temperature" in adaptation.changes:
+    if "temperature" in adaptation.changes and hasattr(model, "temperature"):
         changed["temperature"] = None
-    if "streaming" in adaptation.changes:
+    if "streaming" in adaptation.changes and hasattr(model, "streaming"):
         changed["streaming"] = True
-    if limit := _find_limit_name(adaptation):
-        changed["extra_body"] = {**(getattr(model, "extra_body", None) or {}), limit: read_max_tokens(model)}
+    limit = _find_limit_name(adaptation)
+    if limit and hasattr(model, "extra_body"):
+        changed["extra_body"] = {**(model.extra_body or {}), limit: read_max_tokens(model)}
         changed["max_tokens"] = None
     return model.model_copy(update=changed) if changed else model
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -14,12 +14,15 @@ from langchain_core.messages import AIMessage, BaseMessage
 from greval.judging.answer_schema import format_schema_name
 from greval.judging.model.openai_direct import DirectModel
 from greval.judging.model.value_first import ValueFirst
+from greval.judging.model.wrapped_model import WrappedModel, list_models
 from greval.records.result import Tier
 
 if TYPE_CHECKING:
     from langchain_core.runnables import Runnable, RunnableConfig
 
 OPENAI_BASE_CLASS = "BaseChatOpenAI"
+TIER_ORDER: Sequence[Tier] = ("schema", "tools", "text")
+"""The tiers by which a model may be asked, the best first."""
 MAX_CACHED_MODELS = 8
 """The most models whose bound schema is cached. Models of closed event loops are dropped when the limit is reached."""
 
@@ -128,6 +131,8 @@ def select_tier(model: BaseChatModel) -> Tier:
     A custom model class can set the tier in an attribute `answer_tier`. `schema` means that it accepts
     `extra_body={"response_format": ...}`.
     """
+    if isinstance(model, WrappedModel):
+        return max(map(select_tier, model.models), key=TIER_ORDER.index)
     own: Tier | None = getattr(model, "answer_tier", None)
     if own:
         return own
@@ -138,13 +143,13 @@ def select_tier(model: BaseChatModel) -> Tier:
 
 def _is_openai(model: BaseChatModel) -> bool:
     """Return whether a model calls an OpenAI-compatible server, without importing its class."""
-    return OPENAI_BASE_CLASS in {cls.__name__ for cls in type(model).__mro__}
+    return all(OPENAI_BASE_CLASS in {cls.__name__ for cls in type(inner).__mro__} for inner in list_models(model))
 
 
 def _bind_schema(model: BaseChatModel, question: AnswerFormat) -> Runnable[Any, Any]:
     """Bind the schema to a model by LangChain's `with_structured_output`."""
     titled = {"title": format_schema_name(question.name), "description": "The verdict.", **question.schema}
-    method = {"method": "function_calling"} if _is_openai(model) else {}
+    method = {"method": "function_calling"} if _is_openai(model) and not isinstance(model, WrappedModel) else {}
     return model.with_structured_output(titled, include_raw=True, **method)
 
 

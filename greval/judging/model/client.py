@@ -11,7 +11,7 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 from weakref import WeakKeyDictionary
 
 from langchain_core.language_models import BaseChatModel
@@ -31,6 +31,7 @@ from greval.judging.model.adaptation import (
     adapt_messages,
     adapt_model,
     choose_changes,
+    describe_refusal,
     find_refused_part,
     list_sent_parts,
 )
@@ -43,6 +44,7 @@ from greval.judging.model.rate_limit import RateLimiter, get_rate_limiter
 from greval.judging.model.reply_cache import Reply, ReplyCache, compute_reply_key
 from greval.judging.model.retries import TRANSIENT_FAILURES, call_with_retries, format_wait_reason
 from greval.judging.model.wait_times import MAX_PAUSE_SECONDS, RequestedWait, read_wait
+from greval.judging.model.wrapped_model import WrappedModel, list_models, read_chat_model
 from greval.records.record import replace_lone_surrogates
 from greval.records.result import Failure, Tier, Usage
 
@@ -121,14 +123,12 @@ class JudgeClient:
         meter: CallMeter | None = None,
     ) -> None:
         """Store the settings. The chat model is created at the first call."""
-        if not isinstance(model, Judge | BaseChatModel):
+        self._given = None if isinstance(model, Judge) else read_chat_model(model)
+        if not isinstance(model, Judge) and self._given is None:
             named = f"Judge({model!r})" if isinstance(model, str) else "Judge('openai:MODEL')"
             raise JudgeError(f"{model!r}: is not a judge; pass {named} or a chat model of LangChain")
-        self.judge = (
-            model if isinstance(model, Judge) else Judge(model=_format_label(model), timeout=_read_timeout(model))
-        )
+        self.judge = model if isinstance(model, Judge) else _build_object_judge(cast("BaseChatModel", self._given))
         self.guard = guard or RunGuard(watchful=False)
-        self._given = None if isinstance(model, Judge) else model
         self._gate = gate or nullcontext()
         self._cache = cache
         self._journal = journal
@@ -174,7 +174,7 @@ class JudgeClient:
 
     def restore_adaptation(self, adaptation: Adaptation) -> None:
         """Ask the judge as it was asked for stored results. A refusal is a failure then and changes nothing."""
-        self._states[asyncio.get_running_loop()] = JudgeState(adaptation, proven=True)
+        self._states[asyncio.get_running_loop()] = JudgeState(adaptation, fixed=True)
 
     def select_tier(self, tier: Tier) -> Tier:
         """Return the tier by which the judge is really asked for an answer that is planned by another one."""
@@ -212,7 +212,8 @@ class JudgeClient:
         """Return whether the judge is a model that a provider or server may restrict, unlike the embedded model."""
         if self._given is None:
             return not self.judge.local
-        return bool(list_secrets(self._given)) or getattr(self._given, "base_url", None) is not None
+        has_url = any(getattr(inner, "base_url", None) for inner in list_models(self._given))
+        return has_url or bool(list_secrets(self._given))
 
     async def ask(
         self,
@@ -394,11 +395,12 @@ class JudgeClient:
         if state.adaptation != line.adaptation:  # another call was refused meanwhile
             return failure.model_copy(update={"kind": "request"})
         changeable = [name for name in sent if self._may_change(name)]
-        if part not in changeable or state.proven:
-            answered = "it answered with it before; " if state.proven and part in changeable else ""
+        if part not in changeable or state.proven or state.fixed:
+            answered = "it answered with it before; " if part in changeable else ""
             hint = PART_OPTIONS.get(part, f"{self.label} cannot be asked otherwise")
             return failure.model_copy(update={"kind": "request", "message": f"{failure.message}; {answered}{hint}"})
-        limit: Change = "max_tokens" if type(line.model).__name__ == "ChatOpenAI" else "max_completion_tokens"
+        is_newer = type(list_models(line.model)[0]).__name__ == "ChatOpenAI"  # it sends the newer name
+        limit: Change = "max_tokens" if is_newer else "max_completion_tokens"
         changes = choose_changes(part, state.adaptation, question.tier, changeable, limit)
         new = [change for change in changes if change not in state.adaptation.changes]
         if not new:
@@ -406,19 +408,19 @@ class JudgeClient:
         state.adapt(new)
         if self._given is None:
             _LEARNT.setdefault(asyncio.get_running_loop(), {})[self._format_identity()] = state.adaptation
-        for text in state.adaptation.describe(self.label, new):
-            _LOG.warning("%s", text)
+        _LOG.warning("%s", describe_refusal(self.label, new))
         return failure.model_copy(update={"kind": "request"})
 
     def _may_change(self, part: RequestPart) -> bool:
         """Return whether a part of requests may be changed: not what the user has set, unless it loses nothing."""
+        inner = None if self._given is None else list_models(self._given)[0]
         if part == "format":
-            return self.judge.structured == "auto" and getattr(self._given, "answer_tier", None) is None
+            return self.judge.structured == "auto" and getattr(inner, "answer_tier", None) is None
         if part == "temperature":
-            own = self.judge.temperature if self._given is None else getattr(self._given, "temperature", None)
+            own = self.judge.temperature if inner is None else getattr(inner, "temperature", None)
             return own == Judge.model_fields["temperature"].default
         if part == "max_tokens":
-            is_openai = self._given is None or hasattr(self._given, "extra_body")
+            is_openai = inner is None or hasattr(inner, "extra_body")
             return is_openai and not {"max_tokens", "max_completion_tokens"} & {*self.adaptation.changes}
         return part in {"system", "streaming", "logprobs"}
 
@@ -501,6 +503,12 @@ def _select_timeout(judge: Judge) -> float:
     return max(judge.timeout, LOCAL_TIMEOUT) if judge.local else judge.timeout
 
 
+def _build_object_judge(model: BaseChatModel) -> Judge:
+    """Build the settings of a model object, whose label is not the name of a model."""
+    inner = list_models(model)[0]
+    return Judge.model_construct(model=_format_label(inner), timeout=_read_timeout(inner))
+
+
 def _format_label(model: BaseChatModel) -> str:
     """Format the label of a model object from its class and its model name."""
     name = next((str(value) for key in ("model_name", "model") if (value := getattr(model, key, None))), "")
@@ -515,6 +523,10 @@ def _read_timeout(model: BaseChatModel) -> float:
 
 def _describe_settings(model: BaseChatModel) -> dict[str, JsonValue]:
     """Return the settings of a model object that affect its verdicts, without its secrets."""
+    if isinstance(model, WrappedModel):
+        first, *fallbacks = map(_describe_settings, model.models)
+        others: dict[str, JsonValue] = {"fallbacks": [*fallbacks]} if fallbacks else {}
+        return {**first, **model.identity, **others}
     settings = {key: getattr(model, key, None) for key in IDENTITY_SETTINGS}
     plain: dict[str, JsonValue] = {k: v for k, v in settings.items() if isinstance(v, str | int | float)}
     return {"class": type(model).__name__, **plain}

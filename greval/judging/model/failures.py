@@ -17,6 +17,7 @@ from greval.judging.model.error_kinds import classify_response, is_refused_certi
 from greval.judging.model.judge_names import LOCAL, format_key_hint
 from greval.judging.model.provider_errors import iterate_causes
 from greval.judging.model.reply_cache import Reply
+from greval.judging.model.wrapped_model import list_models
 from greval.records.record import replace_lone_surrogates
 from greval.records.result import Failure, FailureKind
 
@@ -156,7 +157,8 @@ def find_finish_failure(message: AIMessage) -> Failure | None:
 
 def list_secrets(model: BaseChatModel) -> tuple[str, ...]:
     """List the secret values of a model, such as a key that is not in an environment variable."""
-    return tuple(value.get_secret_value() for value in vars(model).values() if isinstance(value, SecretStr))
+    values = (value for inner in list_models(model) for value in vars(inner).values())
+    return tuple(value.get_secret_value() for value in values if isinstance(value, SecretStr))
 
 
 def redact_secrets(text: str, secrets: Iterable[str] = ()) -> str:

@@ -16,6 +16,7 @@ from weakref import WeakKeyDictionary
 
 from greval.judging.model.failures import list_secrets
 from greval.judging.model.wait_times import MAX_PAUSE_SECONDS, parse_wait
+from greval.judging.model.wrapped_model import list_models
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -191,7 +192,8 @@ _RATE_LIMITERS: dict[asyncio.AbstractEventLoop, dict[tuple[str, str], RateLimite
 
 def get_rate_limiter(model: BaseChatModel) -> RateLimiter:
     """Return the rate limiter of a model's address and key in the running event loop. The key is kept as a hash."""
-    address = str(getattr(model, "openai_api_base", None) or type(model).__name__)
+    first = list_models(model)[0]
+    address = str(getattr(first, "openai_api_base", None) or type(first).__name__)
     keys = sha256("\n".join(list_secrets(model)).encode()).hexdigest()
     for ended in [loop for loop in _RATE_LIMITERS if loop.is_closed()]:
         del _RATE_LIMITERS[ended]

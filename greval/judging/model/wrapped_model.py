@@ -1,0 +1,152 @@
+"""A judge that is a chat model wrapped by LangChain's `with_retry`, `bind`, `with_fallbacks` or `with_config`.
+
+The wrapped model is called as a chat model. What it is asked for, such as tools, is bound to the chat models inside, so
+that the wrappers stay around them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.runnables import Runnable, RunnableWithFallbacks
+from langchain_core.runnables.base import RunnableBindingBase
+from pydantic import ConfigDict, JsonValue
+
+if TYPE_CHECKING:
+    from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
+
+
+class WrappedModel(BaseChatModel):
+    """A chat model with the wrappers around it, as one chat model."""
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    runnable: Any
+
+    @property
+    def models(self) -> list[BaseChatModel]:
+        """The chat models inside: the first one, and its fallbacks."""
+        return [model for model, _ in _iterate_models(self.runnable)]
+
+    @property
+    def extra_body(self) -> dict[str, Any] | None:
+        """The body that the first chat model adds to each request, or what is bound in its place."""
+        model, bound = next(_iterate_models(self.runnable))
+        body: dict[str, Any] | None = bound.get("extra_body", getattr(model, "extra_body", None))
+        return body
+
+    @property
+    def use_responses_api(self) -> bool | None:
+        """Whether the first chat model calls OpenAI's Responses API."""
+        return getattr(self.models[0], "use_responses_api", None)
+
+    @property
+    def identity(self) -> dict[str, JsonValue]:
+        """The bound arguments that affect the verdicts, by the position of the chat model."""
+        bound = [arguments for _, arguments in _iterate_models(self.runnable)]
+        plain = [{key: value for key, value in one.items() if _is_json(value)} for one in bound]
+        return {"bound": list(plain)} if any(plain) else {}
+
+    def change_models(self, change: Callable[[BaseChatModel], Runnable[Any, Any]]) -> WrappedModel:
+        """Return the same wrappers around changed chat models."""
+        return WrappedModel(runnable=_change_models(self.runnable, change))
+
+    def bind_tools(self, tools: Sequence[Any], **options: Any) -> Runnable[Any, AIMessage]:  # noqa: ANN401
+        """Bind tools to the chat models inside, each in the form of its provider."""
+        return self.change_models(lambda model: model.bind_tools(tools, **options))
+
+    @property
+    def _llm_type(self) -> str:
+        return "wrapped"
+
+    def _generate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **arguments: Any,  # noqa: ANN401 - those of any model
+    ) -> ChatResult:
+        config: Any = {"callbacks": run_manager.get_child()} if run_manager else None
+        return _build_result(self.runnable.invoke(messages, config, **_add_stop(arguments, stop)))
+
+    async def _agenerate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **arguments: Any,  # noqa: ANN401 - those of any model
+    ) -> ChatResult:
+        config: Any = {"callbacks": run_manager.get_child()} if run_manager else None
+        return _build_result(await self.runnable.ainvoke(messages, config, **_add_stop(arguments, stop)))
+
+
+def read_chat_model(runnable: object) -> BaseChatModel | None:
+    """Return a chat model, or a wrapped one as a chat model; None if it is neither.
+
+    Example:
+        >>> from greval.testing import ScriptedJudge
+        >>> type(read_chat_model(ScriptedJudge(["{}"]).with_retry())).__name__, read_chat_model("openai:m")
+        ('WrappedModel', None)
+    """
+    if isinstance(runnable, BaseChatModel):
+        return runnable
+    return WrappedModel(runnable=runnable) if _is_wrapped(runnable) else None
+
+
+def list_models(model: BaseChatModel) -> list[BaseChatModel]:
+    """List the chat models inside a chat model: itself if it has no wrappers."""
+    return model.models if isinstance(model, WrappedModel) else [model]
+
+
+def _is_wrapped(runnable: object) -> bool:
+    """Return whether a runnable is a chat model with wrappers around it."""
+    if isinstance(runnable, RunnableWithFallbacks):
+        return all(map(_is_wrapped, runnable.runnables))
+    if isinstance(runnable, RunnableBindingBase):
+        return _is_wrapped(runnable.bound)
+    return isinstance(runnable, BaseChatModel)
+
+
+def _iterate_models(
+    runnable: Runnable[Any, Any], bound: Mapping[str, Any] | None = None
+) -> Iterator[tuple[BaseChatModel, dict[str, Any]]]:
+    """Iterate over the chat models inside, with the arguments that are bound to each."""
+    if isinstance(runnable, RunnableWithFallbacks):
+        for part in runnable.runnables:
+            yield from _iterate_models(part, bound)
+    elif isinstance(runnable, RunnableBindingBase):
+        yield from _iterate_models(runnable.bound, {**runnable.kwargs, **(bound or {})})
+    elif isinstance(runnable, BaseChatModel):
+        yield runnable, {**(bound or {})}
+
+
+def _change_models(
+    runnable: Runnable[Any, Any], change: Callable[[BaseChatModel], Runnable[Any, Any]]
+) -> Runnable[Any, Any]:
+    if isinstance(runnable, RunnableWithFallbacks):
+        fallbacks = [_change_models(part, change) for part in runnable.fallbacks]
+        first = _change_models(runnable.runnable, change)
+        return runnable.model_copy(update={"runnable": first, "fallbacks": fallbacks})
+    if isinstance(runnable, RunnableBindingBase):
+        return runnable.model_copy(update={"bound": _change_models(runnable.bound, change)})
+    return change(runnable) if isinstance(runnable, BaseChatModel) else runnable
+
+
+def _add_stop(arguments: dict[str, Any], stop: list[str] | None) -> dict[str, Any]:
+    return arguments if stop is None else {**arguments, "stop": stop}
+
+
+def _build_result(message: object) -> ChatResult:
+    if not isinstance(message, AIMessage):
+        raise TypeError(f"the model gave a {type(message).__name__} instead of a message")
+    return ChatResult(generations=[ChatGeneration(message=message)])
+
+
+def _is_json(value: object) -> bool:
+    """Return whether a bound argument is plain JSON, so that it can be part of an identity."""
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return isinstance(value, str | int | float | list | dict | None) and all(map(_is_json, parts))
