@@ -15,6 +15,8 @@ SECRET_NAME = re.compile(r"key|secret|password|authorization|credential|cookie|t
 """Names of options that hold a secret, at any depth. Headers may hold keys; `max_tokens` does not match."""
 
 
+ADDRESS_NAME = re.compile(r"(?:^|_)(?:url|uri|base|endpoint|proxy|proxies|host|mounts)(?:_|$)", re.IGNORECASE)
+"""Names of options that change where a call goes."""
 NO_TEMPERATURE: Final = "none"
 """The temperature of a judge that is asked without one."""
 
@@ -49,6 +51,8 @@ class JudgeChoice(Record):
     @field_validator("judge_options")
     @classmethod
     def _check_options(cls, options: dict[str, JsonValue]) -> dict[str, JsonValue]:
+        if addresses := [name for name in options if ADDRESS_NAME.search(name)]:
+            raise ValueError(f"{', '.join(addresses)}: the address of a server is named by base_url")
         return check_options(options)
 
     @model_serializer(mode="wrap")

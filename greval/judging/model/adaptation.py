@@ -144,7 +144,7 @@ class Adaptation(Record):
 
 
 def describe_refusal(label: str, changes: Sequence[Change]) -> str:
-    """Describe in one line what a judge refuses, and how it is asked from now on; the first change is for what it named.
+    """Describe in one line what a judge refuses, which the first change is for, and how it is asked from now on.
 
     Example:
         >>> describe_refusal("openai:m", ["tools"])

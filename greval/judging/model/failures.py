@@ -17,7 +17,6 @@ from greval.judging.model.error_kinds import classify_response, is_refused_certi
 from greval.judging.model.judge_names import LOCAL, format_key_hint
 from greval.judging.model.provider_errors import iterate_causes
 from greval.judging.model.reply_cache import Reply
-from greval.judging.model.wrapped_model import list_models
 from greval.records.record import replace_lone_surrogates
 from greval.records.result import Failure, FailureKind
 
@@ -153,6 +152,11 @@ def find_finish_failure(message: AIMessage) -> Failure | None:
     return (
         Failure(kind=kind, message=FINISH_MESSAGES[kind], raw=replace_lone_surrogates(message.text)) if kind else None
     )
+
+
+def list_models(model: BaseChatModel) -> list[BaseChatModel]:
+    """List the chat models inside a wrapped chat model (see `WrappedModel`), or the model itself."""
+    return getattr(model, "inner_models", None) or [model]
 
 
 def list_secrets(model: BaseChatModel) -> tuple[str, ...]:

@@ -14,9 +14,8 @@ from math import inf
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from greval.judging.model.failures import list_secrets
+from greval.judging.model.failures import list_models, list_secrets
 from greval.judging.model.wait_times import MAX_PAUSE_SECONDS, parse_wait
-from greval.judging.model.wrapped_model import list_models
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel

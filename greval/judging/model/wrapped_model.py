@@ -17,7 +17,8 @@ from langchain_core.runnables.base import RunnableBindingBase
 from pydantic import ConfigDict, JsonValue
 
 if TYPE_CHECKING:
-    from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
+    from langchain_core.callbacks import CallbackManagerForLLMRun
+    from langchain_core.runnables import RunnableConfig
 
 
 class WrappedModel(BaseChatModel):
@@ -28,7 +29,7 @@ class WrappedModel(BaseChatModel):
     runnable: Any
 
     @property
-    def models(self) -> list[BaseChatModel]:
+    def inner_models(self) -> list[BaseChatModel]:
         """The chat models inside: the first one, and its fallbacks."""
         return [model for model, _ in _iterate_models(self.runnable)]
 
@@ -42,7 +43,7 @@ class WrappedModel(BaseChatModel):
     @property
     def use_responses_api(self) -> bool | None:
         """Whether the first chat model calls OpenAI's Responses API."""
-        return getattr(self.models[0], "use_responses_api", None)
+        return getattr(self.inner_models[0], "use_responses_api", None)
 
     @property
     def identity(self) -> dict[str, JsonValue]:
@@ -63,25 +64,27 @@ class WrappedModel(BaseChatModel):
     def _llm_type(self) -> str:
         return "wrapped"
 
+    async def ainvoke(
+        self,
+        input: Any,  # noqa: A002, ANN401 - LangChain's name, and the input of any model
+        config: RunnableConfig | None = None,
+        *,
+        stop: list[str] | None = None,
+        **arguments: Any,  # noqa: ANN401 - those of any model
+    ) -> AIMessage:
+        """Call the runnable, whose chat model reports the call to the callbacks of `config`."""
+        found: AIMessage = await self.runnable.ainvoke(input, config, **_add_stop(arguments, stop))
+        return found
+
     def _generate(
         self,
         messages: list[BaseMessage],
         stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,  # noqa: ARG002 - the chat model inside has its own
         **arguments: Any,  # noqa: ANN401 - those of any model
     ) -> ChatResult:
-        config: Any = {"callbacks": run_manager.get_child()} if run_manager else None
-        return _build_result(self.runnable.invoke(messages, config, **_add_stop(arguments, stop)))
-
-    async def _agenerate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: AsyncCallbackManagerForLLMRun | None = None,
-        **arguments: Any,  # noqa: ANN401 - those of any model
-    ) -> ChatResult:
-        config: Any = {"callbacks": run_manager.get_child()} if run_manager else None
-        return _build_result(await self.runnable.ainvoke(messages, config, **_add_stop(arguments, stop)))
+        message = self.runnable.invoke(messages, **_add_stop(arguments, stop))
+        return ChatResult(generations=[ChatGeneration(message=message)])
 
 
 def read_chat_model(runnable: object) -> BaseChatModel | None:
@@ -95,11 +98,6 @@ def read_chat_model(runnable: object) -> BaseChatModel | None:
     if isinstance(runnable, BaseChatModel):
         return runnable
     return WrappedModel(runnable=runnable) if _is_wrapped(runnable) else None
-
-
-def list_models(model: BaseChatModel) -> list[BaseChatModel]:
-    """List the chat models inside a chat model: itself if it has no wrappers."""
-    return model.models if isinstance(model, WrappedModel) else [model]
 
 
 def _is_wrapped(runnable: object) -> bool:
@@ -138,12 +136,6 @@ def _change_models(
 
 def _add_stop(arguments: dict[str, Any], stop: list[str] | None) -> dict[str, Any]:
     return arguments if stop is None else {**arguments, "stop": stop}
-
-
-def _build_result(message: object) -> ChatResult:
-    if not isinstance(message, AIMessage):
-        raise TypeError(f"the model gave a {type(message).__name__} instead of a message")
-    return ChatResult(generations=[ChatGeneration(message=message)])
 
 
 def _is_json(value: object) -> bool:
