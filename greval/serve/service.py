@@ -14,7 +14,8 @@ from fastapi import Depends, Request
 from langchain_core.language_models import BaseChatModel
 
 from greval.judging.model.client import JudgeClient
-from greval.judging.model.judge import NO_JUDGE_MESSAGE, Judge
+from greval.judging.model.judge import NO_JUDGE_MESSAGE, Judge, build_chosen_judge
+from greval.judging.model.judge_names import complete_judge_name
 from greval.records.metric import JudgedMetric, Metric
 from greval.serve.body_thread import BodyThread
 from greval.serve.call_limit import FairCallLimit

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
+from greval.judging.model.failures import list_models
 from greval.judging.model.provider_errors import iterate_causes, list_error_texts, read_error_fields, read_status
-from greval.judging.model.wrapped_model import WrappedModel, list_models
+from greval.judging.model.wrapped_model import WrappedModel
 from greval.records.record import Record
 from greval.records.result import FailureKind, Tier
 

@@ -12,9 +12,10 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 
 from greval.judging.answer_schema import format_schema_name
+from greval.judging.model.failures import list_models
 from greval.judging.model.openai_direct import DirectModel
 from greval.judging.model.value_first import ValueFirst
-from greval.judging.model.wrapped_model import WrappedModel, list_models
+from greval.judging.model.wrapped_model import WrappedModel
 from greval.records.result import Tier
 
 if TYPE_CHECKING:
@@ -132,7 +133,7 @@ def select_tier(model: BaseChatModel) -> Tier:
     `extra_body={"response_format": ...}`.
     """
     if isinstance(model, WrappedModel):
-        return max(map(select_tier, model.models), key=TIER_ORDER.index)
+        return max(map(select_tier, model.inner_models), key=TIER_ORDER.index)
     own: Tier | None = getattr(model, "answer_tier", None)
     if own:
         return own

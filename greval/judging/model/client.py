@@ -37,14 +37,14 @@ from greval.judging.model.adaptation import (
 )
 from greval.judging.model.answer_format import AnswerFormat, select_tier
 from greval.judging.model.budget import CallMeter, RunGuard
-from greval.judging.model.failures import classify_error, find_finish_failure, is_permanent, list_secrets
+from greval.judging.model.failures import classify_error, find_finish_failure, is_permanent, list_models, list_secrets
 from greval.judging.model.judge import LOCAL_TIMEOUT, Judge, get_chat_model, read_environment
 from greval.judging.model.openai_direct import DirectModel, select_direct_model
 from greval.judging.model.rate_limit import RateLimiter, get_rate_limiter
 from greval.judging.model.reply_cache import Reply, ReplyCache, compute_reply_key
 from greval.judging.model.retries import TRANSIENT_FAILURES, call_with_retries, format_wait_reason
 from greval.judging.model.wait_times import MAX_PAUSE_SECONDS, RequestedWait, read_wait
-from greval.judging.model.wrapped_model import WrappedModel, list_models, read_chat_model
+from greval.judging.model.wrapped_model import WrappedModel, read_chat_model
 from greval.records.record import replace_lone_surrogates
 from greval.records.result import Failure, Tier, Usage
 
@@ -524,7 +524,7 @@ def _read_timeout(model: BaseChatModel) -> float:
 def _describe_settings(model: BaseChatModel) -> dict[str, JsonValue]:
     """Return the settings of a model object that affect its verdicts, without its secrets."""
     if isinstance(model, WrappedModel):
-        first, *fallbacks = map(_describe_settings, model.models)
+        first, *fallbacks = map(_describe_settings, model.inner_models)
         others: dict[str, JsonValue] = {"fallbacks": [*fallbacks]} if fallbacks else {}
         return {**first, **model.identity, **others}
     settings = {key: getattr(model, key, None) for key in IDENTITY_SETTINGS}
