@@ -80,18 +80,17 @@ _STREAMING_NAMES = (
     r"non[- ]?stream|(?:only|must|requires?|enable|set|needs?|without) (?:\S+ ){0,4}\W?stream|^stream$"
     r"|stream(?:ing)?\W+(?:must|should|mode|parameter|is required)|stream\W{1,3}true"
 )
-PART_NAMES: Mapping[RequestPart, re.Pattern[str]] = {
-    part: re.compile(names, re.IGNORECASE | re.MULTILINE)
-    for part, names in (
-        ("format", _FORMAT_NAMES),
-        ("temperature", r"temperature"),
-        ("system", _SYSTEM_NAMES),
-        ("streaming", _STREAMING_NAMES),
-        ("max_tokens", r"max_(?:completion_|output_|new_)?tokens|maxTokens|maxOutputTokens"),
-        ("seed", r"\b(?:random_)?seed\b"),
-        ("logprobs", r"(?:top_)?log[_ ]?prob|response_logprobs"),
-    )
+_NAMES: Mapping[RequestPart, str] = {
+    "format": _FORMAT_NAMES,
+    "temperature": r"temperature",
+    "system": _SYSTEM_NAMES,
+    "streaming": _STREAMING_NAMES,
+    "max_tokens": r"max_(?:completion_|output_|new_)?tokens|maxTokens|maxOutputTokens",
+    "seed": r"\b(?:random_)?seed\b",
+    "logprobs": r"(?:top_)?log[_ ]?prob|response_logprobs",
 }
+PART_NAMES = {part: re.compile(names, re.IGNORECASE | re.MULTILINE) for part, names in _NAMES.items()}
+"""The names of the parts of a request in the errors of providers."""
 REFUSAL_WORDS = re.compile(
     r"unsupported|(?:not|n't|never|no longer) (?:\w+ ){0,2}(?:support|allow|accept|permit|compatib|enabl|implement"
     r"|avail|recogni|work|be (?:used|specified|set))|unavailable|unrecogni[sz]ed|unknown|unexpected|forbidden"

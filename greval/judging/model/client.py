@@ -169,7 +169,7 @@ class JudgeClient:
 
     @property
     def adaptation(self) -> Adaptation:
-        """How requests were changed because the judge refuses them otherwise."""
+        """The changes of requests that the judge refuses otherwise."""
         return next((state.adaptation for state in reversed(self._states.values())), NO_ADAPTATION)
 
     def restore_adaptation(self, adaptation: Adaptation) -> None:
@@ -418,7 +418,7 @@ class JudgeClient:
             return self.judge.structured == "auto" and getattr(inner, "answer_tier", None) is None
         if part == "temperature":
             own = self.judge.temperature if inner is None else getattr(inner, "temperature", None)
-            return own == Judge.model_fields["temperature"].default
+            return bool(own == Judge.model_fields["temperature"].default)
         if part == "max_tokens":
             is_openai = inner is None or hasattr(inner, "extra_body")
             return is_openai and not {"max_tokens", "max_completion_tokens"} & {*self.adaptation.changes}

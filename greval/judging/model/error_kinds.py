@@ -59,19 +59,17 @@ CONTEXT_WINDOW = re.compile(
 )
 """Words for a prompt that is too long, of Anthropic, Bedrock, Cohere, Google, llama.cpp, Mistral, OpenAI, TGI, vLLM."""
 
-KIND_BY_TEXT: tuple[tuple[re.Pattern[str], FailureKind], ...] = tuple(
-    (re.compile(words, re.IGNORECASE), kind)
-    for words, kind in (
-        (r"content[_ ]filter|content management policy|ResponsibleAIPolicy|data_inspection_failed", "content_filter"),
-        (r"Content Exists Risk|flagged by (?:\w+ ){0,3}moderation|requires moderation", "content_filter"),
-        (r"api[_ ]key not valid|API_KEY_INVALID|(?:invalid|incorrect)[_ ](?:x-)?api[_ -]key", "authentication"),
-        (r"UnrecognizedClient|ExpiredToken|InvalidSignature|security token|AccessDenied", "authentication"),
-        (r"json_validate_failed|tool_use_failed|failed to (?:generate JSON|call a function)", "malformed"),
-        (r"Unexpected response type|null value for 'choices'", "server"),
-        (r"ServiceUnavailable|InternalServerException|ModelNotReady|overloaded", "server"),
-        (r"ModelTimeout|DEADLINE_EXCEEDED", "timeout"),
-    )
+_KIND_BY_WORDS: tuple[tuple[str, FailureKind], ...] = (
+    (r"content[_ ]filter|content management policy|ResponsibleAIPolicy|data_inspection_failed", "content_filter"),
+    (r"Content Exists Risk|flagged by (?:\w+ ){0,3}moderation|requires moderation", "content_filter"),
+    (r"api[_ ]key not valid|API_KEY_INVALID|(?:invalid|incorrect)[_ ](?:x-)?api[_ -]key", "authentication"),
+    (r"UnrecognizedClient|ExpiredToken|InvalidSignature|security token|AccessDenied", "authentication"),
+    (r"json_validate_failed|tool_use_failed|failed to (?:generate JSON|call a function)", "malformed"),
+    (r"Unexpected response type|null value for 'choices'", "server"),
+    (r"ServiceUnavailable|InternalServerException|ModelNotReady|overloaded", "server"),
+    (r"ModelTimeout|DEADLINE_EXCEEDED", "timeout"),
 )
+KIND_BY_TEXT = tuple((re.compile(words, re.IGNORECASE), kind) for words, kind in _KIND_BY_WORDS)
 REFUSED_CERTIFICATE = re.compile(
     r"CERTIFICATE_VERIFY_FAILED|CertificateVerif|CertVerification|CertificateError", re.IGNORECASE
 )
@@ -104,7 +102,7 @@ def is_refused_certificate(error: BaseException) -> bool:
 
 
 def _classify_limit(error: BaseException, status: int | None, text: str) -> FailureKind | None:
-    """Tell a rate limit, which passes, from an empty account or a limit of a day; None if neither is named.
+    """Distinguish a rate limit, which passes, from an empty account or a limit of a day; None if neither is named.
 
     The code decides first, then what the text names, then whether the provider says how long to wait.
     """

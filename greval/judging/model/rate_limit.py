@@ -160,7 +160,7 @@ class RateLimiter:
 
     @property
     def pause_seconds(self) -> float:
-        """The seconds for which no call is made because the provider asked for a pause; 0 if there is none."""
+        """The seconds for which no call is made because the provider asked for a pause, or 0."""
         return max(0.0, self._paused_until - self._clock())
 
     def _has_room(self, *, cautious: bool) -> bool:

@@ -42,7 +42,7 @@ class WrappedModel(BaseChatModel):
 
     @property
     def use_responses_api(self) -> bool | None:
-        """Whether the first chat model calls OpenAI's Responses API."""
+        """Return whether the first chat model calls OpenAI's Responses API."""
         return getattr(self.inner_models[0], "use_responses_api", None)
 
     @property
