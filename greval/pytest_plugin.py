@@ -75,10 +75,10 @@ class PluginState:
 
     def get_session(self, judge: Judge | BaseChatModel | str | None) -> JudgeSession:
         """Return the session of a judge, created at first use."""
-        from langchain_core.language_models import BaseChatModel
+        from greval.judging.model.judge import Judge
 
         for known, session in self.sessions:
-            if known is judge or (not isinstance(judge, BaseChatModel) and known == judge):
+            if known is judge or (isinstance(judge, Judge | str) and known == judge):
                 return session
         session = self._create_session(judge)
         self.sessions.append((judge, session))

@@ -68,7 +68,6 @@ def ask(  # noqa: PLR0913 - the options of a command
 ) -> None:
     """Ask an index a question. It prints the answer, the chunks and triples that it is built from, and the walk."""
     from greval.methods.reference.method import ReferenceMethod, change_settings, create_answer_model, open_shared_index
-    from greval.runs.from_config.config import add_provider
 
     if not question.strip():
         raise typer.BadParameter("QUESTION is empty; write one in quotation marks")
@@ -81,7 +80,7 @@ def ask(  # noqa: PLR0913 - the options of a command
         opened,
         search,
         change_settings(opened.search_settings, changed),
-        answer=create_answer_model(answer and add_provider(answer)),
+        answer=create_answer_model(answer),
     )
     asked = asyncio.run(method.ask(question, filters))
     if svg:

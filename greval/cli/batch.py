@@ -41,7 +41,19 @@ if TYPE_CHECKING:
     from greval.runs.batch import SubmittedBatch
 
 app = typer.Typer(help="Judge through the provider's batch endpoint.", no_args_is_help=True)
-SETTINGS = Only(["base_url", "temperature", "seed", "max_tokens", "max_items", "structured", "reason", "reason_depth"])
+SETTINGS = Only(
+    [
+        "base_url",
+        "temperature",
+        "seed",
+        "judge_options",
+        "max_tokens",
+        "max_items",
+        "structured",
+        "reason",
+        "reason_depth",
+    ]
+)
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="the run folder")]
 
 

@@ -21,7 +21,6 @@ from greval.datasets.row_faults import describe_row_faults
 from greval.judging.model.judge import Judge
 from greval.methods.fair_context import ContextMode
 from greval.records.case import Case
-from greval.runs.from_config.config import add_provider
 from greval.runs.progress import Progress
 
 if TYPE_CHECKING:
@@ -107,7 +106,7 @@ def _add_generator(
     from greval.methods.fair_context.answer_generation import with_generator
 
     mode = context or "fair"
-    answering = with_generator(methods, Judge(add_provider(generator)), context=mode, facts=facts)
+    answering = with_generator(methods, Judge(generator), context=mode, facts=facts)
     return {f"{name}-{mode}": method for name, method in answering.items()}
 
 

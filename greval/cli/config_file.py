@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -22,9 +23,9 @@ from greval.cli.config_keys import (
     build_config_model,
     list_config_keys,
 )
-from greval.cli.config_references import Lines, find_reference_faults
+from greval.cli.config_references import OPTIONS, Lines, find_reference_faults
 from greval.cli.help_layout import GroupedCommand
-from greval.cli.options import parse_columns
+from greval.cli.options import parse_columns, parse_judge_options
 from greval.datasets.row_sources import STDIN
 from greval.errors import DataError, GrevalError
 from greval.judging.model.judge import KEY_VARIABLE
@@ -45,8 +46,9 @@ DATA = NAMES["cases"]
 OTHER_NAMES: Mapping[str, str] = {"gates": "fail_if", "gate": "fail_if", "output": "out", "dataset": DATA}
 """Words that people write for keys, with the keys that they mean."""
 
-PAIRS: Mapping[str, Callable[[list[str]], dict[str, str]]] = {
+PAIRS: Mapping[str, Callable[[list[str]], Mapping[str, Any]]] = {
     "columns": parse_columns,
+    "judge_options": parse_judge_options,
     "methods": lambda pairs: dict(map(split_name, pairs)),
 }
 """How the values of options that are mappings in the file are parsed."""
@@ -223,6 +225,8 @@ def _convert_value(key: ConfigKey, value: Any, folder: Path) -> Any:  # noqa: AN
     """Convert a value to what the option takes, with paths relative to the current folder."""
     if key.name == "methods":
         return [f"{name}={resolve_spec(spec, folder)}" for name, spec in value.items()]
+    if key.name == OPTIONS:
+        return [f"{name}={json.dumps(option, ensure_ascii=False)}" for name, option in value.items()]
     if key.name in MAPPINGS:
         return [f"{name}={column}" for name, column in value.items()]
     if key.name == "metrics":

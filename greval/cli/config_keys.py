@@ -7,13 +7,23 @@ from collections.abc import Callable, Mapping
 from inspect import Parameter, signature
 from pathlib import Path
 from types import UnionType
-from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, create_model
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+    WithJsonSchema,
+    create_model,
+)
 from typer.models import ParameterInfo
 
 from greval.cli.options import JudgeOptions
 from greval.judging.model.judge import Judge
+from greval.records.judge_choice import NO_TEMPERATURE
 from greval.records.record import Text
 
 RUN_CONFIG = "greval.yaml"
@@ -33,6 +43,7 @@ NAMES: Mapping[str, str] = {
 """The keys that are not called like their parameter: they hold several values, and an option holds one."""
 MAPPINGS: Mapping[str, str] = {
     "columns": "The column, or the path in JSON, of each field that is called otherwise.",
+    "judge_options": "Options that are passed to the judge's model, such as reasoning_effort or extra_body.",
     "methods": "Methods that are asked for their responses first: the name of each, and what --ask takes.",
 }
 """The keys that hold a mapping, which the option takes as `NAME=VALUE`, with their descriptions."""
@@ -136,10 +147,14 @@ def _build_type(key: ConfigKey) -> Any:  # noqa: ANN401 - a type
     described = Field(description=key.description)
     if key.name in MAPPINGS:
         name = Annotated[Text, AfterValidator(_check_method_name)] if key.name == "methods" else Text
-        return Annotated[dict[name, Text], Field(min_length=1), described]  # type: ignore[valid-type]  # chosen above
+        value = JsonValue if key.name == "judge_options" else Text
+        return Annotated[dict[name, value], Field(min_length=1), described]  # type: ignore[valid-type]  # chosen above
     if key.path[0] == JUDGE and key.path[-1] != MODEL:
         field = Judge.model_fields[key.path[-1]]
-        return Annotated[field.rebuild_annotation(), described]  # with the limits of the setting
+        hint = field.rebuild_annotation()  # with the limits of the setting
+        if key.path[-1] == "temperature":
+            hint = Annotated[float, Field(ge=0, le=2)] | Literal[NO_TEMPERATURE]  # a file has no null
+        return Annotated[hint, described]
     if get_origin(key.hint) is list:
         return Annotated[list[Text], Field(min_length=1), BeforeValidator(_wrap_text), _ONE_OR_MORE, described]
     limits = Field(ge=getattr(key.option, "min", None), le=getattr(key.option, "max", None))

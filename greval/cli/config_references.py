@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from greval.analysis.gate.conditions import check_conditions, split_condition
 from greval.cli.config_keys import JUDGE, MODEL
-from greval.cli.options import JudgeOptions, parse_judge_names
+from greval.cli.options import JudgeOptions, parse_judge_names, parse_judge_options
 from greval.datasets.row_sources import STDIN
 from greval.errors import DataError, DefinitionError, JudgeError
 from greval.judging.model.judge import Judge
@@ -20,6 +20,8 @@ from greval.metrics.sources import load_metrics
 
 JUDGE_SETTINGS = {JUDGE, *JudgeOptions._fields} - {"reason_depth"}
 """The parameters that set up the judge."""
+OPTIONS = "judge_options"
+"""The parameter and the key of the options of the judge's model."""
 PLACEHOLDER = "openai:any"
 """A valid name, to check the settings of a judge that is named elsewhere."""
 Lines = Mapping[tuple[str | int, ...], int]
@@ -57,7 +59,8 @@ def _find_judge_faults(settings: Mapping[str, Any], lines: Lines) -> Iterator[Me
     given = settings.get(JUDGE) or PLACEHOLDER
     faults: dict[str, str] = {}
     try:
-        Judge(PLACEHOLDER, **{field: value for field, value in settings.items() if field != JUDGE})
+        fields = {field: value for field, value in settings.items() if field not in {JUDGE, OPTIONS}}
+        Judge(PLACEHOLDER, options=parse_judge_options(settings.get(OPTIONS) or ()), **fields)
         for name in parse_judge_names([given] if isinstance(given, str) else given).values():
             parse_judge_name(name)
     except ValidationError as error:
@@ -65,7 +68,7 @@ def _find_judge_faults(settings: Mapping[str, Any], lines: Lines) -> Iterator[Me
     except JudgeError as error:
         faults = {MODEL: str(error)}
     for field, fault in faults.items():
-        place = (JUDGE, field) if (JUDGE, field) in lines else (JUDGE,)
+        place = (OPTIONS,) if field == "options" else (JUDGE, field) if (JUDGE, field) in lines else (JUDGE,)
         yield MetricFileFault(find_line(place, lines), fault, place)
 
 

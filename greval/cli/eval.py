@@ -30,7 +30,8 @@ from greval.cli.progress_bar import ProgressBar, stop_on_signals
 from greval.datasets.row_faults import describe_row_faults
 from greval.errors import DataError
 from greval.judging.model.judge import Judge
-from greval.runs.from_config.config import CONFIG_FILE, DEFAULT_GROUP_BY, add_provider, locate_config, read_config
+from greval.judging.model.judge_names import complete_judge_name
+from greval.runs.from_config.config import CONFIG_FILE, DEFAULT_GROUP_BY, locate_config, read_config
 
 if TYPE_CHECKING:
     from greval.methods.collecting.api import CollectProgress
@@ -136,8 +137,7 @@ def _choose_judge(context: typer.Context, name: str | None, root: Path, config: 
     source = context.get_parameter_source("judge")
     if not name or (own and source and source.name == "ENVIRONMENT"):
         return None
-    model = add_provider(name)
-    return own.model_copy(update={"model": model}) if own else Judge(model)
+    return own.model_copy(update={"model": complete_judge_name(name, own.base_url)}) if own else Judge(name)
 
 
 def _print_forecast(

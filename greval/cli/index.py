@@ -14,8 +14,8 @@ from greval.cli import FAILED, STOPPED
 from greval.cli.console import escape_control_characters
 from greval.cli.progress_bar import ProgressBar, format_duration
 from greval.datasets.row_faults import RowFault, describe_row_faults
+from greval.judging.model.judge_names import complete_judge_name
 from greval.records.result import Usage
-from greval.runs.from_config.config import add_provider
 from greval.runs.progress import Progress
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def index(  # noqa: PLR0913 - the options of a command
     settings = IndexSettings(
         chunk_chars=chunk_chars,
         overlap=overlap,
-        extract=extract if extract == "rules" else add_provider(extract),
+        extract=extract if extract == "rules" else complete_judge_name(extract),
         schema_file=None if schema is None else str(schema),
         embedding=embedding,
         graph=graph,

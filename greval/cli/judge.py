@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="Check the capabilities of a judge, and show prices.", no_args_is_help=True)
 
+SETTINGS = Only(["base_url", "temperature", "judge_options", "max_tokens", "structured", "timeout"])
 PRICE_FIELDS = {"input": "input", "cached_input": "cached input", "output": "output"}
 TIERS = {"schema": "native JSON schema", "tools": "tool calls", "text": "JSON in plain text"}
 
@@ -31,8 +32,11 @@ def _group() -> None:
 
 @app.command("check")
 @expand_groups
-def check(*, judge: JudgeName = None, options: Annotated[JudgeOptions, Only(["base_url", "timeout"])]) -> None:
-    """Send four small requests to a judge, and print its capabilities. Nothing is stored."""
+def check(*, judge: JudgeName = None, options: Annotated[JudgeOptions, SETTINGS]) -> None:
+    """Send four small requests to a judge, and print its capabilities. Nothing is stored.
+
+    If it refuses a part of a request, it is asked without it, and the option for that is printed.
+    """
     from greval._util.concurrency import run_sync
     from greval.judging.judge_check import check_judge
 
@@ -96,4 +100,6 @@ def _print_capabilities(found: Capabilities) -> None:
     )
     for row in rows:
         table.add_row(*row)
-    create_console().print(table)
+    console = create_console()
+    console.print(table)
+    print_lines(console, found.adaptations)

@@ -131,7 +131,7 @@ def draft(  # noqa: PLR0913 - the options of a command
             "--out", "-o", metavar="FILE", help="write it to this file or folder, with its JSON schema beside"
         ),
     ] = None,
-    options: Annotated[JudgeOptions, Only(["base_url", "temperature"])],
+    options: Annotated[JudgeOptions, Only(["base_url", "temperature", "judge_options"])],
 ) -> None:
     """Draft a complete metric with a model, and print it or write it to a file. Review it before use."""
     file = _choose_draft_file(name, out) if out else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Callable, Iterable
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 import typer
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, JsonValue, ValidationError
 from rich.markup import escape
 from rich.table import Table
 
@@ -27,6 +28,7 @@ from greval.judging.model.judge import KEY_VARIABLE, NO_JUDGE_MESSAGE, Judge, St
 from greval.judging.model.judge_names import LOCAL, parse_judge_name
 from greval.judging.model.prices import FILE_VARIABLE, Prices
 from greval.judging.prompt import PromptStart
+from greval.records.judge_choice import NO_TEMPERATURE
 from greval.records.metric import JudgedMetric, Metric, ReasonDepth, needs_judge
 
 if TYPE_CHECKING:
@@ -178,15 +180,66 @@ def parse_columns(lines: Iterable[str] | None) -> dict[str, str]:
         raise typer.BadParameter(f"--{error}") from error
 
 
+def parse_temperature(text: str | float) -> float | str:
+    """Parse a temperature: a number, or `none` for a judge that is asked without one."""
+    if str(text).strip().lower() == NO_TEMPERATURE:
+        return NO_TEMPERATURE
+    try:
+        return float(text)
+    except ValueError as error:
+        raise typer.BadParameter(f"expected a number or {NO_TEMPERATURE}, got {text!r}") from error
+
+
+def parse_judge_options(pairs: Iterable[str]) -> dict[str, JsonValue]:
+    """Parse options of the judge's model, each as `NAME=JSON`; a word that is no JSON is a text.
+
+    Raises:
+        JudgeError: If one has no name, is given twice, or is JSON that cannot be read.
+
+    Example:
+        >>> parse_judge_options(["reasoning_effort=low", "streaming=true", 'extra_body={"top_k": 1}'])
+        {'reasoning_effort': 'low', 'streaming': True, 'extra_body': {'top_k': 1}}
+    """
+    options: dict[str, JsonValue] = {}
+    for pair in pairs:
+        name, sign, text = pair.partition("=")
+        name, text = name.strip(), text.strip()
+        if not (name and sign and text):
+            raise JudgeError(f"--judge-option {pair}: write it as NAME=JSON, such as reasoning_effort=low")
+        if name in options:
+            raise JudgeError(f"--judge-option {name}: it is given twice; name each option once")
+        try:
+            options[name] = json.loads(text)
+        except ValueError as error:
+            if text[0] in '{["':
+                raise JudgeError(f"--judge-option {name}: {text} is not JSON: {error}") from error
+            options[name] = text
+    return options
+
+
 class JudgeOptions(NamedTuple):
     """Settings of the judge, with the defaults of `Judge`."""
 
     base_url: Annotated[
         str | None, judge_option("--base-url", metavar="URL", help="an OpenAI-compatible server, with openai:MODEL")
     ] = None
-    temperature: Annotated[float, judge_option(metavar="T", help="the judge's sampling temperature")] = 0.0
+    temperature: Annotated[
+        Any,
+        judge_option(
+            metavar="T", parser=parse_temperature, help="the judge's sampling temperature; none leaves it to the model"
+        ),
+    ] = 0.0
     seed: Annotated[int | None, judge_option(metavar="N", help="the judge's random seed")] = None
     timeout: Annotated[float, limit_option(metavar="SECONDS", help="the timeout of one call")] = 60.0
+    judge_options: Annotated[
+        list[str] | None,
+        judge_option(
+            "--judge-option",
+            metavar="NAME=JSON",
+            help="an option that is passed to the judge's model, such as reasoning_effort=low or "
+            'extra_body={"top_k":1}; repeatable',
+        ),
+    ] = None
     max_tokens: Annotated[
         int | None, judge_option(metavar="N", help="the maximum length of a reply of the judge, in tokens")
     ] = None
@@ -232,8 +285,9 @@ class JudgeOptions(NamedTuple):
             raise JudgeError(NO_JUDGE_MESSAGE)
         settings = self._asdict()
         del settings["reason_depth"]  # belongs to the metrics, not to the judge
+        options = parse_judge_options(settings.pop("judge_options") or ())
         try:
-            judge = Judge(name, **settings)
+            judge = Judge(name, options=options, **settings)
         except ValidationError as error:
             raise JudgeError("\n".join(map(_format_option_error, error.errors()))) from error
         parse_judge_name(judge.model)
@@ -415,6 +469,8 @@ def exit_if_off_scale(warnings: Iterable[str]) -> None:
 def _format_option_error(fault: ErrorDetails) -> str:
     """Format a validation error as an option and what is wrong with it."""
     what = fault["msg"].removeprefix("Value error, ").removeprefix("Input ")
+    if fault["loc"][:1] == ("options",):
+        return f"--judge-option: {what}"
     return f"--{'.'.join(map(str, fault['loc'])).replace('_', '-')}: {what}"
 
 

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from greval.trust.probing.stages import ProbeOptions
 
 
-SETTINGS = Only(["base_url", "temperature", "seed", "timeout", "max_items", "reason", "reason_depth"])
+SETTINGS = Only(["base_url", "temperature", "seed", "judge_options", "timeout", "max_items", "reason", "reason_depth"])
 
 
 @expand_groups

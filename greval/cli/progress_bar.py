@@ -138,6 +138,7 @@ def format_progress(snapshot: Snapshot, *, finished: bool = False) -> str:
         *([f"${snapshot.cost:.4f}{_format_estimated(snapshot.estimated_calls)}"] if snapshot.cost else []),
         format_duration(snapshot.seconds),
         *([f"about {format_duration(left)} left"] if left and round(left) else []),
+        *([snapshot.waiting] if snapshot.waiting and not finished else []),
     ]
     return ", ".join(parts)
 

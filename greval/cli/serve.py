@@ -15,7 +15,7 @@ from greval.serve.quotas import parse_quota
 from greval.serve.settings import MEGABYTE, ServerLimits, ServerSettings
 
 DEFAULTS = ServerLimits()
-SETTINGS = Only(["base_url", "temperature", "timeout", "structured", "reason", "max_retries"])
+SETTINGS = Only(["base_url", "temperature", "judge_options", "timeout", "structured", "reason", "max_retries"])
 
 
 def _limit(name: str, help: str, metavar: str = "N", unit: int = 1) -> Any:  # noqa: A002, ANN401 - typer's word and type

@@ -15,7 +15,7 @@ from greval.judging.model.judge import Judge
 from greval.judging.model.reply_cache import Reply
 from greval.judging.reply_json import compute_probability, parse_last_object
 from greval.records.record import Record
-from greval.records.result import FailureKind, Tier, Usage
+from greval.records.result import Failure, FailureKind, Tier, Usage
 
 CheckFinding = Literal["yes", "no", "not told"]
 UNKNOWN: CheckFinding = "not told"
@@ -32,11 +32,15 @@ CHECK_MESSAGES: list[BaseMessage] = [
 """The prompt asks for lower case, the schema for title case. Only an enforced schema results in title case."""
 
 
+REFUSED = Reply("", Usage(), Failure(kind="request", message="the judge refuses such requests"))
+
+
 class Capabilities(Record):
     """The findings of `check`.
 
     `tier` is the way in which greval asks this judge for structured answers. `answers` is true if it answered at
-    all. `message` describes the error of the first call, if any, and `failure` is its kind.
+    all. `message` describes the error of the first call, if any, and `failure` is its kind. `adaptations` are lines on
+    what the judge refuses and how it is asked instead.
     """
 
     judge: str
@@ -52,6 +56,7 @@ class Capabilities(Record):
     message: str = ""
     failure: FailureKind | None = None
     answers: bool = True
+    adaptations: tuple[str, ...] = ()
 
 
 async def check_judge(model: Judge | BaseChatModel) -> Capabilities:
@@ -71,6 +76,7 @@ async def check_judge(model: Judge | BaseChatModel) -> Capabilities:
     start = read_clock()
     first = await _ask_question(client, client.tier, confidence=client.tier == "schema")
     seconds = read_clock() - start
+    tier = client.select_tier(client.tier)
     if first.failure and first.failure.kind in {"connection", "timeout", "authentication", "server"}:
         return Capabilities(
             judge=client.label,
@@ -83,11 +89,11 @@ async def check_judge(model: Judge | BaseChatModel) -> Capabilities:
             answers=False,
         )
     again = await _ask_question(client, client.tier, confidence=client.tier == "schema")
-    schema = await _ask_question(client, "schema")
-    tools = await _ask_question(client, "tools")
+    schema = await _ask_question(client, "schema") if client.select_tier("schema") == "schema" else REFUSED
+    tools = await _ask_question(client, "tools") if client.select_tier("tools") == "tools" else REFUSED
     return Capabilities(
         judge=client.label,
-        tier=client.tier,
+        tier=tier,
         reachable=True,
         seconds=seconds,
         schema_enforced=_check_schema(schema),
@@ -99,6 +105,7 @@ async def check_judge(model: Judge | BaseChatModel) -> Capabilities:
         message=first.failure.message if first.failure else "",
         failure=first.failure.kind if first.failure else None,
         answers=not all(reply.failure for reply in (first, again, schema, tools)),
+        adaptations=client.adaptation.describe(client.label),
     )
 
 

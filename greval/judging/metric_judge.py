@@ -50,7 +50,7 @@ from greval.judging.reply_json import ValuePath, compute_probability, compute_va
 from greval.records.case import Case
 from greval.records.metric import JudgedMetric
 from greval.records.metric_input import Item, list_judged_items
-from greval.records.result import Failure, FailureKind, Judgement, ShownIds, Usage, build_outcome
+from greval.records.result import Failure, FailureKind, Judgement, ShownIds, Tier, Usage, build_outcome
 from greval.records.scale import Value
 
 DEFAULT_MAX_ITEMS = 10
@@ -203,6 +203,11 @@ class MetricJudge:
             messages=list_messages(self.start),
             answer_schema=self.question.schema,
         )
+
+    @property
+    def asked_tier(self) -> Tier:
+        """The tier by which the judge is really asked; another one if it refuses that of the metric."""
+        return self.client.select_tier(self.tier)
 
     def _has_answer_limit(self) -> bool:
         """Return whether the answer length is limited by the metric: a detailed reason of the embedded model."""

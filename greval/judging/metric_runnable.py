@@ -168,6 +168,7 @@ class MetricRunnable(CaseRunnable):
             "latency": latency,
             "served_by": served_by,
             "tags": {**case.tags},
+            "tier": getattr(self.judging, "asked_tier", self.tier),
         }
         return self._blank.model_copy(update=changes)  # all parts were validated when they were made
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated
+from collections.abc import Iterator
+from typing import Annotated, Final, Literal
 from urllib.parse import urlsplit
 
-from pydantic import Field, SerializerFunctionWrapHandler, field_validator, model_serializer, model_validator
+from pydantic import Field, JsonValue, SerializerFunctionWrapHandler, field_validator, model_serializer, model_validator
 
 from greval.records.record import Record
 
@@ -14,19 +15,27 @@ SECRET_NAME = re.compile(r"key|secret|password|authorization|credential|cookie|t
 """Names of options that hold a secret, at any depth. Headers may hold keys; `max_tokens` does not match."""
 
 
+ADDRESS_NAME = re.compile(r"(?:^|_)(?:url|uri|base|endpoint|proxy|proxies|host|mounts)(?:_|$)", re.IGNORECASE)
+"""Names of options that change where a call goes."""
+NO_TEMPERATURE: Final = "none"
+"""The temperature of a judge that is asked without one."""
+
+
 class JudgeChoice(Record):
     """The judge that a metric names: a model by the name that `--judge` takes, or a mapping with further settings.
 
-    `temperature` and `base_url` are those of the command if they are None. A key is never part of a metric.
+    `temperature` and `base_url` are those of the command if they are None. The temperature "none" leaves it to the
+    model. `judge_options` are passed to the model. A key is never part of a metric.
 
     Example:
         >>> JudgeChoice.model_validate("openai:gpt-5.4-mini")
-        JudgeChoice(model='openai:gpt-5.4-mini', temperature=None, base_url=None)
+        JudgeChoice(model='openai:gpt-5.4-mini', temperature=None, base_url=None, judge_options={})
     """
 
     model: Annotated[str, Field(min_length=1, max_length=200, pattern=r"^\S+$")]
-    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
+    temperature: Annotated[float, Field(ge=0, le=2)] | Literal["none"] | None = None
     base_url: str | None = None
+    judge_options: dict[str, JsonValue] = Field(default_factory=dict)
 
     @model_validator(mode="before")
     @classmethod
@@ -39,11 +48,41 @@ class JudgeChoice(Record):
     def _check_url(cls, url: str | None) -> str | None:
         return check_base_url(url)
 
+    @field_validator("judge_options")
+    @classmethod
+    def _check_options(cls, options: dict[str, JsonValue]) -> dict[str, JsonValue]:
+        if addresses := [name for name in options if ADDRESS_NAME.search(name)]:
+            raise ValueError(f"{', '.join(addresses)}: the address of a server is named by base_url")
+        return check_options(options)
+
     @model_serializer(mode="wrap")
     def _dump_brief(self, dump: SerializerFunctionWrapHandler) -> object:
         """Write a choice without further settings as the name of the model."""
-        settings = {key: value for key, value in dump(self).items() if value is not None}
+        settings = {key: value for key, value in dump(self).items() if value not in (None, {})}
         return settings if len(settings) > 1 else self.model
+
+
+def check_options(options: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    """Return the options of a judge's model if they may be stored with results.
+
+    Raises:
+        ValueError: If the name of one, at any depth, is that of a secret.
+
+    Example:
+        >>> check_options({"reasoning_effort": "low"})
+        {'reasoning_effort': 'low'}
+    """
+    if secret := [name for name in _iterate_names(options) if SECRET_NAME.search(name)]:
+        raise ValueError(f"{', '.join(secret)}: secrets come from the environment only")
+    return options
+
+
+def _iterate_names(content: JsonValue) -> Iterator[str]:
+    """Iterate over the names in JSON content, at any depth."""
+    if isinstance(content, dict):
+        yield from content
+    for part in content.values() if isinstance(content, dict) else content if isinstance(content, list) else ():
+        yield from _iterate_names(part)
 
 
 def check_base_url(url: str | None) -> str | None:

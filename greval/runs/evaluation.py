@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import warnings
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence, Sized
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -26,6 +26,8 @@ from greval.datasets.case_records import CaseRecords, read_records
 from greval.datasets.file_identity import CaseSource
 from greval.datasets.row_faults import build_unreadable_error, describe_row_faults
 from greval.errors import DataWarning, DefinitionError
+from greval.judging.metric_runnable import MetricRunnable
+from greval.judging.model.adaptation import Adaptation
 from greval.judging.model.budget import RunGuard, RunSpending
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.failures import FailureLog
@@ -39,7 +41,9 @@ from greval.records.result import Result
 from greval.runs.id_joins import check_joins, read_join_remarks
 from greval.runs.judges import RunJudges, build_judge_guard, build_run_guard, choose_judges
 from greval.runs.manifest import (
+    ADAPTED,
     ASKED,
+    read_judges,
     read_spending,
     refuse_probe,
     store_command,
@@ -305,6 +309,7 @@ async def evaluate_async(
         for client in clients:
             await client.ready()
         runnables = compile_metrics(wanted, judges.assign(clients), repeats=options.get("repeats", 1))
+        _restore_adaptations(store, judges, clients, runnables)
         work = JudgingLoop(
             store,
             runnables,
@@ -335,7 +340,7 @@ async def evaluate_async(
             async with (
                 stop_on_request(guard, stop, options.get("deadline")),
                 _flush_periodically(store),
-                _record_spending(work, store, judges, options),
+                _record_spending(work, store, judges, clients, options),
             ):
                 with reduce_collections():
                     await _judge_source(work, store, iter(reading), width, read_remaining=reads_on)
@@ -412,14 +417,21 @@ async def _flush_periodically(store: Store) -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def _record_spending(
-    work: JudgingLoop, store: Store, judges: RunJudges, options: EvaluateOptions
+    work: JudgingLoop, store: Store, judges: RunJudges, clients: Sequence[JudgeClient], options: EvaluateOptions
 ) -> AsyncIterator[None]:
-    """Store the total spending of the run once a second and at the end, because the budget counts all commands."""
+    """Store the total spending of the run once a second and at the end, because the budget counts all commands.
+
+    The judges are stored again if their requests were changed, and the progress is reported if the run waits.
+    """
     guard = work.guard
     noted = guard.before
+    adaptations = [client.adaptation for client in clients]
 
     def record() -> None:
-        nonlocal noted
+        nonlocal noted, adaptations
+        if adaptations != (now := [client.adaptation for client in clients]):
+            adaptations = now
+            store_judges(store, judges, clients, get_prices(options))
         spending = guard.total_spending
         if judges.labels and "reply_source" in options:
             spending += _price_batch(work, judges.labels[0], options)
@@ -431,6 +443,7 @@ async def _record_spending(
         while True:
             await asyncio.sleep(FLUSH_SECONDS)
             record()
+            work.report_waiting()
 
     try:
         async with run_in_background(repeat()):
@@ -518,6 +531,20 @@ def _store_metadata(
         store_command(store, command)
     store_judges(store, judges, clients, get_prices(options))
     store.put_fact(ASKED, None if work.asked is None else sorted(work.asked))
+
+
+def _restore_adaptations(
+    store: Store, judges: RunJudges, clients: Sequence[JudgeClient], runnables: Mapping[str, MetricRunnable]
+) -> None:
+    """Ask the judges of stored results as they were asked for them, so that a run has one setting of each judge."""
+    stored = read_judges(store)
+    for group, client in zip(judges.groups, clients, strict=True):
+        for name in group.metrics:
+            settings = {**stored.get(name, {})}
+            changes = settings.pop(ADAPTED, None)
+            is_same = settings == {"label": client.label, **client.identity}
+            if is_same and store.was_scored(name, runnables[name].fingerprint):
+                client.restore_adaptation(Adaptation.model_validate({"changes": changes or ()}, strict=False))
 
 
 def _begin_plan(work: JudgingLoop, store: Store, source: CaseSource, options: EvaluateOptions) -> None:

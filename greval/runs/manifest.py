@@ -34,6 +34,8 @@ PROBED_CASE_TAG = "of"
 """The tag of every case of a probe that names the case in which the fault was planted."""
 REPLAYED = "replayed"
 """The name of the metadata entry for the fingerprints by which the judge was asked, by those of replayed metrics."""
+ADAPTED = "adapted"
+"""The setting of a judge that lists how its requests were changed, because it refuses them otherwise."""
 COMMAND = "command"
 """The name of the metadata entry for the last command."""
 
@@ -78,7 +80,14 @@ def store_judges(store: Store, judges: RunJudges, clients: Iterable[JudgeClient]
     """
     if not judges.groups:
         return
-    settings: list[JsonValue] = [{"label": client.label, **client.identity} for client in clients]
+    settings: list[JsonValue] = [
+        {
+            "label": client.label,
+            **client.identity,
+            **({ADAPTED: list(client.adaptation.changes)} if client.adaptation.changes else {}),
+        }
+        for client in clients
+    ]
     named: dict[str, JsonValue] = {
         name: found for group, found in zip(judges.groups, settings, strict=True) for name in group.metrics
     }

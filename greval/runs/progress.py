@@ -14,6 +14,8 @@ class Progress(Record):
     `total` is None if the cases are read from a stream. `kept` of the `done` judgements exist from an earlier run and
     cost nothing in this one. `in_flight` is the number of calls without a reply so far. `cost` is in US dollars, or
     None if no price is known; that of `estimated_calls` calls is an estimate. `seconds` is the time since the start.
+    `waiting` says what the run waits for and how long, such as the rate limit of its judge; it is empty while calls are
+    in flight.
     """
 
     total: int | None = None
@@ -29,6 +31,7 @@ class Progress(Record):
     cost: float | None = None
     estimated_calls: int = 0
     seconds: float = 0.0
+    waiting: str = ""
 
     @property
     def seconds_left(self) -> float | None:
@@ -80,7 +83,13 @@ class ProgressCounter:
         self.total = self._kept = sum(statuses.values())
 
     def build_snapshot(
-        self, *, seconds: float = 0.0, in_flight: int = 0, cost: float | None = None, estimated_calls: int = 0
+        self,
+        *,
+        seconds: float = 0.0,
+        in_flight: int = 0,
+        cost: float | None = None,
+        estimated_calls: int = 0,
+        waiting: str = "",
     ) -> Progress:
         """Return the counts at this moment; the arguments are fields of `Progress`."""
         return Progress(
@@ -94,6 +103,7 @@ class ProgressCounter:
             cost=cost,
             estimated_calls=estimated_calls,
             seconds=seconds,
+            waiting=waiting,
             **self._statuses,
         )
 

@@ -24,7 +24,7 @@ from greval.metrics.library import find_dependencies
 from greval.records.case import Case, swap_responses
 from greval.records.metric import FunctionMetric, JudgedMetric, Metric, Verdicts
 from greval.records.metric_input import compute_fingerprint
-from greval.records.result import Result, Usage
+from greval.records.result import Result, Tier, Usage
 from greval.runs.judges import choose_judges
 from greval.runs.worker import JudgingLoop, MemoryLog
 
@@ -233,6 +233,11 @@ class RepeatedJudge:
         """Store the judge of one time, and how often it is asked."""
         self._asking = asking
         self._repeats = repeats
+
+    @property
+    def asked_tier(self) -> Tier:
+        """The tier by which the judge is really asked."""
+        return self._asking.asked_tier
 
     def with_client(self, client: JudgeClient) -> RepeatedJudge:
         """Return a copy that asks another client of the same judge."""

@@ -234,6 +234,12 @@ class JudgingLoop:
             seconds=self._seconds, in_flight=guard.flying, cost=guard.spent, estimated_calls=guard.estimated
         )
 
+    def report_waiting(self) -> None:
+        """Report the progress if the run waits, such as for a rate limit, so that no result reports it."""
+        if self.on_progress and (waiting := self.guard.describe_waiting()):
+            self._seconds = read_clock() - self.start
+            self.on_progress(self.progress.model_copy(update={"waiting": waiting}))
+
     @cached_property
     def _call(self) -> BoundCall:
         """The function that calls a runnable with the config of the run."""

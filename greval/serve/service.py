@@ -14,7 +14,8 @@ from fastapi import Depends, Request
 from langchain_core.language_models import BaseChatModel
 
 from greval.judging.model.client import JudgeClient
-from greval.judging.model.judge import NO_JUDGE_MESSAGE, Judge
+from greval.judging.model.judge import NO_JUDGE_MESSAGE, Judge, build_chosen_judge
+from greval.judging.model.judge_names import complete_judge_name
 from greval.records.metric import JudgedMetric, Metric
 from greval.serve.body_thread import BodyThread
 from greval.serve.call_limit import FairCallLimit
@@ -104,11 +105,15 @@ class Service:
             if not isinstance(model, Judge):
                 if JudgeClient(model).label == choice.model:
                     return model
-            elif choice.model in {model.model, model.label} and choice.base_url in {None, model.base_url}:
-                temperature = model.temperature if choice.temperature is None else choice.temperature
-                return model.model_copy(update={"temperature": temperature})
+            elif (
+                complete_judge_name(choice.model) in {model.model, model.label}
+                and choice.base_url in {None, model.base_url}
+                and {**model.options, **choice.judge_options} == model.options
+            ):
+                return build_chosen_judge(choice.model_copy(update={"model": model.model}), model)
         offered = ", ".join(JudgeClient(model).label for model in self.models.values()) or "none"
         where = f" at {choice.base_url}" if choice.base_url else ""
+        where += " with judge_options of its own" if choice.judge_options else ""
         raise ServeError(
             "judge_not_offered",
             f"metric {metric.name!r}: names the judge {choice.model}{where}, which the server does not offer; it has "

@@ -296,7 +296,7 @@ class TestFaults:
     @pytest.mark.parametrize(
         ("judge", "message"),
         [
-            ("gpt-4", "greval.yaml:3: judge: judge 'gpt-4': write PROVIDER:MODEL"),
+            ("nosuch", "greval.yaml:3: judge: judge 'nosuch': write PROVIDER:MODEL"),
             (
                 "{model: openai:m, base_url: 'http://me:secret@x'}",
                 "greval.yaml:3: judge.base_url: the address",

@@ -16,7 +16,16 @@ from typer.testing import CliRunner
 
 from greval import Judge, JudgeError
 from greval.cli import options
-from greval.cli.options import CapOptions, JudgeOptions, Only, create_console, expand_groups, print_report, print_table
+from greval.cli.options import (
+    CapOptions,
+    JudgeOptions,
+    Only,
+    create_console,
+    expand_groups,
+    parse_temperature,
+    print_report,
+    print_table,
+)
 
 
 class Size(NamedTuple):
@@ -100,8 +109,40 @@ class TestJudgeOptions:
         assert JudgeOptions().create_judge("openai:m") == Judge("openai:m")
 
     def test_each_option_is_a_setting(self):
-        """Each option but the depth of reasons is a field of `Judge`, so that none is ignored."""
-        assert {*JudgeOptions._fields} - {"reason_depth"} <= {*Judge.model_fields}
+        """Each option but the depth of reasons and the options of the model is a field of `Judge` of the same name."""
+        assert {*JudgeOptions._fields} - {"reason_depth", "judge_options"} <= {*Judge.model_fields}
+
+    def test_options_of_the_model_reach_the_judge(self):
+        """`--judge-option NAME=JSON` is passed to the model; words are texts, and headers have the model's name."""
+        pairs = ["reasoning_effort=low", "streaming=true", 'extra_body={"top_k": 1}', 'headers={"X-Team": "a"}']
+        assert JudgeOptions(judge_options=pairs).create_judge("openai:m").options == {
+            "reasoning_effort": "low",
+            "streaming": True,
+            "extra_body": {"top_k": 1},
+            "default_headers": {"X-Team": "a"},
+        }
+
+    @pytest.mark.parametrize(
+        ("pairs", "message"),
+        [
+            (["streaming"], "--judge-option streaming: write it as NAME=JSON"),
+            (["=1"], "write it as NAME=JSON"),
+            (["extra_body={top_k: 1}"], "--judge-option extra_body: {top_k: 1} is not JSON"),
+            (["top_p=1", "top_p=0"], "--judge-option top_p: it is given twice"),
+            (["temperature=1"], "--judge-option: temperature: set it by itself"),
+            (['headers={"Authorization": "x"}'], "--judge-option: Authorization: secrets come from the environment"),
+        ],
+    )
+    def test_options_of_the_model_that_cannot_be_used(self, pairs, message):
+        """An option that cannot be read, is a setting of its own or holds a secret is refused in one line."""
+        with pytest.raises(JudgeError) as wrong:
+            JudgeOptions(judge_options=pairs).create_judge("openai:m")
+        assert message in str(wrong.value)
+
+    @pytest.mark.parametrize(("text", "value"), [("none", None), ("None", None), ("0.5", 0.5), (0.0, 0.0)])
+    def test_a_temperature_can_be_left_to_the_model(self, text, value):
+        """`--temperature none` is a judge that is asked without a temperature."""
+        assert JudgeOptions(temperature=parse_temperature(text)).create_judge("openai:m").temperature == value
 
     @pytest.mark.parametrize("name", [None, ""])
     def test_no_judge_is_named(self, name):
@@ -121,9 +162,10 @@ class TestJudgeOptions:
         ]
 
     def test_a_name_without_provider(self):
-        """A bare model name suggests the name with a provider."""
-        with pytest.raises(JudgeError, match="openai:gpt"):
-            JudgeOptions().create_judge("gpt")
+        """A bare name of a known family of models is read as one of its provider; any other is refused."""
+        assert JudgeOptions().create_judge("gpt-5.1").model == "openai:gpt-5.1"
+        with pytest.raises(JudgeError, match="write PROVIDER:MODEL, such as openai:nosuch"):
+            JudgeOptions().create_judge("nosuch")
 
 
 def test_the_price_table_is_that_of_the_file(tmp_path):

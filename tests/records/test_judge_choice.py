@@ -23,8 +23,9 @@ scale: {range: [0, 1], better: higher, levels: {0: Rude., 1: Polite.}}
 CHOICES = st.builds(
     JudgeChoice,
     model=st.from_regex(r"[a-z_]+:[A-Za-z0-9./:@-]+", fullmatch=True).filter(lambda text: len(text) < 100),
-    temperature=st.none() | st.floats(0, 2),
+    temperature=st.none() | st.just("none") | st.floats(0, 2),
     base_url=st.none() | st.just("http://127.0.0.1:8000/v1"),
+    judge_options=st.dictionaries(st.sampled_from(["top_p", "user"]), st.booleans() | st.text("ab", max_size=3)),
 )
 
 
@@ -48,7 +49,10 @@ def test_a_name_alone_stays_a_name():
     ("judge", "told"),
     [
         ("{modl: openai:x}", "6: judge.modl: unknown; did you mean model?"),
-        ("{model: openai:x, api_key: secret}", "6: judge.api_key: unknown; known: model, temperature, base_url"),
+        (
+            "{model: openai:x, api_key: secret}",
+            "6: judge.api_key: unknown; known: model, temperature, base_url, judge_options",
+        ),
         ("{model: openai:x, base_url: 'http://me:secret@host/v1'}", "the address holds credentials"),
         ("{model: openai:x, base_url: 'ftp://host'}", "is not an http(s) address"),
         ("{model: openai:x, temperature: 3}", "judge.temperature: must be less than or equal to 2"),
@@ -78,3 +82,33 @@ def test_the_settings_of_the_run_hold_for_a_named_judge():
     same = build_chosen_judge(JudgeChoice(model="openai:small", temperature=1), run)
     assert same == run.model_copy(update={"temperature": 1})
     assert build_chosen_judge(JudgeChoice(model="openai:small", base_url="http://127.0.0.1:2/v1"), run).options == {}
+
+
+def test_options_and_no_temperature_reach_the_judge():
+    """The options of a metric are added to those of the run for the same model; `none` leaves out the temperature."""
+    metric = parse_metric(
+        f"{TEXT}judge: {{model: gpt-5.1, temperature: none, judge_options: {{reasoning_effort: low}}}}\n"
+    )
+    assert parse_metric(write_metric(metric)) == metric
+    judge = build_chosen_judge(metric.judge)
+    assert (judge.model, judge.temperature, judge.options) == ("openai:gpt-5.1", None, {"reasoning_effort": "low"})
+    run = Judge("openai:gpt-5.1", options={"top_p": 0.5})
+    assert build_chosen_judge(metric.judge, run).options == {"top_p": 0.5, "reasoning_effort": "low"}
+    assert build_chosen_judge(metric.judge, Judge("openai:other", options={"top_p": 0.5})).options == {
+        "reasoning_effort": "low"
+    }
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ("{api_key: x}", "secrets come from the environment only"),
+        ("{extra_body: {password: x}}", "secrets come from the environment only"),
+        ("{openai_api_base: 'http://host'}", "the address of a server is named by base_url"),
+        ("{openai_proxy: 'http://host'}", "the address of a server is named by base_url"),
+    ],
+)
+def test_options_hold_no_secret_and_no_address(options, told):
+    """An option of a metric is no secret, and does not send texts to another server."""
+    with pytest.raises(DefinitionError, match=told):
+        parse_metric(f"{TEXT}judge: {{model: openai:x, judge_options: {options}}}\n")

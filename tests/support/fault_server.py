@@ -255,6 +255,38 @@ def error(status: int, code: str | None = None, message: str = "No.", **headers:
     return answer
 
 
+def answers_with(status: int, content: Any, **headers: str) -> Behaviour:
+    """Answer with this status and body: JSON, or a text as it is."""
+
+    async def answer(_: web.Request, __: Body) -> web.StreamResponse:
+        named = {k.replace("_", "-"): v for k, v in headers.items()}
+        if isinstance(content, str):
+            return web.Response(text=content, status=status, headers=named)
+        return web.json_response(content, status=status, headers=named)
+
+    return answer
+
+
+def streams(content: str = '{"reason": "It names what decides.", "value": 1}') -> Behaviour:
+    """Answer with this content as a stream of two parts, and its usage at the end."""
+
+    async def answer(request: web.Request, body: Body) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+        await response.prepare(request)
+        head = {"id": "x", "object": "chat.completion.chunk", "created": 0, "model": body.get("model", "")}
+        half = len(content) // 2
+        parts = [({"role": "assistant", "content": content[:half]}, None), ({"content": content[half:]}, "stop")]
+        for delta, finish in parts:
+            choices = [{"index": 0, "delta": delta, "finish_reason": finish}]
+            await response.write(f"data: {json.dumps({**head, 'choices': choices})}\n\n".encode())
+        await response.write(
+            f"data: {json.dumps({**head, 'choices': [], 'usage': USAGE})}\n\ndata: [DONE]\n\n".encode()
+        )
+        return response
+
+    return answer
+
+
 def resets() -> Behaviour:
     """Break the connection without an answer."""
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -12,14 +12,18 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 
 from greval.judging.answer_schema import format_schema_name
+from greval.judging.model.failures import list_models
 from greval.judging.model.openai_direct import DirectModel
 from greval.judging.model.value_first import ValueFirst
+from greval.judging.model.wrapped_model import WrappedModel
 from greval.records.result import Tier
 
 if TYPE_CHECKING:
     from langchain_core.runnables import Runnable, RunnableConfig
 
 OPENAI_BASE_CLASS = "BaseChatOpenAI"
+TIER_ORDER: Sequence[Tier] = ("schema", "tools", "text")
+"""The tiers by which a model may be asked, the best first."""
 MAX_CACHED_MODELS = 8
 """The most models whose bound schema is cached. Models of closed event loops are dropped when the limit is reached."""
 
@@ -46,6 +50,7 @@ class AnswerFormat:
     value_first: ValueFirst | None = None
     form: str = field(init=False, default="")
     _made: dict[int, tuple[BaseChatModel, Any]] = field(default_factory=dict, repr=False, compare=False)
+    _adapted: dict[tuple[Tier, bool], AnswerFormat] = field(default_factory=dict, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Serialise the format once, for the keys of cached replies."""
@@ -83,6 +88,15 @@ class AnswerFormat:
         arguments = self._build_once(model, build_schema_arguments) if has_schema else build_limit_arguments(self)
         return await send(messages, arguments)
 
+    def adapt(self, tier: Tier, *, confidence: bool) -> AnswerFormat:
+        """Return the format for a judge that cannot be asked as it is: by another tier, or without probabilities."""
+        if (tier, confidence) == (self.tier, self.confidence):
+            return self
+        if (tier, confidence) not in self._adapted:
+            changed = replace(self, tier=tier, confidence=confidence, _made={}, _adapted={})
+            self._adapted[tier, confidence] = changed
+        return self._adapted[tier, confidence]
+
     def _build_once(self, model: BaseChatModel, make: Callable[[BaseChatModel, AnswerFormat], Any]) -> Any:  # noqa: ANN401
         """Return what `make` builds from the format for a model, cached by model. Each event loop has its own model."""
         known = self._made.get(id(model))
@@ -118,6 +132,8 @@ def select_tier(model: BaseChatModel) -> Tier:
     A custom model class can set the tier in an attribute `answer_tier`. `schema` means that it accepts
     `extra_body={"response_format": ...}`.
     """
+    if isinstance(model, WrappedModel):
+        return max(map(select_tier, model.inner_models), key=TIER_ORDER.index)
     own: Tier | None = getattr(model, "answer_tier", None)
     if own:
         return own
@@ -128,13 +144,13 @@ def select_tier(model: BaseChatModel) -> Tier:
 
 def _is_openai(model: BaseChatModel) -> bool:
     """Return whether a model calls an OpenAI-compatible server, without importing its class."""
-    return OPENAI_BASE_CLASS in {cls.__name__ for cls in type(model).__mro__}
+    return all(OPENAI_BASE_CLASS in {cls.__name__ for cls in type(inner).__mro__} for inner in list_models(model))
 
 
 def _bind_schema(model: BaseChatModel, question: AnswerFormat) -> Runnable[Any, Any]:
     """Bind the schema to a model by LangChain's `with_structured_output`."""
     titled = {"title": format_schema_name(question.name), "description": "The verdict.", **question.schema}
-    method = {"method": "function_calling"} if _is_openai(model) else {}
+    method = {"method": "function_calling"} if _is_openai(model) and not isinstance(model, WrappedModel) else {}
     return model.with_structured_output(titled, include_raw=True, **method)
 
 

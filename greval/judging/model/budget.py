@@ -26,6 +26,8 @@ FAILURE_GROUPS: Mapping[str, frozenset[FailureKind]] = {
     "wrong": frozenset({"request", "error"}),
 }
 """Kinds of failures that all calls share: the key is refused, the endpoint is dead, or a name or setting is wrong."""
+PERMANENT_KINDS: frozenset[FailureKind] = frozenset({"connection", "request"})
+"""Kinds of permanent failures that every call shares: a refused certificate or a refused setting."""
 MAX_REFUSALS_IN_A_ROW = 5
 """Refusals of the key in a row that stop the run after it has worked once. Before that, the first one stops it."""
 MAX_FAILURES_IN_A_ROW = 20
@@ -123,6 +125,7 @@ class RunGuard:
     spent: float | None = field(default=None, init=False)
     estimated: int = field(default=0, init=False)
     waiting: set[asyncio.Task[Any]] = field(default_factory=set, init=False)
+    waits: dict[object, tuple[float, str]] = field(default_factory=dict, init=False)
     _row: Counter[str] = field(default_factory=Counter, init=False)
     _priced: int = field(default=0, init=False)
     _dead_since: float = field(default=0.0, init=False)
@@ -184,10 +187,33 @@ class RunGuard:
         finally:
             waiting.discard(task)
 
-    async def sleep(self, seconds: float) -> None:
-        """Wait for a number of seconds; raise `StoppedError` if the run is stopped meanwhile."""
-        with self.cancel_on_stop(), count_as_waiting():
+    async def sleep(self, seconds: float, reason: str = "") -> None:
+        """Wait for a number of seconds; raise `StoppedError` if the run is stopped meanwhile.
+
+        `reason` says what is waited for, in `describe_waiting`.
+        """
+        with self.note_waiting(seconds, reason), self.cancel_on_stop(), count_as_waiting():
             await asyncio.sleep(seconds)
+
+    @contextmanager
+    def note_waiting(self, seconds: float, reason: str) -> Iterator[None]:
+        """Note for `describe_waiting` that a call waits for a number of seconds inside this context."""
+        waits, ticket = self.run.waits, object()
+        if seconds > 0:
+            waits[ticket] = asyncio.get_running_loop().time() + seconds, reason
+        try:
+            yield
+        finally:
+            waits.pop(ticket, None)
+
+    def describe_waiting(self) -> str:
+        """Describe what the run waits for and how long, empty if a call is in flight or none waits for a second."""
+        run = self.run
+        if run.flying or not run.waits:
+            return ""
+        end, reason = min(run.waits.values())
+        left = round(end - asyncio.get_running_loop().time())
+        return f"waits {left} s for {reason}" if left >= 1 else ""
 
     async def wait_until_allowed(self) -> None:
         """Wait until another call may be added to those in flight.
@@ -251,9 +277,16 @@ class RunGuard:
             self._row.clear()
         if sort == "dead" and self._row["dead"] == 1:
             self._dead_since = self.clock()
-        if failure and self._row["refused"] >= (MAX_REFUSALS_IN_A_ROW if self.answers else 1):
-            self.stop(f"{self._name} refuses the key: {failure.message}; {self.hint}", fatal=True, kind=failure.kind)
-        elif failure and self._is_hopeless():
+        if failure:
+            self._stop_if_useless(failure, permanent=reply.permanent)
+
+    def _stop_if_useless(self, failure: Failure, *, permanent: bool) -> None:
+        """Stop the run if a failed call shows that further calls cannot succeed."""
+        if permanent and failure.kind in PERMANENT_KINDS and not self.answers:
+            self.stop(f"{self._name} cannot be used: {failure.message}", fatal=True, kind=failure.kind)
+        elif self._row["refused"] >= (MAX_REFUSALS_IN_A_ROW if self.answers else 1):
+            self.stop(self._describe_refusal(failure), fatal=True, kind=failure.kind)
+        elif self._is_hopeless():
             last = f"the last with: {failure.message}; {format_failure_hint(failure.kind, self.model)}"
             calls = f"{self._row.total()} calls{f' of {self.model}' if self.whole else ''} in a row failed"
             self.stop(f"{calls}, {last}", fatal=True, kind=failure.kind)
@@ -294,6 +327,13 @@ class RunGuard:
     def _list_guards(self) -> tuple[RunGuard, ...]:
         """Return the guards that count a call: this one, and that of the run if it is another."""
         return (self,) if self.whole is None else (self, self.whole)
+
+    def _describe_refusal(self, failure: Failure) -> str:
+        """Describe a refused key, or an account that is empty or at its limit, with what to do."""
+        if failure.kind == "quota":
+            hint = format_failure_hint("quota", self.model)
+            return f"the account of {self._name} is empty or at its limit: {failure.message}; {hint}"
+        return f"{self._name} refuses the key: {failure.message}; {self.hint}"
 
     @property
     def _name(self) -> str:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
+from weakref import WeakKeyDictionary
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
@@ -19,22 +21,39 @@ from pydantic import JsonValue
 from greval._util.work_clock import count_as_waiting
 from greval.errors import JudgeError, StoppedError
 from greval.judging.call_record import get_call_recorder
+from greval.judging.model.adaptation import (
+    NO_ADAPTATION,
+    PART_OPTIONS,
+    Adaptation,
+    Change,
+    JudgeState,
+    RequestPart,
+    adapt_judge,
+    adapt_messages,
+    adapt_model,
+    choose_changes,
+    describe_refusal,
+    find_refused_part,
+    list_sent_parts,
+)
 from greval.judging.model.answer_format import AnswerFormat, select_tier
 from greval.judging.model.budget import ASSUMED_OUTPUT_TOKENS, CallMeter, RunGuard
-from greval.judging.model.failures import classify_error, find_finish_failure, list_secrets
+from greval.judging.model.failures import classify_error, find_finish_failure, is_permanent, list_models, list_secrets
 from greval.judging.model.judge import LOCAL_TIMEOUT, Judge, build_described_model, get_chat_model, read_environment
 from greval.judging.model.judge_names import list_environment_names
 from greval.judging.model.openai_direct import DirectModel, select_direct_model
-from greval.judging.model.rate_limit import RateLimiter, get_rate_limiter, read_retry_after
+from greval.judging.model.rate_limit import RateLimiter, get_rate_limiter
 from greval.judging.model.reply_cache import Reply, ReplyCache, compute_reply_key
 from greval.judging.model.reported_usage import ReportedUsage, estimate_unreported_usage, read_message_usage
-from greval.judging.model.retries import call_with_retries
+from greval.judging.model.retries import TRANSIENT_FAILURES, call_with_retries, format_wait_reason
 from greval.judging.model.server_settings import (
     describe_answer_settings,
     describe_server,
     hide_secrets,
     normalise_address,
 )
+from greval.judging.model.wait_times import MAX_PAUSE_SECONDS, RequestedWait, read_wait
+from greval.judging.model.wrapped_model import WrappedModel, read_chat_model
 from greval.records.record import replace_lone_surrogates
 from greval.records.result import Failure, Tier, Usage
 
@@ -44,6 +63,9 @@ if TYPE_CHECKING:
 CHARS_PER_TOKEN = 4
 SERVED_MODEL_NAMES = ("model_name", "model", "model_version", "model_id")
 MAX_SERVED_CHARS = 200
+MAX_WAIT_CHARS = 40
+"""The most characters of a waiting time that a warning quotes."""
+_LOG = logging.getLogger("greval")
 IDENTITY_SETTINGS = ("model_name", "model", "temperature", "seed", "max_tokens", "top_p", "base_url", "openai_api_base")
 
 
@@ -51,13 +73,15 @@ IDENTITY_SETTINGS = ("model_name", "model", "temperature", "seed", "max_tokens",
 class Connection:
     """A chat model with its rate limiter, the secrets to redact, and the environment it was built from.
 
-    `direct` is the same model if it can be called without LangChain's machinery.
+    `direct` is the same model if it can be called without LangChain's machinery. `adaptation` is what the model and its
+    requests were changed by.
     """
 
     model: BaseChatModel
     pace: RateLimiter
     secrets: tuple[str, ...]
     environment: tuple[str | None, ...]
+    adaptation: Adaptation
     direct: DirectModel | None = None
 
     def record_reply(self, reply: Reply, tokens: int) -> None:
@@ -71,6 +95,14 @@ class Connection:
 
 ReplySource = Callable[[str, Connection, AnswerFormat, list[BaseMessage]], Awaitable[Reply]]
 """A function that looks up the reply for a request key, and raises `StoppedError` if it is not known yet."""
+
+_LEARNT: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, Adaptation]] = WeakKeyDictionary()
+"""The adaptations of judges by their settings, which further clients of an event loop begin with."""
+
+
+class _AdaptedError(Exception):
+    """The requests to the judge were changed since this one was built: it is to be built again."""
+
 
 FailureCallback = Callable[[list[BaseMessage], Reply, Sequence[Failure]], None]
 
@@ -102,14 +134,12 @@ class JudgeClient:
         meter: CallMeter | None = None,
     ) -> None:
         """Store the settings. The chat model is created at the first call."""
-        if not isinstance(model, Judge | BaseChatModel):
+        self._given = None if isinstance(model, Judge) else read_chat_model(model)
+        if not isinstance(model, Judge) and self._given is None:
             named = f"Judge({model!r})" if isinstance(model, str) else "Judge('openai:MODEL')"
             raise JudgeError(f"{model!r}: is not a judge; pass {named} or a chat model of LangChain")
-        self.judge = (
-            model if isinstance(model, Judge) else Judge(model=_format_label(model), timeout=_read_timeout(model))
-        )
+        self.judge = model if isinstance(model, Judge) else _build_object_judge(cast("BaseChatModel", self._given))
         self.guard = guard or RunGuard(watchful=False)
-        self._given = None if isinstance(model, Judge) else model
         self._gate = gate or nullcontext()
         self._cache = cache
         self._journal = journal
@@ -117,6 +147,7 @@ class JudgeClient:
         self._on_failure = on_failure
         self._meter = meter
         self._lines: dict[asyncio.AbstractEventLoop, Connection] = {}
+        self._states: dict[asyncio.AbstractEventLoop, JudgeState] = {}
         self._origin: JudgeClient | None = None
         self._identity: tuple[tuple[str | None, ...], dict[str, JsonValue], str] | None = None
         self._variables = list_environment_names(self.judge.model) if self._given is None else ()
@@ -148,6 +179,19 @@ class JudgeClient:
             return select_tier(self._given)
         return "schema" if self.judge.local or self.judge.model.startswith("openai:") else "tools"
 
+    @property
+    def adaptation(self) -> Adaptation:
+        """The changes of requests that the judge refuses otherwise."""
+        return next((state.adaptation for state in reversed(self._states.values())), NO_ADAPTATION)
+
+    def restore_adaptation(self, adaptation: Adaptation) -> None:
+        """Ask the judge as it was asked for stored results. A refusal is a failure then and changes nothing."""
+        self._states[asyncio.get_running_loop()] = JudgeState(adaptation, fixed=True)
+
+    def select_tier(self, tier: Tier) -> Tier:
+        """Return the tier by which the judge is really asked for an answer that is planned by another one."""
+        return self.adaptation.select_tier(tier) if self._may_change("format") else tier
+
     async def ready(self) -> Connection:
         """Return the connection to the model for the running event loop, created at first use.
 
@@ -155,13 +199,35 @@ class JudgeClient:
             JudgeError: If the judge cannot be used at all: unknown name, missing key or missing package.
         """
         loop = asyncio.get_running_loop()
-        line = self._lines.get(loop)
-        if line is None or line.environment != read_environment(self._variables):
+        line, adaptation = self._lines.get(loop), self._get_state().adaptation
+        environment = read_environment(self._variables)
+        if line is None or line.environment != environment or line.adaptation != adaptation:
             for ended in [known for known in self._lines if known.is_closed()]:
                 del self._lines[ended]
+                self._states.pop(ended, None)
             with count_as_waiting():
-                line = self._lines[loop] = self._connect(self._given or await get_chat_model(self.judge))
+                if self._given is None:
+                    model = await get_chat_model(adapt_judge(self.judge, adaptation))
+                else:
+                    model = adapt_model(self._given, adaptation)
+                line = self._lines[loop] = self._connect(model, adaptation)
         return line
+
+    def _get_state(self) -> JudgeState:
+        """Return what is learnt of the judge in the running event loop; at first, what other clients have learnt."""
+        loop = asyncio.get_running_loop()
+        if loop not in self._states:
+            learnt = _LEARNT.get(loop, {}).get(self._format_identity()) if self._given is None else None
+            self._states[loop] = JudgeState(learnt or NO_ADAPTATION, proven=not self._is_remote)
+        return self._states[loop]
+
+    @property
+    def _is_remote(self) -> bool:
+        """Return whether the judge is a model that a provider or server may restrict, unlike the embedded model."""
+        if self._given is None:
+            return not self.judge.local
+        has_url = any(getattr(inner, "base_url", None) for inner in list_models(self._given))
+        return has_url or bool(list_secrets(self._given))
 
     async def ask(
         self,
@@ -189,14 +255,21 @@ class JudgeClient:
         noted = one_of_many or self._reply_source is not None
         memory = [store for store in (self._journal if noted else None, self._cache) if store]
         is_named = memory or self._reply_source or get_call_recorder()
-        key = self._compute_key(question, messages, repeat) if is_named else ""
-        for store in memory:
-            if known := store.get(key):
-                return known
-        if self._reply_source:
-            return await self._reply_source(key, await self.ready(), question, messages)
-        reply = await self._ask_with_retries(question, messages, config, self._retries if patient else 0)
-        return replace(reply, key=key) if key else reply
+        spent: list[Usage] = []
+        while True:
+            key = self._compute_key(question, messages, repeat) if is_named else ""
+            for store in memory:
+                if known := store.get(key):
+                    return replace(known, usage=sum(spent, known.usage)) if spent else known
+            if self._reply_source:
+                return await self._reply_source(key, await self.ready(), question, messages)
+            retries = self._retries if patient else 0
+            try:
+                reply = await self._ask_with_retries(question, messages, config, retries, spent)
+            except _AdaptedError:
+                continue
+            reply = reply if len(spent) == 1 else replace(reply, usage=sum(spent, Usage()))
+            return replace(reply, key=key) if key else reply
 
     def remember(self, reply: Reply, *, one_of_many: bool = False) -> None:
         """Store a reply that was read as a verdict in the cache and, for one of several calls, in the journal."""
@@ -220,31 +293,61 @@ class JudgeClient:
         return self._reply_source is None
 
     async def _ask_with_retries(
-        self, question: AnswerFormat, messages: list[BaseMessage], config: RunnableConfig, retries: int
+        self,
+        question: AnswerFormat,
+        messages: list[BaseMessage],
+        config: RunnableConfig,
+        retries: int,
+        spent: list[Usage],
     ) -> Reply:
-        """Call the model, retry transient failures, and sum the usage of all attempts."""
-        line = await self.ready()
+        """Call the model, retry transient failures, and add the usage of each attempt to `spent`.
+
+        Raises:
+            _AdaptedError: If the requests to the judge were changed meanwhile.
+        """
+        line, state = await self.ready(), self._get_state()
+        asked = self._adapt_question(question, line.adaptation)
+        schema = question.schema if asked.tier == "text" and question.tier != "text" else None
+        if line.adaptation.changes:
+            messages = adapt_messages(messages, line.adaptation, schema)
         tokens = sum(len(message.content) for message in messages) // CHARS_PER_TOKEN
-        spent: list[Usage] = []
+        last: list[Reply] = []
 
         async def attempt() -> Reply:
             async with AsyncExitStack() as held:
                 with count_as_waiting():
                     with self.guard.cancel_on_stop():  # a server that ends grants nothing to those that wait
                         await held.enter_async_context(self._gate)
-                        await line.pace.acquire(tokens, cautious=self.guard.watchful)
+                        if not state.proven:
+                            await held.enter_async_context(state.wait_for_trial())
+                        if state.adaptation != line.adaptation:
+                            raise _AdaptedError
+                        with self.guard.note_waiting(line.pace.pause_seconds, f"the rate limit of {self.label}"):
+                            await line.pace.acquire(tokens, cautious=self.guard.watchful)
                     held.callback(line.pace.release)
                     await self.guard.wait_until_allowed()
-                reply = await self._call_once(
-                    line, partial(question.ask, line.model, messages, config, direct=line.direct), tokens
-                )
+                call = partial(asked.ask, line.model, messages, config, direct=line.direct)
+                reply = await self._call_once(line, call, tokens, partial(self._read_refusal, line, asked, messages))
             spent.append(reply.usage)
+            last[:] = [reply]
+            if state.adaptation != line.adaptation and reply.failure and reply.failure.kind == "request":
+                raise _AdaptedError
+            if reply.failure is None or reply.usage.output_tokens is not None:
+                state.proven = True
             return reply
 
-        reply = await call_with_retries(retries, attempt, self.guard.sleep)
-        return reply if len(spent) == 1 else replace(reply, usage=sum(spent, Usage()))
+        async def sleep(seconds: float) -> None:
+            await self.guard.sleep(seconds, format_wait_reason(last[0].failure, self.label))
 
-    async def _call_once(self, line: Connection, call: Callable[[], Awaitable[AIMessage]], tokens: int) -> Reply:
+        return await call_with_retries(retries, attempt, sleep)
+
+    async def _call_once(
+        self,
+        line: Connection,
+        call: Callable[[], Awaitable[AIMessage]],
+        tokens: int,
+        read_refusal: Callable[[BaseException, Failure], Failure | None],
+    ) -> Reply:
         """Make one call if meter and guard admit it, and report its result to them and the rate limiter."""
         if self._meter and (refusal := self._meter.admit_call(self.label)):
             return self._refuse_call(refusal)
@@ -256,13 +359,98 @@ class JudgeClient:
                 reply = read_reply(await call())
                 estimate = _estimate_usage(reply, tokens)
         except Exception as error:  # noqa: BLE001 - any exception of a provider is one failed call
-            reply = Reply("", Usage(calls=1), classify_error(error, line.secrets), pause=read_retry_after(error))
+            reply = self._read_error(error, line, read_refusal)
         finally:
             self.guard.record_reply(reply, estimate)
             if self._meter:
                 self._meter.record_usage(self.label, reply.usage if reply else Usage(calls=1))
         line.record_reply(reply, tokens)
         return replace(reply, latency=read_clock() - start)
+
+    def _read_error(
+        self,
+        error: BaseException,
+        line: Connection,
+        read_refusal: Callable[[BaseException, Failure], Failure | None],
+    ) -> Reply:
+        """Build the reply of a failed call: its failure, and how long the provider asks to wait."""
+        failure = classify_error(error, line.secrets)
+        refusal = read_refusal(error, failure)
+        wait = read_wait(error) if failure.kind in TRANSIENT_FAILURES else RequestedWait()
+        if wait.unusable:
+            line.pace.warn_once(f"{self.label} asks to wait {wait.unusable[:MAX_WAIT_CHARS]!r}, which cannot be meant")
+        elif wait.seconds is not None and wait.seconds > MAX_PAUSE_SECONDS:
+            line.pace.warn_once(f"{self.label} asks to wait {wait.seconds:,.0f} s; it is asked again after 5 minutes")
+        is_adapted = refusal is not None and line.adaptation != self._get_state().adaptation
+        is_final = is_permanent(error) or (refusal is not None and not is_adapted)
+        return Reply("", Usage(calls=1), refusal or failure, pause=wait.seconds, permanent=is_final)
+
+    def _read_refusal(
+        self,
+        line: Connection,
+        question: AnswerFormat,
+        messages: list[BaseMessage],
+        error: BaseException,
+        failure: Failure,
+    ) -> Failure | None:
+        """Return the failure of a call that is refused because of a part of it, None if the error names none.
+
+        If nothing was answered yet, further requests are changed; else the failure names what to type.
+        """
+        sent = list_sent_parts(
+            line.model,
+            messages,
+            question.tier,
+            logprobs=question.confidence or question.alternatives > 0,
+            options=self._list_option_names(),
+        )
+        part = find_refused_part(error, failure.kind, sent)
+        if part is None:
+            return None
+        state = self._get_state()
+        if state.adaptation != line.adaptation:  # another call was refused meanwhile
+            return failure.model_copy(update={"kind": "request"})
+        changeable = [name for name in sent if self._may_change(name)]
+        if part not in changeable or state.proven or state.fixed:
+            answered = "it answered with it before; " if part in changeable else ""
+            hint = PART_OPTIONS.get(part, f"{self.label} cannot be asked otherwise")
+            return failure.model_copy(update={"kind": "request", "message": f"{failure.message}; {answered}{hint}"})
+        is_newer = type(list_models(line.model)[0]).__name__ == "ChatOpenAI"  # it sends the newer name
+        limit: Change = "max_tokens" if is_newer else "max_completion_tokens"
+        changes = choose_changes(part, state.adaptation, question.tier, changeable, limit)
+        new = [change for change in changes if change not in state.adaptation.changes]
+        if not new:
+            return failure.model_copy(update={"kind": "request"})
+        state.adapt(new)
+        if self._given is None:
+            _LEARNT.setdefault(asyncio.get_running_loop(), {})[self._format_identity()] = state.adaptation
+        _LOG.warning("%s", describe_refusal(self.label, new))
+        return failure.model_copy(update={"kind": "request"})
+
+    def _may_change(self, part: RequestPart) -> bool:
+        """Return whether a part of requests may be changed: not what the user has set, unless it loses nothing."""
+        inner = None if self._given is None else list_models(self._given)[0]
+        if part == "format":
+            return self.judge.structured == "auto" and getattr(inner, "answer_tier", None) is None
+        if part == "temperature":
+            own = self.judge.temperature if inner is None else getattr(inner, "temperature", None)
+            return bool(own == Judge.model_fields["temperature"].default)
+        if part == "max_tokens":
+            is_openai = inner is None or hasattr(inner, "extra_body")
+            return is_openai and not {"max_tokens", "max_completion_tokens"} & {*self.adaptation.changes}
+        return part in {"system", "streaming", "logprobs"}
+
+    def _list_option_names(self) -> list[str]:
+        """List the names of the model's options, including those of a body that is added to each request."""
+        nested = (part for part in self.judge.options.values() if isinstance(part, dict))
+        return [*self.judge.options, *(name for part in nested for name in part)]
+
+    def _adapt_question(self, question: AnswerFormat, adaptation: Adaptation) -> AnswerFormat:
+        """Return the format of an answer for requests that were changed."""
+        if not adaptation.changes:
+            return question
+        confidence = question.confidence and "logprobs" not in adaptation.changes
+        return question.adapt(self.select_tier(question.tier), confidence=confidence)
 
     def _refuse_call(self, refusal: str) -> Reply:
         """Stop the run because the meter admits no further call; outside a run, only this call fails."""
@@ -280,19 +468,21 @@ class JudgeClient:
                 self._meter.withdraw_call(self.label)
             raise
 
-    def _connect(self, model: BaseChatModel) -> Connection:
+    def _connect(self, model: BaseChatModel, adaptation: Adaptation) -> Connection:
         """Build the connection to a model. All calls to one address with one key share a rate limiter."""
         pace = get_rate_limiter(model)
         pace.set_limits(
             self._origin or self, requests=self.judge.requests_per_minute, tokens=self.judge.tokens_per_minute
         )
         direct = select_direct_model(model) if self._given is None else None
-        return Connection(model, pace, list_secrets(model), read_environment(self._variables), direct)
+        return Connection(model, pace, list_secrets(model), read_environment(self._variables), adaptation, direct)
 
     def _compute_key(self, question: AnswerFormat, messages: list[BaseMessage], repeat: int) -> str:
         """Compute the cache key of a request from everything that affects the reply."""
         texts = (f"{message.type}\n{message.text}" for message in messages)
-        return compute_reply_key((question.form, self._format_identity(), str(repeat), *texts))
+        changes = self.adaptation.changes
+        identity = f"{self._format_identity()}{json.dumps(changes)}" if changes else self._format_identity()
+        return compute_reply_key((question.form, identity, str(repeat), *texts))
 
     def _format_identity(self) -> str:
         """Return the identity as text."""
@@ -361,6 +551,12 @@ def _select_timeout(judge: Judge) -> float:
     return max(judge.timeout, LOCAL_TIMEOUT) if judge.local else judge.timeout
 
 
+def _build_object_judge(model: BaseChatModel) -> Judge:
+    """Build the settings of a model object, whose label is not the name of a model."""
+    inner = list_models(model)[0]
+    return Judge.model_construct(model=_format_label(inner), timeout=_read_timeout(inner))
+
+
 def _format_label(model: BaseChatModel) -> str:
     """Format the label of a model object from its class and its model name."""
     name = next((str(value) for key in ("model_name", "model") if (value := getattr(model, key, None))), "")
@@ -375,6 +571,10 @@ def _read_timeout(model: BaseChatModel) -> float:
 
 def _describe_settings(model: BaseChatModel) -> dict[str, JsonValue]:
     """Return the settings of a model object that affect its verdicts, without its secrets."""
+    if isinstance(model, WrappedModel):
+        first, *fallbacks = map(_describe_settings, model.inner_models)
+        others: dict[str, JsonValue] = {"fallbacks": [*fallbacks]} if fallbacks else {}
+        return {**first, **model.identity, **others}
     settings = {key: getattr(model, key, None) for key in IDENTITY_SETTINGS}
     plain: dict[str, JsonValue] = {k: v for k, v in settings.items() if isinstance(v, str | int | float)}
     plain = {name: hide_secrets(found) if isinstance(found, str) else found for name, found in plain.items()}

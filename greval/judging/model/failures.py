@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING
 from pydantic import SecretStr
 
 from greval._util.urls import redact_credentials
+from greval.judging.model.error_kinds import classify_response, is_refused_certificate, is_too_large_for_minute
 from greval.judging.model.judge_names import LOCAL, format_key_hint
+from greval.judging.model.provider_errors import iterate_causes
 from greval.judging.model.reply_cache import Reply
 from greval.records.record import replace_lone_surrogates
 from greval.records.result import Failure, FailureKind
@@ -65,17 +67,6 @@ MAX_MESSAGE_CHARS = 500
 MIN_SECRET_CHARS = 6
 """Shorter environment values are not redacted, because ordinary words may equal them."""
 
-KIND_BY_STATUS: dict[int, FailureKind] = {
-    400: "request",
-    401: "authentication",
-    403: "authentication",
-    404: "request",
-    408: "timeout",
-    413: "context_window",
-    422: "request",
-    429: "rate_limit",
-}
-
 KIND_BY_CLASS_NAME: tuple[tuple[str, FailureKind], ...] = (
     ("LengthFinishReason", "length"),
     ("ContentFilter", "content_filter"),
@@ -96,19 +87,6 @@ KIND_BY_CLASS_NAME: tuple[tuple[str, FailureKind], ...] = (
 The innermost exception is matched first, because a transport may report a lost connection as a timeout.
 """
 
-KIND_BY_TEXT: tuple[tuple[str, FailureKind], ...] = (
-    ("insufficient_quota", "quota"),
-    ("exceeded your current quota", "quota"),
-    ("context_length_exceeded", "context_window"),
-    ("exceed_context_size", "context_window"),
-    ("context window", "context_window"),
-    ("maximum context length", "context_window"),
-    ("content_filter", "content_filter"),
-    ("content management policy", "content_filter"),
-    ("Unexpected response type", "server"),
-    ("null value for 'choices'", "server"),
-)
-
 KIND_BY_FINISH_REASON: dict[str, FailureKind] = {
     "length": "length",
     "max_tokens": "length",
@@ -119,6 +97,9 @@ KIND_BY_FINISH_REASON: dict[str, FailureKind] = {
     "refusal": "refusal",
 }
 """The failure kind by the finish reason of an incomplete answer, across providers."""
+
+CERTIFICATE_HINT = "; name the file of its certificate authority in SSL_CERT_FILE"
+MINUTE_TOKENS_HINT = "; this request alone is above the limit of tokens a minute: lower --max-items or --max-tokens"
 
 FINISH_MESSAGES: dict[FailureKind, str] = {
     "length": "the answer was cut by the length limit",
@@ -131,12 +112,25 @@ _SECRETS = re.compile(r"sk-[\w*-]{6,}|(?<=Bearer )\S+")
 
 def classify_error(error: BaseException, secrets: Iterable[str] = ()) -> Failure:
     """Classify an exception of a model call as a failure, with keys and the given secrets redacted."""
-    causes = [*_iterate_causes(error)]
-    by_response = ((kind, cause) for cause in causes if (kind := _classify_by_response(cause)))
+    causes = [*iterate_causes(error)]
+    if refused := next(filter(is_refused_certificate, causes), None):
+        return _build_failure("connection", refused, secrets, CERTIFICATE_HINT)
+    by_response = ((kind, cause) for cause in causes if (kind := classify_response(cause)))
     named = ((kind, cause) for cause in reversed(causes) if (kind := _classify_by_class_name(cause)))
     kind, telling = next(chain(by_response, named), ("error", error))
-    message = f"{type(telling).__name__}: {telling}" if str(telling) else type(telling).__name__
-    return Failure(kind=kind, message=redact_secrets(message, secrets)[:MAX_MESSAGE_CHARS])
+    hint = MINUTE_TOKENS_HINT if kind == "rate_limit" and is_too_large_for_minute(telling) else ""
+    return _build_failure(kind, telling, secrets, hint)
+
+
+def is_permanent(error: BaseException) -> bool:
+    """Return whether an error that looks transient would meet every further attempt of the same call."""
+    return any(is_refused_certificate(cause) or is_too_large_for_minute(cause) for cause in iterate_causes(error))
+
+
+def _build_failure(kind: FailureKind, error: BaseException, secrets: Iterable[str], hint: str) -> Failure:
+    message = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    brief = redact_secrets(message, secrets)[: MAX_MESSAGE_CHARS - len(hint)]
+    return Failure(kind=kind, message=f"{brief}{hint}")
 
 
 def find_finish_failure(message: AIMessage) -> Failure | None:
@@ -160,9 +154,15 @@ def find_finish_failure(message: AIMessage) -> Failure | None:
     )
 
 
+def list_models(model: BaseChatModel) -> list[BaseChatModel]:
+    """List the chat models inside a wrapped chat model (see `WrappedModel`), or the model itself."""
+    return getattr(model, "inner_models", None) or [model]
+
+
 def list_secrets(model: BaseChatModel) -> tuple[str, ...]:
     """List the secret values of a model, such as a key that is not in an environment variable."""
-    return tuple(value.get_secret_value() for value in vars(model).values() if isinstance(value, SecretStr))
+    values = (value for inner in list_models(model) for value in vars(inner).values())
+    return tuple(value.get_secret_value() for value in values if isinstance(value, SecretStr))
 
 
 def redact_secrets(text: str, secrets: Iterable[str] = ()) -> str:
@@ -175,30 +175,10 @@ def redact_secrets(text: str, secrets: Iterable[str] = ()) -> str:
         'http://[credentials]@host/ does not answer'
     """
     kept = (value for name, value in os.environ.items() if any(word in name for word in ("KEY", "TOKEN", "SECRET")))
-    for secret in (*secrets, *kept):
+    for secret in (part for value in (*secrets, *kept) for part in (value, value.strip())):
         if len(secret) > MIN_SECRET_CHARS:
             text = text.replace(secret, "[key]")
     return redact_credentials(_SECRETS.sub("[key]", replace_lone_surrogates(text)))
-
-
-def _iterate_causes(error: BaseException | None) -> Iterator[BaseException]:
-    """Iterate over an exception and its causes, outermost first."""
-    while error is not None:
-        yield error
-        error = error.__cause__ or error.__context__
-
-
-def _classify_by_response(error: BaseException) -> FailureKind | None:
-    """Find the failure kind by the provider's error code, the message or the HTTP status."""
-    body = error.args[0] if error.args and isinstance(error.args[0], dict) else {}
-    code = getattr(error, "code", None) or body.get("code")
-    words = f"{error} {code}"
-    if kind := next((kind for part, kind in KIND_BY_TEXT if part in words), None):
-        return kind
-    status = getattr(error, "status_code", None) or code
-    if isinstance(status, int) and (status in KIND_BY_STATUS or status >= 500):  # noqa: PLR2004 - HTTP
-        return KIND_BY_STATUS.get(status, "server")
-    return None
 
 
 def _classify_by_class_name(error: BaseException) -> FailureKind | None:

@@ -11,20 +11,34 @@ import json
 import logging
 import os
 import re
-from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 from weakref import WeakKeyDictionary
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, SecretStr, ValidationError, field_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+    SecretStr,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from greval.errors import JudgeError, JudgeUnavailableError, MissingExtraError
 from greval.judging.answer_schema import ReasonPosition
 from greval.judging.model.failures import redact_secrets
 from greval.judging.model.judge_names import (
+    KNOWN_PROVIDERS,
     LOCAL,
+    check_keys,
+    clean_key,
+    complete_judge_name,
     list_environment_names,
     list_missing_variables,
     parse_judge_name,
@@ -33,7 +47,7 @@ from greval.judging.model.judge_names import (
 from greval.judging.model.rate_limit import RateLimiter, get_rate_limiter
 from greval.judging.model.server_settings import hide_secrets
 from greval.judging.prompt import PromptStart
-from greval.records.judge_choice import SECRET_NAME, JudgeChoice, check_base_url
+from greval.records.judge_choice import NO_TEMPERATURE, JudgeChoice, check_base_url, check_options
 from greval.records.record import Record
 
 if TYPE_CHECKING:
@@ -65,9 +79,11 @@ class Judge(Record):
 
     - `model` is `openai:NAME` (with `base_url` for any OpenAI-compatible server), `local` or `local:NAME` (the
       embedded model), or `PROVIDER:NAME` for any provider supported by `langchain`'s `init_chat_model`.
+    - `temperature` None, or "none", leaves the temperature to the model.
     - `timeout` is the timeout of one call in seconds; a call is retried up to `max_retries` times.
     - `requests_per_minute` and `tokens_per_minute` are the provider's rate limits.
-    - `structured` sets how structured answers are requested.
+    - `structured` sets how structured answers are requested. With "auto", a judge that refuses a part of the request,
+      such as a JSON schema, the default temperature or a system message, is asked without it.
     - `max_items` is the most items judged in one call, and `item_tokens` the most tokens of these items.
     - `confidence` requests log-probabilities.
     - `reason` sets whether the judge gives its reason before or after the value. If it is None, the embedded model
@@ -75,7 +91,7 @@ class Judge(Record):
       over the values of the scale, weighted by their probabilities.
     - `prompt_start` sets what a prompt begins with: the metric, or the case, which several metrics share. A metric with
       examples always comes first.
-    - `options` are passed to the model.
+    - `options` are passed to the model, such as `reasoning_effort`, `extra_body`, `headers` or `streaming`.
 
     Raises:
         pydantic.ValidationError: If a setting is invalid or holds a secret.
@@ -88,7 +104,9 @@ class Judge(Record):
     model_config = ConfigDict(hide_input_in_errors=True)
 
     model: Annotated[str, Field(min_length=1)]
-    temperature: Annotated[float, Field(ge=0, le=2)] | None = 0.0
+    temperature: Annotated[
+        Annotated[float, Field(ge=0, le=2)] | None, BeforeValidator(lambda t: None if t == NO_TEMPERATURE else t)
+    ] = 0.0
     timeout: Annotated[float, Field(gt=0)] = 60.0
     base_url: str | None = None
     max_tokens: Annotated[int, Field(gt=0)] | None = None
@@ -108,13 +126,29 @@ class Judge(Record):
         """Create settings from the model, by position, and the other settings, by keyword."""
         BaseModel.__init__(self, model=model, **settings)
 
+    @model_validator(mode="before")
+    @classmethod
+    def _complete_name(cls, settings: Any) -> Any:  # noqa: ANN401 - what pydantic validates
+        """Add the provider to a bare name of a model."""
+        if not isinstance(settings, dict) or not isinstance(name := settings.get("model"), str):
+            return settings
+        url = settings.get("base_url")
+        return {**settings, "model": complete_judge_name(name, url if isinstance(url, str) else None)}
+
+    @field_validator("options")
+    @classmethod
+    def _check_options(cls, options: dict[str, JsonValue]) -> dict[str, JsonValue]:
+        """Reject options that are settings of the judge, and read `headers` by the name that models have for it."""
+        if own := [name for name in options if name in cls.model_fields]:
+            raise ValueError(f"{', '.join(own)}: set it by itself, not as an option of the model")
+        headers = {"default_headers": options["headers"]} if "headers" in options else {}
+        return {name: value for name, value in options.items() if name != "headers"} | headers
+
     @field_validator("options")
     @classmethod
     def _reject_secrets(cls, options: dict[str, JsonValue]) -> dict[str, JsonValue]:
         """Reject secrets in the options, because the options are stored with the results."""
-        if secret := [name for name in _iterate_names(options) if SECRET_NAME.search(name)]:
-            raise ValueError(f"{', '.join(secret)}: secrets come from the environment only")
-        return options
+        return check_options(options)
 
     @field_validator("base_url")
     @classmethod
@@ -179,20 +213,19 @@ def build_chosen_judge(choice: JudgeChoice, settings: Judge | None = None) -> Ju
         ('openai:large', 30.0)
     """
     parse_judge_name(choice.model)
-    own = {} if choice.temperature is None else {"temperature": choice.temperature}
+    model = complete_judge_name(choice.model, choice.base_url)
+    own: dict[str, Any] = {} if choice.temperature is None else {"temperature": choice.temperature}
+    own = {**own, "temperature": None} if choice.temperature == NO_TEMPERATURE else own
     if settings is None:
-        return Judge(choice.model, base_url=choice.base_url, **own)
-    if choice.model == settings.model and choice.base_url in {None, settings.base_url}:
-        return settings.model_copy(update=own)
-    return settings.model_copy(update={"model": choice.model, "base_url": choice.base_url, "options": {}, **own})
-
-
-def _iterate_names(content: JsonValue) -> Iterator[str]:
-    """Iterate over the names in JSON content, at any depth."""
-    if isinstance(content, dict):
-        yield from content
-    for part in content.values() if isinstance(content, dict) else content if isinstance(content, list) else ():
-        yield from _iterate_names(part)
+        return Judge(model, base_url=choice.base_url, options=choice.judge_options, **own)
+    if model == settings.model and choice.base_url in {None, settings.base_url}:
+        return settings.model_copy(update={**own, "options": {**settings.options, **choice.judge_options}})
+    changed = {
+        "model": model,
+        "base_url": choice.base_url,
+        "options": Judge(model, options=choice.judge_options).options,
+    }
+    return settings.model_copy(update={**changed, **own})
 
 
 async def get_chat_model(judge: Judge) -> BaseChatModel:
@@ -296,15 +329,18 @@ async def _build_openai_model(judge: Judge, name: str, *, base_url: str | None, 
         "base_url": base_url,
     }
     client = await _create_client(judge.timeout)
-    model = ChatOpenAI(
-        model=name,
-        api_key=SecretStr(key),
-        timeout=judge.timeout,
-        max_retries=0,  # retries are made in one layer, by the judge client
-        http_async_client=client,
-        **{setting: value for setting, value in settings.items() if value is not None},
-        **judge.options,
-    )
+    try:
+        model = ChatOpenAI(
+            model=name,
+            api_key=SecretStr(key),
+            timeout=judge.timeout,
+            max_retries=0,  # retries are made in one layer, by the judge client
+            http_async_client=client,
+            **{setting: value for setting, value in settings.items() if value is not None},
+            **judge.options,
+        )
+    except (ValidationError, ValueError) as error:
+        raise _describe_build_error(judge.model, error) from error
     client.event_hooks = {"response": [partial(_observe_response, get_rate_limiter(model))]}
     return model
 
@@ -341,7 +377,7 @@ async def _create_client(seconds: float) -> Any:  # noqa: ANN401 - a client of o
 
 def _read_openai_key(judge: Judge) -> str:
     """Read the key from the environment. It may be missing if a server is named by `base_url`."""
-    key = os.environ.get(KEY_VARIABLE, "")
+    key = clean_key(KEY_VARIABLE)
     if not key and judge.base_url is None and not os.environ.get(URL_VARIABLE):
         raise JudgeError(
             f"judge {judge.model!r}: set {KEY_VARIABLE}, or name a server of your own with base_url (--base-url)"
@@ -351,6 +387,10 @@ def _read_openai_key(judge: Judge) -> str:
 
 def _build_provider_model(judge: Judge) -> BaseChatModel:
     """Build a model of another provider with LangChain's `init_chat_model`."""
+    provider = parse_judge_name(judge.model)[0]
+    if provider not in KNOWN_PROVIDERS and find_spec("langchain") is None:
+        raise _describe_unknown_provider(judge.model, sorted(KNOWN_PROVIDERS))
+    check_keys(provider)
     try:
         from langchain.chat_models import init_chat_model
     except ImportError as error:
@@ -380,11 +420,17 @@ def _describe_build_error(model: str, error: Exception) -> JudgeError:
         return JudgeUnavailableError(f"{start}{error}")
     supported = re.search(r"Supported providers: (.*)", str(error))
     if supported and isinstance(error, ValueError):
-        meant = suggest_judge_name(model, supported[1].split(", "))
-        hint = f"Did you mean {meant}?" if meant else f"{supported[0]}; or openai:MODEL with --base-url URL"
-        return JudgeUnavailableError(f"{start}LangChain knows no such provider. {hint}")
+        return _describe_unknown_provider(model, supported[1].split(", "))
     if missing := list_missing_variables(model):
         return JudgeError(f"{start}set {', '.join(missing)} in the environment")
     faults = error.errors() if isinstance(error, ValidationError) else []
     reasons = [fault["msg"].removeprefix("Value error, ") for fault in faults] or [f"{type(error).__name__}: {error}"]
     return JudgeUnavailableError(f"{start}{redact_secrets('; '.join(reasons))}")
+
+
+def _describe_unknown_provider(model: str, providers: Sequence[str]) -> JudgeUnavailableError:
+    """Return the error for a provider that is not known, with the name that was probably meant."""
+    meant = suggest_judge_name(model, providers)
+    others = f"Supported providers: {', '.join(providers)}; or openai:MODEL with --base-url URL"
+    hint = f"Did you mean {meant}?" if meant else others
+    return JudgeUnavailableError(f"judge {model!r}: LangChain knows no such provider. {hint}")

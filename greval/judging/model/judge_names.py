@@ -44,6 +44,12 @@ SERVER_VARIABLE = re.compile(
     r"DEPLOYMENT|VERSION|TYPE|PROFILE)$"
 )
 """The names of such variables of all other providers."""
+FURTHER_PROVIDERS = (
+    *("anthropic_bedrock", "azure_ai", "baseten", "bedrock", "bedrock_converse", "bedrock_mantle_anthropic"),
+    *("bedrock_mantle_openai", "google_anthropic_vertex", "google_vertexai", "ibm", "langsmith", "litellm", "meta"),
+    "ollama",
+)
+"""Providers of LangChain that need no variable, or whose variables are not known here."""
 PROVIDER_ALIASES = {
     "aws": "bedrock_converse",
     "azure": "azure_openai",
@@ -80,6 +86,12 @@ MODEL_FAMILIES = {
 """The provider of models whose name begins like this; the first that fits counts."""
 
 
+KNOWN_PROVIDERS = frozenset({*PROVIDER_VARIABLES, *FURTHER_PROVIDERS})
+"""The providers of LangChain, which are known without an installed package."""
+_AROUND_KEYS = " \t\r\n\v\f\u00a0\u200b\ufeff"
+"""Blanks that get around a key when it is copied."""
+
+
 def parse_judge_name(model: str) -> tuple[str, str]:
     """Split the name of a judge into provider and model.
 
@@ -87,15 +99,37 @@ def parse_judge_name(model: str) -> tuple[str, str]:
         JudgeError: If one of the two is missing. The message suggests the name that was probably meant.
 
     Example:
-        >>> parse_judge_name("openai:gpt-5.4-mini")
-        ('openai', 'gpt-5.4-mini')
+        >>> parse_judge_name("openai:gpt-5.4-mini"), parse_judge_name("gpt-5.1")
+        (('openai', 'gpt-5.4-mini'), ('openai', 'gpt-5.1'))
     """
-    provider, _, name = model.partition(":")
-    if not provider or not (name or provider == LOCAL):
-        given = model.strip(":")
-        example = suggest_judge_name(given) or f"openai:{given or 'MODEL'}"
-        raise JudgeError(f"judge {model!r}: write PROVIDER:MODEL, such as {example}, or local")
-    return provider, name
+    provider, sign, name = complete_judge_name(model).partition(":")
+    if provider == LOCAL or (provider and name):
+        return provider, name
+    bare = model.strip(": ")
+    example = suggest_judge_name(bare) or (f"{provider}:MODEL" if sign and provider else f"openai:{bare or 'MODEL'}")
+    raise JudgeError(f"judge {model!r}: write PROVIDER:MODEL, such as {example}, or local")
+
+
+def complete_judge_name(model: str, base_url: str | None = None) -> str:
+    """Return the name of a judge with its provider.
+
+    A bare name is that of a known family of models, or of a model on the OpenAI-compatible server at `base_url`, by
+    default that of OPENAI_BASE_URL. Any other name is returned as it is.
+
+    Example:
+        >>> complete_judge_name("gpt-5.1"), complete_judge_name("claude-x"), complete_judge_name("local")
+        ('openai:gpt-5.1', 'anthropic:claude-x', 'local')
+        >>> complete_judge_name("qwen3:8b", base_url="http://localhost:11434/v1")
+        'openai:qwen3:8b'
+    """
+    name = model.strip()
+    provider, sign, rest = name.partition(":")
+    if not name or provider in {LOCAL, *KNOWN_PROVIDERS} or (sign and not (provider and rest)):
+        return name
+    if base_url or (not sign and os.environ.get("OPENAI_BASE_URL")):
+        return f"openai:{name}"
+    family = None if sign or "/" in name else _find_family(name)
+    return f"{family}:{name}" if family else name
 
 
 def suggest_judge_name(model: str, providers: Collection[str] = ()) -> str | None:
@@ -110,14 +144,53 @@ def suggest_judge_name(model: str, providers: Collection[str] = ()) -> str | Non
         ('azure_openai:gpt-4o', 'openai:gpt-4o', 'anthropic:claude-x')
     """
     head, *rest = re.split("[:/]", model, maxsplit=1)
-    known = {*PROVIDER_VARIABLES, *PROVIDER_ALIASES, *providers}
+    known = {*KNOWN_PROVIDERS, *PROVIDER_ALIASES, *providers}
     written = head.lower().replace("-", "_")
     if written not in known:
-        family = next((provider for start, provider in MODEL_FAMILIES.items() if model.lower().startswith(start)), None)
+        family = _find_family(model)
         if family or not rest:
             return family and f"{family}:{model}"
         written = find_typo(written, known) or ""
     return f"{PROVIDER_ALIASES.get(written, written)}:{''.join(rest) or 'MODEL'}" if written else None
+
+
+def _find_family(model: str) -> str | None:
+    """Return the provider of models whose names begin like this one, or None."""
+    return next((provider for start, provider in MODEL_FAMILIES.items() if model.lower().startswith(start)), None)
+
+
+def clean_key(name: str) -> str | None:
+    r"""Return a key of the environment without blanks and quotation marks around it; None if it is not set.
+
+    Raises:
+        JudgeError: If it has a blank, a line break or another character inside that no key has. It is not printed.
+
+    Example:
+        >>> os.environ["MY_KEY"] = ' "sk-1"\n'
+        >>> clean_key("MY_KEY")
+        'sk-1'
+    """
+    value = os.environ.get(name)
+    if value is None:
+        return None
+    key = value.strip(_AROUND_KEYS)
+    if len(key) > 1 and key[0] == key[-1] and key[0] in "\"'":
+        key = key[1:-1].strip(_AROUND_KEYS)
+    if wrong := next((n for n, letter in enumerate(key) if not "!" <= letter <= "~"), None):
+        what = "a line break" if key[wrong] in "\r\n" else "a blank" if key[wrong].isspace() else "a character"
+        raise JudgeError(f"{name}: {what} at place {wrong + 1} of {len(key)} cannot be part of a key; set it again")
+    return key
+
+
+def check_keys(provider: str) -> None:
+    """Check the keys that a provider's own client reads from the environment.
+
+    Raises:
+        JudgeError: If there are blanks or line breaks in or around one. It is not printed.
+    """
+    for name in PROVIDER_VARIABLES.get(provider, ()):
+        if name.endswith(("_KEY", "_TOKEN")) and clean_key(name) != os.environ.get(name):
+            raise JudgeError(f"{name}: there are blanks, line breaks or quotation marks around the key; remove them")
 
 
 def format_key_hint(model: str) -> str:

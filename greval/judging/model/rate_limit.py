@@ -6,16 +6,16 @@ All metrics and runs of an event loop that call one address with one key share o
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Callable, Mapping
-from email.utils import parsedate_to_datetime
 from hashlib import sha256
 from math import inf
-from re import fullmatch
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from greval.judging.model.failures import list_secrets
+from greval.judging.model.failures import list_models, list_secrets
+from greval.judging.model.wait_times import MAX_PAUSE_SECONDS, parse_wait
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -23,10 +23,16 @@ if TYPE_CHECKING:
 MAX_UNPROVEN_CALLS = 16
 """The most calls in flight before the first answer, which limits the failed calls for a wrong key or address."""
 MINUTE_SECONDS = 60.0
-MAX_PAUSE_SECONDS = 300.0
-"""The longest pause in seconds. If a server asks for a longer one, the call is retried earlier and refused again."""
+MAX_WARNINGS = 3
+"""The most warnings on one provider's waiting times."""
+_LOG = logging.getLogger("greval")
 PAUSE_AFTER_REFUSALS = 3
 """Consecutive refusals that pause all calls. A single refusal between answers delays only its own call."""
+PAUSE_MARGIN_SECONDS, MIN_MARGIN_PAUSE = 1.0, 5.0
+"""Seconds that are added to a pause of some seconds up to a minute.
+
+A provider names the time at which the first of several calls is allowed again, and the others wait for the same.
+"""
 CUT_INTERVAL_SECONDS = 1.0
 """The least seconds between two cuts of the concurrency, so that calls that were sent together cut it only once."""
 
@@ -81,6 +87,7 @@ class RateLimiter:
         self._turn = asyncio.Lock()
         self._queued = 0
         self._room = asyncio.Event()
+        self._warnings: set[str] = set()
 
     def set_limits(self, owner: object, *, requests: float | None, tokens: float | None) -> None:
         """Set the limits a minute of an owner, valid while it is alive. With several owners the lowest limits apply."""
@@ -133,11 +140,18 @@ class RateLimiter:
             self.width = max(1.0, min(self.width, self.flying) // 2)
         self._refused += 1
         if self._refused >= PAUSE_AFTER_REFUSALS:
-            self.pause(pause or 0.0)
+            is_minute = pause is not None and MIN_MARGIN_PAUSE <= pause <= MINUTE_SECONDS
+            self.pause((pause or 0.0) + (PAUSE_MARGIN_SECONDS if is_minute else 0.0))
 
     def pause(self, seconds: float) -> None:
         """Make no calls for a number of seconds, at most `MAX_PAUSE_SECONDS`."""
         self._paused_until = max(self._paused_until, self._clock() + min(seconds, MAX_PAUSE_SECONDS))
+
+    def warn_once(self, text: str) -> None:
+        """Log a warning on the provider's waiting times, each only once."""
+        if text not in self._warnings and len(self._warnings) < MAX_WARNINGS:
+            self._warnings.add(text)
+            _LOG.warning("%s", text)
 
     def read_headers(self, headers: Mapping[str, str]) -> None:
         """Read the rate-limit headers of a response, and pause until the reset time if nothing remains."""
@@ -145,6 +159,11 @@ class RateLimiter:
             reset = headers.get(f"x-ratelimit-reset-{what}")
             if reset and headers.get(f"x-ratelimit-remaining-{what}") == "0":
                 self.pause(parse_wait(reset) or 0.0)
+
+    @property
+    def pause_seconds(self) -> float:
+        """The seconds for which no call is made because the provider asked for a pause, or 0."""
+        return max(0.0, self._paused_until - self._clock())
 
     def _has_room(self, *, cautious: bool) -> bool:
         unproven = MAX_UNPROVEN_CALLS if cautious and not self.proven else inf
@@ -175,34 +194,10 @@ _RATE_LIMITERS: dict[asyncio.AbstractEventLoop, dict[tuple[str, str], RateLimite
 
 def get_rate_limiter(model: BaseChatModel) -> RateLimiter:
     """Return the rate limiter of a model's address and key in the running event loop. The key is kept as a hash."""
-    address = str(getattr(model, "openai_api_base", None) or type(model).__name__)
+    first = list_models(model)[0]
+    address = str(getattr(first, "openai_api_base", None) or type(first).__name__)
     keys = sha256("\n".join(list_secrets(model)).encode()).hexdigest()
     for ended in [loop for loop in _RATE_LIMITERS if loop.is_closed()]:
         del _RATE_LIMITERS[ended]
     loop = asyncio.get_running_loop()
     return _RATE_LIMITERS.setdefault(loop, {}).setdefault((address, keys), RateLimiter(loop.time))
-
-
-def read_retry_after(error: BaseException) -> float | None:
-    """Read the seconds to wait from the Retry-After headers of an error's response, or None if they are missing."""
-    headers: Mapping[str, str] = getattr(getattr(error, "response", None), "headers", None) or {}
-    if millis := headers.get("retry-after-ms"):
-        return (parse_wait(f"{millis}ms") or 0.0) if millis.replace(".", "", 1).isdigit() else None
-    return parse_wait(headers.get("retry-after", ""))
-
-
-def parse_wait(text: str) -> float | None:
-    """Parse a waiting time into seconds: a number, parts such as `1m30s` or `20ms`, or the HTTP date of its end.
-
-    Example:
-        >>> parse_wait("2"), parse_wait("1m30s"), parse_wait("20ms"), parse_wait("soon")
-        (2.0, 90.0, 0.02, None)
-    """
-    number = r"(\d++(?:\.\d++)?+)"  # possessive: 20ms must not match as 2 and 0ms
-    if found := fullmatch(f"(?:{number}h)?(?:{number}m)?(?:{number}s?)?(?:{number}ms)?", text.strip()):
-        hours, minutes, seconds, millis = (float(part or 0) for part in found.groups())
-        return hours * 3600 + minutes * 60 + seconds + millis / 1000 if text.strip() else None
-    try:
-        return max(0.0, parsedate_to_datetime(text).timestamp() - time.time())
-    except ValueError:
-        return None

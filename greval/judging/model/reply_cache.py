@@ -34,7 +34,8 @@ class Reply:
     """The reply to a call: the text (JSON, if the call succeeded) or the failure, and the usage.
 
     `tokens` holds the log-probabilities that the model returned, and `pause` the seconds that the provider asked to
-    wait. `key` identifies the request if replies are cached or recorded, and `known` is true for a cached reply.
+    wait. `permanent` is true if the failure would meet every further attempt, although its kind is transient.
+    `key` identifies the request if replies are cached or recorded, and `known` is true for a cached reply.
     `latency` is the time of the last attempt in seconds, 0 for a cached reply. `origin` is set if a stored reply is
     replayed. `total_tokens` is the total that the provider reported. `served_by` is the model that the reply names,
     with its fingerprint; empty if it names none.
@@ -45,6 +46,7 @@ class Reply:
     failure: Failure | None = None
     tokens: Sequence[Mapping[str, Any]] = ()
     pause: float | None = None
+    permanent: bool = False
     key: str = ""
     known: bool = False
     latency: float = 0.0

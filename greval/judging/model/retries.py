@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_result, stop_after_attempt, wait_random_exponential
 
-from greval.judging.model.rate_limit import MAX_PAUSE_SECONDS
 from greval.judging.model.reply_cache import Reply
-from greval.records.result import FailureKind
+from greval.judging.model.wait_times import MAX_PAUSE_SECONDS
+from greval.records.result import Failure, FailureKind
 
 TRANSIENT_FAILURES: frozenset[FailureKind] = frozenset({"rate_limit", "timeout", "connection", "server"})
 """Transient failures. A refused key, a bad request or a refusal to judge is permanent."""
+
+WAIT_REASONS: Mapping[FailureKind, str] = {
+    "rate_limit": "the rate limit of {judge}",
+    "timeout": "another attempt: {judge} did not answer in time",
+    "connection": "another attempt: {judge} cannot be reached",
+    "server": "another attempt: {judge} reports an error",
+}
+"""What a call waits for after a transient failure."""
 
 FIRST_BACKOFF_SECONDS = 0.5
 MAX_BACKOFF_SECONDS = 30.0
@@ -46,8 +54,18 @@ async def call_with_retries(
     return await again(make_attempt)
 
 
+def format_wait_reason(failure: Failure | None, judge: str) -> str:
+    """Format what a call waits for after a failure.
+
+    Example:
+        >>> format_wait_reason(Failure(kind="rate_limit", message="Slow down."), "openai:m")
+        'the rate limit of openai:m'
+    """
+    return WAIT_REASONS.get(failure.kind, "{judge}").format(judge=judge) if failure else judge
+
+
 def _is_transient(reply: Reply) -> bool:
-    return reply.failure is not None and reply.failure.kind in TRANSIENT_FAILURES
+    return reply.failure is not None and reply.failure.kind in TRANSIENT_FAILURES and not reply.permanent
 
 
 def _compute_pause(state: RetryCallState) -> float:

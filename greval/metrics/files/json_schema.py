@@ -67,8 +67,9 @@ _PART_DESCRIPTIONS = {
     ("Example", "notes"): "What is asked for in notes.",
     ("JudgeChoice", ""): "A model with settings of its own; a key is never part of a metric.",
     ("JudgeChoice", "model"): "openai:MODEL, local, local:NAME or PROVIDER:MODEL.",
-    ("JudgeChoice", "temperature"): "The sampling temperature; that of the run without it.",
+    ("JudgeChoice", "temperature"): "The sampling temperature, or none to leave it to the model; by default the run's.",
     ("JudgeChoice", "base_url"): "The address of an OpenAI-compatible server.",
+    ("JudgeChoice", "judge_options"): "Options that are passed to the model, such as reasoning_effort.",
     ("Use", "judged_by"): "The name of the metric that judges the chunks or triples.",
     ("Use", "as"): "The values that are kept.",
 }

@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, Field, ValidationError
 from greval._util.wording import did_you_mean
 from greval.errors import DataError, DefinitionError
 from greval.judging.model.judge import Judge
-from greval.judging.model.judge_names import LOCAL
+from greval.judging.model.judge_names import complete_judge_name
 from greval.methods.fair_context import ContextMode
 from greval.methods.reference.settings import Search
 from greval.metrics.files.validation import convert_errors
@@ -34,17 +34,6 @@ REFERENCE_SEARCHES: tuple[str, ...] = get_args(Search)
 """The searches of greval's reference pipeline, which need no spec if the group's folder has its index."""
 SEARCHES = tuple(dict.fromkeys((*REFERENCE_SEARCHES, *GRAPHRAG_SEARCHES)))
 """Methods that need no spec: searches of the group's index."""
-PROVIDER = "openai:"
-
-
-def add_provider(model: str) -> str:
-    """Return the name of a model with its provider; a name without a provider is OpenAI's.
-
-    Example:
-        >>> add_provider("gpt-5.1"), add_provider("local"), add_provider("anthropic:some-model")
-        ('openai:gpt-5.1', 'local', 'anthropic:some-model')
-    """
-    return model if not model or ":" in model or model == LOCAL else f"{PROVIDER}{model}"
 
 
 def _convert_name_list(methods: object) -> object:
@@ -62,10 +51,10 @@ def _add_judge_provider(given: object) -> object:
         return given
     if not isinstance(given.get("model"), str):
         raise ValueError("model is missing; name one, such as openai:gpt-5.1 or local")  # noqa: TRY004 - pydantic reports only a ValueError as a fault
-    return {**given, "model": add_provider(given["model"])}
+    return given
 
 
-Model = Annotated[str, Field(min_length=1), BeforeValidator(lambda name: add_provider(name) if name else name)]
+Model = Annotated[str, Field(min_length=1), BeforeValidator(complete_judge_name)]
 
 
 class DatasetConfig(Record):

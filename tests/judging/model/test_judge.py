@@ -108,7 +108,8 @@ def test_local_is_asked_for_by_name():
 @pytest.mark.parametrize(
     ("model", "error", "told"),
     [
-        ("gpt-5.4-mini", JudgeError, "write PROVIDER:MODEL, such as openai:gpt-5.4-mini"),
+        ("nosuch", JudgeError, "write PROVIDER:MODEL, such as openai:nosuch"),
+        ("gpt-5.4-mini", JudgeError, "'openai:gpt-5.4-mini': set OPENAI_API_KEY"),
         ("openai:", JudgeError, "write PROVIDER:MODEL"),
         ("openai:gpt-5.4-mini", JudgeError, "set OPENAI_API_KEY"),
         ("nowhere:model", JudgeUnavailableError, "nowhere:model"),

@@ -16,6 +16,8 @@ from greval.judging.model.judge_names import (
     MODEL_FAMILIES,
     PROVIDER_ALIASES,
     PROVIDER_VARIABLES,
+    clean_key,
+    complete_judge_name,
     format_key_hint,
     parse_judge_name,
     suggest_judge_name,
@@ -46,6 +48,78 @@ AZURE = ("AZURE_OPENAI_ENDPOINT", "AZURE_OPENAI_API_KEY", "OPENAI_API_VERSION")
 def test_what_was_meant(wrong, meant):
     """Names of other tools, bare models and misspelt providers lead to a name that greval takes."""
     assert suggest_judge_name(wrong) == meant
+
+
+@pytest.mark.parametrize(
+    ("given", "base_url", "model"),
+    [
+        ("gpt-5.1", None, "openai:gpt-5.1"),
+        (" o3-mini ", None, "openai:o3-mini"),
+        ("claude-sonnet-4-5", None, "anthropic:claude-sonnet-4-5"),
+        ("gpt-5.1", "http://127.0.0.1:1/v1", "openai:gpt-5.1"),
+        ("Qwen/Qwen3-8B", "http://127.0.0.1:1/v1", "openai:Qwen/Qwen3-8B"),
+        ("qwen3:8b", "http://127.0.0.1:1/v1", "openai:qwen3:8b"),
+        ("local", None, "local"),
+        ("local:small", None, "local:small"),
+        ("groq:x", None, "groq:x"),
+        ("openai/gpt-4o", None, "openai/gpt-4o"),
+        ("qwen3:8b", None, "qwen3:8b"),
+        ("nosuch", None, "nosuch"),
+        ("openai", None, "openai"),
+        ("openai:", None, "openai:"),
+    ],
+)
+def test_a_bare_name_is_completed(monkeypatch, given, base_url, model):
+    """A name of a known family, or any on a named server, has its provider; what is not sure stays as it is."""
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    assert complete_judge_name(given, base_url) == Judge(given, base_url=base_url).model == model
+
+
+@pytest.mark.parametrize("model", ["opnai:gpt-4", "azure:gpt-4o", "nope:x"])
+def test_an_unknown_provider_needs_no_extra(monkeypatch, model):
+    """Without the package of the providers, a misspelt one is told all the same, not the package that is missing."""
+    monkeypatch.setattr("greval.judging.model.judge.find_spec", lambda name: None)
+    with pytest.raises(JudgeUnavailableError, match="knows no such provider") as refused:
+        check_judge(Judge(model))
+    meant = suggest_judge_name(model)
+    assert (f"Did you mean {meant}?" if meant else "openai:MODEL with --base-url") in str(refused.value)
+
+
+KEYS = [
+    "sk-abc-123456",
+    " sk-abc-123456",
+    "sk-abc-123456\r\n",
+    '"sk-abc-123456"',
+    "\ufeffsk-abc-123456\u00a0",
+    "'sk-abc-123456' ",
+]
+
+
+@pytest.mark.parametrize("value", KEYS)
+def test_what_is_around_a_key_is_no_part_of_it(monkeypatch, value):
+    """Blanks, line breaks and quotation marks around the key of OpenAI are left out."""
+    monkeypatch.setenv("OPENAI_API_KEY", value)
+    assert clean_key("OPENAI_API_KEY") == "sk-abc-123456"
+
+
+@pytest.mark.parametrize(
+    ("value", "what"),
+    [("sk-abc\n123456", "a line break"), ("sk-abc 123456", "a blank"), ("sk-äbc-123456", "a character")],
+)
+def test_a_broken_key_is_named_and_not_printed(monkeypatch, value, what):
+    """A key with a blank or a line break inside is refused before any call, without its text."""
+    monkeypatch.setenv("OPENAI_API_KEY", value)
+    with pytest.raises(JudgeError, match=f"OPENAI_API_KEY: {what} at place") as refused:
+        check_judge(Judge("openai:m"))
+    assert "123456" not in str(refused.value)
+
+
+def test_a_key_that_another_client_reads_is_named(monkeypatch):
+    """A provider's own client reads its key itself, so that a line break after it is an error with its name."""
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-123456\n")
+    with pytest.raises(JudgeError, match="ANTHROPIC_API_KEY: there are blanks, line breaks") as refused:
+        check_judge(Judge("anthropic:claude"))
+    assert "123456" not in str(refused.value)
 
 
 @given(st.text(max_size=20))

@@ -20,13 +20,12 @@ from greval import Judge, evaluate_async
 from greval.judging.model import rate_limit as pacing
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.rate_limit import (
-    MAX_PAUSE_SECONDS,
     MAX_UNPROVEN_CALLS,
     PAUSE_AFTER_REFUSALS,
     RateBucket,
     RateLimiter,
-    parse_wait,
 )
+from greval.judging.model.wait_times import MAX_PAUSE_SECONDS, parse_wait
 from greval.runs.runnable import compile_metric
 
 ROUNDING = 1e-6
@@ -320,7 +319,7 @@ async def test_few_calls_are_out_before_the_first_answer(tmp_path):
     out = []
 
     async def slow(request, body):
-        await asyncio.sleep(0.25)
+        await asyncio.sleep(3)
         out.append(server.calls)
         return await fault.ok()(request, body)
 

@@ -11,7 +11,7 @@ from framework_folder import make_folder
 import greval
 from greval.errors import DataError
 from greval.metrics.files.yaml_text import read_source
-from greval.runs.from_config.config import EvaluationConfig, add_provider, read_config
+from greval.runs.from_config.config import EvaluationConfig, read_config
 
 PUBLISHED = """
 dataset:
@@ -48,15 +48,6 @@ def test_the_published_config(tmp_path):
     assert read.methods == {"local": None, "basic": None}
     assert read.dataset.group_by == "imdb_key"
     assert read.output.save_intermediate
-
-
-@pytest.mark.parametrize(
-    ("given", "model"),
-    [("gpt-5.1", "openai:gpt-5.1"), ("local", "local"), ("local:small", "local:small"), ("groq:x", "groq:x")],
-)
-def test_providers(given, model):
-    """Only a bare name is taken for a model of OpenAI."""
-    assert add_provider(given) == model
 
 
 def test_all_faults_are_told_at_once_with_their_line(tmp_path):
