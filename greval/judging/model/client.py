@@ -20,7 +20,14 @@ from greval.errors import JudgeError, StoppedError
 from greval.judging.call_record import get_call_recorder
 from greval.judging.model.answer_format import AnswerFormat, select_tier
 from greval.judging.model.budget import CallMeter, RunGuard
-from greval.judging.model.failures import classify_error, find_finish_failure, list_secrets
+from greval.judging.model.failures import (
+    classify_error,
+    find_empty_failure,
+    find_finish_failure,
+    find_prompt_cut,
+    find_thoughts,
+    list_secrets,
+)
 from greval.judging.model.judge import LOCAL_TIMEOUT, Judge, get_chat_model, read_environment
 from greval.judging.model.openai_direct import DirectModel, select_direct_model
 from greval.judging.model.rate_limit import RateLimiter, get_rate_limiter, read_retry_after
@@ -222,7 +229,7 @@ class JudgeClient:
                 held.callback(line.pace.release)
                 await self.guard.wait_until_allowed()
                 reply = await self._call_once(
-                    line, partial(question.ask, line.model, messages, config, direct=line.direct), tokens
+                    line, partial(question.ask, line.model, messages, config, direct=line.direct), messages, tokens
                 )
             spent.append(reply.usage)
             return reply
@@ -230,7 +237,13 @@ class JudgeClient:
         reply = await call_with_retries(retries, attempt, self.guard.sleep)
         return reply if len(spent) == 1 else replace(reply, usage=sum(spent, Usage()))
 
-    async def _call_once(self, line: Connection, call: Callable[[], Awaitable[AIMessage]], tokens: int) -> Reply:
+    async def _call_once(
+        self,
+        line: Connection,
+        call: Callable[[], Awaitable[AIMessage]],
+        messages: Sequence[BaseMessage],
+        tokens: int,
+    ) -> Reply:
         """Make one call if meter and guard admit it, and report its result to them and the rate limiter."""
         if self._meter and (refusal := self._meter.admit_call(self.label)):
             return self._refuse_call(refusal)
@@ -239,7 +252,7 @@ class JudgeClient:
         start = read_clock()
         try:
             async with asyncio.timeout(_select_timeout(self.judge)):
-                reply = read_reply(await call())
+                reply = read_reply(await call(), messages)
         except Exception as error:  # noqa: BLE001 - any exception of a provider is one failed call
             reply = Reply("", Usage(calls=1), classify_error(error, line.secrets), pause=read_retry_after(error))
         finally:
@@ -287,8 +300,8 @@ class JudgeClient:
         return self._identity[1]
 
 
-def read_reply(message: AIMessage) -> Reply:
-    """Read a model's message: its text, its usage, and whether it is complete."""
+def read_reply(message: AIMessage, prompt: Sequence[BaseMessage] = ()) -> Reply:
+    """Read a model's message: its text, its usage, and whether it is complete and about the whole prompt."""
     token_usage = message.usage_metadata
     usage = Usage(
         calls=1,
@@ -297,16 +310,24 @@ def read_reply(message: AIMessage) -> Reply:
         cached_tokens=(token_usage.get("input_token_details") or {}).get("cache_read") if token_usage else None,
     )
     probabilities = (message.response_metadata.get("logprobs") or {}).get("content") or ()
-    return Reply(_extract_text(message), usage, find_finish_failure(message), probabilities)
+    text = _extract_text(message)
+    failure = find_finish_failure(message) or find_prompt_cut(prompt, usage) or find_empty_failure(message, text)
+    return Reply(text, usage, failure, probabilities)
 
 
 def _extract_text(message: AIMessage) -> str:
-    """Return the JSON of the first tool call, even if it is invalid, else the text."""
-    if message.tool_calls:
-        return replace_lone_surrogates(json.dumps(message.tool_calls[0]["args"], ensure_ascii=False))
-    if message.invalid_tool_calls:
-        return replace_lone_surrogates(message.invalid_tool_calls[0]["args"] or "")
-    return replace_lone_surrogates(message.text)
+    """Return the JSON of the tool calls, one a line, even if it is invalid, else the text.
+
+    A server with a reasoning parser may take an answer without thoughts for thoughts: an object and nothing else.
+    """
+    calls = [json.dumps(call["args"], ensure_ascii=False) for call in message.tool_calls]
+    calls += [call["args"] or "" for call in message.invalid_tool_calls]
+    text = str(message.text)
+    if calls and not (text and {*calls} <= {"", "{}"}):
+        text = "\n".join(calls)
+    elif not text.strip() and (thoughts := find_thoughts(message)).startswith("{") and thoughts.endswith("}"):
+        text = thoughts
+    return replace_lone_surrogates(text)
 
 
 def _select_timeout(judge: Judge) -> float:
