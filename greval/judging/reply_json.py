@@ -13,7 +13,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import accumulate
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, NoReturn, cast
 
 from greval.errors import MalformedVerdictError
 from greval.judging.lenient_json import CLOSING_QUOTES, parse_lenient_object, restore_backslashes, skip_space
@@ -30,7 +30,8 @@ MAX_WRAPPERS = 2
 """The most objects around the answer, such as those of a tool call that a model writes as text."""
 _LEAD = re.compile(r"\s*(?:```(?:json)?\s*)?")
 _QUOTE = "[\"'\u2018-\u201f]"
-_BARE_KEY = re.compile(rf"(\w+)\s*(?:({_QUOTE})\s*)?[:\uff1a]")
+_BARE_KEY = re.compile(rf"\w+\s*(?:{_QUOTE}\s*)?[:\uff1a]")
+_QUOTED_OBJECT = re.compile(r"\{(?:\s|\\n)*\\\"")
 _ANNOUNCEMENT = re.compile(
     r"\b(?:no|wait|actually|instead|now|so|thus|hence|therefore|final\w*|verdict|answer|result|output|json|"
     r"conclu\w+|correct\w*|revis\w+|judg\w+)\b",
@@ -178,8 +179,8 @@ class _Selected(NamedTuple):
     span: TextSpan | None = None
 
 
-def _select_object(text: str, properties: Mapping[str, Any], *, quoted: bool = False) -> _Selected:
-    """Select the answer of a reply. `quoted` is true for a reply that was itself a JSON text."""
+def _select_object(text: str, properties: Mapping[str, Any]) -> _Selected:
+    """Select the answer of a reply."""
     keys = properties.keys()
     lead = _LEAD.match(text)
     start = lead.end() if lead else 0
@@ -191,22 +192,21 @@ def _select_object(text: str, properties: Mapping[str, Any], *, quoted: bool = F
         except (ValueError, RecursionError):
             pass
     parts = _list_parts(text, keys)
-    answers = [part for part in parts if isinstance(part, _Answer)]
     entry_keys = _list_entry_keys(properties)
-    if not any(answer.fields for answer in answers) and not quoted:
-        inner = _unquote("".join(part for part in parts if isinstance(part, str)))
-        if inner is not None:
-            return _Selected(_select_object(inner, properties, quoted=True).fields)
-    matches = [n for n, part in enumerate(parts) if isinstance(part, _Answer) and _is_match(part, keys, entry_keys)]
-    faults = [(n, part.fault) for n, part in enumerate(parts) if isinstance(part, _Answer) and part.fault]
-    if not matches:
-        _reject(text, parts, [fault for _, fault in faults])
-        return _Selected(next(answer.fields for answer in reversed(answers) if answer.fields is not None))
-    last = matches[-1]
-    if later := [fault for n, fault in faults if n > last]:
-        raise MalformedVerdictError("malformed", f"the last object cannot be read: {later[0]}")
-    _check_rest("".join(part for part in parts[last + 1 :] if isinstance(part, str)), keys)
-    return _join_answers(_list_candidates(parts, matches, entry_keys), properties, entry_keys)
+    objects = [n for n, part in enumerate(parts) if isinstance(part, _Answer) and part.fields != {}]
+    matches = [n for n in objects if _is_match(cast("_Answer", parts[n]), keys, entry_keys)]
+    if not objects:
+        _reject_text(text, parts)
+    last = cast("_Answer", parts[objects[-1]])
+    if last.fields is None:
+        raise MalformedVerdictError("malformed", f"the last object cannot be read: {last.fault}")
+    if objects[-1] not in matches:  # a verdict before it may be a draft
+        return _Selected(last.fields)
+    candidates = _list_candidates(parts, matches, entry_keys)
+    _check_rest(parts[objects[-1] :], keys | entry_keys)
+    if len(candidates) > 1:  # each object of a joined answer counts
+        _check_rest(parts, keys | entry_keys)
+    return _join_answers(candidates, properties, entry_keys)
 
 
 def _list_parts(text: str, keys: AbstractSet[str]) -> list[str | _Answer]:
@@ -215,6 +215,8 @@ def _list_parts(text: str, keys: AbstractSet[str]) -> list[str | _Answer]:
     scanner = ThoughtScanner(text)
     for before, mark in scanner:
         parts.append(before)
+        if mark is None and scanner.is_open:
+            raise MalformedVerdictError("malformed", "the thoughts have no end, so that nothing is the answer")
         if mark and mark.discards:
             parts.clear()
         elif mark and mark.is_brace:
@@ -225,9 +227,11 @@ def _list_parts(text: str, keys: AbstractSet[str]) -> list[str | _Answer]:
 
 def _read_object(text: str, start: int, keys: AbstractSet[str]) -> tuple[_Answer | None, int]:
     """Read what a brace begins: an object, what looks like one and cannot be read, or no object (None)."""
+    if _QUOTED_OBJECT.match(text, start):
+        return _read_quoted_object(text, start, keys)
     inside = skip_space(text, start + 1)
-    letter, bare = text[inside : inside + 1], _BARE_KEY.match(text, inside)
-    if not (letter in {"", "}", *CLOSING_QUOTES} or (bare and (bare[1] in keys or bare[2]))):
+    letter = text[inside : inside + 1]
+    if letter not in {"", "}", *CLOSING_QUOTES} and not _BARE_KEY.match(text, inside):
         return None, start + 1
     try:
         fields, end = _DECODER.raw_decode(text, start)
@@ -243,6 +247,23 @@ def _read_object(text: str, start: int, keys: AbstractSet[str]) -> tuple[_Answer
     except ValueError as error:
         fault = str(error)
     return _Answer(None, fault=fault), _find_naive_end(text, start)
+
+
+def _read_quoted_object(text: str, start: int, keys: AbstractSet[str]) -> tuple[_Answer, int]:
+    r"""Read an object that is written as a JSON text, such as `"{\"value\": 1}"`, with or without the outer quotes."""
+    end = text.rfind("}") + 1
+    try:
+        if text[start - 1 : start] == '"':
+            inner, end = _TEXT_DECODER.raw_decode(text, start - 1)
+        else:
+            inner = _TEXT_DECODER.decode(f'"{text[start:end]}"')
+        answer, inner_end = _read_object(inner, 0, keys)
+        if answer and not inner[inner_end:].strip():
+            return _Answer(answer.fields, fault=answer.fault), end
+        fault = "a JSON text that holds more than an object"
+    except ValueError as error:
+        fault = str(error)
+    return _Answer(None, fault=fault), max(end, start + 1)
 
 
 def _find_naive_end(text: str, start: int) -> int:
@@ -285,18 +306,6 @@ def _read_inner(content: object) -> object:
     return content
 
 
-def _unquote(text: str) -> str | None:
-    r"""Return the text that a reply such as `"{\"value\": 1}"` quotes, with or without its outer quotes, or None."""
-    bare = re.sub(r"```(?:json)?", "", text).strip()
-    if '{\\"' not in re.sub(r"\\n|\s", "", bare):
-        return None
-    try:
-        quoted = json.loads(bare if bare.startswith('"') else f'"{bare}"', strict=False)
-    except ValueError:
-        return None
-    return quoted if isinstance(quoted, str) else None
-
-
 def _list_entry_keys(properties: Mapping[str, Any]) -> AbstractSet[str]:
     """List the keys of an entry if all that the schema asks for is one list of numbered entries."""
     contents = [*properties.values()]
@@ -310,30 +319,29 @@ def _is_match(answer: _Answer, keys: AbstractSet[str], entry_keys: AbstractSet[s
     return bool(keys & fields.keys() if keys else fields) or (bool(entry_keys) and "item" in fields)
 
 
-def _reject(text: str, parts: Sequence[str | _Answer], faults: Sequence[str]) -> None:
-    """Raise the error of a reply without an answer, unless it has another object."""
-    if faults:
-        raise MalformedVerdictError("malformed", f"the JSON cannot be read: {faults[-1]}")
-    if any(isinstance(part, _Answer) for part in parts):
-        return
+def _reject_text(text: str, parts: Sequence[str | _Answer]) -> NoReturn:
+    """Raise the error of a reply without an object."""
     if not text.strip():
         raise MalformedVerdictError("malformed", "an empty text")
-    thoughts = "" if any(parts) else "; it holds thoughts only, or thoughts without an end"
+    thoughts = "" if any(part for part in parts if isinstance(part, str)) else "; all of it is thoughts"
     raise MalformedVerdictError("malformed", f"no complete JSON object in the answer{thoughts}")
 
 
-def _check_rest(rest: str, keys: AbstractSet[str]) -> None:
-    """Reject what is left of another object after the last one: a key, a brace, or the start of a code block."""
+def _check_rest(parts: Sequence[str | _Answer], keys: AbstractSet[str]) -> None:
+    """Reject what is left of another object beside those that count: a key, a brace, or the start of a code block."""
+    if faults := [part.fault for part in parts if isinstance(part, _Answer) and part.fault]:
+        raise MalformedVerdictError("malformed", f"one of several objects cannot be read: {faults[0]}")
+    rest = "".join(part for part in parts if isinstance(part, str))
     names = "|".join(map(re.escape, keys)) or r"\w+"
     key = rf"{_QUOTE}(?:{names}){_QUOTE}?|(?:{names}){_QUOTE}"
     if found := re.search(rf"(?:{key})\s*[:\uff1a]|```json", rest):
-        raise MalformedVerdictError("malformed", f"what follows the last object cannot be read: {found[0]!r}")
+        raise MalformedVerdictError("malformed", f"what stands beside the last object cannot be read: {found[0]!r}")
     depth = 0
     for brace in re.findall("[{}]", rest):
         depth += 1 if brace == "{" else -1
         if depth < 0:
             raise MalformedVerdictError(
-                "malformed", "a closing brace follows the last object, which may be a part only"
+                "malformed", "a closing brace stands beside the last object, which may be a part only"
             )
 
 
@@ -390,6 +398,7 @@ def _reject_constant(name: str) -> None:
     raise ValueError(f"{name} is no JSON number")
 
 
+_TEXT_DECODER = json.JSONDecoder(strict=False)
 _DECODER = json.JSONDecoder(object_pairs_hook=_build_object, parse_constant=_reject_constant)
 
 

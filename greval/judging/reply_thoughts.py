@@ -69,6 +69,11 @@ class ThoughtScanner:
         elif ends:
             self.position = ends[-1].end()
 
+    @property
+    def is_open(self) -> bool:
+        """True at the end of a text whose thoughts have no end."""
+        return bool(self._open)
+
     def __iter__(self) -> Iterator[tuple[str, Mark | None]]:
         """Iterate over the texts of the answer, each with the mark after it; the last one has none."""
         begin = self.position
