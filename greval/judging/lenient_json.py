@@ -46,7 +46,7 @@ _CONTROLS = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _LETTERS = {control: "\\" + letter for letter, control in _CONTROLS.items()}
 _KEPT = re.compile(
     r"\b[C-Z]:(?:\\[\w.-]+|[\b\f\n\r\t][a-z][\w.-]*)+"  # a path such as C:\new\table
-    r"|[\b\f](?=[A-Za-z\\])"  # \beta, \frac, \b of a regular expression: nobody means a backspace or a form feed
+    r"|[\b\f](?=[A-Za-z\\\s]|$)"  # \beta, \frac, \b of a regular expression: nobody means a backspace or a form feed
     r"|\r(?=[A-Za-z])"
     # the rest of LaTeX's commands that begin with \t and \n
     r"|\t(?=(?:heta|au|imes|ilde|riangle\w*|frac|op|o|anh?|ext\w{0,6}|hickapprox|wohead\w+)(?![A-Za-z]))"

@@ -203,7 +203,7 @@ def _select_object(text: str, properties: Mapping[str, Any]) -> _Selected:
     if objects[-1] not in matches:  # a verdict before it may be a draft
         return _Selected(last.fields)
     candidates = _list_candidates(parts, matches, entry_keys)
-    _check_rest(parts[objects[-1] :], keys | entry_keys)
+    _check_rest(parts[objects[-1] :], keys | entry_keys, "```json")
     if len(candidates) > 1:  # each object of a joined answer counts
         _check_rest(parts, keys | entry_keys)
     return _join_answers(candidates, properties, entry_keys)
@@ -327,14 +327,14 @@ def _reject_text(text: str, parts: Sequence[str | _Answer]) -> NoReturn:
     raise MalformedVerdictError("malformed", f"no complete JSON object in the answer{thoughts}")
 
 
-def _check_rest(parts: Sequence[str | _Answer], keys: AbstractSet[str]) -> None:
-    """Reject what is left of another object beside those that count: a key, a brace, or the start of a code block."""
+def _check_rest(parts: Sequence[str | _Answer], keys: AbstractSet[str], start: str = "") -> None:
+    """Reject what is left of another object beside those that count: a key, a brace, or its `start`."""
     if faults := [part.fault for part in parts if isinstance(part, _Answer) and part.fault]:
         raise MalformedVerdictError("malformed", f"one of several objects cannot be read: {faults[0]}")
     rest = "".join(part for part in parts if isinstance(part, str))
     names = "|".join(map(re.escape, keys)) or r"\w+"
     key = rf"{_QUOTE}(?:{names}){_QUOTE}?|(?:{names}){_QUOTE}"
-    if found := re.search(rf"(?:{key})\s*[:\uff1a]|```json", rest):
+    if found := re.search(rf"(?:{key})\s*[:\uff1a]" + (f"|{start}" if start else ""), rest):
         raise MalformedVerdictError("malformed", f"what stands beside the last object cannot be read: {found[0]!r}")
     depth = 0
     for brace in re.findall("[{}]", rest):
