@@ -155,7 +155,9 @@ def _parse_text(text: str, start: int) -> tuple[str, int]:
 def _decode_escapes(raw: str) -> str:
     r"""Decode the escapes of JSON, and keep all other backslashes. Two halves of a pair make one character."""
     decoded = _ESCAPE.sub(_decode_escape, raw)
-    return decoded.encode("utf-16-le", "surrogatepass").decode("utf-16-le") if "\\u" in raw else decoded
+    return (
+        decoded.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass") if "\\u" in raw else decoded
+    )
 
 
 def _decode_escape(found: re.Match[str]) -> str:

@@ -251,11 +251,11 @@ def _read_object(text: str, start: int, keys: AbstractSet[str]) -> tuple[_Answer
 
 def _read_quoted_object(text: str, start: int, keys: AbstractSet[str]) -> tuple[_Answer, int]:
     r"""Read an object that is written as a JSON text, such as `"{\"value\": 1}"`, with or without the outer quotes."""
-    end = text.rfind("}") + 1
     try:
         if text[start - 1 : start] == '"':
             inner, end = _TEXT_DECODER.raw_decode(text, start - 1)
         else:
+            end = text.rfind("}", start) + 1 or len(text)
             inner = _TEXT_DECODER.decode(f'"{text[start:end]}"')
         answer, inner_end = _read_object(inner, 0, keys)
         if answer and not inner[inner_end:].strip():
@@ -263,7 +263,7 @@ def _read_quoted_object(text: str, start: int, keys: AbstractSet[str]) -> tuple[
         fault = "a JSON text that holds more than an object"
     except ValueError as error:
         fault = str(error)
-    return _Answer(None, fault=fault), max(end, start + 1)
+    return _Answer(None, fault=fault), len(text)
 
 
 def _find_naive_end(text: str, start: int) -> int:
