@@ -1,10 +1,12 @@
-"""The JSON schema of a judge's answer, and the strict parsing of the answers."""
+"""The JSON schema of a judge's answer, and the parsing of answers: strict about what is meant, not about its form."""
 
 from __future__ import annotations
 
 import hashlib
+import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Literal, assert_never
 
@@ -14,7 +16,7 @@ from greval.errors import MalformedVerdictError
 from greval.records.metric import FINDINGS, JudgedMetric
 from greval.records.note import ListNote, Note, ShareNote, TextNote
 from greval.records.result import Judgement, ShownIds
-from greval.records.scale import OffScaleError
+from greval.records.scale import CategoricalScale, OffScaleError, Value, ValueScale
 
 ReasonPosition = Literal["before", "after"]
 """Whether a judge gives its reason before or after the value."""
@@ -22,6 +24,8 @@ REASON_ORDERS: dict[ReasonPosition, tuple[str, str]] = {"before": ("reason", "va
 DETAILED_FACTOR = 4
 """The factor by which a detailed reason may be longer than a brief one, if the length of texts is limited."""
 MAX_SCHEMA_NAME = 64
+_ITEM_NUMBER = re.compile(r"\s*(?:item|no\.?|#)?\s*[\[(]?([0-9]{1,9})[\])]?[.:]?\s*", re.IGNORECASE)
+_NUMBER = re.compile(r"\s*-?[0-9]{1,16}(?:\.[0-9]{1,16})?\s*")
 MAX_LIST_ENTRIES = 8
 """The most entries of a list note if the length of texts is limited."""
 MAX_COUNTED_ENTRIES = 30
@@ -120,7 +124,7 @@ def parse_verdict(
     if "value" not in given:
         raise MalformedVerdictError("malformed", f"the answer has no value; allowed: {metric.scale.allowed()}")
     try:
-        value = metric.scale.read(given["value"])
+        value = _read_value(metric.scale, given["value"])
     except OffScaleError as error:
         raise MalformedVerdictError("off_scale", f"value: {error}") from error
     return Judgement(
@@ -143,21 +147,72 @@ def parse_item_verdicts(
     """Parse the verdicts on numbered items. An error in one item does not affect the others.
 
     Return, for each number of `items`, the index of its entry in the answer, and its judgement or the error: missing,
-    answered more than once, or unreadable. Numbers that are not in the prompt are ignored.
+    answered more than once, or unreadable. If all items are numbered from 0 in their order, the numbers are shifted.
 
     Raises:
-        MalformedVerdictError: If the answer has no list of judgements.
+        MalformedVerdictError: If the answer has no list of judgements, or a number that the judge was not shown. Then
+            the other numbers may be wrong too.
     """
     listed = _require_mapping(answer, "the answer").get("judgements")
     if not isinstance(listed, list):
         raise MalformedVerdictError("malformed", "the answer has no list of judgements")
+    numbers = [_read_item_number(entry.get("item")) if isinstance(entry, Mapping) else None for entry in listed]
+    if numbers == [*range(len(items))]:
+        numbers = [number + 1 for number in numbers if number is not None]
+    if unknown := [number for number in numbers if number is not None and number not in items]:
+        raise MalformedVerdictError(
+            "missing_item",
+            f"the answer has a verdict on item {unknown[0]}, but the items are numbered from 1 to {len(items)}; "
+            "give each item the number that it is shown with",
+        )
     places: dict[int, list[int]] = {number: [] for number in items}
-    for place, entry in enumerate(listed):
-        number = entry.get("item") if isinstance(entry, Mapping) else None
-        if isinstance(number, int) and not isinstance(number, bool):
-            places.get(number, []).append(place)
+    for place, number in enumerate(numbers):
+        if number is not None:
+            places[number].append(place)
     read = partial(parse_verdict, metric, shown_ids=shown_ids)
     return {number: _parse_item_verdict(read, listed, number, found, items) for number, found in places.items()}
+
+
+def _read_item_number(written: object) -> int | None:
+    """Read the number of an item: a whole number, also as 1.0, "1", "[1]" or "Item 1", else None."""
+    if isinstance(written, str) and (digits := _ITEM_NUMBER.fullmatch(written)):
+        return int(digits[1])
+    is_whole = isinstance(written, int | float) and not isinstance(written, bool) and written == written // 1
+    return int(written) if is_whole and isinstance(written, int | float) else None
+
+
+def _read_value(scale: CategoricalScale | ValueScale, written: object) -> Value:
+    """Read a value of a scale, also from a label in another case or with other blanks, or from a number as text.
+
+    Raises:
+        OffScaleError: If it is not on the scale, or several values could be meant.
+    """
+    try:
+        return scale.read(written)
+    except OffScaleError:
+        if isinstance(scale, ValueScale):
+            if isinstance(written, str) and _NUMBER.fullmatch(written):
+                return scale.read(float(written))
+            raise
+        text = written if isinstance(written, str) else json.dumps(written, default=str)
+        if (label := find_label(text, scale.names)) is None:
+            raise
+        return label
+
+
+def find_label(text: str, labels: Iterable[str]) -> str | None:
+    """Find the only label that a text can mean, whatever its case and its blanks, or None.
+
+    Example:
+        >>> find_label(" partly  CORRECT", ["Correct", "Partly correct"])
+        'Partly correct'
+    """
+    matches = [label for label in labels if _fold_label(label) == _fold_label(text)]
+    return matches[0] if len(matches) == 1 else None
+
+
+def _fold_label(text: str) -> str:
+    return " ".join(unicodedata.normalize("NFC", text).split()).casefold()
 
 
 def _parse_item_verdict(
@@ -253,9 +308,10 @@ def _parse_entry(name: str, note: ListNote, entry: object) -> dict[str, JsonValu
         content = fields.get(field)
         if not isinstance(content, str):
             raise MalformedVerdictError("malformed", f"{name}.{field}: must be a text")
-        if isinstance(words, tuple) and content not in words:
+        label = find_label(content, words) if isinstance(words, tuple) and content not in words else content
+        if label is None:
             raise MalformedVerdictError("off_scale", f"{name}.{field}: {content!r} is not one of {', '.join(words)}")
-        read[field] = content
+        read[field] = label
     return read
 
 

@@ -13,7 +13,7 @@ from greval.judging.model.answer_format import AnswerFormat
 from greval.judging.model.client import JudgeClient, read_clock
 from greval.judging.model.judge import Judge
 from greval.judging.model.reply_cache import Reply
-from greval.judging.reply_json import compute_probability, parse_last_object
+from greval.judging.reply_json import compute_probability, parse_reply_object
 from greval.records.record import Record
 from greval.records.result import Failure, FailureKind, Tier, Usage
 
@@ -121,7 +121,7 @@ def _check_schema(reply: Reply) -> CheckFinding:
     if reply.failure:
         return "no"
     try:
-        answer = parse_last_object(reply.text)
+        answer = parse_reply_object(reply.text, CHECK_SCHEMA)
     except MalformedVerdictError:
         return "no"
     return _format_yes_no(answer.get("value") in {"Violet", "Umber"} and isinstance(answer.get("reason"), str))

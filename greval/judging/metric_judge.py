@@ -46,7 +46,7 @@ from greval.judging.prompt import (
     neutralise_fences,
     sort_shared_fields,
 )
-from greval.judging.reply_json import ValuePath, compute_probability, compute_value_probabilities, parse_last_object
+from greval.judging.reply_json import ValuePath, compute_probability, compute_value_probabilities, parse_reply_object
 from greval.records.case import Case
 from greval.records.metric import JudgedMetric
 from greval.records.metric_input import Item, list_judged_items
@@ -298,7 +298,7 @@ class MetricJudge:
         """Read a reply: the verdict on the case or its single item, or one verdict for each numbered item."""
         if reply.failure:
             raise MalformedVerdictError(reply.failure.kind, reply.failure.message)
-        answer = parse_last_object(reply.text)
+        answer = parse_reply_object(reply.text, self.question.schema)
         if not self.many:
             judgement = parse_verdict(self.metric, answer, item=numbers.get(1), shown_ids=shown_ids)
             return [self._read_probabilities(judgement, reply, ("value",))]

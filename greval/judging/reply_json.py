@@ -1,14 +1,23 @@
-"""Extraction of the JSON from a model's reply: the last complete object, and the positions of its values."""
+"""The reading of a model's reply: which object in it is the answer, and the positions of its values.
+
+Thoughts are no part of an answer. The last object with the expected keys is the answer, whatever its form, unless
+something later looks like an object and cannot be read, or several objects differ and nothing says which one counts.
+Then the reply is malformed: nothing is read from an earlier object, and nothing is completed.
+"""
 
 from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from itertools import accumulate
-from typing import Any
+from typing import Any, NamedTuple, NoReturn, cast
 
 from greval.errors import MalformedVerdictError
+from greval.judging.lenient_json import CLOSING_QUOTES, parse_lenient_object, restore_backslashes, skip_space
+from greval.judging.reply_thoughts import ThoughtScanner
 from greval.records.scale import Value
 
 ValuePath = tuple[str | int, ...]
@@ -17,58 +26,55 @@ TextSpan = tuple[int, int]
 _WHITESPACE = " \t\n\r"
 _DELIMITERS = f"{_WHITESPACE},}}]"
 """The characters that can follow a value."""
+MAX_WRAPPERS = 2
+"""The most objects around the answer, such as those of a tool call that a model writes as text."""
+_LEAD = re.compile(r"\s*(?:```(?:json)?\s*)?")
+_QUOTE = "[\"'\u2018-\u201f]"
+_BARE_KEY = re.compile(rf"\w+\s*(?:{_QUOTE}\s*)?[:\uff1a]")
+_QUOTED_OBJECT = re.compile(r"\{(?:\s|\\n)*\\\"")
+_ANNOUNCEMENT = re.compile(
+    r"\b(?:no|wait|actually|instead|now|so|thus|hence|therefore|final\w*|verdict|answer|result|output|json|"
+    r"conclu\w+|correct\w*|revis\w+|judg\w+)\b",
+    re.IGNORECASE,
+)
+_COMPARISON = re.compile(
+    r"\b(?:example|instance|would|could|might|if|had|not|wrong|otherwise|alternativ\w*|compar\w*|e\.g)\b", re.IGNORECASE
+)
+"""Words of the sentence before an object that make it the answer, or another one than the answer."""
+_SENTENCE = re.compile(r"([^.!?\n]*)[\s.:`*_>-]*(?:json)?\s*\Z", re.IGNORECASE)
 
 
-def parse_last_object(text: str) -> dict[str, Any]:
-    """Parse the last complete JSON object in a model's answer, with or without prose or a code fence around it.
+def parse_reply_object(text: str, schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Parse the object of a schema in a model's reply, whatever stands around it and in whatever form it is written.
+
+    Verdicts on items that are listed in several objects are joined.
 
     Raises:
-        MalformedVerdictError: If the text has no such object, or it is not strict JSON (duplicate key, NaN, lone
-            surrogate).
+        MalformedVerdictError: If there is no such object, or it is doubtful which one or what is meant.
 
     Example:
-        >>> parse_last_object('Draft: {"value": 0}. Final: {"reason": "It fits.", "value": 1}')["value"]
+        >>> schema = {"properties": {"reason": {}, "value": {}}}
+        >>> parse_reply_object('<think>{"value": 0}?</think>{"reason": "It fits.", "value": 1}', schema)["value"]
         1
     """
-    found = find_last_object(text)
-    if found is None:
-        raise MalformedVerdictError(
-            "malformed", "an empty text" if not text.strip() else "no complete JSON object in the answer"
-        )
-    start, end = found
-    try:
-        parsed: dict[str, Any] = _DECODER.decode(text[start:end])
-        if "\\u" in text:
-            json.dumps(parsed, ensure_ascii=False).encode()
-    except (ValueError, RecursionError) as error:
-        raise MalformedVerdictError("malformed", f"the JSON is not strict: {error}") from error
-    return parsed
-
-
-def find_last_object(text: str) -> TextSpan | None:
-    """Find the span of the last complete JSON object in a text, or None."""
-    found = None
-    start = text.find("{")
-    while start >= 0:
-        end = _find_end(text, start)
-        if end is not None:
-            found = (start, end)
-        start = text.find("{", end or start + 1)
-    return found
+    return _select_object(text, schema.get("properties", {})).fields
 
 
 def find_value(text: str, path: ValuePath) -> TextSpan | None:
-    """Find the span of the value at `path` in the last complete JSON object of a text, or None.
+    """Find the span of the value at `path` of the answer in a reply, or None if the answer is no strict JSON.
 
     Example:
         >>> text = '{"reason": "r", "value": 1}'
         >>> text[slice(*find_value(text, ("value",)))]
         '1'
     """
-    found = find_last_object(text)
+    try:
+        span = _select_object(text, {str(path[0]): {}}).span
+    except MalformedVerdictError:
+        return None
     for step in path:
-        found = next((span for name, span in _iterate_parts(text, found[0]) if name == step), None) if found else None
-    return found
+        span = next((span for name, span in _iterate_parts(text, span[0]) if name == step), None) if span else None
+    return span
 
 
 def compute_probability(tokens: Sequence[Mapping[str, Any]], path: ValuePath) -> float | None:
@@ -76,10 +82,10 @@ def compute_probability(tokens: Sequence[Mapping[str, Any]], path: ValuePath) ->
 
     It is the product of the probabilities of all tokens that overlap with the value: exp(sum of their `logprob`),
     at most 1. The tokens are those of the whole answer in order, each with `token` and `logprob`, and with `bytes` if a
-    token is part of a character. Keys in the path are ASCII.
+    token is part of a character.
     """
     pieces = [_read_token_bytes(token) for token in tokens]
-    span = find_value(b"".join(pieces).decode("latin-1"), path)
+    span = _find_value_bytes(pieces, path)
     if span is None:
         return None
     ends = [*accumulate(map(len, pieces))]
@@ -104,7 +110,7 @@ def compute_value_probabilities(
     by the token 1.
     """
     pieces = [_read_token_bytes(token).decode("latin-1") for token in tokens]
-    span = find_value("".join(pieces), path)
+    span = _find_value_bytes([piece.encode("latin-1") for piece in pieces], path)
     texts = {value: json.dumps(value, ensure_ascii=False).encode().decode("latin-1") for value in values}
     if span is None:
         return None
@@ -160,6 +166,226 @@ def _read_token_bytes(token: Mapping[str, Any]) -> bytes:
     return bytes(token["bytes"]) if token.get("bytes") else str(token["token"]).encode("utf-8", "surrogatepass")
 
 
+class _Answer(NamedTuple):
+    """An object of a reply: its fields, and its span if it is strict JSON. Without fields it is unreadable: `fault`."""
+
+    fields: dict[str, Any] | None
+    span: TextSpan | None = None
+    fault: str = ""
+
+
+class _Selected(NamedTuple):
+    fields: dict[str, Any]
+    span: TextSpan | None = None
+
+
+def _select_object(text: str, properties: Mapping[str, Any]) -> _Selected:
+    """Select the answer of a reply."""
+    keys = properties.keys()
+    lead = _LEAD.match(text)
+    start = lead.end() if lead else 0
+    if text.startswith("{", start):  # nearly all replies are one object and nothing else
+        try:
+            fields, end = _DECODER.raw_decode(text, start)
+            if keys <= fields.keys() and text[end:].strip() in {"", "```"}:
+                return _Selected(_check_texts(fields, text), (start, end))
+        except (ValueError, RecursionError):
+            pass
+    parts = _list_parts(text, keys)
+    entry_keys = _list_entry_keys(properties)
+    objects = [n for n, part in enumerate(parts) if isinstance(part, _Answer) and part.fields != {}]
+    matches = [n for n in objects if _is_match(cast("_Answer", parts[n]), keys, entry_keys)]
+    if not objects:
+        _reject_text(text, parts)
+    last = cast("_Answer", parts[objects[-1]])
+    if last.fields is None:
+        raise MalformedVerdictError("malformed", f"the last object cannot be read: {last.fault}")
+    if objects[-1] not in matches:  # a verdict before it may be a draft
+        return _Selected(last.fields)
+    candidates = _list_candidates(parts, matches, entry_keys)
+    _check_rest(parts[objects[-1] :], keys | entry_keys, "```json")
+    if len(candidates) > 1:  # each object of a joined answer counts
+        _check_rest(parts, keys | entry_keys)
+    return _join_answers(candidates, properties, entry_keys)
+
+
+def _list_parts(text: str, keys: AbstractSet[str]) -> list[str | _Answer]:
+    """List the texts and the objects of a reply in their order, without its thoughts."""
+    parts: list[str | _Answer] = []
+    scanner = ThoughtScanner(text)
+    for before, mark in scanner:
+        parts.append(before)
+        if mark is None and scanner.is_open:
+            raise MalformedVerdictError("malformed", "the thoughts have no end, so that nothing is the answer")
+        if mark and mark.discards:
+            parts.clear()
+        elif mark and mark.is_brace:
+            answer, scanner.position = _read_object(text, mark.start, keys)
+            parts.append(answer or "{")
+    return parts
+
+
+def _read_object(text: str, start: int, keys: AbstractSet[str]) -> tuple[_Answer | None, int]:
+    """Read what a brace begins: an object, what looks like one and cannot be read, or no object (None)."""
+    if _QUOTED_OBJECT.match(text, start):
+        return _read_quoted_object(text, start, keys)
+    inside = skip_space(text, start + 1)
+    letter = text[inside : inside + 1]
+    if letter not in {"", "}", *CLOSING_QUOTES} and not _BARE_KEY.match(text, inside):
+        return None, start + 1
+    try:
+        fields, end = _DECODER.raw_decode(text, start)
+        inner = _unwrap(fields := _check_texts(fields, text[start:end]), keys)
+        return _Answer(inner, (start, end) if inner is fields else None), end
+    except (ValueError, RecursionError):
+        pass
+    try:
+        fields, end = parse_lenient_object(text, start)
+        return _Answer(_unwrap(_check_texts(fields, text[start:end]), keys)), end
+    except RecursionError:
+        fault = "it is nested too deeply"
+    except ValueError as error:
+        fault = str(error)
+    return _Answer(None, fault=fault), _find_naive_end(text, start)
+
+
+def _read_quoted_object(text: str, start: int, keys: AbstractSet[str]) -> tuple[_Answer, int]:
+    r"""Read an object that is written as a JSON text, such as `"{\"value\": 1}"`, with or without the outer quotes."""
+    try:
+        if text[start - 1 : start] == '"':
+            inner, end = _TEXT_DECODER.raw_decode(text, start - 1)
+        else:
+            end = text.rfind("}", start) + 1 or len(text)
+            inner = _TEXT_DECODER.decode(f'"{text[start:end]}"')
+        answer, inner_end = _read_object(inner, 0, keys)
+        if answer and not inner[inner_end:].strip():
+            return _Answer(answer.fields, fault=answer.fault), end
+        fault = "a JSON text that holds more than an object"
+    except ValueError as error:
+        fault = str(error)
+    return _Answer(None, fault=fault), len(text)
+
+
+def _find_naive_end(text: str, start: int) -> int:
+    """Find where the braces from `start` on are in balance, so that nothing within a broken object is an answer."""
+    depth = 0
+    for brace in re.compile("[{}]").finditer(text, start):
+        depth += 1 if brace[0] == "{" else -1
+        if not depth:
+            return brace.end()
+    return len(text)
+
+
+def _check_texts(fields: dict[str, Any], written: str) -> dict[str, Any]:
+    """Raise `ValueError` if a text holds half a character, and keep the judge's backslashes."""
+    if "\\" not in written:
+        return fields
+    if "\\u" in written:
+        json.dumps(fields, ensure_ascii=False).encode()
+    restored: dict[str, Any] = restore_backslashes(fields, written)
+    return restored
+
+
+def _unwrap(fields: dict[str, Any], keys: AbstractSet[str], depth: int = MAX_WRAPPERS) -> dict[str, Any]:
+    """Return the object with all keys that an object without them holds, such as `{"verdict": {...}}`, or itself."""
+    if not depth or keys <= fields.keys() or (len(fields) > 1 and keys & fields.keys()):
+        return fields
+    contents = [_read_inner(content) if name not in keys else content for name, content in fields.items()]
+    inner = [_unwrap(content, keys, depth - 1) for content in contents if isinstance(content, dict)]
+    matches = [content for content in inner if keys <= content.keys()]
+    return matches[0] if len(matches) == 1 else fields
+
+
+def _read_inner(content: object) -> object:
+    """Return the object that a text holds as JSON, such as the arguments of a tool call, or the content itself."""
+    if isinstance(content, str) and content.lstrip().startswith("{"):
+        try:
+            return _DECODER.decode(content)
+        except (ValueError, RecursionError):
+            return content
+    return content
+
+
+def _list_entry_keys(properties: Mapping[str, Any]) -> AbstractSet[str]:
+    """List the keys of an entry if all that the schema asks for is one list of numbered entries."""
+    contents = [*properties.values()]
+    entry = contents[0].get("items", {}).get("properties", {}) if len(contents) == 1 else {}
+    return entry.keys() if "item" in entry else frozenset()
+
+
+def _is_match(answer: _Answer, keys: AbstractSet[str], entry_keys: AbstractSet[str]) -> bool:
+    """Return whether an object is an answer or a part of one: it has one of the keys, or is an entry of the list."""
+    fields = answer.fields or {}
+    return bool(keys & fields.keys() if keys else fields) or (bool(entry_keys) and "item" in fields)
+
+
+def _reject_text(text: str, parts: Sequence[str | _Answer]) -> NoReturn:
+    """Raise the error of a reply without an object."""
+    if not text.strip():
+        raise MalformedVerdictError("malformed", "an empty text")
+    thoughts = "" if any(part for part in parts if isinstance(part, str)) else "; all of it is thoughts"
+    raise MalformedVerdictError("malformed", f"no complete JSON object in the answer{thoughts}")
+
+
+def _check_rest(parts: Sequence[str | _Answer], keys: AbstractSet[str], start: str = "") -> None:
+    """Reject what is left of another object beside those that count: a key, a brace, or its `start`."""
+    if faults := [part.fault for part in parts if isinstance(part, _Answer) and part.fault]:
+        raise MalformedVerdictError("malformed", f"one of several objects cannot be read: {faults[0]}")
+    rest = "".join(part for part in parts if isinstance(part, str))
+    names = "|".join(map(re.escape, keys)) or r"\w+"
+    key = rf"{_QUOTE}(?:{names}){_QUOTE}?|(?:{names}){_QUOTE}"
+    if found := re.search(rf"(?:{key})\s*[:\uff1a]" + (f"|{start}" if start else ""), rest):
+        raise MalformedVerdictError("malformed", f"what stands beside the last object cannot be read: {found[0]!r}")
+    depth = 0
+    for brace in re.findall("[{}]", rest):
+        depth += 1 if brace == "{" else -1
+        if depth < 0:
+            raise MalformedVerdictError(
+                "malformed", "a closing brace stands beside the last object, which may be a part only"
+            )
+
+
+def _list_candidates(
+    parts: Sequence[str | _Answer], matches: Sequence[int], entry_keys: AbstractSet[str]
+) -> list[_Answer]:
+    """List the objects that may be the answer, the last first: up to one that its sentence announces as the answer.
+
+    If each item has an object of its own, all of them are the answer.
+    """
+    candidates: list[_Answer] = []
+    for n, before in zip(reversed(matches), [*reversed(matches[:-1]), -1], strict=True):
+        candidates.append(cast("_Answer", parts[n]))
+        is_entry = bool(entry_keys) and "item" in (candidates[-1].fields or {})
+        if before < 0 or (
+            not is_entry and _is_announced("".join(text for text in parts[before + 1 : n] if isinstance(text, str)))
+        ):
+            break
+    return candidates
+
+
+def _is_announced(text: str) -> bool:
+    sentence = _SENTENCE.search(text)
+    return bool(sentence and _ANNOUNCEMENT.search(sentence[1]) and not _COMPARISON.search(sentence[1]))
+
+
+def _join_answers(answers: Sequence[_Answer], properties: Mapping[str, Any], entry_keys: AbstractSet[str]) -> _Selected:
+    """Join the candidates, the last first: equal ones are one answer, and lists of verdicts on items one list."""
+    last = answers[0]
+    fields = [answer.fields or {} for answer in answers]
+    if all(other == fields[0] for other in fields) and not (entry_keys and "item" in fields[0]):
+        return _Selected(fields[0], last.span)
+    if entry_keys:
+        (key,) = properties
+        lists = [part.get(key, [part]) for part in reversed(fields)]
+        if all(isinstance(entries, list) for entries in lists):
+            return _Selected({key: [entry for entries in lists for entry in entries]})
+    if "value" in properties and all("value" in part and part["value"] == fields[0]["value"] for part in fields):
+        return _Selected(fields[0], last.span)
+    raise MalformedVerdictError(
+        "malformed", f"the answer holds {len(answers)} objects that differ, and nothing says which one counts; give one"
+    )
+
+
 def _build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Build an object from its pairs, and reject a duplicate key, because either value could be meant."""
     built = dict(pairs)
@@ -172,16 +398,20 @@ def _reject_constant(name: str) -> None:
     raise ValueError(f"{name} is no JSON number")
 
 
+_TEXT_DECODER = json.JSONDecoder(strict=False)
 _DECODER = json.JSONDecoder(object_pairs_hook=_build_object, parse_constant=_reject_constant)
-_SCANNER = json.JSONDecoder()
 
 
-def _find_end(text: str, start: int) -> int | None:
-    """Find the end of the object that begins at `start`, or None if it is incomplete."""
-    try:
-        return _SCANNER.raw_decode(text, start)[1]
-    except (ValueError, RecursionError):
+def _find_value_bytes(pieces: Sequence[bytes], path: ValuePath) -> TextSpan | None:
+    """Find the span of a value in the bytes of the tokens, which may split a character."""
+    text = b"".join(pieces).decode("utf-8", "surrogateescape")
+    span = find_value(text, path)
+    if span is None or text[span[0]] in "{[":
         return None
+    if text.isascii():
+        return span
+    start, end = (len(text[:position].encode("utf-8", "surrogateescape")) for position in span)
+    return start, end
 
 
 def _iterate_parts(text: str, start: int) -> Iterator[tuple[str | int, TextSpan]]:
@@ -193,9 +423,9 @@ def _iterate_parts(text: str, start: int) -> Iterator[tuple[str | int, TextSpan]
     while text[place] not in "}]":
         step: str | int = number
         if opening == "{":
-            step, place = _SCANNER.raw_decode(text, place)
+            step, place = _DECODER.raw_decode(text, place)
             place = _skip_space(text, _skip_space(text, place) + 1)
-        end = _SCANNER.raw_decode(text, place)[1]
+        end = _DECODER.raw_decode(text, place)[1]
         yield step, (place, end)
         place = _skip_space(text, end)
         place = _skip_space(text, place + 1) if text[place] == "," else place

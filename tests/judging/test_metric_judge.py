@@ -74,7 +74,10 @@ ENTRIES = st.lists(st.tuples(st.integers(-1, 7), st.sampled_from(["Yes", "No", "
 @example(count=3, first=[(3, "Yes"), (1, "No"), (2, "Yes")], second=[])
 @example(count=3, first=[(1, "Yes"), (1, "Yes"), (9, "Yes")], second=[(2, "No"), (1, "No")])
 def test_every_good_verdict_lands_on_its_id(tier, count, first, second):
-    """Whatever is permuted, repeated, left out or invented: good verdicts land, the rest is asked again once."""
+    """Whatever is permuted, repeated or left out: good verdicts land, the rest is asked again once.
+
+    An invented number makes all of an answer doubtful, except where all are numbered from 0 in order.
+    """
     case = passages(count)
     ids = [chunk.id for chunk in case.chunks]
 
@@ -88,7 +91,6 @@ def test_every_good_verdict_lands_on_its_id(tier, count, first, second):
     left = [id_ for id_ in ids if id_ not in landed]
     expected = {**landed, **good(left, second)}
     assert {j.item: j.value for j in result.judgements} == expected
-    assert all(j.reason == f"about {j.item}" for j in result.judgements)
     assert [j.item for j in result.judgements] == [id_ for id_ in ids if id_ in expected]
     assert [f.item for f in result.failures] == [id_ for id_ in ids if id_ not in expected]
     assert {f.kind for f in result.failures} <= {"missing_item", "off_scale"}
@@ -100,7 +102,11 @@ def test_every_good_verdict_lands_on_its_id(tier, count, first, second):
 
 
 def good(ids, entries):
-    """Give the value of each id that is answered exactly once, and on the scale."""
+    """Give the value of each id that is answered exactly once, and on the scale, if all numbers were shown."""
+    if [n for n, _ in entries] == [*range(len(ids))]:
+        entries = [(n + 1, value) for n, value in entries]
+    if any(not 0 < n <= len(ids) for n, _ in entries):
+        return {}
     found = {id_: [value for n, value in entries if n == place] for place, id_ in enumerate(ids, 1)}
     return {id_: values[0] for id_, values in found.items() if values in (["Yes"], ["No"])}
 
@@ -273,7 +279,6 @@ def test_nothing_left_to_judge_is_skipped():
         '```json\n{"reason": "It thanks.", "value": "Polite"}\n```',
         'Let me think. {"reason": "draft", "value": "Rude"}\nNo: {"reason": "It thanks.", "value": "Polite"} Done.',
         '<think>{"value": "Rude"}</think>{"reason": "It thanks.", "value": "Polite"}',
-        '{"reason": "It thanks.", "value": "Polite"} {"reason": "cut',
         'A {brace} and {"reason": "It thanks.", "extra": {"value": "Rude"}, "value": "Polite"}',
     ],
 )
@@ -283,6 +288,14 @@ def test_text_tier_reads_the_last_object(text):
     result = compile_metric(TONE, judge).invoke(CASE)
     assert (result.judgements[0].value, result.judgements[0].reason) == ("Polite", "It thanks.")
     assert (len(judge.calls), result.tier) == (1, "text")
+
+
+def test_a_cut_object_hides_the_verdict_before_it():
+    """A verdict before an object that is cut may be a draft: the judge is asked again."""
+    judge = ScriptedJudge(['{"reason": "draft", "value": "Rude"} {"reason": "cut', GOOD], tier="text")
+    result = compile_metric(TONE, judge).invoke(CASE)
+    assert (result.judgements[0].value, len(judge.calls)) == ("Polite", 2)
+    assert "the last object cannot be read" in judge.calls[1][-1].text
 
 
 def test_text_tier_shows_the_form():

@@ -1,23 +1,26 @@
-"""Finding the verdict in what a model wrote, and the probability of its value, by JSON structure only."""
+"""Finding the verdict in what a model wrote, in whatever form, and the probability of its value."""
 
 from __future__ import annotations
 
 import json
 import math
-from itertools import pairwise
+import re
+from itertools import pairwise, product
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from greval.errors import MalformedVerdictError
+from greval.judging.answer_schema import build_answer_schema, build_object_schema, parse_item_verdicts, parse_verdict
 from greval.judging.reply_json import (
     compute_probability,
     compute_value_probabilities,
-    find_last_object,
     find_value,
-    parse_last_object,
+    parse_reply_object,
 )
+from greval.records.metric import ManyCategoricalMetric, ValueMetric
+from greval.records.result import Judgement
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 PLAIN = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="{}"), max_size=30)
@@ -29,42 +32,160 @@ CONTENT = st.recursive(
 OBJECTS = st.dictionaries(TEXTS, CONTENT, max_size=4)
 
 
-@given(OBJECTS, st.booleans(), st.sampled_from([None, 2]))
+SCHEMA = build_object_schema({"reason": {"type": "string"}, "value": {"type": "integer"}})
+METRIC = ValueMetric(name="m", description="d", needs=["answer"], steps=["s"], range=(0, 1), levels={0: "no", 1: "yes"})
+CHUNKS = ManyCategoricalMetric(
+    name="chunks",
+    over="chunks",
+    description="d",
+    needs=["question", "chunks"],
+    steps=["s"],
+    categories={"Yes": "y", "No": "n"},
+)
+DRAFT = '{"reason": "draft", "value": 0}'
+QUOTED = r"""It says {'reason': 'x', 'value': 0} and \"value\": 0 or <think> {\"value\": 0} </think>"""
+VERDICTS = [
+    f'{{"reason": "{QUOTED}", "value": @}}',
+    f'{{"value": @, "reason": "{QUOTED}"}}',
+    f'{{"verdict": {{\n "reason": "{QUOTED}",\n "value": @\n}}}}',
+    f'```json\n{{"reason": "{QUOTED}", "value": @,}}\n```',
+    f"{{'reason': 'It\\'s {DRAFT}', 'value': @}}",
+    f"{{\u201creason\u201d: \u201cIt says {DRAFT}\u201d, \u201cvalue\u201d: @}}",
+    '{reason: "no {value: 0, reason: 1}", # or {"value": 0}\n value: @ /* {"reason": "r", "value": 0} */}',
+    json.dumps(f'{{"reason": "It says {QUOTED}", "value": @}}'),
+]
+BEFORE = [
+    "",
+    "Well: ",
+    f"First {DRAFT}. The final verdict: ",
+    'Form: {"reason": ..., "value": ...}\n',
+    f"<think>Or {DRAFT} {{</think>\n",
+    f"Or {DRAFT}</think>",
+    f"<thinking>a<reflection>{DRAFT}</reflection></thinking>",
+    f"[THINK]{DRAFT}[/THINK]",
+    f"<|channel|>analysis<|message|>{DRAFT}<|end|><|start|>assistant<|channel|>final<|message|>",
+    f"analysisWe see {DRAFT} assistantfinal",
+]
+AFTER = ["", " {}", "\n\nThat is all.", f"\n<think>So it is {DRAFT}</think>", "<|return|>", f"\n<!-- so {DRAFT} -->"]
+ITEMS = {1: "a", 2: "b", 3: "c"}
+LABELS = ("Yes", "No", "Yes")
+ENTRIES = [
+    {"item": n, "reason": "Unlike {'item': 2, 'reason': 'x', 'value': 'Yes'}.", "value": label}
+    for n, label in enumerate(LABELS, 1)
+]
+OTHERS = json.dumps({"judgements": [{"item": n, "reason": "r", "value": "No"} for n in ITEMS]})
+LISTS = [
+    json.dumps({"judgements": ENTRIES}),
+    json.dumps({"judgements": ENTRIES}, indent=1),
+    "\n".join(map(json.dumps, ENTRIES)),
+    "\n".join(json.dumps({"judgements": [entry]}) for entry in ENTRIES),
+    f"<think>{OTHERS}</think>{json.dumps({'judgements': ENTRIES})}",
+]
+LETTERS = st.sampled_from(["", *"\"'{}[]:,\\#/*<>|`-.01x \n\u201c\u201d"]) | st.characters(exclude_categories=["Cs"])
+
+
+def read_value(text):
+    """Return the value that is stored for a reply, None for a failure."""
+    try:
+        return parse_verdict(METRIC, parse_reply_object(text, SCHEMA)).value
+    except MalformedVerdictError:
+        return None
+
+
+def read_labels(text):
+    """Return the label that is stored for each item."""
+    try:
+        answer = parse_reply_object(text, build_answer_schema(CHUNKS, many=True))
+        read = parse_item_verdicts(CHUNKS, answer, ITEMS)
+    except MalformedVerdictError:
+        return {}
+    return {number: verdict.value for number, (_, verdict) in read.items() if isinstance(verdict, Judgement)}
+
+
+@pytest.mark.parametrize("verdict", VERDICTS)
+def test_what_stands_around_a_verdict_changes_nothing(verdict):
+    """Every form of a verdict is read behind all kinds of thoughts and drafts, and before all that may follow."""
+    for before, after in product(BEFORE, AFTER):
+        assert (before, after, read_value(before + verdict.replace("@", "1") + after)) == (before, after, 1)
+
+
+@given(st.sampled_from(VERDICTS), st.sampled_from(BEFORE), st.sampled_from(AFTER), LETTERS, st.data())
+def test_a_damaged_reply_is_its_verdict_or_a_failure(verdict, before, after, letter, data):
+    """Whichever character outside of the value is lost or becomes another one, no other value is stored."""
+    place = len(before) + verdict.index("@")
+    text = before + verdict.replace("@", "1") + after
+    at = data.draw(st.integers(0, len(text) - 1).filter(lambda at: at != place))
+    assert read_value(text[:at] + letter + text[at + 1 :]) in {1, None}
+
+
+@pytest.mark.parametrize("letter", ["", "}"])
+@pytest.mark.parametrize("verdict", VERDICTS)
+def test_no_lost_character_makes_another_verdict(verdict, letter):
+    """Every single character of every form is lost, or a closing brace, behind a draft."""
+    for before in (BEFORE[2], BEFORE[5]):
+        text = before + verdict.replace("@", "1")
+        place = len(before) + verdict.index("@")
+        damaged = [text[:at] + letter + text[at + 1 :] for at in range(len(text)) if at != place]
+        assert [reply for reply in damaged if read_value(reply) == 0] == []
+
+
+@given(st.sampled_from(LISTS), LETTERS, st.data())
+def test_a_damaged_list_gives_no_item_the_verdict_of_another(text, letter, data):
+    """Whichever character outside of numbers and labels is damaged, an item has its own verdict or none."""
+    assert read_labels(text) == dict(enumerate(LABELS, 1))
+    found = re.finditer(r'"item": (\d)|"value": "(Yes|No)"', text)
+    kept = {at for match in found for at in range(*match.span(match.lastindex))}
+    at = data.draw(st.integers(0, len(text) - 1).filter(lambda at: at not in kept))
+    damaged = read_labels(text[:at] + letter + text[at + 1 :])
+    assert damaged.items() <= dict(enumerate(LABELS, 1)).items()
+
+
+@given(OBJECTS.filter(bool), st.booleans(), st.sampled_from([None, 2]))
 def test_parse_reads_what_json_writes(content, ascii_only, indent):
-    """Whatever object is written as JSON is read as itself."""
-    assert parse_last_object(json.dumps(content, ensure_ascii=ascii_only, indent=indent)) == content
+    """Whatever object is written as JSON is read as itself, but for letters that nobody writes."""
+    text = json.dumps(content, ensure_ascii=ascii_only, indent=indent)
+    if not re.search(r"\\\\[bfnrt]", text):
+        assert parse_reply_object(text, schema_of(content)) == content
 
 
-@given(OBJECTS, PLAIN, PLAIN, st.sampled_from(["{}", "```json\n{}\n```", "```\n{}```", "<answer>{}</answer>"]))
+FRAMES = st.sampled_from(["{}", "```json\n{}\n```", "```\n{}```", "<answer>{}</answer>"])
+
+
+@given(OBJECTS.filter(bool), PLAIN, PLAIN, FRAMES)
 def test_parse_ignores_what_stands_around(content, before, after, frame):
     """Prose and code fences around the object change nothing."""
     written = frame.replace("{}", json.dumps(content))
-    assert parse_last_object(f"{before}{written}{after}") == content
+    if not re.search(r"\\\\[bfnrt]", written):
+        assert parse_reply_object(f"{before}{written}{after}", schema_of(content)) == content
 
 
-@given(OBJECTS, OBJECTS, PLAIN)
-def test_parse_takes_the_last_object(draft, final, between):
-    """Of several complete objects the last counts: models think first."""
-    assert parse_last_object(f"{json.dumps(draft)}{between}{json.dumps(final)}") == final
+def schema_of(content):
+    """Return a schema with the keys of an object."""
+    return {"properties": {key: {} for key in content}}
 
 
 @given(OBJECTS, OBJECTS.filter(bool), st.data())
-def test_parse_passes_over_an_unfinished_object(whole, cut, data):
-    """An object that was begun and not finished does not hide the complete one before it."""
+def test_an_object_that_is_cut_hides_those_before_it(whole, cut, data):
+    """A later object that was begun and not finished is never answered from an earlier one."""
     flat = json.dumps(dict.fromkeys(cut, 1))
     part = flat[: data.draw(st.integers(1, len(flat) - 1))]
-    assert parse_last_object(json.dumps(whole) + part) == whole
+    with pytest.raises(MalformedVerdictError):
+        parse_reply_object(json.dumps(whole) + part, schema_of(whole))
 
 
-@given(st.text(st.sampled_from('{}[]":,\\ \n01aeux-.tfn\ud83d'), max_size=40) | TEXTS)
+@given(st.text(st.sampled_from("{}[]\":,\\ \n01aeux-.tfn\ud83d<>/'#`\u201c"), max_size=40) | TEXTS)
 @example("{" * 5000)
 @example('{"a":' * 3000 + "1" + "}" * 3000)
 @example('{"a":[' * 500)
 @example('{"a": ' + "9" * 5000 + "}")
+@example("{'a': " * 3000)
+@example("<think" * 3000)
+@example('{"a": "' * 2000)
+@example('{\\"a' * 1000)
 def test_parse_never_breaks(text):
     """Any text at all is an object or a malformed verdict, never another error."""
     try:
-        assert isinstance(parse_last_object(text), dict)
+        assert isinstance(parse_reply_object(text, SCHEMA), dict)
     except MalformedVerdictError as error:
         assert error.kind == "malformed"
 
@@ -76,25 +197,30 @@ def test_parse_never_breaks(text):
         (" \n", "an empty text"),
         ("Polite.", "no complete JSON object"),
         ('["Polite"]', "no complete JSON object"),
-        ('{"value": 1', "no complete JSON object"),
-        ("{'value': 1}", "no complete JSON object"),
-        ('{"value": 1, "value": 2}', "a key stands twice"),
+        ("<think>Polite.</think>", "all of it is thoughts"),
+        ("<think>Polite.", "the thoughts have no end"),
+        ('{"value": 1', "character 12: expected a comma or }, found the end"),
+        ('{"reason": "a" "value": 1}', "character 16: expected a comma or }, found '\"value\": 1}'"),
+        ('{"reason": "a, "value": 1}', "character 17: expected a comma or }, found 'value"),
+        ('{"reason": "a}', r"the text that begins at character 12 \('\"a}'\) has no end"),
+        ('{"reason": yes}', "character 12: expected a text in quotes, a number, an object or a list, found 'yes}'"),
+        ('{"reason" "a"}', "character 11: expected a colon after the key"),
+        ('{"value": 1,, "a": 1}', "character 13: expected a key in quotes or a closing brace"),
+        ('{"value": 1, "value": 2}', "a key stands twice in one object: 'value' at character 14"),
         ('{"notes": {"a": 1, "a": 1}}', "a key stands twice"),
         ('{"value": NaN}', "NaN is no JSON number"),
         ('{"value": -Infinity}', "-Infinity is no JSON number"),
-        (r'{"reason": "\ud83d"}', "surrogates not allowed"),
+        (r'{"reason": "\ud83d"}', "surrogate"),
+        ('{"value": 1} {"value": 2}', "2 objects that differ"),
+        ('{"value": 1} {"value', "the last object cannot be read"),
+        ('{"value": 1}, "value": 2}', "what stands beside the last object cannot be read: '\"value\":'"),
+        ('{"value": 1} }', "a closing brace stands beside the last object"),
     ],
 )
 def test_parse_says_what_is_wrong(text, told):
-    """What is no strict JSON object is malformed, with what is wrong with it."""
+    """What cannot be read is malformed, with the character that is wrong."""
     with pytest.raises(MalformedVerdictError, match=told):
-        parse_last_object(text)
-
-
-def test_locate():
-    """The place is that of the last complete object, or None."""
-    assert find_last_object('{"a": 1} {"b": {"c": 2}} {') == (9, 24)
-    assert find_last_object("nothing") is None
+        parse_reply_object(text, SCHEMA)
 
 
 @given(CONTENT, st.sampled_from([None, 1]), st.booleans())

@@ -132,11 +132,12 @@ def says(
     tokens: Sequence[Mapping[str, Any]] | None = None,
     calls: Sequence[Mapping[str, str]] | None = None,
     usage: Mapping[str, Any] | None = USAGE,
+    extra: Mapping[str, Any] | None = None,
 ) -> Behaviour:
-    """Answer with this message; `calls` are tool calls as `name` and `arguments`, both texts."""
+    """Answer with this message; `calls` are tool calls as `name` and `arguments`, `extra` more fields of it."""
 
     async def answer(_: web.Request, body: Body) -> web.StreamResponse:
-        message: dict[str, Any] = {"role": "assistant", "content": content, "refusal": refusal}
+        message: dict[str, Any] = {"role": "assistant", "content": content, "refusal": refusal, **(extra or {})}
         if calls:
             message["tool_calls"] = [
                 {"id": f"c{n}", "type": "function", "function": {**c}} for n, c in enumerate(calls)

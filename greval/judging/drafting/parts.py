@@ -19,7 +19,7 @@ from greval.judging.drafting.brief import DraftBrief
 from greval.judging.drafting.remarks import find_draft_remarks
 from greval.judging.drafting.writer import MAX_ROUNDS, MAX_TRIES, DraftWriter
 from greval.judging.prompt import neutralise_fences
-from greval.judging.reply_json import parse_last_object
+from greval.judging.reply_json import parse_reply_object
 from greval.metrics.lint import find_cited_inputs
 from greval.records.metric import JudgedMetric, build_metric
 
@@ -255,7 +255,7 @@ class PartsDraft:
             if fault:
                 continue
             try:
-                return _read_texts(text, patterns)
+                return _read_texts(text, schema, patterns)
             except MalformedVerdictError as error:
                 fault = str(error)
         raise self._writer.build_error(fault)
@@ -272,9 +272,9 @@ def _cut_subject(text: str, thing: str) -> str:
     return text.removeprefix(f"The {thing} ").removesuffix(".")
 
 
-def _read_texts(text: str, patterns: Mapping[str, str]) -> dict[str, str]:
+def _read_texts(text: str, schema: Mapping[str, Any], patterns: Mapping[str, str]) -> dict[str, str]:
     """Read the texts of a reply; models without a grammar may write other ones."""
-    written = parse_last_object(text)
+    written = parse_reply_object(text, schema)
     for key, pattern in patterns.items():
         found = written.get(key)
         if not isinstance(found, str) or not re.search(pattern, found):

@@ -14,7 +14,7 @@ from greval.judging.drafting.brief import DraftBrief, list_definition_errors
 from greval.judging.drafting.remarks import MAX_TEXT_WORDS, find_draft_remarks, select_writer_remarks
 from greval.judging.drafting.writer import MAX_ROUNDS, MAX_TRIES, DraftWriter
 from greval.judging.prompt import neutralise_fences
-from greval.judging.reply_json import parse_last_object
+from greval.judging.reply_json import parse_reply_object
 from greval.records.case import PROMPT_FIELDS
 from greval.records.metric import JudgedMetric, build_metric
 
@@ -128,7 +128,7 @@ def _read_metric(brief: DraftBrief, text: str) -> JudgedMetric:
         MalformedVerdictError: If the reply is no definition.
         ValidationError: If the definition is not valid.
     """
-    written = parse_last_object(text)
+    written = parse_reply_object(text, _build_schema(brief))
     listed = _read_entries(written, "needs", str)
     if unknown := [need for need in listed if need not in PROMPT_FIELDS]:
         raise MalformedVerdictError(

@@ -38,7 +38,16 @@ from greval.judging.model.adaptation import (
 )
 from greval.judging.model.answer_format import AnswerFormat, select_tier
 from greval.judging.model.budget import ASSUMED_OUTPUT_TOKENS, CallMeter, RunGuard
-from greval.judging.model.failures import classify_error, find_finish_failure, is_permanent, list_models, list_secrets
+from greval.judging.model.failures import (
+    classify_error,
+    find_empty_failure,
+    find_finish_failure,
+    find_prompt_cut,
+    find_thoughts,
+    is_permanent,
+    list_models,
+    list_secrets,
+)
 from greval.judging.model.judge import LOCAL_TIMEOUT, Judge, build_described_model, get_chat_model, read_environment
 from greval.judging.model.judge_names import list_environment_names
 from greval.judging.model.openai_direct import DirectModel, select_direct_model
@@ -327,7 +336,9 @@ class JudgeClient:
                     held.callback(line.pace.release)
                     await self.guard.wait_until_allowed()
                 call = partial(asked.ask, line.model, messages, config, direct=line.direct)
-                reply = await self._call_once(line, call, tokens, partial(self._read_refusal, line, asked, messages))
+                reply = await self._call_once(
+                    line, call, messages, tokens, partial(self._read_refusal, line, asked, messages)
+                )
             spent.append(reply.usage)
             last[:] = [reply]
             if state.adaptation != line.adaptation and reply.failure and reply.failure.kind == "request":
@@ -345,6 +356,7 @@ class JudgeClient:
         self,
         line: Connection,
         call: Callable[[], Awaitable[AIMessage]],
+        messages: Sequence[BaseMessage],
         tokens: int,
         read_refusal: Callable[[BaseException, Failure], Failure | None],
     ) -> Reply:
@@ -356,7 +368,7 @@ class JudgeClient:
         start = read_clock()
         try:
             async with asyncio.timeout(_select_timeout(self.judge)):
-                reply = read_reply(await call())
+                reply = read_reply(await call(), messages)
                 estimate = _estimate_usage(reply, tokens)
         except Exception as error:  # noqa: BLE001 - any exception of a provider is one failed call
             reply = self._read_error(error, line, read_refusal)
@@ -500,14 +512,14 @@ class JudgeClient:
         return _describe_judge(self.judge) if self._given is None else _describe_settings(self._given)
 
 
-def read_reply(message: AIMessage) -> Reply:
-    """Read a model's message: its text, its usage, who answered, and whether it is complete."""
+def read_reply(message: AIMessage, prompt: Sequence[BaseMessage] = ()) -> Reply:
+    """Read a model's message: its text, its usage, who answered, and whether it is complete and about the prompt."""
     usage, total = read_message_usage(message)
-    metadata = message.response_metadata
+    metadata, text = message.response_metadata, _extract_text(message)
     return Reply(
-        _extract_text(message),
+        text,
         usage,
-        find_finish_failure(message),
+        find_finish_failure(message) or find_prompt_cut(prompt, usage) or find_empty_failure(message, text),
         (metadata.get("logprobs") or {}).get("content") or (),
         total_tokens=total,
         served_by=_format_served_model(metadata),
@@ -538,12 +550,18 @@ def _estimate_usage(reply: Reply, tokens: int) -> Usage | None:
 
 
 def _extract_text(message: AIMessage) -> str:
-    """Return the JSON of the first tool call, even if it is invalid, else the text."""
-    if message.tool_calls:
-        return replace_lone_surrogates(json.dumps(message.tool_calls[0]["args"], ensure_ascii=False))
-    if message.invalid_tool_calls:
-        return replace_lone_surrogates(message.invalid_tool_calls[0]["args"] or "")
-    return replace_lone_surrogates(message.text)
+    """Return the JSON of the tool calls, one a line, even if it is invalid, else the text.
+
+    A server with a reasoning parser may take an answer without thoughts for thoughts: an object and nothing else.
+    """
+    calls = [json.dumps(call["args"], ensure_ascii=False) for call in message.tool_calls]
+    calls += [call["args"] or "" for call in message.invalid_tool_calls]
+    text = str(message.text)
+    if calls and not (text and {*calls} <= {"", "{}"}):
+        text = "\n".join(calls)
+    elif not text.strip() and (thoughts := find_thoughts(message)).startswith("{") and thoughts.endswith("}"):
+        text = thoughts
+    return replace_lone_surrogates(text)
 
 
 def _select_timeout(judge: Judge) -> float:

@@ -15,10 +15,11 @@ from pydantic import SecretStr
 from greval._util.urls import redact_credentials
 from greval.judging.model.error_kinds import classify_response, is_refused_certificate, is_too_large_for_minute
 from greval.judging.model.judge_names import LOCAL, format_key_hint
+from greval.judging.model.openai_direct import THOUGHT_KEYS
 from greval.judging.model.provider_errors import iterate_causes
 from greval.judging.model.reply_cache import Reply
 from greval.records.record import replace_lone_surrogates
-from greval.records.result import Failure, FailureKind
+from greval.records.result import Failure, FailureKind, Usage
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -87,25 +88,35 @@ KIND_BY_CLASS_NAME: tuple[tuple[str, FailureKind], ...] = (
 The innermost exception is matched first, because a transport may report a lost connection as a timeout.
 """
 
-KIND_BY_FINISH_REASON: dict[str, FailureKind] = {
-    "length": "length",
-    "max_tokens": "length",
-    "MAX_TOKENS": "length",
-    "max_output_tokens": "length",
-    "content_filter": "content_filter",
-    "SAFETY": "content_filter",
-    "refusal": "refusal",
+FINISH_REASONS: Mapping[FailureKind, str] = {
+    "length": "length max_tokens max_output_tokens max_length model_length token_limit error_limit limit",
+    "context_window": "model_context_window_exceeded context_window_exceeded context_length_exceeded",
+    "content_filter": "content_filter content_filtered safety recitation language blocklist prohibited_content spii "
+    "image_safety image_prohibited_content image_recitation model_armor jailbreak guardrail_intervened sensitive "
+    "error_toxic data_inspection_failed blocked",
+    "refusal": "refusal refused",
+    "timeout": "time_limit",
+    "server": "error network_error insufficient_system_resource abort aborted cancelled",
 }
-"""The failure kind by the finish reason of an incomplete answer, across providers."""
+"""How providers say why an answer is incomplete, in lower case, by the kind of the failure."""
+KIND_BY_FINISH_REASON: Mapping[str, FailureKind] = {
+    reason: kind for kind, reasons in FINISH_REASONS.items() for reason in reasons.split()
+}
+FINISH_KEYS = ("finish_reason", "finishReason", "stop_reason", "stopReason", "done_reason", "completionReason")
 
 CERTIFICATE_HINT = "; name the file of its certificate authority in SSL_CERT_FILE"
 MINUTE_TOKENS_HINT = "; this request alone is above the limit of tokens a minute: lower --max-items or --max-tokens"
 
-FINISH_MESSAGES: dict[FailureKind, str] = {
+FINISH_MESSAGES: Mapping[FailureKind, str] = {
     "length": "the answer was cut by the length limit",
+    "context_window": "the prompt and the answer exceed the model's context window",
     "content_filter": "the provider's content filter withheld the answer",
     "refusal": "the model refused to judge",
+    "timeout": "the provider ended the answer at its time limit",
+    "server": "the provider broke off the answer",
 }
+MIN_CUT_TOKENS = 500
+"""Fewer tokens of a long prompt are no count: servers that count at all do not cut prompts to less."""
 
 _SECRETS = re.compile(r"sk-[\w*-]{6,}|(?<=Bearer )\S+")
 
@@ -140,17 +151,67 @@ def find_finish_failure(message: AIMessage) -> Failure | None:
     )
     if refusal:
         return Failure(kind="refusal", message=FINISH_MESSAGES["refusal"], raw=replace_lone_surrogates(str(refusal)))
-    metadata = message.response_metadata
-    details = metadata.get("incomplete_details") or {}
-    ends = (
-        metadata.get("finish_reason"),
-        metadata.get("stop_reason"),
-        metadata.get("done_reason"),
-        details.get("reason"),
+    kind = next((kind for end in _list_ends(message) if (kind := KIND_BY_FINISH_REASON.get(end))), None)
+    if kind is None:
+        return None
+    told = ", ".join(_list_ends(message))
+    return Failure(
+        kind=kind, message=f"{FINISH_MESSAGES[kind]} ({told})", raw=replace_lone_surrogates(message.text) or None
     )
-    kind = next((KIND_BY_FINISH_REASON[str(end)] for end in ends if str(end) in KIND_BY_FINISH_REASON), None)
-    return (
-        Failure(kind=kind, message=FINISH_MESSAGES[kind], raw=replace_lone_surrogates(message.text)) if kind else None
+
+
+def _list_ends(message: AIMessage) -> list[str]:
+    """List the words with which the provider says why the answer ended, in lower case."""
+    metadata = message.response_metadata
+    details, feedback = metadata.get("incomplete_details"), metadata.get("prompt_feedback")
+    ends = [
+        *(metadata.get(key) for key in FINISH_KEYS),
+        details.get("reason") if isinstance(details, dict) else None,
+        "blocked" if isinstance(feedback, dict) and feedback.get("block_reason") else None,
+    ]
+    words = (str(end).rpartition(".")[2].lower().replace("-", "_") for end in ends if end)
+    return [*dict.fromkeys(word.removeprefix("finish_reason_") for word in words)]
+
+
+def find_thoughts(message: AIMessage) -> str:
+    """Return the thoughts that a server puts beside the text of an answer, empty if there are none."""
+    places: list[Mapping[str, object]] = [message.additional_kwargs, *_iterate_blocks(message)]
+    texts = [place.get(key) for place in places for key in THOUGHT_KEYS]
+    return replace_lone_surrogates("\n".join(text for text in texts if isinstance(text, str)).strip())
+
+
+def find_empty_failure(message: AIMessage, text: str) -> Failure | None:
+    """Return the failure of an answer whose text is empty because all of it is thoughts, or None."""
+    thoughts = "" if text.strip() else find_thoughts(message)
+    written = message.usage_metadata["output_tokens"] if message.usage_metadata else 0
+    if not thoughts:
+        return None
+    counted = f", {written:,} tokens" if written else ""
+    return Failure(
+        kind="malformed",
+        message=f"an empty text: all that the model wrote ({len(thoughts):,} characters{counted}) is in "
+        "reasoning_content; start the server without its reasoning parser (vLLM, SGLang: --reasoning-parser), turn the "
+        'thoughts off (chat_template_kwargs: {"enable_thinking": false}), or raise --max-tokens',
+        raw=thoughts,
+    )
+
+
+def find_prompt_cut(messages: Sequence[BaseMessage], usage: Usage) -> Failure | None:
+    """Return the failure of a verdict on a prompt that the server cut, or None.
+
+    No tokenizer makes fewer tokens of a text than it has words, or four Chinese or Japanese characters one token.
+    """
+    read = (usage.input_tokens or 0) + (usage.cached_tokens or 0)
+    texts = [message.text for message in messages]
+    if read < MIN_CUT_TOKENS or read * 2 > sum(map(len, texts)):
+        return None
+    least = sum(len(text.split()) + sum(letter > "\u2e7f" for letter in text) // 4 for text in texts)
+    if read >= least:
+        return None
+    return Failure(
+        kind="context_window",
+        message=f"the server cut the prompt: it read {read:,} tokens of at least {least:,}; give the server a longer "
+        "context (Ollama: num_ctx or OLLAMA_CONTEXT_LENGTH)",
     )
 
 

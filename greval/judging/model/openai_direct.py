@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from langchain_openai import ChatOpenAI
     from openai import AsyncOpenAI
 
+THOUGHT_KEYS = ("reasoning_content", "reasoning", "thinking")
+"""Where servers put the thoughts of a model, beside the text of its answer."""
 COMPLETIONS_PATH = "/chat/completions"
 FIRST_ERROR_STATUS = 400
 _BODY_JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
@@ -113,6 +115,8 @@ def read_completion(body: object, model: ChatOpenAI) -> AIMessage:
     message: Any = result.generations[0].message
     sources = result.llm_output, result.generations[0].generation_info, message.response_metadata
     message.response_metadata = {name: value for part in sources for name, value in (part or {}).items()}
+    if isinstance(body, dict) and not message.text:
+        message.additional_kwargs |= _keep_thoughts(body["choices"][0].get("message") or {})
     return cast("AIMessage", message)
 
 
@@ -122,7 +126,10 @@ def _read_text_message(
     """Read a text message: its content, and under LangChain's names what the response says of it."""
     return AIMessage(
         content=content,
-        additional_kwargs={"refusal": message["refusal"]} if message.get("refusal") else {},
+        additional_kwargs={
+            **({"refusal": message["refusal"]} if message.get("refusal") else {}),
+            **({} if content.strip() else _keep_thoughts(message)),
+        },
         response_metadata={
             "finish_reason": choice.get("finish_reason"),
             "logprobs": choice.get("logprobs"),
@@ -131,3 +138,8 @@ def _read_text_message(
             "system_fingerprint": body.get("system_fingerprint"),
         },
     )
+
+
+def _keep_thoughts(message: Mapping[str, Any]) -> dict[str, str]:
+    """Return the thoughts of a message without text, which may hold its answer."""
+    return {key: message[key] for key in THOUGHT_KEYS if isinstance(message.get(key), str)}

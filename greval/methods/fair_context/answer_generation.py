@@ -19,6 +19,7 @@ from greval.judging.model.judge import Judge
 from greval.judging.model.prices import Prices
 from greval.judging.model.reply_cache import Reply
 from greval.judging.prompt import format_need
+from greval.judging.reply_thoughts import remove_thoughts
 from greval.methods import Method, prepare_method
 from greval.methods.fair_context import Aggregate, ContextMode
 from greval.methods.fair_context.counts import counts_by
@@ -162,9 +163,10 @@ async def generate_answer(client: JudgeClient, question: str, given: Response) -
     reply: Reply = await client.ask(ANSWER_FORMAT, [SystemMessage(SYSTEM), HumanMessage(case)], {})
     if reply.failure:
         raise MethodError(f"the answering model {client.label}: {reply.failure.kind}: {reply.failure.message}")
-    if not reply.text.strip():
+    answer = remove_thoughts(reply.text).strip()
+    if not answer:
         raise MethodError(f"the answering model {client.label} gave an empty answer")
-    return reply.text.strip(), reply.usage
+    return answer, reply.usage
 
 
 def _add_known(left: Number | None, right: Number | None) -> Number | None:

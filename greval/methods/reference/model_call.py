@@ -13,7 +13,7 @@ from greval.judging.model.answer_format import AnswerFormat
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.failures import format_failure_hint
 from greval.judging.prompt import join_lines, neutralise_fences, wrap_in_fence
-from greval.judging.reply_json import parse_last_object
+from greval.judging.reply_json import parse_reply_object
 from greval.records.result import FailureKind, Usage
 
 UNUSABLE: frozenset[FailureKind] = frozenset({"malformed", "length", "refusal", "content_filter"})
@@ -57,7 +57,7 @@ async def ask_for_object(client: JudgeClient, form: AnswerFormat, messages: Sequ
     if reply.failure:
         return ObjectReply(None, f"{reply.failure.kind}: {reply.failure.message}", reply.text, reply.usage)
     try:
-        return ObjectReply(parse_last_object(reply.text), "", reply.text, reply.usage)
+        return ObjectReply(parse_reply_object(reply.text, form.schema), "", reply.text, reply.usage)
     except MalformedVerdictError as error:
         return ObjectReply(None, str(error), reply.text, reply.usage)
 

@@ -28,7 +28,7 @@ from greval.judging.model.prices import Prices
 from greval.judging.model.reply_cache import ReplyCache
 from greval.judging.model.tokens import estimate_tokens
 from greval.judging.prompt import neutralise_fences
-from greval.judging.reply_json import parse_last_object
+from greval.judging.reply_json import parse_reply_object
 from greval.records.metric import JudgedMetric
 from greval.records.metric_input import hash_json
 from greval.records.result import Usage
@@ -275,7 +275,7 @@ class DefinitionWriter(CloseOnExit):
             if reply.failure:
                 return f"the model did not write: {reply.failure.message}"
             try:
-                written = read(parse_last_object(reply.text))
+                written = read(parse_reply_object(reply.text, schema))
             except (MalformedVerdictError, ValidationError) as error:
                 fault = str(error)
                 objection = f"That cannot be used: {neutralise_fences(fault)[:MAX_OBJECTION_CHARS]}\nMend it."

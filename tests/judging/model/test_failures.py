@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import fault_server as fault
 import pytest
 from langchain_core.messages import AIMessage
@@ -52,7 +54,7 @@ ANSWERS = {
     "a list": ('["Polite"]', "malformed", '["Polite"]', TWO),
     "a key twice": ('{"reason": "r", "value": "Polite", "value": "Rude"}', "malformed", None, TWO),
     "off scale": ('{"reason": "r", "value": "Warm"}', "off_scale", '{"reason": "r", "value": "Warm"}', TWO),
-    "other case": ('{"reason": "r", "value": "polite"}', "off_scale", '{"reason": "r", "value": "polite"}', TWO),
+    "another word": ('{"reason": "r", "value": "politely"}', "off_scale", '{"reason": "r", "value": "politely"}', TWO),
     "a number": ('{"reason": "r", "value": 1}', "off_scale", '{"reason": "r", "value": 1}', TWO),
     "length": (ended('{"rea', finish_reason="length"), "length", '{"rea', ONE),
     "length, Anthropic": (ended('{"rea', stop_reason="max_tokens"), "length", '{"rea', ONE),
@@ -61,6 +63,7 @@ ANSWERS = {
     "length, Responses": (ended("{", incomplete_details={"reason": "max_output_tokens"}), "length", "{", ONE),
     "filter": (ended('{"rea', finish_reason="content_filter"), "content_filter", '{"rea', ONE),
     "filter, Google": (ended(finish_reason="SAFETY"), "content_filter", None, ONE),
+    "filter, Google's prompt": (ended(prompt_feedback={"block_reason": "OTHER"}), "content_filter", None, ONE),
     "refusal": (ended(refusal="I can't."), "refusal", "I can't.", ONE),
     "refusal, Anthropic": (ended("I won't.", stop_reason="refusal"), "refusal", "I won't.", ONE),
     "refusal, block": (ended([{"type": "refusal", "refusal": "No."}]), "refusal", "No.", ONE),
@@ -91,6 +94,109 @@ def test_scripted_failure(name, tier):
     assert bad.usage == usage
     assert bad.latency > 0
     assert bad.judgements == ()
+
+
+ENDS = {
+    "content_filter": [
+        *({"finish_reason": end} for end in ("SAFETY", "RECITATION", "PROHIBITED_CONTENT", "BLOCKLIST", "SPII")),
+        *({"finish_reason": end} for end in ("LANGUAGE", "IMAGE_SAFETY", "MODEL_ARMOR", "sensitive", "ERROR_TOXIC")),
+        {"finish_reason": "FinishReason.PROHIBITED_CONTENT"},
+        {"finish_reason": "FINISH_REASON_SAFETY"},
+        {"stopReason": "content_filtered"},
+        {"stopReason": "guardrail_intervened"},
+        {"completionReason": "CONTENT_FILTERED"},
+        {"incomplete_details": {"reason": "content_filter"}},
+    ],
+    "length": [
+        {"stopReason": "max_tokens"},
+        {"stop_reason": "max_tokens"},
+        {"finishReason": "MAX_TOKENS"},
+        {"completionReason": "LENGTH"},
+        {"finish_reason": "model_length"},
+        {"stop_reason": "token_limit"},
+    ],
+    "context_window": [
+        {"stopReason": "model_context_window_exceeded"},
+        {"stop_reason": "model_context_window_exceeded"},
+    ],
+    "refusal": [{"stop_reason": "refusal"}],
+    "timeout": [{"stop_reason": "time_limit"}],
+    "server": [{"finish_reason": "insufficient_system_resource"}, {"finish_reason": "network_error"}],
+}
+
+
+@pytest.mark.parametrize(("kind", "metadata"), [(kind, end) for kind, ends in ENDS.items() for end in ends])
+def test_why_a_reply_ended_in_the_words_of_each_provider(kind, metadata):
+    """The failure has the right kind and names the provider's word, after one call."""
+    judge = ScriptedJudge([ended('{"reason": "It', **metadata)])
+    result = compile_metric(TONE, judge).invoke(CASES[0])
+    assert (result.outcome.error.kind, result.usage.calls) == (kind, 1)
+    assert re.search(r"\([a-z_]+\)$", result.outcome.error.message)
+
+
+@pytest.mark.parametrize(
+    "end", ["stop", "STOP", "end_turn", "tool_use", "stop_sequence", "eos_token", "COMPLETE", None]
+)
+def test_a_reply_that_ended_well_is_read(end):
+    """Words for a whole answer are no failure."""
+    judge = ScriptedJudge([ended('{"reason": "r", "value": "Polite"}', finish_reason=end, stopReason=end)])
+    assert compile_metric(TONE, judge).invoke(CASES[0]).outcome.status == "scored"
+
+
+THOUGHTS = 'First {"reason": "r", "value": "Rude"}, or rather polite.'
+VERDICT = '{"reason": "r", "value": "Polite"}'
+
+
+@pytest.mark.parametrize("key", ["reasoning_content", "reasoning", "thinking"])
+def test_an_answer_that_the_server_took_for_thoughts_is_read(fault_server, key):
+    """An object and nothing else is the answer, also where a server puts it beside an empty text."""
+    fault_server.plan = fault.says(None, extra={key: VERDICT})
+    result = compile_metric(TONE, Judge("openai:fake", base_url=fault_server.url, max_retries=0)).invoke(CASES[0])
+    assert (result.judgements[0].value, fault_server.calls) == ("Polite", 1)
+
+
+@pytest.mark.parametrize("tier", ["schema", "text"])
+def test_thoughts_beside_an_empty_text_are_no_answer(fault_server, tier):
+    """The failure says where the text is, and which option of the server puts it there."""
+    fault_server.plan = fault.says("", extra={"reasoning_content": THOUGHTS})
+    judge = Judge("openai:fake", base_url=fault_server.url, max_retries=0, structured=tier)
+    error = compile_metric(TONE, judge).invoke(CASES[0]).outcome.error
+    assert (error.kind, error.raw) == ("malformed", THOUGHTS)
+    assert "in reasoning_content" in error.message
+    assert "--reasoning-parser" in error.message
+
+
+def test_thoughts_in_blocks_are_no_answer():
+    """Blocks of thoughts are neither read nor do they hide a verdict in a block of text."""
+    thoughts = [{"type": "thinking", "thinking": THOUGHTS}, {"type": "reasoning", "reasoning": THOUGHTS}]
+    judge = ScriptedJudge([AIMessage([*thoughts, {"type": "text", "text": VERDICT}]), AIMessage([*thoughts])])
+    runnable = compile_metric(TONE, judge)
+    assert runnable.invoke(CASES[0]).judgements[0].value == "Polite"
+    assert runnable.invoke(CASES[0]).judgements[0].value == "Polite"
+    assert len(judge.calls) == 3
+
+
+@pytest.mark.parametrize(
+    ("words", "read", "kind"),
+    [
+        (4000, 2050, "context_window"),
+        (4000, 1026, "context_window"),
+        (4000, 4400, None),
+        (4000, 100, None),
+        (4000, None, None),
+        (300, 250, None),
+    ],
+)
+def test_a_prompt_that_the_server_cut_is_no_verdict(words, read, kind):
+    """Fewer tokens than words were not all read; a server that does not count, or a short prompt, is not suspected."""
+    usage = read and {"input_tokens": read, "output_tokens": 20, "total_tokens": read + 20}
+    judge = ScriptedJudge([AIMessage(VERDICT, usage_metadata=usage)])
+    result = compile_metric(TONE, judge).invoke({"question": "Well?", "answer": "thanks " * words})
+    if kind is None:
+        assert result.judgements[0].value == "Polite"
+        return
+    assert (result.outcome.error.kind, result.outcome.error.raw, result.usage.calls) == (kind, VERDICT, 1)
+    assert f"it read {read:,} tokens of at least 4,0" in result.outcome.error.message
 
 
 OVER_HTTP = {
@@ -181,7 +287,7 @@ CHUNKS = ManyCategoricalMetric(
         (lambda entries: entries[::-1], [], 1),
         (lambda entries: entries[:-1], ["c3"], 2),
         (lambda entries: [*entries, entries[-1]], ["c3"], 2),
-        (lambda entries: [*entries, {**entries[0], "item": 9}], [], 1),
+        (lambda entries: [*entries, {**entries[0], "item": 9}], ["c1", "c2", "c3"], 2),
         (lambda entries: [{**entry, "item": entry["item"] + 5} for entry in entries], ["c1", "c2", "c3"], 2),
         (lambda entries: [{**entries[0], "value": "Perhaps"}, *entries[1:]], ["c1"], 2),
         (lambda entries: [], ["c1", "c2", "c3"], 2),

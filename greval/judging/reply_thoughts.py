@@ -1,0 +1,148 @@
+"""The forms in which models mark their thoughts. Thoughts are no part of an answer, in whichever way it is asked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+_DRAFT_WORDS = r"draft|example|critique"
+_WORDS = (
+    r"think|thought|reasoning|reflect|scratch_?pad|monologue|analysis|rationale|deliberat|contemplat|brainstorm|"
+    rf"working_out|inner_(?=prefix|suffix)|(?<![a-z])cot(?![a-z])|{_DRAFT_WORDS}"
+)
+"""What the name of a tag around thoughts holds, as in `<seed:think>`, `<|START_THINKING|>` or `<begin_of_thought>`."""
+_CHANNEL = r"<\|channel\|?>\s*(?P<channel>[a-z]*)(?P<tool>[^<>{}]*\bto=)?"
+_STARTS = re.compile(r"[<◁&\[`{]|-->")
+_MARKS = re.compile(
+    rf"""
+      (?:[<◁]|&lt;)[|\uff5c]?\s*(?P<slash>/)?\s*(?P<name>[\w:.-]*?(?:{_WORDS})[\w:.-]*)(?:\s[^<>{{}}]*)?[|\uff5c]?(?:[>▷]|&gt;)
+    | \[(?P<end>/)?(?P<bracket>think(?:ing)?)\]
+    | {_CHANNEL}
+    | (?P<message_end><\|(?:end|return|call)\|>) | (?P<channel_end><channel\|>)
+    | (?P<details><details\b[^<>]*(?:think|thought|reason)[^<>]*>) | (?P<details_end></details>)
+    | (?P<comment><!--) | (?P<comment_end>-->)
+    | (?P<unused><unused94>) | (?P<unused_end><unused95>)
+    | (?P<fence>```\s*(?:think|thought|reasoning)\w*) | (?P<fence_end>```)
+    | (?P<brace>\{{)
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+_WORDED_START = re.compile(r"\s*analysis(?=[A-Z\"{])|here(?:\sis|'s)\smy\sthought\sprocess:", re.IGNORECASE)
+_WORDED_END = re.compile(r"assistant\s?final(?=[\s{`\"A-Z])|here(?:\sis|'s)\smy\sresponse:", re.IGNORECASE)
+"""Thoughts in words: what is left of channels without their special tokens, and the sentences of Granite."""
+_TOOL_CALL = re.compile(r"\bto=[\w.]+\s*$")
+_END = re.compile(r"^(?:end|stop|close)|(?:end|stop|close|suffix)$")
+_SIDE = re.compile(r"^(?:begin|start|end|stop|close)(?:_of)?|(?:begin|start|end|stop|close|prefix|suffix)$|[_:.-]")
+"""What a name has on one side only, as `begin_of_thought` and `end_of_thought`."""
+_DRAFTS = re.compile(_DRAFT_WORDS)
+_KEPT_ENDS = frozenset({"fence_end", "message_end"})
+"""Ends that also stand after an answer."""
+
+
+class Mark(NamedTuple):
+    """A place in a reply: a brace of the answer (`is_brace`), or the start or the end of thoughts.
+
+    `discards` is true if everything before was thoughts, because only their end is marked.
+    """
+
+    start: int
+    is_brace: bool = False
+    discards: bool = False
+
+
+class ThoughtScanner:
+    """Walks through a reply and tells thoughts from the answer. A caller skips what it has read by `position`.
+
+    With `drafts`, tags around drafts and examples are thoughts too.
+    """
+
+    def __init__(self, text: str, *, drafts: bool = True) -> None:
+        """Begin at the start of the text, or after thoughts that are marked in words."""
+        self.text = text
+        self.position = 0
+        self._drafts = drafts
+        self._open: list[str] = []
+        ends = [*_WORDED_END.finditer(text)] if "inal" in text or "esponse:" in text else []
+        if _WORDED_START.match(text) and not ends:
+            self._open.append("words")
+        elif ends:
+            self.position = ends[-1].end()
+
+    @property
+    def is_open(self) -> bool:
+        """True at the end of a text whose thoughts have no end."""
+        return bool(self._open)
+
+    def __iter__(self) -> Iterator[tuple[str, Mark | None]]:
+        """Iterate over the texts of the answer, each with the mark after it; the last one has none."""
+        begin = self.position
+        search_from = begin
+        while (start := _STARTS.search(self.text, search_from)) is not None:
+            found = _MARKS.match(self.text, start.start())
+            if found is None:
+                search_from = start.end()
+                continue
+            was_open = bool(self._open)
+            before = "" if was_open else self.text[begin : found.start()]
+            self.position = found.end()
+            if not found["brace"]:
+                discards = self._pass(found)
+                is_text = not (was_open or self._open or discards)
+                yield before + found[0] if is_text else before, Mark(found.start(), discards=discards)
+            elif not was_open:
+                yield before, Mark(found.start(), is_brace=True)
+            begin = search_from = self.position
+        yield ("" if self._open else self.text[begin:]), None
+
+    def _pass(self, found: re.Match[str]) -> bool:
+        """Open or close thoughts at a mark, and return whether everything before it was thoughts."""
+        kind = str(found.lastgroup)
+        if tag := found["name"] or found["bracket"]:
+            return self._pass_tag(tag.lower(), is_end=bool(found["slash"] or found["end"]))
+        if found["channel"] is not None:
+            is_call = found["tool"] or _TOOL_CALL.search(self.text[: found.start()][-100:])
+            if found["channel"].lower() != "final" and not is_call:
+                return self._begin("channel")
+            self._open.clear()
+            return True
+        if kind.endswith("_end"):
+            name = "channel" if kind == "message_end" else kind.removesuffix("_end")
+            return self._close(name) and kind not in _KEPT_ENDS
+        return self._begin(kind)
+
+    def _pass_tag(self, name: str, *, is_end: bool) -> bool:
+        if not self._drafts and _DRAFTS.search(name):
+            return False
+        plain = _SIDE.sub("", name)
+        return self._close(plain) if is_end or _END.search(name) else self._begin(plain)
+
+    def _begin(self, name: str) -> bool:
+        if name not in self._open:
+            self._open.append(name)
+        return False
+
+    def _close(self, name: str) -> bool:
+        """Close thoughts, and return whether none were open, so that only their end is marked.
+
+        An end that fits none of those that are open ends nothing.
+        """
+        if name in self._open:
+            del self._open[self._open.index(name) :]
+            return False
+        return not self._open
+
+
+def remove_thoughts(text: str) -> str:
+    """Remove the thoughts from a text that a model wrote. Thoughts without an end reach to the end of the text.
+
+    Example:
+        >>> remove_thoughts("<think>Ada, or Mary?</think>It was Ada.")
+        'It was Ada.'
+        >>> remove_thoughts("Ada, or Mary?</think>It was Ada.")
+        'It was Ada.'
+    """
+    parts: list[str] = []
+    for before, mark in ThoughtScanner(text, drafts=False):
+        parts = [] if mark and mark.discards else [*parts, before, "{" if mark and mark.is_brace else ""]
+    return "".join(parts)
