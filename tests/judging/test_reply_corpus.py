@@ -51,7 +51,7 @@ async def read_row(row):
     """Judge with the reply of a row, and return what was stored, the reasons and the number of calls."""
     judge = ScriptedJudge([build_message(row), "They agree."], tier=row["tier"])
     metric = CHUNKS if row["items"] else HARBOUR
-    outcome, usage = await MetricJudge(metric, JudgeClient(judge))(CASE, {})
+    outcome, usage, _ = await MetricJudge(metric, JudgeClient(judge))(CASE, {})
     judgements = getattr(outcome, "judgements", ())
     read = {judgement.item: judgement.value for judgement in judgements}
     stored = {str(n): read.get(f"c{n}") for n in (1, 2, 3)} if row["items"] else read.get(None)
