@@ -27,7 +27,7 @@ UNMET = "ids do not meet"
 """The beginning of the reason why a case is skipped whose ids cannot meet."""
 SUCH_AS = ", such as "
 """The words before the example of a reason."""
-MAX_COMPARED = 2_000
+MAX_COMPARED = 10_000
 """The number of ids of each side that are searched for an id that nearly meets another."""
 MAX_ID_LENGTH = 300
 """The length from which a text is compared as it is, except for blanks: it is a passage and no id."""

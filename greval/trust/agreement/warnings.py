@@ -87,7 +87,8 @@ def find_left_out_warnings(found: MatchedAnnotations, unread: Sequence[str]) -> 
         if names:
             more = f" and {len(names) - MAX_LISTED} more" if len(names) > MAX_LISTED else ""
             near = f"; {found.join.near}" if names is found.strange and found.join and found.join.near else ""
-            yield f"{format_count(len(names), 'annotated item')} {problem}: {', '.join(map(show_id, names[:MAX_LISTED]))}{more}{near}"
+            listed = ", ".join(map(show_id, names[:MAX_LISTED]))
+            yield f"{format_count(len(names), 'annotated item')} {problem}: {listed}{more}{near}"
     if found.replaced:
         yield f"{format_count(found.replaced, 'annotation')} given again by the same annotator: the later counts"
     if unread:

@@ -16,6 +16,8 @@ MAX_LISTED = 3
 
 def find_warnings(items: PanelItems, ties: int) -> Iterator[str]:
     """Yield the warnings of a panel; `ties` is the number of items without a verdict of the panel."""
+    remarks = (join.find_remark("an item counts only if all judged it under one id") for join in items.joins)
+    yield from filter(None, remarks)
     for label, run in items.runs.items():
         if len(run.judges) > 1 or len(run.fingerprints) > 1:
             yield (
