@@ -7,6 +7,7 @@ from contrast_data import alike, edited, mirrored, only
 
 from greval.analysis.comparison.api import compare
 from greval.analysis.comparison.records import Comparison
+from greval.errors import DataError
 from greval.report.comparison import format_legend
 from greval.stats.paired import MIN_BOOTSTRAP_CLUSTERS
 
