@@ -1,7 +1,7 @@
 """Joins by id: how many ids of each side met, an example of each, and what would make ids equal that nearly are.
 
-Everything that joins two sets of ids asks here. Ids are equal only if they are the same text: a difference that nobody
-sees is named, and never bridged in silence.
+Everything that joins two sets of ids asks here. Ids are equal only if they are the same text: a difference that is not
+seen is named, and never ignored.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ UNMET = "ids do not meet"
 """The beginning of the reason why a case is skipped whose ids cannot meet."""
 SUCH_AS = ", such as "
 """The words before the example of a reason."""
-MAX_COMPARED = 2_000
+MAX_COMPARED = 10_000
 """The number of ids of each side that are searched for an id that nearly meets another."""
 MAX_ID_LENGTH = 300
 """The length from which a text is compared as it is, except for blanks: it is a passage and no id."""
 MIN_SHAPED = 3
-"""The number of different ids of a side from which their common shape tells of which kind they are."""
+"""The number of different ids of a side from which their common shape shows of which kind they are."""
 MIN_PASSAGE_WORDS = 10
 _QUOTES = "\"'`<>\u00b4"
 _QUOTE_CATEGORIES = frozenset({"Ps", "Pe", "Pi", "Pf"})
@@ -62,9 +62,9 @@ class _Fold(NamedTuple):
 
 
 def remove_invisible(text: str) -> str:
-    """Remove characters that nobody sees, and blanks at the ends; any other blanks become one space."""
-    if text.isascii() and text.isalnum():
-        return text
+    """Remove invisible characters, and blanks at the ends; any other blanks become one space."""
+    if text.isascii() and text.isprintable():
+        return _SPACE.sub(" ", text).strip()
     kinds = (
         (character, unicodedata.category(character), "\ufe00" <= character <= "\ufe0f" or character in "\u034f\u3164")
         for character in text
@@ -121,6 +121,8 @@ CUTS = frozenset({PATH, ENDING, QUERY})
 HINTED_CUTS = CUTS | {PREFIX, PART}
 """What is named in a message, but is no proof that two ids mean the same."""
 ALL_FOLDS = frozenset(fold.name for fold in FOLDS)
+AROUND = frozenset(fold.name for fold in FOLDS[:4])
+"""The differences that are removed before a path or an ending can be seen."""
 
 
 @lru_cache(maxsize=65_536)
@@ -143,7 +145,7 @@ def _list_cuts(text: str, folds: frozenset[str], cuts: frozenset[str]) -> frozen
         return frozenset()
     if len(text) > MAX_ID_LENGTH:
         return frozenset()
-    bare = _remove_quotes(remove_invisible(text)) if folds >= ALL_FOLDS else text
+    bare = _fold_id(text, folds & AROUND)
     found = {bare}
     if QUERY in cuts and _URL.match(bare):
         found.add(_QUERY.sub("", bare))
@@ -165,7 +167,7 @@ class NearIds(NamedTuple):
 
     @property
     def is_certain(self) -> bool:
-        """Whether they would be equal but for their form; a prefix or a number behind an id may have a meaning."""
+        """True if they would be equal but for their form; a prefix or a number behind an id may have a meaning."""
         return {PREFIX, PART}.isdisjoint(self.differences)
 
     def __str__(self) -> str:
@@ -219,7 +221,7 @@ def _are_equal_without(one: str, other: str, differences: frozenset[str]) -> boo
 
 
 def format_id(text: str) -> str:
-    r"""Format an id for a message: in quotes, shortened, with characters that nobody sees as escapes.
+    r"""Format an id for a message: in quotes, shortened, with invisible characters as escapes.
 
     Example:
         >>> print(format_id("q1" + chr(160)))
@@ -293,17 +295,17 @@ class IdJoin(NamedTuple):
 
     @property
     def met_nothing(self) -> bool:
-        """Whether both sides have ids and none met."""
+        """True if both sides have ids and none met."""
         return bool(self.left.total and self.right.total) and not self.left.met
 
     @property
     def met_few(self) -> bool:
-        """Whether less than half of the ids that are looked up met."""
+        """True if less than half of the ids that are looked up met."""
         return self.left.met * 2 < self.left.total
 
     @property
     def cannot_meet(self) -> bool:
-        """Whether nothing met because of how the ids are written, so that a figure would say nothing."""
+        """True if nothing met because of how the ids are written, so that a figure would say nothing."""
         return self.met_nothing and (self.near is not None or self.are_unlike)
 
     def describe(self) -> str:

@@ -118,7 +118,15 @@ def duel(  # noqa: PLR0913 - the options of a command
     quiet: Quiet = False,
 ) -> None:
     """Judge the answers of methods head to head, and rank the methods. Again, it judges only what is missing."""
-    from greval.runs.duels import check_preferences, find_duel_folder, list_pairs, read_responses, split_method_names
+    from greval.runs.duels import (
+        check_preferences,
+        find_duel_folder,
+        find_pair_remarks,
+        list_case_keys,
+        list_pairs,
+        read_responses,
+        split_method_names,
+    )
 
     metrics = load_named_metrics(metric, library).metrics if metric else ()
     folder = find_duel_folder(run, out)
@@ -127,7 +135,11 @@ def duel(  # noqa: PLR0913 - the options of a command
         check_preferences(metrics)
         model, judges = create_judges(settings, judge, metrics)
         cases, faults = read_responses(run)
-        pairs = list_pairs(cases, metrics, split_method_names(methods or (), cases), limit=limit, place=run)
+        chosen = split_method_names(methods or (), cases)
+        pairs = list_pairs(cases, metrics, chosen, limit=limit, place=run)
+        typer.echo(
+            "".join(f"{remark}\n" for remark in find_pair_remarks(list_case_keys(cases), chosen)), err=True, nl=False
+        )
         schedule = None
         if until_width is not None:
             goal = WidthGoal(until_width, cluster_by, level)

@@ -115,8 +115,9 @@ def open_input(  # noqa: PLR0913 - the parts of the input of a run
         for file in files:
             file.restart()
         for row in islice(reading, limit):
-            for file in files if isinstance(row, Case) else ():
-                file.counter.add(file.find_key(row))
+            if isinstance(row, Case):
+                for file in files:
+                    file.counter.add(file.find_key(row))
             yield attach_traversal(attach_gold(row, gold_of), walk_of)
 
     def rows() -> Rows:

@@ -80,7 +80,12 @@ def list_report_checks(report: Report) -> CheckList:
         checks=(*(_check_summary(report, one) for one in report.summaries), *_check_conditions(report.gate)),
         columns=("metric", "mean [95 % interval]", "scored", "failed"),
         rows=rows,
-        warnings=(*describe_weighting(report.summaries), *describe_sources(report), *describe_troubles(report)),
+        warnings=(
+            *report.warnings,
+            *describe_weighting(report.summaries),
+            *describe_sources(report),
+            *describe_troubles(report),
+        ),
     )
 
 

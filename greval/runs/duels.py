@@ -10,6 +10,7 @@ from itertools import combinations
 from pathlib import Path
 
 from greval._util.arguments import build_unknown_name_error
+from greval._util.joins import IdJoin, join_ids
 from greval.datasets import RowFault, read_cases
 from greval.errors import DataError, DefinitionError
 from greval.records.case import OTHER_RESPONSE, RESPONSE_FIELDS, TAG, Case, Response
@@ -19,6 +20,7 @@ from greval.runs.store import Store
 
 VERSUS = " vs "
 """The text between the names of two methods in the method of their pair."""
+PAIR_REMEDY = "a sample counts only if it has one id in both methods"
 _CONTEXT = ("chunks", "triples", "aggregates")
 
 
@@ -65,11 +67,48 @@ def list_pairs(
     shared = [kept for found in samples.values() if len(kept := _select_cases(found, chosen)) > 1]
     pairs = [build_pair(first, second, fields) for found in shared[:limit] for first, second in combinations(found, 2)]
     if not pairs:
+        joins = (join for join in join_methods(samples, chosen) if join.met_nothing)
+        found = next((f"; {join.describe()}" for join in joins), "")
         raise DataError(
             f"{place}: no two methods answered the same question; expected the answers of at least two methods, "
-            f"found {', '.join(name or '(none)' for name in known) or 'no case'}"
+            f"found {', '.join(name or '(none)' for name in known) or 'no case'}{found}"
         )
     return pairs
+
+
+def join_methods(samples: Mapping[str, Collection[str]], methods: Collection[str]) -> Iterator[IdJoin]:
+    """Yield the join of the samples of each two methods; those of the one with fewer samples are looked up.
+
+    Example:
+        >>> [str(join.left) for join in join_methods({"q1": ["walk", "local"], "q2": ["walk"]}, ["walk", "local"])]
+        ['1 of 1 samples of local']
+    """
+    answered = {name: [sample for sample, found in samples.items() if name in found] for name in sorted(methods)}
+    for names in combinations(answered, 2):
+        few, many = sorted(names, key=lambda name: len(answered[name]))
+        yield join_ids(
+            answered[few], answered[many], (f"samples of {few or '(none)'}", f"samples of {many or '(none)'}")
+        )
+
+
+def list_case_keys(cases: Iterable[Case]) -> list[CaseKey]:
+    """List the sample id and the method of each case that is no pair."""
+    return [(case.id, case.method) for case in cases if case.other_response is None]
+
+
+def find_pair_remarks(cases: Iterable[CaseKey], methods: Collection[str] = ()) -> list[str]:
+    """Return remarks on each two methods of which less than half of the samples pair.
+
+    Args:
+        cases: The sample id and the method of each case; those of pairs are left out by the caller.
+        methods: The methods to compare; empty for all.
+    """
+    samples: dict[str, dict[str, None]] = {}
+    for sample_id, method in cases:
+        samples.setdefault(sample_id, {})[method] = None
+    chosen = dict.fromkeys(methods or (method for found in samples.values() for method in found))
+    remarks = (join.find_remark(PAIR_REMEDY) for join in join_methods(samples, [*chosen]))
+    return [remark for remark in remarks if remark]
 
 
 def _select_cases(found: Mapping[str, Case], methods: Collection[str]) -> list[Case]:

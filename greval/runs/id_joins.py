@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from pydantic import JsonValue
+
 from greval._util.joins import FEW_IDS_MET, NO_ID_MET, UNMET, IdJoin, format_id, join_ids, name_remark
 from greval._util.wording import format_count, format_names
 from greval.judging.metric_runnable import MetricRunnable
@@ -57,7 +59,7 @@ def check_joins(store: Store, runnables: Mapping[str, MetricRunnable]) -> None:
 
 def store_remarks(store: Store, remarks: Iterable[Mapping[str, str]]) -> None:
     """Store remarks about joins, each with the metric and the method that it is about, in place of earlier ones."""
-    rows = [dict(row) for row in remarks]
+    rows: list[JsonValue] = [dict(row) for row in remarks]
     if rows or store.fact(JOINS):
         store.put_fact(JOINS, rows)
 
@@ -100,7 +102,7 @@ class _CaseTally:
 
     @property
     def is_without_hit(self) -> bool:
-        """Whether every scored case has the value of one without a hit."""
+        """True if every scored case has the value of one without a hit."""
         return bool(self.scored) and not self.hits
 
     def find_remark(self) -> str | None:

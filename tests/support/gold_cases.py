@@ -17,9 +17,9 @@ INDEX = Inventory(
 
 
 def told(inventory=None, **gold):
-    """Give the levels and messages of the findings on one sample."""
+    """Give the levels and messages of the findings on one sample, without those on all samples."""
     found = check_gold([Sample(id="q1", question="Who?", gold=Gold(**gold))], inventory)
-    return [(one.level, one.message) for one in found]
+    return [(one.level, one.message) for one in found if one.sample_id]
 
 
 def only(findings, level="fault"):

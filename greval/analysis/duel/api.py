@@ -19,6 +19,7 @@ from greval.analysis.duel.records import Duel, DuelVerdict, PairResult, Preferen
 from greval.analysis.duel.verdicts import PairVerdict, read_verdicts
 from greval.analysis.duel.warnings import correct_level, find_warnings
 from greval.errors import DataError
+from greval.runs.duels import find_pair_remarks
 from greval.runs.run_reader import check_metric_names, read_metrics
 from greval.runs.store import Store
 from greval.stats.correction import Correction, correct_discrete
@@ -94,8 +95,13 @@ def summarise_stored_duel(
         cluster_by=cluster_by,
         tests=sum(pair.test is not None for one in findings for pair in one.pairs),
         metrics=findings,
-        warnings=warnings,
+        warnings=(*_find_pair_remarks(store), *warnings),
     )
+
+
+def _find_pair_remarks(store: Store) -> list[str]:
+    """Return remarks on methods whose samples do not pair, if the run holds their cases and not only the pairs."""
+    return find_pair_remarks((head.sample_id, head.method) for head in store.case_heads() if head.other is None)
 
 
 def summarise_verdicts(

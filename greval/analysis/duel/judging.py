@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import warnings
 from collections.abc import Collection, Iterable, Sequence
 from itertools import chain
 from pathlib import Path
@@ -14,11 +15,19 @@ from greval._util.arguments import check_options
 from greval._util.concurrency import run_sync
 from greval.analysis.duel.schedule import PairSchedule, WidthGoal
 from greval.datasets import RowFault
+from greval.errors import DataWarning
 from greval.judging.model.judge import Judge
 from greval.records.case import Case
 from greval.records.metric import Metric
 from greval.records.result import Result
-from greval.runs.duels import check_preferences, find_duel_folder, list_pairs, read_responses
+from greval.runs.duels import (
+    check_preferences,
+    find_duel_folder,
+    find_pair_remarks,
+    list_case_keys,
+    list_pairs,
+    read_responses,
+)
 from greval.runs.evaluation import Run, evaluate_async
 from greval.runs.options import EvaluateOptions
 from greval.stats.interval import LEVEL
@@ -96,6 +105,8 @@ async def duel_async(
     folder = find_duel_folder(source, None if out is None else Path(out))
     cases, faults = read_responses(source)
     pairs = list_pairs(cases, metrics, options.get("methods", ()), limit=options.get("limit"), place=source)
+    for remark in find_pair_remarks(list_case_keys(cases), options.get("methods", ())):
+        warnings.warn(remark, DataWarning, stacklevel=2)
     rows: Iterable[Case | RowFault] = [*faults, *pairs]
     kept = {name: option for name, option in options.items() if name in EvaluateOptions.__annotations__}
     given = cast("EvaluateOptions", kept)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import repeat
 
+from greval._util.joins import join_ids
 from greval.analysis.gold.index_lookup import IndexLookup
 from greval.analysis.gold.rules import Finding, FindingLevel, RuleMessage, check_consistency, check_index
 from greval.metrics.computed.graph_walk import normalise_name
@@ -13,6 +14,8 @@ from greval.records.inventory import Inventory
 
 COMPARED_FIELDS = ("question", "expected_answer", "gold")
 """The fields in which all rows of one sample must agree, whatever their method is."""
+INDEX = "gold and index"
+"""The place of remarks on all samples."""
 
 
 def check_gold(
@@ -26,7 +29,7 @@ def check_gold(
         places: The place of each sample, such as a file and a line; by default its id.
 
     Returns:
-        All findings, in the order of the samples.
+        All findings, in the order of the samples. Remarks on names that nearly meet those of the index come first.
 
     Example:
         >>> sample = Sample(id="q1", question="Who?", gold={"essential_docs": ["d1"], "helpful_docs": ["d1"]})
@@ -34,11 +37,12 @@ def check_gold(
         q1: gold.helpful_docs: d1 is essential too; keep it in one of the two
     """
     check = _GoldChecker(IndexLookup(inventory) if inventory else None)
-    return tuple(
+    findings = [
         finding
         for sample, place in zip(samples, places or repeat(""), strict=places is not None)
         for finding in check.check(sample, place or sample.id)
-    )
+    ]
+    return (*check.find_join_remarks(), *findings)
 
 
 class _GoldChecker:
@@ -48,6 +52,8 @@ class _GoldChecker:
         self._holdings = holdings
         self._first: dict[str, tuple[Sample, str]] = {}
         self._asked: dict[str, str] = {}
+        self._documents: dict[str, None] = {}
+        self._nodes: dict[str, None] = {}
 
     def check(self, sample: Sample, place: str) -> Iterator[Finding]:
         """Yield all findings on a sample."""
@@ -67,8 +73,26 @@ class _GoldChecker:
             level: FindingLevel = "remark" if sample.expected_answer else "fault"
             yield level, "gold: names nothing; fill it in, or leave it out if it is not known"
         else:
+            self._documents.update(dict.fromkeys(sample.gold.gains or ()))
+            self._nodes.update(dict.fromkeys(map(normalise_name, sample.gold.expected_nodes or ())))
             yield from check_consistency(sample.gold)
             yield from check_index(sample.gold, self._holdings) if self._holdings else ()
+
+    def find_join_remarks(self) -> Iterator[Finding]:
+        """Yield a remark if none of the gold's names is in the index, or some nearly are."""
+        if self._holdings is None:
+            return
+        nodes = dict.fromkeys(map(self._holdings.canonical, self._nodes))
+        for kind, named, held in (
+            ("documents", self._documents, self._holdings.documents),
+            ("nodes", nodes, self._holdings.nodes),
+        ):
+            if not named or not held:
+                continue
+            join = join_ids(named, held, (f"{kind} of the gold", f"{kind} of the index"))
+            if join.met_nothing or (join.near and join.near.is_certain):
+                message = join.find_remark() or join.describe()
+                yield Finding(place=INDEX, sample_id="", level="remark", message=message)
 
     def _check_repeated_question(self, sample: Sample) -> Iterator[RuleMessage]:
         """Report a question that another sample asks too."""

@@ -113,7 +113,7 @@ def _match_texts(case: Case, named: Iterable[str]) -> list[str | None]:
 def compare_documents(case: Case) -> tuple[tuple[str, ...], bool] | Skipped:
     """Return the retrieved documents as the gold names them, and whether by their text; or why they cannot be compared.
 
-    A chunk without an id is a document that nobody knows, and no miss.
+    A chunk without an id is an unknown document, and no miss.
 
     Example:
         >>> case = Case(question="?", chunks=["Ada wrote it."], gold={"essential_docs": ["Ada wrote it."]})
@@ -130,14 +130,13 @@ def compare_documents(case: Case) -> tuple[tuple[str, ...], bool] | Skipped:
         return documents, False
     if named.keys().isdisjoint(documents) and not named.keys().isdisjoint(ids := _list_own_ids(chunks)):
         return ids, False  # the gold names chunks, and not the documents that they are from
-    if any(document in named and not is_unnamed(chunk, n) for document, chunk, n in _number(chunks)):
-        by_text = [None] * len(chunks)
-    else:
-        by_text = _match_texts(case, named)
-    if any(by_text) or is_gold_text(named, chunks):
+    has_hit = any(document in named and not is_unnamed(chunk, n) for document, chunk, n in _number(chunks))
+    by_text = _match_texts(case, () if has_hit else named)
+    count = count_unnamed(chunks, named)
+    if any(by_text) or (not has_hit and count == len(chunks) and is_gold_text(named, chunks)):
         pairs = zip(by_text, _number(chunks), strict=True)
         return tuple(dict.fromkeys(text or document for text, (document, _, _) in pairs)), True
-    if count := count_unnamed(chunks, named):
+    if count:
         which = "the chunks have no ids" if count == len(chunks) else "some chunks have no id"
         return Skipped(reason=f"{UNMET}: {which}; give each its doc_id, such as {format_id(next(iter(named)))}")
     return explain_unmet_ids(named, dict.fromkeys(documents), "documents") or (documents, False)

@@ -19,6 +19,7 @@ def find_warnings(
     found: MatchedAnnotations, whole: AgreementGroup, unread: Sequence[str], *, combine: CombineAnnotators, between: int
 ) -> Iterator[str]:
     """Yield the warnings of an agreement; `between` items are left out as the judge's value is between two levels."""
+    yield from find_join_warnings(found, unread)
     if len(found.judges) > 1 or len(found.fingerprints) > 1:
         judges, definitions = (
             format_count(len(found.judges), "judge"),
@@ -65,8 +66,8 @@ def find_suggestion_warnings(found: MatchedAnnotations) -> Iterator[str]:
         yield f"{suggested} of {items} annotated by people who saw the judge's verdict: their agreement is too high"
 
 
-def find_left_out_warnings(found: MatchedAnnotations, unread: Sequence[str]) -> Iterator[str]:
-    """Yield warnings about the annotations that are not counted, with the reason, and about unreadable rows.
+def find_join_warnings(found: MatchedAnnotations, unread: Sequence[str]) -> Iterator[str]:
+    """Yield the warnings that stand before all figures: most labels are off the scale, or of no item of the run.
 
     `unread` are unreadable rows and the faults of matched annotations.
     """
@@ -75,6 +76,10 @@ def find_left_out_warnings(found: MatchedAnnotations, unread: Sequence[str]) -> 
     yield from find_off_scale_remark(off_scale, labels)
     if found.join and (remark := found.join.find_remark("annotations are matched by sample, method and item")):
         yield remark
+
+
+def find_left_out_warnings(found: MatchedAnnotations, unread: Sequence[str]) -> Iterator[str]:
+    """Yield warnings about the annotations that are not counted, with the reason, and about unreadable rows."""
     yield from found.united
     outdated = format_count(found.outdated, "annotation")
     another = f"shown to people with another text than to the judge ({outdated}, left out)"
@@ -87,8 +92,8 @@ def find_left_out_warnings(found: MatchedAnnotations, unread: Sequence[str]) -> 
         if names:
             more = f" and {len(names) - MAX_LISTED} more" if len(names) > MAX_LISTED else ""
             near = f"; {found.join.near}" if names is found.strange and found.join and found.join.near else ""
-            shown = ", ".join(map(show_id, names[:MAX_LISTED]))
-            yield f"{format_count(len(names), 'annotated item')} {problem}: {shown}{more}{near}"
+            listed = ", ".join(map(show_id, names[:MAX_LISTED]))
+            yield f"{format_count(len(names), 'annotated item')} {problem}: {listed}{more}{near}"
     if found.replaced:
         yield f"{format_count(found.replaced, 'annotation')} given again by the same annotator: the later counts"
     if unread:

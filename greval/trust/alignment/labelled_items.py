@@ -18,7 +18,7 @@ from greval.records.scale import CategoricalScale, Scale, Value
 from greval.runs.run_reader import CaseKey, read_judged_cases, read_judged_metric, read_metrics
 from greval.runs.store import Store
 from greval.trust.agreement.value_pairs import ValuePair, convert_items, pair_values
-from greval.trust.agreement.warnings import find_left_out_warnings, find_sample_warnings
+from greval.trust.agreement.warnings import find_join_warnings, find_left_out_warnings, find_sample_warnings
 from greval.trust.annotations.files import AnnotationSource, load_annotations
 from greval.trust.annotations.matching import MatchedAnnotations, match_annotations
 
@@ -207,6 +207,7 @@ def _list_warnings(
     matched: MatchedAnnotations, metric: JudgedMetric, unread: Sequence[str], counts: tuple[int, int]
 ) -> Iterator[str]:
     """List what limits the trust in results from these labels."""
+    yield from find_join_warnings(matched, (*unread, *matched.faults))
     yield from find_sample_warnings(matched)
     tied, missing = counts
     if tied > 0:

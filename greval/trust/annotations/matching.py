@@ -101,8 +101,8 @@ def match_annotations(
     given = [one for one in annotations if one.metric == metric]
     if not all(one.method for one in given):
         given = fill_in_method(given, {method for _, method, of, *_ in store.scores() if of == metric})
-    given, united = unite_annotators(given)
-    submitted = [one for one in given if one.status == "submitted"]
+    people, united = unite_annotators(given)
+    submitted = [one for one in people if one.status == "submitted"]
     keys = dict.fromkeys(get_item_key(one) for one in submitted)
     verdicts, tried = _read_verdicts(store, metric, keys)
     judged = [one for one in submitted if get_item_key(one) in verdicts]

@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from itertools import repeat as repeat_value
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from pydantic_core import from_json
 
+from greval._util.joins import IdJoin, join_ids
 from greval.errors import DataError
 from greval.records.case import Tags
 from greval.records.result import read_outline
@@ -22,6 +24,7 @@ from greval.runs.run_reader import CaseKey, ItemKey, read_metric
 from greval.runs.store import Store
 from greval.trust.agreement.records import TreatAs
 from greval.trust.agreement.value_pairs import convert_scale, convert_value
+from greval.trust.annotations.joining import format_item_key
 from greval.trust.panels.records import CombineJudges, PanelRun
 from greval.trust.panels.shown_inputs import UNKNOWN, JudgedKeys, RunInputs, hash_inputs, read_inputs
 
@@ -185,7 +188,8 @@ class PanelItems(NamedTuple):
     `item_count` is the number of items that any of them judged. `keys` and `tags` are those of each item, and
     `verdicts` has a row for each item with the place in `values` of each run's verdict. `differing` items are left out
     because the runs judged different texts, `unknown` is the number of items of each run of which it is not known what
-    it judged, and `between` is the number of items left out because a verdict lies between two levels.
+    it judged, and `between` is the number of items left out because a verdict lies between two levels. `joins` are
+    those of each two runs if less than half of all items were judged by all.
     """
 
     runs: Mapping[str, RunVerdicts]
@@ -200,6 +204,7 @@ class PanelItems(NamedTuple):
     differing: tuple[ItemKey, ...]
     unknown: Mapping[str, int]
     between: int
+    joins: tuple[IdJoin, ...] = ()
 
 
 class CommonItems(NamedTuple):
@@ -232,7 +237,8 @@ def read_panel_items(
     if not len(every.items):
         counts = ", ".join(f"{name} {run.count} verdicts" for name, run in runs.items())
         other = f"; {len(every.differing)} of them judged another text than the rest" if len(every.differing) else ""
-        raise DataError(f"{metric}: nothing was judged by all of the panel: {counts}{other}")
+        near = "".join(f"; {join.describe()}" for join in join_runs(runs, numbers.list_items()) if join.met_nothing)
+        raise DataError(f"{metric}: nothing was judged by all of the panel: {counts}{other}{near}")
     scale = convert_scale(metric, scale_of_run, treat_as)
     values = [convert_value(value, scale_of_run, scale) for value in numbers.values]
     is_between = np.array([value is None for value in values])
@@ -259,7 +265,21 @@ def read_panel_items(
         differing=tuple(keys[item] for item in every.differing.tolist()),
         unknown=dict(zip(runs, unknown, strict=True)),
         between=len(every.items) - len(used),
+        joins=tuple(join_runs(runs, keys)) if 2 * len(every.items) < len(keys) else (),
     )
+
+
+def join_runs(runs: Mapping[str, RunVerdicts], keys: Sequence[ItemKey]) -> Iterator[IdJoin]:
+    """Yield the join of the items of each two runs; those of the run with fewer are looked up."""
+    import numpy as np
+
+    judged = {
+        name: [format_item_key(keys[item]) for item in np.flatnonzero(run.verdicts != MISSING).tolist()]
+        for name, run in runs.items()
+    }
+    for names in combinations(judged, 2):
+        few, many = sorted(names, key=lambda name: len(judged[name]))
+        yield join_ids(judged[few], judged[many], (f"items of {few}", f"items of {many}"))
 
 
 def _read_verdicts(

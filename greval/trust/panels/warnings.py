@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from greval._util.wording import format_count
-from greval.trust.agreement.warnings import find_left_out_warnings, find_sample_warnings
+from greval.trust.agreement.warnings import find_join_warnings, find_left_out_warnings, find_sample_warnings
 from greval.trust.annotations.joining import format_item_key
 from greval.trust.annotations.matching import MatchedAnnotations
 from greval.trust.panels.runs import PanelItems
@@ -16,6 +16,8 @@ MAX_LISTED = 3
 
 def find_warnings(items: PanelItems, ties: int) -> Iterator[str]:
     """Yield the warnings of a panel; `ties` is the number of items without a verdict of the panel."""
+    remarks = (join.find_remark("an item counts only if all judged it under one id") for join in items.joins)
+    yield from filter(None, remarks)
     for label, run in items.runs.items():
         if len(run.judges) > 1 or len(run.fingerprints) > 1:
             yield (
@@ -45,6 +47,7 @@ def find_people_warnings(
     matched: MatchedAnnotations, unread: Sequence[str], *, tied: int, matching: int
 ) -> Iterator[str]:
     """Yield the warnings about the annotations of people, who are tied on `tied` items and not on `matching` ones."""
+    yield from find_join_warnings(matched, unread)
     yield from find_sample_warnings(matched)
     if tied:
         yield f"{format_count(tied, 'item')} not compared with people, who are tied"

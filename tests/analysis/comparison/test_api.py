@@ -7,6 +7,7 @@ from contrast_data import alike, edited, mirrored, only
 
 from greval.analysis.comparison.api import compare
 from greval.analysis.comparison.records import Comparison
+from greval.errors import DataError
 from greval.report.comparison import format_legend
 from greval.stats.paired import MIN_BOOTSTRAP_CLUSTERS
 
@@ -89,12 +90,15 @@ def test_identical_methods_are_equal(tmp_path):
 
 
 def test_nothing_in_common_is_told(tmp_path):
-    """Where no question has both figures there is no test and no verdict, and the family counts it out."""
+    """Where no question has both figures, a metric has no test and no verdict, and the family counts it out."""
     figures = {("a", "right"): [1, 1, MISSING], ("b", "right"): [FAILED, FAILED, 1]}
-    found = compare(write(tmp_path, figures), baseline="b")
-    one = only(found)
+    others = {("a", "clear"): [1, 1, 1], ("b", "clear"): [1, 0, 1]}
+    found = compare(write(tmp_path, figures | others), baseline="b")
+    (one,) = (one for one in found.contrasts if one.metric == "right")
     assert (one.n, one.questions, one.test, one.difference, one.verdict) == (0, 3, None, None, "nothing to compare")
-    assert found.family.told == "0 tests: 1 method x 1 metric x 1 group, 1 of them without a pair"
+    assert found.family.told == "1 test: 1 method x 2 metrics x 1 group, 1 of them without a pair"
+    with pytest.raises(DataError, match="no question has a figure of both a and b: b: 2 failed; record or judge"):
+        compare(write(tmp_path / "alone", figures), baseline="b")
 
 
 def clusters(tmp_path, tags):

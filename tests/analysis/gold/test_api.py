@@ -238,4 +238,6 @@ def test_the_command_checks_against_an_index(gold_file):
     assert check(path)[0] == 0
     code, lines = check(path, "--index", index)
     assert code == 2
-    assert "d2 not in the index; index it, or mend the id" in lines[0]
+    remark = "NO ID MET: 0 of 1 documents of the gold met 0 of 1 documents of the index, such as 'd2' and 'd1'"
+    assert lines[0] == f"gold and index: remark: {remark}"
+    assert "d2 not in the index; index it, or mend the id" in lines[1]

@@ -23,6 +23,7 @@ export function RunSummary({ run, query, version }) {
   const { report, metrics } = data;
   const groups = groupBy(report.summaries, ({ metric }) => metric);
   return html`
+    ${report.warnings?.map((text) => html`<p class="warn-text">${text}</p>`)}
     <${GroupingForm} run=${run} by=${by} />
     ${[...groups].map(([name, summaries]) => html`
       <${MetricSummary} key=${name} run=${run.id} name=${name} summaries=${summaries} metric=${metrics.get(name)}
