@@ -31,7 +31,7 @@ export function LabelFiles({ run, metrics }) {
   const add = ([file]) => file && act("Adding the labels", async () => {
     const type = TYPES[file.name.split(".").pop().toLowerCase()];
     if (!type) throw { title: "This kind of file is not read", detail: `${file.name}: give ${ENDINGS.join(", ")}.` };
-    const who = new URLSearchParams({ annotator: file.name.replace(/\.[^.]*$/, "") });
+    const who = new URLSearchParams({ annotator: file.name.replace(/\.[^.]*$/, "").slice(0, 200) });
     const response = await send("PUT", `${url}/annotations?${who}`, { body: file, type });
     const { annotations, held } = await response.json();
     return `${counted(annotations, "label")} of ${file.name} are stored; the run has ${count(held)} now.`;
