@@ -110,17 +110,6 @@ def read_labelled_rows(
         return LabelledRows(shown, tuple(_correct_message(row, VALUE_ROW) for row in rows), found)
 
 
-def list_columns(path: Path) -> tuple[str, ...]:
-    """List the columns of a file, or the names in its JSON objects; none if the file has no rows.
-
-    Raises:
-        DataError: If the file cannot be read.
-    """
-    open_rows = _open_file(path, VALUE_ROW)
-    with translate_errors(format_printable(str(path), 4096)):
-        return tuple(_list_column_names(open_rows(None), is_table=path.suffix.lower() in TABLES))
-
-
 def open_labelled_rows(
     path: Path, fields: Mapping[str, Sequence[str]], columns: Mapping[str, str], *, wanted: str, check: ColumnCheck
 ) -> OpenRows:

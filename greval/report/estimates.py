@@ -52,7 +52,7 @@ def render(found: Estimate, console: Console) -> None:
         else []
     )
     unread = (f"not read: {row}" for row in found.unread[:MAX_LISTED])
-    print_lines(console, (*unread, *more, *found.warnings), "yellow")
+    print_lines(console, (*found.notes, *unread, *more, *found.warnings), "yellow")
 
 
 def format_legend(found: Estimate) -> Iterator[str]:

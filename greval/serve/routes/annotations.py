@@ -23,17 +23,11 @@ from greval.serve.state.annotation_files import (
     store_annotations,
 )
 from greval.serve.state.file_receiver import MAX_WHOLE_FILE_BYTES, describe_file_body, find_extension, receive_file
+from greval.serve.state.uploads import KINDS
 from greval.serve.workers.pool import blame_file_for_limits
 
 router = APIRouter(prefix="/v1/runs", tags=["people"])
 
-KINDS = {
-    "application/json": ".json",
-    "application/jsonl": ".jsonl",
-    "application/x-ndjson": ".jsonl",
-    "text/csv": ".csv",
-    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": ".xlsx",
-}
 LIST_SCHEMA = {"type": "array", "minItems": 1, "items": {"$ref": "#/components/schemas/Annotation"}}
 
 
@@ -58,7 +52,7 @@ async def put_annotations(
         str | None, Query(min_length=1, max_length=200, description="who labelled, if the rows do not say it")
     ] = None,
 ) -> StoredAnnotations:
-    """Store annotations in a run: the body is a JSON list, JSON lines, CSV or Excel, with the fields of an annotation.
+    """Store annotations in a run: the body is a table or JSON, with the fields of an annotation.
 
     A label sheet, a table of results with a column of labels, and an export of Argilla are read as well. An annotation
     replaces an older one of the same item and annotator. If a row is invalid, nothing is stored.

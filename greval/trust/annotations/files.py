@@ -18,7 +18,7 @@ from greval.records.annotation import Annotation
 from greval.records.result import Result
 from greval.records.scale import Scale
 from greval.records.scale_values import is_missing_value
-from greval.runs.run_reader import read_metric
+from greval.runs.run_reader import read_known_scales, read_metric
 from greval.runs.store import Store
 from greval.runs.store.filters import ResultFilter
 from greval.trust.annotations.reading import FIELDS, AnnotationFile, parse_annotation, read_annotations
@@ -117,12 +117,12 @@ def load_annotations(
     metric: str | None = None,
     label_columns: str | Sequence[str] = (),
 ) -> LoadedAnnotations:
-    """Load annotations of any metric, with the values in files parsed by `scales`; None accepts any value.
+    """Load annotations of any metric, with the values in files parsed on the scale of their metric.
 
     Args:
         folder: The run folder.
         source: Files, annotations, or None for those in the run folder, or in the label columns of its cases.
-        scales: The scale of each metric, if known.
+        scales: The scale of each metric; by default of those that the run knows.
         metric: The metric of rows that do not name one.
         label_columns: The columns with labels: of the files, or without files of the cases.
 
@@ -130,6 +130,9 @@ def load_annotations(
         DataError: If a file cannot be read, the run has no annotations or no such column, or every row is invalid.
     """
     columns = (label_columns,) if isinstance(label_columns, str) else tuple(label_columns)
+    if scales is None:
+        with Store.open(folder) as store:
+            scales = read_known_scales(store)
     if source is None and columns and metric is not None:
         files = [("the cases", read_label_tags(folder, metric, columns, scales))]
     else:
@@ -163,7 +166,8 @@ def _load_files(
         return
     for one in [source] if isinstance(source, str | Path) else source:
         if isinstance(one, Annotation):
-            yield "", AnnotationFile(annotations=(one,))
+            is_missing = is_missing_value((scales or {}).get(one.metric), one.value)
+            yield "", AnnotationFile(annotations=(one.model_copy(update={"value": None}) if is_missing else one,))
         else:
             yield Path(one).name, read_annotations(one, scales, metric=metric, label_columns=label_columns)
 

@@ -13,8 +13,7 @@ from greval.datasets import RowFault
 from greval.datasets.field_names import fold_name, format_printable
 from greval.datasets.field_values import as_text
 from greval.datasets.json_files import RawRow
-from greval.datasets.labelled_rows import LABEL_NAMES, VALUE_WORDS, LabelledRows, list_columns, read_labelled_rows
-from greval.datasets.tables import INDEX_NAMES
+from greval.datasets.labelled_rows import LABEL_NAMES, VALUE_WORDS, LabelledRows, read_labelled_rows
 from greval.errors import DataError
 from greval.records.annotation import Annotation
 from greval.records.record import Record
@@ -104,10 +103,11 @@ def read_annotations(
         ('ana', 'Polite', 'annotator: Field required')
     """
     path = Path(path)
-    names = list_columns(path)
+    rows = read_labelled_rows(path, {}, {}, required=False)  # as they are named in the file
+    names = list(rows.unused)
     reading = _AnnotationReader(path, scales or {}, metric, annotator or path.stem)
     if is_record_export(names):
-        return reading.read_records(label_columns)
+        return reading.read_records(rows, label_columns)
     added = list_added_columns(names)
     if added is None:
         return reading.read_labels(label_columns)
@@ -164,9 +164,8 @@ class _AnnotationReader:
         )
         return self._build(columns=columns, notes=[note])
 
-    def read_records(self, questions: Sequence[str]) -> AnnotationFile:
+    def read_records(self, rows: LabelledRows, questions: Sequence[str]) -> AnnotationFile:
         """Read records of Argilla, with an annotation for each answer to the question of a metric."""
-        rows = read_labelled_rows(self._path, {}, {}, required=False)
         asked: dict[str, None] = {}
         uncertain = 0
         for row in rows.rows:
@@ -220,8 +219,7 @@ class _AnnotationReader:
 
     def _choose_added(self, rows: LabelledRows, added: Iterable[str]) -> _LabelColumn:
         """Return the only added column of labels; raise `DataError` if it is missing or one of several."""
-        others = {*rows.columns.values(), *INDEX_NAMES}
-        possible = [name for name in added if name not in others]
+        possible = [name for name in added if name not in rows.columns.values()]
         filled = [name for name in possible if any(_has_content(row.values.get(name)) for row in rows.rows)]
         names = filled or possible
         if len(names) != 1:

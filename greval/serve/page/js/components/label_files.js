@@ -9,7 +9,7 @@ import { Downloads } from "./downloads.js";
 import { Field, Select, TextEntry } from "./fields.js";
 import { Notice, Problem } from "./notices.js";
 
-const TYPES = { jsonl: "application/jsonl", ndjson: "application/x-ndjson", json: "application/json", csv: "text/csv", xlsx: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet" };
+const TYPES = { jsonl: "application/jsonl", ndjson: "application/x-ndjson", json: "application/json", csv: "text/csv" };
 const ENDINGS = Object.keys(TYPES).map((ending) => `.${ending}`);
 const NO_DATASET = { title: "No dataset", detail: "Name the dataset in Argilla; a push creates it." };
 
@@ -40,10 +40,11 @@ export function LabelFiles({ run, metrics }) {
     <section class="sheet label-files" aria-labelledby="label-files">
       <h2 id="label-files">Labels from elsewhere</h2>
       <${Downloads} of="the labels" files=${[["CSV", `${url}/labels.csv`], ["JSON lines", `${url}/labels.jsonl`]]} />
-      <${Downloads} of="what is to be labelled" files=${metrics.map((metric) => [`sheet of ${metric}`, `${url}/label-sheet.csv`, { metric }])} />
-      <${Field} label="Add a file of labels" hint="A filled sheet, results with a column of labels, or rows with sample_id, metric and value; nothing is stored if a row is wrong. The person is named after the file, unless a column says who.">
+      <${Field} label="Add a file of labels" hint="CSV or JSON lines with sample_id, metric, annotator and value; nothing is stored if a row is wrong.">
         <input type="file" accept=${ENDINGS.join(",")} onChange=${({ target }) => add(target.files)} />
       <//>
+      <p class="soft small">A file whose rows do not say who labelled is that of the person after whom it is named.</p>
+      <${Downloads} of="what is to be labelled" files=${metrics.map((metric) => [`sheet of ${metric}`, `${url}/label-sheet.csv`, { metric }])} />
       <${ArgillaForm} url=${url} metrics=${metrics} onAct=${act} />
       <div role="status">
         ${busy && html`<p class="soft">${busy}…</p>`}
