@@ -46,13 +46,14 @@ def render(found: Estimate, console: Console) -> None:
         print_line(console, f"NO ESTIMATE: {found.refused}", "bold red")
     print_tables(console, [_build_table(found)])
     print_lines(console, format_legend(found), "dim")
+    print_lines(console, found.notes, "yellow")
     more = (
         [f"not read: {format_count(len(found.unread) - MAX_LISTED, 'more row')}"]
         if len(found.unread) > MAX_LISTED
         else []
     )
     unread = (f"not read: {row}" for row in found.unread[:MAX_LISTED])
-    print_lines(console, (*found.notes, *unread, *more, *found.warnings), "yellow")
+    print_lines(console, (*unread, *more, *found.warnings), "yellow")
 
 
 def format_legend(found: Estimate) -> Iterator[str]:
