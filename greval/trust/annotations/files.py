@@ -117,12 +117,12 @@ def load_annotations(
     metric: str | None = None,
     label_columns: str | Sequence[str] = (),
 ) -> LoadedAnnotations:
-    """Load annotations of any metric, with the values in files parsed on the scale of their metric.
+    """Load annotations of any metric, with the values in files parsed by `scales`; None accepts any value.
 
     Args:
         folder: The run folder.
         source: Files, annotations, or None for those in the run folder, or in the label columns of its cases.
-        scales: The scale of each metric; by default of those that the run knows.
+        scales: The scale of each metric, if values are to be parsed.
         metric: The metric of rows that do not name one.
         label_columns: The columns with labels: of the files, or without files of the cases.
 
@@ -130,15 +130,12 @@ def load_annotations(
         DataError: If a file cannot be read, the run has no annotations or no such column, or every row is invalid.
     """
     columns = (label_columns,) if isinstance(label_columns, str) else tuple(label_columns)
-    if scales is None:
-        with Store.open(folder) as store:
-            scales = read_known_scales(store)
     if source is None and columns and metric is not None:
         files = [("the cases", read_label_tags(folder, metric, columns, scales))]
     else:
         files = [*_load_files(folder, source, scales, metric, columns)]
     found = LoadedAnnotations(
-        tuple(one for _, file in files for one in file.annotations),
+        tuple(_clear_missing_values(folder, (one for _, file in files for one in file.annotations), scales)),
         tuple(f"{fault.place}: {fault.message}" for _, file in files for fault in file.faults),
         tuple(note for _, file in files for note in file.notes),
         tuple(f"{', '.join(file.label_columns)} of {name}" for name, file in files if name and file.label_columns),
@@ -166,10 +163,24 @@ def _load_files(
         return
     for one in [source] if isinstance(source, str | Path) else source:
         if isinstance(one, Annotation):
-            is_missing = is_missing_value((scales or {}).get(one.metric), one.value)
-            yield "", AnnotationFile(annotations=(one.model_copy(update={"value": None}) if is_missing else one,))
+            yield "", AnnotationFile(annotations=(one,))
         else:
             yield Path(one).name, read_annotations(one, scales, metric=metric, label_columns=label_columns)
+
+
+def _clear_missing_values(
+    folder: Path, annotations: Iterable[Annotation], scales: Mapping[str, Scale] | None
+) -> Iterator[Annotation]:
+    """Yield annotations in which a value that stands for none, such as NaN or "n/a", is None, as in files."""
+    if scales is None:
+        with Store.open(folder) as store:
+            scales = read_known_scales(store)
+    for one in annotations:
+        if one.value is not None and is_missing_value(scales.get(one.metric), one.value):
+            status = "pending" if one.status == "submitted" else one.status
+            yield one.model_copy(update={"value": None, "status": status})
+        else:
+            yield one
 
 
 def _refuse_copied_verdicts(folder: Path, name: str, annotations: Iterable[Annotation]) -> None:

@@ -66,6 +66,17 @@ def test_a_judge_is_not_compared_with_itself(tmp_path):
     assert len(load_annotations(run, tmp_path / "ana.csv", SCALES, metric="right").annotations) == 2
 
 
+def test_no_value_is_none_wherever_labels_come_from(tmp_path):
+    """NaN, infinity and n/a are no label in a file that is read without a scale, and in annotations of a program."""
+    run = write(tmp_path / "run", "right", ["Yes"] * 4)
+    (tmp_path / "ana.csv").write_text("id,label\nq0,Yes\nq1,n/a\nq2,inf\nq3,NaN\n")
+    rows = [*said("right", "ana", ["Yes", "n/a", float("inf"), float("nan")])]
+    for source in (tmp_path / "ana.csv", rows):
+        for scales in (None, SCALES):
+            found = load_annotations(run, source, scales, metric="right").annotations
+            assert [(one.value, one.status) for one in found] == [("Yes", "submitted"), *[(None, "pending")] * 3]
+
+
 def test_kept_annotations_replace_older_ones(tmp_path):
     """A run's folder keeps one annotation for each thing and annotator: the newest."""
     with pytest.raises(DataError, match="no annotations are there yet"):
