@@ -109,17 +109,6 @@ def read_labelled_rows(
     return LabelledRows(shown, rows, field_columns)
 
 
-def list_columns(path: Path) -> tuple[str, ...]:
-    """List the columns of a file, or the names in its JSON objects; none if the file has no rows.
-
-    Raises:
-        DataError: If the file cannot be read.
-    """
-    with translate_errors(format_printable(str(path), 4096)):
-        rows = hold_rows(check_file(path), LABEL_ROWS)(None)
-        return tuple(_list_column_names(rows, is_table=has_fixed_columns(path)))
-
-
 def open_labelled_rows(
     path: Path, fields: Mapping[str, Sequence[str]], columns: Mapping[str, str], *, content: str, check: ColumnCheck
 ) -> OpenRows:

@@ -33,7 +33,7 @@ from greval.trust.agreement.records import (
 )
 from greval.trust.annotations.reading import STATUS_UNKNOWN
 
-PROMINENT = ("MIXED", "ENRICHED", STATUS_UNKNOWN, *JOIN_REMARKS)
+PROMINENT = ("MIXED", "ENRICHED", *JOIN_REMARKS)
 GROUP_FIGURES = {
     "categorical": ("accuracy", "kappa", "ac1", "macro f1"),
     "numeric": ("mae", "bias", "pearson", "spearman"),
@@ -45,10 +45,12 @@ MAX_CATEGORIES = 12
 def render(agreement: Agreement, console: Console) -> None:
     """Print an agreement: important warnings, the tables, what they mean, their explanation, and other warnings."""
     important, others = split_warnings(agreement.warnings, PROMINENT)
-    print_lines(console, important, "bold red")
+    uncertain, notes = split_warnings(agreement.notes, STATUS_UNKNOWN)
+    print_lines(console, [*uncertain, *important], "bold red")
     print_line(console, format_title(agreement), "italic")
     if agreement.label_columns:
         print_line(console, f"labels: {'; '.join(agreement.label_columns)}", "italic")
+    print_lines(console, notes, "yellow")
     print_tables(console, build_tables(agreement, console))
     print_lines(console, [format_verdict(agreement), ""])
     print_lines(console, format_legend(agreement), "dim")

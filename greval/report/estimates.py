@@ -50,6 +50,7 @@ def render(found: Estimate, console: Console) -> None:
         print_line(console, f"NO ESTIMATE: {found.refused}", "bold red")
     print_tables(console, [_build_table(found)])
     print_lines(console, format_legend(found), "dim")
+    print_lines(console, found.notes, "yellow")
     more = (
         [f"not read: {format_count(len(found.unread) - MAX_LISTED, 'more row')}"]
         if len(found.unread) > MAX_LISTED

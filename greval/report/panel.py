@@ -49,6 +49,9 @@ def format_legend(panel: Panel) -> Iterator[str]:
         "; by question, whole questions are drawn: the safer one." if whole.questions < whole.things else "."
     )
     yield f"Outlier: {panel.outlier}." if panel.outlier else f"Outlier: none named: {panel.why_none}."
+    if len(panel.groups) > 1:
+        figure = "kappa" if any("kappa" in seat.others.figures for seat in whole.seats) else "mae"
+        yield f"By group, the column of a judge is its {format_name(figure)} with the others."
     for seat in whole.seats:
         if seat.others.why:
             yield f"{seat.name}: {seat.others.why}."

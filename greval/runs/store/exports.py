@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 BATCH_ROWS = 8192
-MIN_MARKS = 2
 CARRIAGE_RETURN = "\\r"
 """A carriage return as JSON escapes it."""
 NUMBER_COLUMNS = ("number", "confidence", "latency")
@@ -181,16 +180,16 @@ def _format_json(content: object) -> str:
 def list_added_columns(names: Iterable[str]) -> list[str] | None:
     """List the columns that people added to a table or to JSON lines of results; None if the file is neither.
 
-    A file is one of them if it has the id of a sample and several columns that only results have.
+    A file is one of them if it has the id of a sample and a column that only results have.
 
     Example:
-        >>> list_added_columns(["sample_id", "value", "judge", "tier", "human"])
+        >>> list_added_columns(["sample_id", "value", "tier", "human"])
         ['human']
         >>> list_added_columns(["sample_id", "value", "annotator"]) is None
         True
     """
     given = [*names]
-    if "sample_id" not in given or len(_MARKS.intersection(given)) < MIN_MARKS:
+    if "sample_id" not in given or _MARKS.isdisjoint(given):
         return None
     own = {*COLUMNS, *TEXT_COLUMNS, *Result.model_fields, TEXTS_FIELD}
     return [name for name in given if name not in own and not name.startswith(NOTE_PREFIX)]

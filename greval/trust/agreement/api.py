@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, NamedTuple, TypedDict, Unpack
 from greval._util.arguments import check_options, resolve_run_folder
 from greval._util.concurrency import reduce_collections
 from greval._util.joins import OFF_SCALE, show_id
-from greval._util.wording import format_count
 from greval.errors import DataError
 from greval.records.annotation import Annotation
 from greval.records.scale import CategoricalScale, Scale
@@ -112,15 +111,14 @@ def _compute_agreement(
             f"{folder}: people are tied on every item that was judged on {metric}; "
             "ask one more annotator, or compare with each"
         )
-    unread = (*found.loaded.unread, *matched.faults)
-    warnings = (
-        *found.loaded.notes,
-        *find_warnings(matched, groups[0], unread, combine=combine, between=found.between),
-    )
+    unread = (*found.unread, *matched.faults)
+    warnings = tuple(find_warnings(matched, groups[0], unread, combine=combine, between=found.between))
     is_off_scale = any(warning.startswith(OFF_SCALE) for warning in warnings)
     return Agreement(
         folder=str(folder),
         metric=metric,
+        label_columns=found.loaded.columns,
+        notes=found.loaded.notes,
         judges=matched.judges,
         annotators=groups[0].people.annotators,
         treat_as=options.get("treat_as") or ("categories" if isinstance(scale, CategoricalScale) else "numbers"),
@@ -134,7 +132,6 @@ def _compute_agreement(
         else decide_verdict(groups[0], pair_values(things, combine), things, scale, level=level),
         unread=unread,
         changed=matched.changed,
-        label_columns=found.loaded.columns,
         warnings=warnings,
     )
 
@@ -172,6 +169,7 @@ class _MatchedItems(NamedTuple):
     scale: Scale
     combine: CombineAnnotators
     between: int
+    unread: tuple[str, ...]
     loaded: LoadedAnnotations
 
 
@@ -196,8 +194,9 @@ def _match_items(
     if combine == "mean" and is_categorical:
         raise DataError(f"{metric}: categories have no mean; choose the majority, or each")
     if not things:
-        raise _build_no_match_error(matched, store.folder, metric, loaded.unread)
-    return _MatchedItems(matched, scale, combine, between, loaded)
+        error = _build_no_match_error(matched, store.folder, metric)
+        raise DataError("\n".join([str(error), *loaded.unread[:MAX_LISTED]])) from None
+    return _MatchedItems(matched, scale, combine, between, loaded.unread, loaded)
 
 
 def _list_tags(options: AgreementOptions) -> tuple[str, ...]:
@@ -234,7 +233,7 @@ def _build_group(name: str, things: Sequence[AnnotatedItem], settings: _GroupSet
     )
 
 
-def _build_no_match_error(matched: MatchedAnnotations, folder: Path, metric: str, unread: Sequence[str]) -> DataError:
+def _build_no_match_error(matched: MatchedAnnotations, folder: Path, metric: str) -> DataError:
     """Build the error for annotations of which none can be compared, with a count of what they are."""
     counts = [f"{count} {status}" for status, count in matched.statuses.items()]
     for count, what, examples in (
@@ -247,10 +246,8 @@ def _build_no_match_error(matched: MatchedAnnotations, folder: Path, metric: str
             counts.append(f"{count} {what}" + (f", such as {show_id(examples[0])}" if examples else ""))
     counts += [f"not on the scale: {fault}" for fault in matched.faults[:1]]
     counts += [str(matched.join.near)] if matched.join and matched.join.near else []
-    counts += [format_count(len(unread), "row") + " that cannot be read"] if unread else []
-    message = (
+    return DataError(
         f"{folder}: no submitted annotation of {metric} matches a verdict; "
         f"the annotations: {', '.join(counts) or 'none'} (they are matched by sample_id, method, metric and item, "
         "and by the content that people were shown if it is known)"
     )
-    return DataError("\n".join([message, *unread[:MAX_LISTED]]))

@@ -144,7 +144,7 @@ class Agreement(NotebookDisplay, Record):
     the judge can be used for. `unread` are rows of
     the files that are not annotations, or whose value is not on the scale, with their place. `changed` are items of
     which people were shown another text than the judge; their annotations are left out. `label_columns` names the
-    columns that were read as labels, with their files.
+    columns that were read as labels, with their files, and `notes` say what people should know of how these were read.
     """
 
     folder: str
@@ -161,4 +161,5 @@ class Agreement(NotebookDisplay, Record):
     unread: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
     label_columns: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()

@@ -18,7 +18,7 @@ from greval.records.annotation import Annotation
 from greval.records.result import Result
 from greval.records.scale import Scale
 from greval.records.scale_values import is_missing_value
-from greval.runs.run_reader import read_metric
+from greval.runs.run_reader import read_known_scales, read_metric
 from greval.runs.store import Store
 from greval.runs.store.filters import ResultFilter
 from greval.trust.annotations.reading import FIELDS, AnnotationFile, parse_annotation, read_annotations
@@ -122,7 +122,7 @@ def load_annotations(
     Args:
         folder: The run folder.
         source: Files, annotations, or None for those in the run folder, or in the label columns of its cases.
-        scales: The scale of each metric, if known.
+        scales: The scale of each metric, if values are to be parsed.
         metric: The metric of rows that do not name one.
         label_columns: The columns with labels: of the files, or without files of the cases.
 
@@ -135,7 +135,7 @@ def load_annotations(
     else:
         files = [*_load_files(folder, source, scales, metric, columns)]
     found = LoadedAnnotations(
-        tuple(one for _, file in files for one in file.annotations),
+        tuple(_clear_missing_values(folder, (one for _, file in files for one in file.annotations), scales)),
         tuple(f"{fault.place}: {fault.message}" for _, file in files for fault in file.faults),
         tuple(note for _, file in files for note in file.notes),
         tuple(f"{', '.join(file.label_columns)} of {name}" for name, file in files if name and file.label_columns),
@@ -166,6 +166,21 @@ def _load_files(
             yield "", AnnotationFile(annotations=(one,))
         else:
             yield Path(one).name, read_annotations(one, scales, metric=metric, label_columns=label_columns)
+
+
+def _clear_missing_values(
+    folder: Path, annotations: Iterable[Annotation], scales: Mapping[str, Scale] | None
+) -> Iterator[Annotation]:
+    """Yield annotations in which a value that stands for none, such as NaN or "n/a", is None, as in files."""
+    if scales is None:
+        with Store.open(folder) as store:
+            scales = read_known_scales(store)
+    for one in annotations:
+        if one.value is not None and is_missing_value(scales.get(one.metric), one.value):
+            status = "pending" if one.status == "submitted" else one.status
+            yield one.model_copy(update={"value": None, "status": status})
+        else:
+            yield one
 
 
 def _refuse_copied_verdicts(folder: Path, name: str, annotations: Iterable[Annotation]) -> None:

@@ -13,7 +13,7 @@ from greval._util.joins import IdJoin
 from greval.records.annotation import Annotation
 from greval.records.case import Tags
 from greval.records.scale import OffScaleError, Scale, Value
-from greval.records.scale_values import is_missing_value, parse_on_scale
+from greval.records.scale_values import parse_on_scale
 from greval.runs.run_reader import CaseKey, ItemKey
 from greval.runs.store import Store
 from greval.stats.summary import METHOD, Grouping
@@ -193,7 +193,7 @@ def place_annotations(
             yield PlacedAnnotation(key, one, "not_judged")
         elif one.status != "submitted":
             yield PlacedAnnotation(key, one, "unfinished")
-        elif one.value is None or is_missing_value(scale, one.value):
+        elif one.value is None:
             yield PlacedAnnotation(key, one, "unfinished", f"{WITHOUT_VALUE}; give one, or another status")
         elif is_of_other_text(one.content, contents.get(key)):
             yield PlacedAnnotation(key, one, "another_text")

@@ -10,16 +10,15 @@ from pydantic import ValidationError
 
 from greval._util.spreadsheet_cells import unescape_formula
 from greval.datasets import RowFault
-from greval.datasets.cells import INDEX_NAMES
 from greval.datasets.field_names import fold_name, format_printable
 from greval.datasets.field_values import as_text
 from greval.datasets.json_files import RawRow
-from greval.datasets.labelled_rows import LABEL_NAMES, VALUE_WORDS, LabelledRows, list_columns, read_labelled_rows
+from greval.datasets.labelled_rows import LABEL_NAMES, VALUE_WORDS, LabelledRows, read_labelled_rows
 from greval.errors import DataError
 from greval.records.annotation import Annotation
 from greval.records.record import Record
-from greval.records.scale import OffScaleError, Scale
-from greval.records.scale_values import is_missing_value
+from greval.records.scale import MAX_ENUM_LEVELS, MeasureScale, OffScaleError, Scale, ValueScale
+from greval.records.scale_values import is_missing_value, parse_on_scale
 from greval.runs.store.exports import VERDICT_COLUMNS, list_added_columns
 from greval.trust.annotations.values import parse_annotation_value
 from greval.trust.argilla.exports import is_record_export, iterate_annotations, parse_record
@@ -104,10 +103,11 @@ def read_annotations(
         ('ana', 'Polite', 'annotator: Field required')
     """
     path = Path(path)
-    names = list_columns(path)
+    rows = read_labelled_rows(path, {}, {}, required=False)  # as they are named in the file
+    names = list(rows.unused)
     reading = _AnnotationReader(path, scales or {}, metric, annotator or path.stem)
     if is_record_export(names):
-        return reading.read_records(label_columns)
+        return reading.read_records(rows, label_columns)
     added = list_added_columns(names)
     if added is None:
         return reading.read_labels(label_columns)
@@ -139,7 +139,8 @@ class _AnnotationReader:
         columns = self._list_named(rows, label_columns)
         if not columns and "value" in rows.columns:
             columns = [_LabelColumn(rows.columns["value"], "value")]
-        self._read_columns(rows, FIELDS, columns or [_LabelColumn("value", "value")])
+        self._check_other_columns(rows, columns)
+        self._read_columns(rows, FIELDS, columns)
         unused = tuple(format_printable(name) for name in rows.unused if name not in FIELDS)
         return self._build(columns=columns, ignored=unused)
 
@@ -163,9 +164,8 @@ class _AnnotationReader:
         )
         return self._build(columns=columns, notes=[note])
 
-    def read_records(self, questions: Sequence[str]) -> AnnotationFile:
+    def read_records(self, rows: LabelledRows, questions: Sequence[str]) -> AnnotationFile:
         """Read records of Argilla, with an annotation for each answer to the question of a metric."""
-        rows = read_labelled_rows(self._path, {}, {}, required=False)
         asked: dict[str, None] = {}
         uncertain = 0
         for row in rows.rows:
@@ -201,10 +201,25 @@ class _AnnotationReader:
         is_named = "annotator" in rows.columns and len(label_columns) == 1
         return [_LabelColumn(name, f"{LABEL} {name}", None if is_named else name) for name in label_columns]
 
+    def _check_other_columns(self, rows: LabelledRows, columns: Sequence[_LabelColumn]) -> None:
+        """Raise `DataError` if labels are found in `value`, and in another column as well.
+
+        A table of results may have been cut down to the columns that people need, and `value` would be the judge's.
+        """
+        scale = self._scales.get(self._metric or "")
+        if scale is None or [one.name for one in columns] != ["value"] or columns[0].annotator is not None:
+            return
+        others = {name: [row.values[name] for row in rows.rows if name in row.values] for name in rows.unused}
+        if also := [name for name, values in others.items() if name not in FIELDS and _holds_labels(scale, values)]:
+            names = " or ".join(map(format_printable, ["value", *also]))
+            raise DataError(
+                f"{self._path}: the labels could be {names}, and in results of greval value is the judge's; say which "
+                "with --label-column NAME"
+            )
+
     def _choose_added(self, rows: LabelledRows, added: Iterable[str]) -> _LabelColumn:
         """Return the only added column of labels; raise `DataError` if it is missing or one of several."""
-        others = {*rows.columns.values(), *INDEX_NAMES}
-        possible = [name for name in added if name not in others]
+        possible = [name for name in added if name not in rows.columns.values()]
         filled = [name for name in possible if any(_has_content(row.values.get(name)) for row in rows.rows)]
         names = filled or possible
         if len(names) != 1:
@@ -239,11 +254,11 @@ class _AnnotationReader:
             if faults := _find_row_faults(row):
                 self._add_fault(place, item.get("sample_id"), faults)
                 continue
-            for column in columns:
+            for column in columns or [_LabelColumn("value", "value")]:
                 given = {**defaults, **item, **(shared or {}), "value": values.get(column.key)}
                 if column.annotator is not None:
                     given["annotator"] = column.annotator
-                self._add(place, given, is_pending=column.key in row.values and "status" not in item)
+                self._add(place, given, is_pending=bool(columns) and "status" not in item)
 
     def _add(self, place: str, fields: Mapping[str, object], *, is_pending: bool = False) -> None:
         """Add an annotation, or its fault; `is_pending` says that an item without a value is not labelled yet."""
@@ -296,6 +311,17 @@ def parse_annotation(
 def _is_unrecorded(name: str, value: object) -> bool:
     """Return whether a field has no value in a row; tables have NaN for it."""
     return value is None or (name in TEXT_FIELDS and is_missing_value(None, value))
+
+
+def _holds_labels(scale: Scale, values: Iterable[object]) -> bool:
+    """Return whether cells can only be labels: all that have content are values of a scale that has few."""
+    if isinstance(scale, MeasureScale) or (isinstance(scale, ValueScale) and scale.size > MAX_ENUM_LEVELS):
+        return False  # almost any number would be one
+    filled = [value for value in values if _has_content(value)]
+    try:
+        return bool([parse_on_scale(scale, value) for value in filled])
+    except OffScaleError:
+        return False
 
 
 def _has_content(value: object) -> bool:

@@ -10,7 +10,6 @@ from greval._util.arguments import build_unknown_name_error, check_options, reso
 from greval._util.concurrency import reduce_collections
 from greval.errors import DataError
 from greval.records.scale_direction import find_direction
-from greval.runs.run_reader import read_metric
 from greval.runs.score_columns import JudgedColumns, read_judged_columns
 from greval.runs.store import Store
 from greval.stats.interval import LEVEL, check_level
@@ -132,10 +131,9 @@ def _compute_estimate(
     level = check_level(options.get("level", LEVEL))
     tags = tuple(tag for tag in ((by,) if isinstance(by, str) else by) if tag != METHOD)
     labels_in = options.get("label_columns", ())
+    all_given = load_annotations(folder, annotations, metric=metric, label_columns=labels_in)
+    people, united = unite_annotators([one for one in all_given.annotations if one.metric == metric])
     with Store.open(folder) as store, store.snapshot():
-        scales = {metric: read_metric(store, metric).scale}
-        loaded = load_annotations(folder, annotations, scales, metric=metric, label_columns=labels_in)
-        people, united = unite_annotators([one for one in loaded.annotations if one.metric == metric])
         found = read_judged_columns(store, metric, by=tags, wanted={(one.sample_id, one.method) for one in people})
         _check_baseline(found, baseline, folder)
         people = fill_in_method(people, found.methods)
@@ -156,6 +154,7 @@ def _compute_estimate(
     ]
     return Estimate(
         folder=str(folder),
+        notes=all_given.notes,
         metric=metric,
         better=find_direction(found.scale).better,
         level=level,
@@ -169,8 +168,8 @@ def _compute_estimate(
         not_used=labels.not_used,
         refused=drawn.unlike,
         rows=tuple(rows),
-        unread=loaded.unread,
-        warnings=(*loaded.notes, *labels.warnings, *united, *drawn.warnings, *find_failures(found.statuses)),
+        unread=all_given.unread,
+        warnings=(*labels.warnings, *united, *drawn.warnings, *find_failures(found.statuses)),
     )
 
 

@@ -76,7 +76,8 @@ class Estimate(NotebookDisplay, Record):
     `enriched` is true if items were sampled with different probabilities: labels then count with their weights, and
     figures that ignore the weights are refused. `new_questions` is true if the intervals are for new questions like
     these rather than for the judged items of the run. `refused` is the reason why labels give no figure at all, if
-    they are not consistent with the stated sampling design. `unread` are the rows of files that are not annotations.
+    they are not consistent with the stated sampling design. `unread` are the rows of files that are not annotations,
+    and `notes` say what people should know of how the files were read.
     """
 
     folder: str
@@ -94,4 +95,5 @@ class Estimate(NotebookDisplay, Record):
     refused: str | None = None
     rows: tuple[EstimateRow, ...]
     unread: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()

@@ -57,13 +57,24 @@ def test_a_file_that_cannot_be_written_stays_as_it_was(tmp_path):
 def test_a_judge_is_not_compared_with_itself(tmp_path):
     """A table of results that was cut down to its verdicts holds no labels; one with other values or reasons does."""
     run = write(tmp_path / "run", "right", ["Yes", "No"])
-    (tmp_path / "cut.csv").write_text("id,value,reason,human\nq0,Yes,r,No\nq1,No,r,No\n")
+    (tmp_path / "cut.csv").write_text("id,value,reason,human\nq0,Yes,r,good\nq1,No,r,No\n")
     with pytest.raises(DataError, match=r"cut.csv: its column value holds the judge's own verdicts.*--label-column"):
         load_annotations(run, tmp_path / "cut.csv", SCALES, metric="right")
     found = load_annotations(run, tmp_path / "cut.csv", SCALES, metric="right", label_columns="human")
-    assert [one.value for one in found.annotations] == ["No", "No"]
+    assert [one.value for one in found.annotations] == ["No"]
     (tmp_path / "ana.csv").write_text("id,value,reason\nq0,Yes,r\nq1,Yes,It is.\n")
     assert len(load_annotations(run, tmp_path / "ana.csv", SCALES, metric="right").annotations) == 2
+
+
+def test_no_value_is_none_wherever_labels_come_from(tmp_path):
+    """NaN, infinity and n/a are no label in a file that is read without a scale, and in annotations of a program."""
+    run = write(tmp_path / "run", "right", ["Yes"] * 4)
+    (tmp_path / "ana.csv").write_text("id,label\nq0,Yes\nq1,n/a\nq2,inf\nq3,NaN\n")
+    rows = [*said("right", "ana", ["Yes", "n/a", float("inf"), float("nan")])]
+    for source in (tmp_path / "ana.csv", rows):
+        for scales in (None, SCALES):
+            found = load_annotations(run, source, scales, metric="right").annotations
+            assert [(one.value, one.status) for one in found] == [("Yes", "submitted"), *[(None, "pending")] * 3]
 
 
 def test_kept_annotations_replace_older_ones(tmp_path):

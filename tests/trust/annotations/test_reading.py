@@ -189,7 +189,12 @@ def human(n):
 
 @pytest.mark.parametrize(
     ("delimiter", "mark", "dropped"),
-    [(",", "", ()), (";", "\ufeff", ()), ("\t", "", ("status", "tags")), (",", "", ("value", "status", "reason"))],
+    [
+        (",", "", ()),
+        (";", "\ufeff", ()),
+        ("\t", "", ("status", "tags")),
+        (",", "", ("value", "status", "reason", "tier")),
+    ],
 )
 def test_labels_are_what_people_added_to_results(run, tmp_path, delimiter, mark, dropped):
     """An export is no label file by its own columns, as a spreadsheet saves it, and with columns deleted or moved."""
@@ -241,6 +246,28 @@ def test_several_added_columns_are_asked_about(run, tmp_path):
             read(tmp_path, "lab.csv", text, SCALES, label_columns=[column])
     with pytest.raises(DataError, match="none was; add a column"):
         read(tmp_path, "lab.csv", write_table(export(run, {})), SCALES)
+
+
+def test_a_table_that_was_cut_down_is_asked_about(tmp_path):
+    """If nothing but value tells results from labels, a second column of labels is not passed over in silence."""
+    text = "sample_id,value,human,length\nq0,Yes,No,7\nq1,No,,9\n"
+    with pytest.raises(DataError, match=r"the labels could be value or human, .* --label-column NAME"):
+        read(tmp_path, "cut.csv", text, SCALES, metric="right")
+    found = read(tmp_path, "cut.csv", text, SCALES, metric="right", label_columns=["human"])
+    assert [one.value for one in found.annotations] == ["No", None]
+    assert [
+        one.value
+        for one in read(
+            tmp_path, "cut.csv", text.replace("human", "kind").replace("No,7", "a,7"), SCALES, metric="right"
+        ).annotations
+    ] == ["Yes", "No"]
+
+
+def test_rows_without_the_label_are_not_labelled_yet(tmp_path):
+    """JSON may leave the label out, and so may a row of results."""
+    lines = '{"id": "q0", "label": "Yes"}\n{"id": "q1"}\n'
+    found = read(tmp_path, "p.jsonl", lines, SCALES, metric="right")
+    assert [one.status for one in found.annotations] == ["submitted", "pending"]
 
 
 def test_labels_of_chunks_find_their_chunks(tmp_path):

@@ -29,7 +29,7 @@ export function LabelFiles({ run, metrics }) {
   const url = `/v1/runs/${part(run)}`;
   const add = ([file]) => file && act("Adding the labels", async () => {
     const type = findFileType(file);
-    const who = new URLSearchParams({ annotator: file.name.replace(/\.[^.]*$/, "") });
+    const who = new URLSearchParams({ annotator: file.name.replace(/\.[^.]*$/, "").slice(0, 200) });
     const response = await send("PUT", `${url}/annotations?${who}`, { body: file, type });
     const { annotations, held } = await response.json();
     return `${counted(annotations, "label")} of ${file.name} are stored; the run has ${count(held)} now.`;
@@ -38,10 +38,11 @@ export function LabelFiles({ run, metrics }) {
     <section class="sheet label-files" aria-labelledby="label-files">
       <h2 id="label-files">Labels from elsewhere</h2>
       <${Downloads} of="the labels" files=${[["CSV", `${url}/labels.csv`], ["JSON lines", `${url}/labels.jsonl`]]} />
-      <${Downloads} of="what is to be labelled" files=${metrics.map((metric) => [`sheet of ${metric}`, `${url}/label-sheet.csv`, { metric }])} />
-      <${Field} label="Add a file of labels" hint="A filled sheet, results with a column of labels, or rows with sample_id, metric and value; nothing is stored if a row is wrong. The person is named after the file, unless a column says who.">
+      <${Field} label="Add a file of labels" hint="A filled sheet, results with a column of labels, or rows with sample_id, metric and value; nothing is stored if a row is wrong.">
         <input type="file" accept=${ACCEPTED} onChange=${({ target }) => add(target.files)} />
       <//>
+      <p class="soft small">A file whose rows do not say who labelled is that of the person after whom it is named.</p>
+      <${Downloads} of="what is to be labelled" files=${metrics.map((metric) => [`sheet of ${metric}`, `${url}/label-sheet.csv`, { metric }])} />
       <${ArgillaForm} url=${url} metrics=${metrics} onAct=${act} />
       <div role="status">
         ${busy && html`<p class="soft">${busy}…</p>`}
