@@ -79,8 +79,9 @@ def measure_work() -> Iterator[WorkTime]:
         >>> spent.worked < 1, spent.waited < 1
         (True, True)
     """
-    clock = _CLOCK.get()
-    token = _CLOCK.set(clock := _Clock(_choose_time())) if clock is None else None
+    outer = _CLOCK.get()
+    clock = outer or _Clock(_choose_time())
+    token = _CLOCK.set(clock)
     spent = WorkTime()
     start, waited_before = clock.read()
     try:
@@ -89,8 +90,7 @@ def measure_work() -> Iterator[WorkTime]:
         end, waited = clock.read()
         spent.waited = waited - waited_before
         spent.worked = max(0.0, end - start - spent.waited)
-        if token is not None:
-            _CLOCK.reset(token)
+        _CLOCK.reset(token)
 
 
 def count_as_waiting() -> AbstractContextManager[None]:

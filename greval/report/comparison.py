@@ -52,7 +52,7 @@ FINDINGS: Mapping[ContrastVerdict, str] = {
     "changed": "changed in",
     "no difference seen": NO_DIFFERENCE,
     "equal on every question": "equal on every question in",
-    "too few questions to tell": "too few questions to tell in",
+    "too few questions to tell": "too few questions for a test of",
     "nothing to compare": "no question has both figures of",
 }
 """What a verdict says of a metric, in the order in which a sentence names it."""

@@ -24,7 +24,7 @@ def test_both_forms_hold_the_same_methods(greval_says, responses):
     code, table, _ = greval_says("audit", responses)
     assert code == 0
     found = json.loads(greval_says("audit", responses, "--format", "json")[1])
-    assert [method["method"] for method in found["methods"]] == ["walk", "local"]
+    assert [method["method"] for method in found["methods"]] == ["local", "walk"]
     assert [method["cases"] for method in found["methods"]] == [2, 2]
     assert all(name in table for name in ("walk", "local"))
 

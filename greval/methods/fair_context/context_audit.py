@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from greval._util.arguments import require_iterable
 from greval.judging.model.tokens import ESTIMATE_METHOD, TokenCounter, estimate_tokens
 from greval.records.case import Case
+from greval.records.method_order import sort_methods
 from greval.records.record import Record
 
 MAX_RATIO = 1.25
@@ -111,11 +112,12 @@ def audit(cases: Iterable[Case], *, tokens: TokenCounter | None = None) -> Audit
             of.having[kind] += bool(getattr(case, kind))
         for name, size in _measure_sizes(case, count):
             of.sizes[name].append(size)
-    given = tuple(_summarise_method(method, found) for method, found in seen.items())
+    ordered = {method: seen[method] for method in sort_methods(seen)}
+    given = tuple(_summarise_method(method, found) for method, found in ordered.items())
     return Audit(
         methods=given,
         differences=(
-            *_report_case_differences(seen),
+            *_report_case_differences(ordered),
             *_report_kind_differences(given),
             *_report_size_differences(given),
         ),

@@ -75,7 +75,7 @@ def test_other_questions_are_told():
     cases = [case("walk", n, chunks=chunks("d1")) for n in range(3)]
     cases += [case("local", n, chunks=chunks("d1")) for n in range(2)] + [case("local", 2, error="It broke.")]
     assert audit(cases).differences == (
-        "the methods did not answer the same questions (walk 3, local 2, all of them 2): compare these only",
+        "the methods did not answer the same questions (local 2, walk 3, all of them 2): compare these only",
     )
 
 
@@ -125,7 +125,7 @@ def test_command(tmp_path):
     assert done.exit_code == 0
     assert "walk got aggregates in 1 of 1 cases, local in none" in done.stdout
     told = CliRunner().invoke(app, [str(path), "--format", "json"])
-    assert [method["with_aggregates"] for method in json.loads(told.stdout)["methods"]] == [1, 0]
+    assert [method["with_aggregates"] for method in json.loads(told.stdout)["methods"]] == [0, 1]
     with path.open("a", encoding="utf-8") as stream:
         stream.write("{}\n")
     broken = CliRunner().invoke(app, [str(path)])
