@@ -41,6 +41,12 @@ _COMPARISON = re.compile(
     r"\b(?:example|instance|would|could|might|if|had|not|wrong|otherwise|alternativ\w*|compar\w*|e\.g)\b", re.IGNORECASE
 )
 """Words of the sentence before an object that make it the answer, or another one than the answer."""
+_REVISION = re.compile(
+    r"```json|\b(?:wait|actually|on second thought|reconsider\w*|i was wrong|scratch that|correction|corrected|revised|"
+    r"no, (?:it|that|the)|(?:value|score|verdict|rating|label) (?:is|should|must|would|has)|"
+    r"final (?:value|verdict|answer|score))\b",
+    re.IGNORECASE,
+)
 _SENTENCE = re.compile(r"([^.!?\n]*)[\s.:`*_>-]*(?:json)?\s*\Z", re.IGNORECASE)
 
 
@@ -203,7 +209,8 @@ def _select_object(text: str, properties: Mapping[str, Any]) -> _Selected:
     if objects[-1] not in matches:  # a verdict before it may be a draft
         return _Selected(last.fields)
     candidates = _list_candidates(parts, matches, entry_keys)
-    _check_rest(parts[objects[-1] :], keys | entry_keys, "```json")
+    _check_rest(parts[objects[-1] :], keys | entry_keys)
+    _check_end("".join(part for part in parts[objects[-1] :] if isinstance(part, str)))
     if len(candidates) > 1:  # each object of a joined answer counts
         _check_rest(parts, keys | entry_keys)
     return _join_answers(candidates, properties, entry_keys)
@@ -327,14 +334,20 @@ def _reject_text(text: str, parts: Sequence[str | _Answer]) -> NoReturn:
     raise MalformedVerdictError("malformed", f"no complete JSON object in the answer{thoughts}")
 
 
-def _check_rest(parts: Sequence[str | _Answer], keys: AbstractSet[str], start: str = "") -> None:
-    """Reject what is left of another object beside those that count: a key, a brace, or its `start`."""
+def _check_end(text: str) -> None:
+    """Reject words after the last object that take it back, and the start of a code block without an object."""
+    if found := _REVISION.search(text):
+        raise MalformedVerdictError("malformed", f"what follows the last object may take it back: {found[0]!r}")
+
+
+def _check_rest(parts: Sequence[str | _Answer], keys: AbstractSet[str]) -> None:
+    """Reject what is left of another object beside those that count: a key or a brace."""
     if faults := [part.fault for part in parts if isinstance(part, _Answer) and part.fault]:
         raise MalformedVerdictError("malformed", f"one of several objects cannot be read: {faults[0]}")
     rest = "".join(part for part in parts if isinstance(part, str))
     names = "|".join(map(re.escape, keys)) or r"\w+"
     key = rf"{_QUOTE}(?:{names}){_QUOTE}?|(?:{names}){_QUOTE}"
-    if found := re.search(rf"(?:{key})\s*[:\uff1a]" + (f"|{start}" if start else ""), rest):
+    if found := re.search(rf"(?:{key})\s*[:\uff1a]", rest):
         raise MalformedVerdictError("malformed", f"what stands beside the last object cannot be read: {found[0]!r}")
     depth = 0
     for brace in re.findall("[{}]", rest):
