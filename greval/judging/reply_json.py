@@ -38,15 +38,16 @@ _ANNOUNCEMENT = re.compile(
     re.IGNORECASE,
 )
 _COMPARISON = re.compile(
-    r"\b(?:example|instance|would|could|might|if|had|not|wrong|otherwise|alternativ\w*|compar\w*|e\.g)\b", re.IGNORECASE
+    r"\b(?:example|instance|would|could|might|if|had|not|wrong|otherwise|alternat\w*|compar\w*|e\.g)\b", re.IGNORECASE
 )
 """Words of the sentence before an object that make it the answer, or another one than the answer."""
 _REVISION = re.compile(
-    r"```json|\b(?:wait|actually|on second thought|reconsider\w*|i was wrong|scratch that|correction|corrected|revised|"
-    r"no, (?:it|that|the)|(?:value|score|verdict|rating|label) (?:is|should|must|would|has)|"
-    r"final (?:value|verdict|answer|score))\b",
+    r"```json|\b(?:wait|actually(?=,)|on second thought|let me reconsider|i was wrong|scratch that|"
+    r"corrected|corrections?(?=:)|revised|no, (?:it|that|the)|"
+    r"(?:so|thus|hence|therefore),? (?:it|the value) (?:is|should))\b",
     re.IGNORECASE,
 )
+"""Words after an object that take it back, and the start of a code block that holds nothing."""
 _SENTENCE = re.compile(r"([^.!?\n]*)[\s.:`*_>-]*(?:json)?\s*\Z", re.IGNORECASE)
 
 
@@ -274,7 +275,7 @@ def _read_quoted_object(text: str, start: int, keys: AbstractSet[str]) -> tuple[
 
 
 def _find_naive_end(text: str, start: int) -> int:
-    """Find where the braces from `start` on are in balance, so that nothing within a broken object is an answer."""
+    """Find the end of a broken object, in which nothing is an answer: the braces from `start` on are in balance."""
     depth = 0
     for brace in re.compile("[{}]").finditer(text, start):
         depth += 1 if brace[0] == "{" else -1

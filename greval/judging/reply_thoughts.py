@@ -52,7 +52,7 @@ class Mark(NamedTuple):
 
 
 class ThoughtScanner:
-    """Walks through a reply and tells thoughts from the answer. A caller skips what it has read by `position`.
+    """Separates the answer of a reply from thoughts. A caller skips what it has read by setting `position`.
 
     With `drafts`, tags around drafts and examples are thoughts too.
     """
@@ -63,7 +63,7 @@ class ThoughtScanner:
         self.position = 0
         self._drafts = drafts
         self._open: list[str] = []
-        ends = [*_WORDED_END.finditer(text)] if "inal" in text or "esponse:" in text else []
+        ends = [*_WORDED_END.finditer(text)] if "inal" in text or "ponse:" in text else []
         if _WORDED_START.match(text) and not ends:
             self._open.append("words")
         elif ends:

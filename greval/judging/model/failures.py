@@ -182,7 +182,7 @@ def _list_ends(message: AIMessage) -> list[str]:
 
 
 def find_thoughts(message: AIMessage) -> str:
-    """Return the thoughts that a server puts beside the text of an answer, empty if there are none."""
+    """Return the thoughts that a server puts beside the text of an answer, or an empty text."""
     places: list[Mapping[str, object]] = [message.additional_kwargs, *_iterate_blocks(message)]
     texts = [place.get(key) for place in places for key in THOUGHT_KEYS]
     return replace_lone_surrogates("\n".join(text for text in texts if isinstance(text, str)).strip())
