@@ -210,7 +210,8 @@ def _select_object(text: str, properties: Mapping[str, Any]) -> _Selected:
     if objects[-1] not in matches:  # a verdict before it may be a draft
         return _Selected(last.fields)
     candidates = _list_candidates(parts, matches, entry_keys)
-    _check_rest(parts[objects[-1] :], keys | entry_keys)
+    is_first = not any(part for part in parts[: objects[-1]] if not isinstance(part, str) or _LEAD.sub("", part, 1))
+    _check_rest(parts[objects[-1] :], keys | entry_keys, is_part=not is_first)
     _check_end("".join(part for part in parts[objects[-1] :] if isinstance(part, str)))
     if len(candidates) > 1:  # each object of a joined answer counts
         _check_rest(parts, keys | entry_keys)
@@ -341,19 +342,19 @@ def _check_end(text: str) -> None:
         raise MalformedVerdictError("malformed", f"what follows the last object may take it back: {found[0]!r}")
 
 
-def _check_rest(parts: Sequence[str | _Answer], keys: AbstractSet[str]) -> None:
-    """Reject what is left of another object beside those that count: a key or a brace."""
+def _check_rest(parts: Sequence[str | _Answer], keys: AbstractSet[str], *, is_part: bool = True) -> None:
+    """Reject what is left of another object beside those that count: a key, or a brace if it may have held them."""
     if faults := [part.fault for part in parts if isinstance(part, _Answer) and part.fault]:
         raise MalformedVerdictError("malformed", f"one of several objects cannot be read: {faults[0]}")
     rest = "".join(part for part in parts if isinstance(part, str))
     names = "|".join(map(re.escape, keys)) or r"\w+"
-    key = rf"{_QUOTE}(?:{names}){_QUOTE}?|(?:{names}){_QUOTE}"
+    key = rf"{_QUOTE}(?:{names})\\*{_QUOTE}?|(?:{names})\\*{_QUOTE}"
     if found := re.search(rf"(?:{key})\s*[:\uff1a]", rest):
         raise MalformedVerdictError("malformed", f"what stands beside the last object cannot be read: {found[0]!r}")
     depth = 0
     for brace in re.findall("[{}]", rest):
         depth += 1 if brace == "{" else -1
-        if depth < 0:
+        if depth < 0 and (is_part or rest.strip("} `\n")):
             raise MalformedVerdictError(
                 "malformed", "a closing brace stands beside the last object, which may be a part only"
             )

@@ -28,9 +28,13 @@ _MARKS = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
-_WORDED_START = re.compile(r"\s*analysis(?=[A-Z\"{])|here(?:\sis|'s)\smy\sthought\sprocess:", re.IGNORECASE)
-_WORDED_END = re.compile(r"assistant\s?final(?=[\s{`\"A-Z])|here(?:\sis|'s)\smy\sresponse:", re.IGNORECASE)
-"""Thoughts in words: what is left of channels without their special tokens, and the sentences of Granite."""
+_WORDED_START = re.compile(
+    r"\s*(?:analysis(?=[A-Z\"{])|thinking\.\.\.|here(?:\sis|'s)\smy\sthought\sprocess:)", re.IGNORECASE
+)
+_WORDED_END = re.compile(
+    r"assistant\s?final(?=[\s{`\"A-Z])|here(?:\sis|'s)\smy\sresponse:|\.\.\.done\sthinking\.", re.IGNORECASE
+)
+"""Thoughts in words: what is left of channels without their special tokens, and the sentences of Granite and Ollama."""
 _TOOL_CALL = re.compile(r"\bto=[\w.]+\s*$")
 _END = re.compile(r"^(?:end|stop|close)|(?:end|stop|close|suffix)$")
 _SIDE = re.compile(r"^(?:begin|start|end|stop|close)(?:_of)?|(?:begin|start|end|stop|close|prefix|suffix)$|[_:.-]")
@@ -63,7 +67,7 @@ class ThoughtScanner:
         self.position = 0
         self._drafts = drafts
         self._open: list[str] = []
-        ends = [*_WORDED_END.finditer(text)] if "inal" in text or "ponse:" in text else []
+        ends = [*_WORDED_END.finditer(text)] if "inal" in text or "ponse:" in text or "one thinking" in text else []
         if _WORDED_START.match(text) and not ends:
             self._open.append("words")
         elif ends:
