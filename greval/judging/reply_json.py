@@ -30,6 +30,7 @@ MAX_WRAPPERS = 2
 """The most objects around the answer, such as those of a tool call that a model writes as text."""
 _LEAD = re.compile(r"\s*(?:```(?:json)?\s*)?")
 _QUOTE = "[\"'\u2018-\u201f]"
+MAX_SENTENCE_CHARS = 300
 _BARE_KEY = re.compile(rf"\w+\s*(?:{_QUOTE}\s*)?[:\uff1a]")
 _QUOTED_OBJECT = re.compile(r"\{(?:\s|\\n)*\\\"")
 _ANNOUNCEMENT = re.compile(
@@ -379,7 +380,7 @@ def _list_candidates(
 
 
 def _is_announced(text: str) -> bool:
-    sentence = _SENTENCE.search(text)
+    sentence = _SENTENCE.search(text[-MAX_SENTENCE_CHARS:])
     return bool(sentence and _ANNOUNCEMENT.search(sentence[1]) and not _COMPARISON.search(sentence[1]))
 
 

@@ -16,7 +16,7 @@ _CHANNEL = r"<\|channel\|?>\s*(?P<channel>[a-z]*)(?P<tool>[^<>{}]*\bto=)?"
 _STARTS = re.compile(r"[<◁&\[`{]|-->")
 _MARKS = re.compile(
     rf"""
-      (?:[<◁]|&lt;)[|\uff5c]?\s*(?P<slash>/)?\s*(?P<name>[\w:.-]*?(?:{_WORDS})[\w:.-]*)(?:\s[^<>{{}}]*)?[|\uff5c]?(?:[>▷]|&gt;)
+      (?:[<◁]|&lt;)[|\uff5c]?\s*(?P<slash>/)?\s*(?P<name>[\w:.-]{{0,40}}?(?:{_WORDS})[\w:.-]{{0,40}})(?:\s[^<>{{}}]*)?[|\uff5c]?(?:[>▷]|&gt;)
     | \[(?P<end>/)?(?P<bracket>think(?:ing)?)\]
     | {_CHANNEL}
     | (?P<message_end><\|(?:end|return|call)\|>) | (?P<channel_end><channel\|>)

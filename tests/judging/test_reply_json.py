@@ -180,6 +180,7 @@ def test_an_object_that_is_cut_hides_those_before_it(whole, cut, data):
 @example('{"a": ' + "9" * 5000 + "}")
 @example("{'a': " * 3000)
 @example("<think" * 3000)
+@example("<" + "think" * 3000)
 @example('{"a": "' * 2000)
 @example('{\\"a' * 1000)
 def test_parse_never_breaks(text):
