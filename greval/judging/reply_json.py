@@ -33,15 +33,17 @@ _QUOTE = "[\"'\u2018-\u201f]"
 MAX_SENTENCE_CHARS = 300
 _BARE_KEY = re.compile(rf"\w+\s*(?:{_QUOTE}\s*)?[:\uff1a]")
 _QUOTED_OBJECT = re.compile(r"\{(?:\s|\\n)*\\\"")
+MAX_ANNOUNCEMENT_WORDS = 6
 _ANNOUNCEMENT = re.compile(
-    r"\b(?:no|wait|actually|instead|now|so|thus|hence|therefore|final\w*|verdict|answer|result|output|json|"
-    r"conclu\w+|correct\w*|revis\w+|judg\w+)\b",
+    r"\b(?:no|wait|actually|instead|now|so|thus|hence|therefore|final\w*|verdict|judge?ment|conclu\w+|correct\w*|revis\w+)\b",
     re.IGNORECASE,
 )
 _COMPARISON = re.compile(
-    r"\b(?:example|instance|would|could|might|if|had|not|wrong|otherwise|alternat\w*|compar\w*|e\.g)\b", re.IGNORECASE
+    r"\b(?:examples?|instance|would|could|might|if|had|not|wrong|incorrect|bad|worse|otherwise|alternat\w*|compar\w*|"
+    r"like|unlike|contrast|opposite|other|another|e\.g)\b",
+    re.IGNORECASE,
 )
-"""Words of the sentence before an object that make it the answer, or another one than the answer."""
+"""Words of the short sentence before an object that make it the answer, or another one than the answer."""
 _REVISION = re.compile(
     r"```json|\b(?:wait|actually(?=,)|on second thought|let me reconsider|i was wrong|scratch that|"
     r"corrected|corrections?(?=:)|revised|no, (?:it|that|the)|"
@@ -380,8 +382,10 @@ def _list_candidates(
 
 
 def _is_announced(text: str) -> bool:
-    sentence = _SENTENCE.search(text[-MAX_SENTENCE_CHARS:])
-    return bool(sentence and _ANNOUNCEMENT.search(sentence[1]) and not _COMPARISON.search(sentence[1]))
+    found = _SENTENCE.search(text[-MAX_SENTENCE_CHARS:])
+    sentence = found[1] if found else ""
+    is_short = len(sentence.split()) <= MAX_ANNOUNCEMENT_WORDS
+    return is_short and bool(_ANNOUNCEMENT.search(sentence)) and not _COMPARISON.search(sentence)
 
 
 def _join_answers(answers: Sequence[_Answer], properties: Mapping[str, Any], entry_keys: AbstractSet[str]) -> _Selected:
