@@ -50,7 +50,7 @@ _KEPT = re.compile(
     r"|\r(?=[A-Za-z])"
     # the rest of LaTeX's commands that begin with \t and \n
     r"|\t(?=(?:heta|au|imes|ilde|riangle\w*|frac|op|o|anh?|ext\w{0,6}|hickapprox|wohead\w+)(?![A-Za-z]))"
-    r"|\n(?=(?:u|abla|ot|otin|eq|leq|geq|mid|exists|parallel|ewline|ewcommand|earrow|warrow|onumber)(?![A-Za-z]))"
+    r"|\n(?=(?:u|abla|o(?:t|tin)|eq|leq|geq|mid|exists|parallel|ewline|ewcommand|earrow|warrow|onumber)(?![A-Za-z]))"
 )
 
 
@@ -84,7 +84,7 @@ def skip_space(text: str, position: int) -> int:
 
 
 def restore_backslashes(content: Any, written: str) -> Any:  # noqa: ANN401 - JSON
-    r"""Return JSON content whose texts hold backslashes where the judge meant one and JSON reads a control character.
+    r"""Return JSON content whose texts hold the backslashes that the judge meant, instead of control characters.
 
     `written` is the JSON of the content. A judge who escaped a backslash in it escapes all of them.
 

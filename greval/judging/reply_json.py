@@ -30,17 +30,27 @@ MAX_WRAPPERS = 2
 """The most objects around the answer, such as those of a tool call that a model writes as text."""
 _LEAD = re.compile(r"\s*(?:```(?:json)?\s*)?")
 _QUOTE = "[\"'\u2018-\u201f]"
+MAX_SENTENCE_CHARS = 300
 _BARE_KEY = re.compile(rf"\w+\s*(?:{_QUOTE}\s*)?[:\uff1a]")
 _QUOTED_OBJECT = re.compile(r"\{(?:\s|\\n)*\\\"")
+MAX_ANNOUNCEMENT_WORDS = 6
 _ANNOUNCEMENT = re.compile(
-    r"\b(?:no|wait|actually|instead|now|so|thus|hence|therefore|final\w*|verdict|answer|result|output|json|"
-    r"conclu\w+|correct\w*|revis\w+|judg\w+)\b",
+    r"\b(?:no|wait|actually|instead|now|so|thus|hence|therefore|final\w*|verdict|judge?ment|conclu\w+|correct\w*|revis\w+)\b",
     re.IGNORECASE,
 )
 _COMPARISON = re.compile(
-    r"\b(?:example|instance|would|could|might|if|had|not|wrong|otherwise|alternativ\w*|compar\w*|e\.g)\b", re.IGNORECASE
+    r"\b(?:examples?|instance|would|could|might|if|had|not|wrong|incorrect|bad|worse|otherwise|alternat\w*|compar\w*|"
+    r"like|unlike|contrast|opposite|other|another|e\.g)\b",
+    re.IGNORECASE,
 )
-"""Words of the sentence before an object that make it the answer, or another one than the answer."""
+"""Words of the short sentence before an object that make it the answer, or another one than the answer."""
+_REVISION = re.compile(
+    r"```json|\b(?:wait|actually(?=,)|on second thought|let me reconsider|i was wrong|scratch that|"
+    r"corrected|corrections?(?=:)|revised|no, (?:it|that|the)|"
+    r"(?:so|thus|hence|therefore),? (?:it|the value) (?:is|should))\b",
+    re.IGNORECASE,
+)
+"""Words after an object that take it back, and the start of a code block that holds nothing."""
 _SENTENCE = re.compile(r"([^.!?\n]*)[\s.:`*_>-]*(?:json)?\s*\Z", re.IGNORECASE)
 
 
@@ -203,7 +213,9 @@ def _select_object(text: str, properties: Mapping[str, Any]) -> _Selected:
     if objects[-1] not in matches:  # a verdict before it may be a draft
         return _Selected(last.fields)
     candidates = _list_candidates(parts, matches, entry_keys)
-    _check_rest(parts[objects[-1] :], keys | entry_keys, "```json")
+    is_first = not any(part for part in parts[: objects[-1]] if not isinstance(part, str) or _LEAD.sub("", part, 1))
+    _check_rest(parts[objects[-1] :], keys | entry_keys, is_part=not is_first)
+    _check_end("".join(part for part in parts[objects[-1] :] if isinstance(part, str)))
     if len(candidates) > 1:  # each object of a joined answer counts
         _check_rest(parts, keys | entry_keys)
     return _join_answers(candidates, properties, entry_keys)
@@ -267,7 +279,7 @@ def _read_quoted_object(text: str, start: int, keys: AbstractSet[str]) -> tuple[
 
 
 def _find_naive_end(text: str, start: int) -> int:
-    """Find where the braces from `start` on are in balance, so that nothing within a broken object is an answer."""
+    """Find the end of a broken object, in which nothing is an answer: the braces from `start` on are in balance."""
     depth = 0
     for brace in re.compile("[{}]").finditer(text, start):
         depth += 1 if brace[0] == "{" else -1
@@ -327,19 +339,25 @@ def _reject_text(text: str, parts: Sequence[str | _Answer]) -> NoReturn:
     raise MalformedVerdictError("malformed", f"no complete JSON object in the answer{thoughts}")
 
 
-def _check_rest(parts: Sequence[str | _Answer], keys: AbstractSet[str], start: str = "") -> None:
-    """Reject what is left of another object beside those that count: a key, a brace, or its `start`."""
+def _check_end(text: str) -> None:
+    """Reject words after the last object that take it back, and the start of a code block without an object."""
+    if found := _REVISION.search(text):
+        raise MalformedVerdictError("malformed", f"what follows the last object may take it back: {found[0]!r}")
+
+
+def _check_rest(parts: Sequence[str | _Answer], keys: AbstractSet[str], *, is_part: bool = True) -> None:
+    """Reject what is left of another object beside those that count: a key, or a brace if it may have held them."""
     if faults := [part.fault for part in parts if isinstance(part, _Answer) and part.fault]:
         raise MalformedVerdictError("malformed", f"one of several objects cannot be read: {faults[0]}")
     rest = "".join(part for part in parts if isinstance(part, str))
     names = "|".join(map(re.escape, keys)) or r"\w+"
-    key = rf"{_QUOTE}(?:{names}){_QUOTE}?|(?:{names}){_QUOTE}"
-    if found := re.search(rf"(?:{key})\s*[:\uff1a]" + (f"|{start}" if start else ""), rest):
+    key = rf"{_QUOTE}(?:{names})\\*{_QUOTE}?|(?:{names})\\*{_QUOTE}"
+    if found := re.search(rf"(?:{key})\s*[:\uff1a]", rest):
         raise MalformedVerdictError("malformed", f"what stands beside the last object cannot be read: {found[0]!r}")
     depth = 0
     for brace in re.findall("[{}]", rest):
         depth += 1 if brace == "{" else -1
-        if depth < 0:
+        if depth < 0 and (is_part or rest.strip("} `\n")):
             raise MalformedVerdictError(
                 "malformed", "a closing brace stands beside the last object, which may be a part only"
             )
@@ -364,8 +382,10 @@ def _list_candidates(
 
 
 def _is_announced(text: str) -> bool:
-    sentence = _SENTENCE.search(text)
-    return bool(sentence and _ANNOUNCEMENT.search(sentence[1]) and not _COMPARISON.search(sentence[1]))
+    found = _SENTENCE.search(text[-MAX_SENTENCE_CHARS:])
+    sentence = found[1] if found else ""
+    is_short = len(sentence.split()) <= MAX_ANNOUNCEMENT_WORDS
+    return is_short and bool(_ANNOUNCEMENT.search(sentence)) and not _COMPARISON.search(sentence)
 
 
 def _join_answers(answers: Sequence[_Answer], properties: Mapping[str, Any], entry_keys: AbstractSet[str]) -> _Selected:

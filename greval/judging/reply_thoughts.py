@@ -16,7 +16,7 @@ _CHANNEL = r"<\|channel\|?>\s*(?P<channel>[a-z]*)(?P<tool>[^<>{}]*\bto=)?"
 _STARTS = re.compile(r"[<◁&\[`{]|-->")
 _MARKS = re.compile(
     rf"""
-      (?:[<◁]|&lt;)[|\uff5c]?\s*(?P<slash>/)?\s*(?P<name>[\w:.-]*?(?:{_WORDS})[\w:.-]*)(?:\s[^<>{{}}]*)?[|\uff5c]?(?:[>▷]|&gt;)
+      (?:[<◁]|&lt;)[|\uff5c]?\s*(?P<slash>/)?\s*(?P<name>[\w:.-]{{0,40}}?(?:{_WORDS})[\w:.-]{{0,40}})(?:\s[^<>{{}}]*)?[|\uff5c]?(?:[>▷]|&gt;)
     | \[(?P<end>/)?(?P<bracket>think(?:ing)?)\]
     | {_CHANNEL}
     | (?P<message_end><\|(?:end|return|call)\|>) | (?P<channel_end><channel\|>)
@@ -28,9 +28,13 @@ _MARKS = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
-_WORDED_START = re.compile(r"\s*analysis(?=[A-Z\"{])|here(?:\sis|'s)\smy\sthought\sprocess:", re.IGNORECASE)
-_WORDED_END = re.compile(r"assistant\s?final(?=[\s{`\"A-Z])|here(?:\sis|'s)\smy\sresponse:", re.IGNORECASE)
-"""Thoughts in words: what is left of channels without their special tokens, and the sentences of Granite."""
+_WORDED_START = re.compile(
+    r"\s*(?:analysis(?=[A-Z\"{])|thinking\.\.\.|here(?:\sis|'s)\smy\sthought\sprocess:)", re.IGNORECASE
+)
+_WORDED_END = re.compile(
+    r"assistant\s?final(?=[\s{`\"A-Z])|here(?:\sis|'s)\smy\sresponse:|\.\.\.done\sthinking\.", re.IGNORECASE
+)
+"""Thoughts in words: what is left of channels without their special tokens, and the sentences of Granite and Ollama."""
 _TOOL_CALL = re.compile(r"\bto=[\w.]+\s*$")
 _END = re.compile(r"^(?:end|stop|close)|(?:end|stop|close|suffix)$")
 _SIDE = re.compile(r"^(?:begin|start|end|stop|close)(?:_of)?|(?:begin|start|end|stop|close|prefix|suffix)$|[_:.-]")
@@ -52,7 +56,7 @@ class Mark(NamedTuple):
 
 
 class ThoughtScanner:
-    """Walks through a reply and tells thoughts from the answer. A caller skips what it has read by `position`.
+    """Separates the answer of a reply from thoughts. A caller skips what it has read by setting `position`.
 
     With `drafts`, tags around drafts and examples are thoughts too.
     """
@@ -63,7 +67,7 @@ class ThoughtScanner:
         self.position = 0
         self._drafts = drafts
         self._open: list[str] = []
-        ends = [*_WORDED_END.finditer(text)] if "inal" in text or "esponse:" in text else []
+        ends = [*_WORDED_END.finditer(text)] if "inal" in text or "ponse:" in text or "one thinking" in text else []
         if _WORDED_START.match(text) and not ends:
             self._open.append("words")
         elif ends:

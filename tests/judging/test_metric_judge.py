@@ -369,6 +369,13 @@ def test_tools_tier(answer, value, calls):
     [
         (fault.ok("Rude"), "Rude"),
         (fault.says(None, calls=[{"name": "tone", "arguments": '{"reason": "I'}]), '{"reason": "I'),
+        (fault.says(None, calls=[{"name": "tone", "arguments": json.dumps(GOOD)}] * 2), "Polite"),
+        (
+            fault.says(
+                None, calls=[{"name": "tone", "arguments": json.dumps({**GOOD, "value": v})} for v in TONE.scale.names]
+            ),
+            '{"reason": "It thanks.", "value": "Polite"}\n{"reason": "It thanks.", "value": "Rude"}',
+        ),
         (fault.says("Polite."), "Polite."),
         (fault.says(None, finish="length", calls=[{"name": "tone", "arguments": '{"rea'}]), '{"rea'),
     ],

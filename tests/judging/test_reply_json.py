@@ -180,6 +180,7 @@ def test_an_object_that_is_cut_hides_those_before_it(whole, cut, data):
 @example('{"a": ' + "9" * 5000 + "}")
 @example("{'a': " * 3000)
 @example("<think" * 3000)
+@example("<" + "think" * 3000)
 @example('{"a": "' * 2000)
 @example('{\\"a' * 1000)
 def test_parse_never_breaks(text):
@@ -214,7 +215,8 @@ def test_parse_never_breaks(text):
         ('{"value": 1} {"value": 2}', "2 objects that differ"),
         ('{"value": 1} {"value', "the last object cannot be read"),
         ('{"value": 1}, "value": 2}', "what stands beside the last object cannot be read: '\"value\":'"),
-        ('{"value": 1} }', "a closing brace stands beside the last object"),
+        ('So: {"value": 1} }', "a closing brace stands beside the last object"),
+        ('{"value": 1} So it is 0.', "may take it back: 'So it is'"),
     ],
 )
 def test_parse_says_what_is_wrong(text, told):

@@ -115,6 +115,9 @@ FINISH_MESSAGES: Mapping[FailureKind, str] = {
     "timeout": "the provider ended the answer at its time limit",
     "server": "the provider broke off the answer",
 }
+WORD_CHARS = 5
+"""Where a token has fewer characters on average, a prompt cannot have more words than tokens."""
+_WIDE_LETTERS = re.compile("[\u2e80-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff]")
 MIN_CUT_TOKENS = 500
 """Fewer tokens of a long prompt are no count: servers that count at all do not cut prompts to less."""
 
@@ -154,7 +157,7 @@ def find_finish_failure(message: AIMessage) -> Failure | None:
     kind = next((kind for end in _list_ends(message) if (kind := KIND_BY_FINISH_REASON.get(end))), None)
     if kind is None:
         return None
-    told = ", ".join(_list_ends(message))
+    told = ", ".join(dict.fromkeys(_list_ends(message)))
     return Failure(
         kind=kind, message=f"{FINISH_MESSAGES[kind]} ({told})", raw=replace_lone_surrogates(message.text) or None
     )
@@ -163,18 +166,17 @@ def find_finish_failure(message: AIMessage) -> Failure | None:
 def _list_ends(message: AIMessage) -> list[str]:
     """List the words with which the provider says why the answer ended, in lower case."""
     metadata = message.response_metadata
+    ends = [str(metadata[key]) for key in FINISH_KEYS if metadata.get(key)]
     details, feedback = metadata.get("incomplete_details"), metadata.get("prompt_feedback")
-    ends = [
-        *(metadata.get(key) for key in FINISH_KEYS),
-        details.get("reason") if isinstance(details, dict) else None,
-        "blocked" if isinstance(feedback, dict) and feedback.get("block_reason") else None,
-    ]
-    words = (str(end).rpartition(".")[2].lower().replace("-", "_") for end in ends if end)
-    return [*dict.fromkeys(word.removeprefix("finish_reason_") for word in words)]
+    if isinstance(details, dict) and details.get("reason"):
+        ends.append(str(details["reason"]))
+    if isinstance(feedback, dict) and feedback.get("block_reason"):
+        ends.append("blocked")
+    return [end.rpartition(".")[2].lower().replace("-", "_").removeprefix("finish_reason_") for end in ends]
 
 
 def find_thoughts(message: AIMessage) -> str:
-    """Return the thoughts that a server puts beside the text of an answer, empty if there are none."""
+    """Return the thoughts that a server puts beside the text of an answer, or an empty text."""
     places: list[Mapping[str, object]] = [message.additional_kwargs, *_iterate_blocks(message)]
     texts = [place.get(key) for place in places for key in THOUGHT_KEYS]
     return replace_lone_surrogates("\n".join(text for text in texts if isinstance(text, str)).strip())
@@ -202,10 +204,12 @@ def find_prompt_cut(messages: Sequence[BaseMessage], usage: Usage) -> Failure | 
     No tokenizer makes fewer tokens of a text than it has words, or four Chinese or Japanese characters one token.
     """
     read = (usage.input_tokens or 0) + (usage.cached_tokens or 0)
-    texts = [message.text for message in messages]
-    if read < MIN_CUT_TOKENS or read * 2 > sum(map(len, texts)):
+    if read < MIN_CUT_TOKENS:
         return None
-    least = sum(len(text.split()) + sum(letter > "\u2e7f" for letter in text) // 4 for text in texts)
+    text = "\n".join(message.text for message in messages)
+    if read * WORD_CHARS > len(text):  # as almost always, and the words need not be counted
+        return None
+    least = len(text.split()) + (0 if text.isascii() else len(_WIDE_LETTERS.findall(text)) // 4)
     if read >= least:
         return None
     return Failure(

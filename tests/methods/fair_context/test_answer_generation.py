@@ -81,11 +81,20 @@ def test_what_the_method_did_not_tell_stays_untold():
     assert usage.latency > 0
 
 
+def test_thoughts_are_no_part_of_the_answer():
+    """What the model thinks before its answer is not judged with it, but an example in a tag is."""
+    said = "<think>Ada, or Mary?</think>\n\nIt was Ada, as in <example>{Ada}</example>."
+    answered = ask(generate_answers(method(Response(chunks=["One."])), ScriptedJudge([said]), context="none"))
+    assert answered.answer == "It was Ada, as in <example>{Ada}</example>."
+
+
 @pytest.mark.parametrize(
     ("given", "told"),
     [
         (TimeoutError(), "timeout"),
         (" ", "gave an empty answer"),
+        ("<think>Ada, or Mary?</think>", "gave an empty answer"),
+        ("<think>Ada, or", "gave an empty answer"),
         (AIMessage("The bat", response_metadata={"finish_reason": "length"}), "length"),
     ],
 )
