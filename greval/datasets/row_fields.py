@@ -23,10 +23,6 @@ from greval.datasets.replies.forms import SystemReply, join_place, read_reply
 from greval.errors import MethodError
 from greval.records.case import Response, is_grade_mapping
 
-PLAIN_FIELDS = frozenset(
-    {"gold", "tags", "usage", "traversal", "triples", "claims", "expected_claims", "other_response"}
-)
-"""Fields whose values are never a reply."""
 RANKING_NAMES = frozenset(
     {
         *("retrieved", "retrieved_docs", "retrieved_documents", "retrieved_chunks", "retrieved_passages"),
@@ -81,14 +77,11 @@ def _spread_replies(row: Mapping[str, object]) -> tuple[dict[str, object], dict[
         fields |= found.fields
         places |= {name: found.places.get(name) or name for name in found.fields}
     for name, value in [*rest.items()]:
-        if not _may_be_reply(value) or not _may_hold_reply(name):
-            continue
-        if (found := _read_form(value)) is None:
-            continue
         own = FIELD_BY_NAME.get(find_known_name(name) or "")
-        if own is not None and own not in {"answer", CHUNKS} and "answer" not in found.fields:
-            continue  # such as a question with the messages of a conversation
-        if own != "answer" and found.fields.keys() == {"answer"}:
+        if not _may_be_reply(value) or not _may_hold_reply(name, own) or (isinstance(value, str) and own != CHUNKS):
+            continue
+        found = _read_form(value)
+        if found is None or (own != "answer" and found.fields.keys() == {"answer"}):
             continue
         del rest[name]
         beside = _read_beside(value, found)
@@ -109,10 +102,9 @@ def _read_beside(reply: object, found: SystemReply) -> MappedRow:
     return settled
 
 
-def _may_hold_reply(name: str) -> bool:
-    known = find_known_name(name)
-    place = split_dotted(known) if known else None
-    return FIELD_BY_NAME.get(known or "") not in PLAIN_FIELDS and not place and fold_name(name) != METADATA
+def _may_hold_reply(name: str, own: str | None) -> bool:
+    """Return whether a column may hold a reply: an answer, chunks, or one whose name is not known."""
+    return own in {None, "answer", CHUNKS} and split_dotted(name) is None and fold_name(name) != METADATA
 
 
 def _read_form(value: object) -> SystemReply | None:
