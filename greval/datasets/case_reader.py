@@ -20,7 +20,7 @@ from greval.datasets.json_files import BOM, LIST_UNIT, RawRow, read_stdin
 from greval.datasets.method_column import MethodColumnFinder
 from greval.datasets.raw_rows import apply_columns, check_file, read_raw_rows
 from greval.datasets.read_limits import iterate_lines
-from greval.datasets.row_conversion import METHODS, build_case, get_id, split_methods
+from greval.datasets.row_conversion import build_case, get_id, has_methods, split_methods
 from greval.datasets.row_faults import RowFault
 from greval.datasets.row_fields import read_fields
 from greval.errors import DataError
@@ -104,7 +104,7 @@ class CaseReader:
                     yield self._assign_id(row, position, known, made=not row.id)
                 elif isinstance(row, RowFault):
                     yield row
-                elif METHODS in row.values:
+                elif has_methods(row.values):
                     yield from (self._read_row(one, position, known) for one in split_methods(row, position))
                 else:
                     yield self._read_row(row, position, known)

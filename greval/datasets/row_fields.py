@@ -31,6 +31,9 @@ RANKING_NAMES = frozenset(
 )
 """Names under which systems are recorded to retrieve texts as well as ids."""
 MAX_ID = 200
+MAX_NAME = 120
+_SENTENCE_END = re.compile(r"(\d|\b[a-z]{2,}|\w{4,})[.!?。]$")
+"""The end of a sentence, which is not that of `Washington D.C.`"""
 _SEPARATOR = re.compile(r"[,;|\n]")
 _ID = re.compile(r"[!-~]+", re.ASCII)
 """An id has no blank, and no letter of a script that is written without blanks."""
@@ -181,8 +184,16 @@ def _read_ranking(value: object, *, is_expected: bool, gold: object) -> list[dic
         return None  # numbers may be anything
     are_ids = all(len(name) <= MAX_ID and _ID.fullmatch(name) for name in names)
     are_marked = are_ids and all(map(_ID_MARK.search, names))
-    is_ranking = not expected.isdisjoint(names) or are_marked or (are_ids and is_expected and bool(expected))
+    if are_marked or (are_ids and is_expected and expected):
+        return _build_ranking(names)
+    are_names = bool(expected) and all(map(_is_short_name, names))
+    is_ranking = are_names and (not expected.isdisjoint(names) or (is_expected and all(map(_is_short_name, expected))))
     return _build_ranking(names) if is_ranking else None
+
+
+def _is_short_name(name: str) -> bool:
+    """Return whether a text may be the title of a document, and not a passage: it is short and no sentence."""
+    return len(name) <= MAX_NAME and "\n" not in name and not _SENTENCE_END.search(name)
 
 
 def _is_name(value: object) -> bool:
