@@ -87,8 +87,8 @@ def test_titles_beside_titles_are_ids(gold):
     assert (rank(case), {chunk.text for chunk in case.chunks}) == (["Ada Lovelace", "Washington D.C."], {None})
 
 
-def test_a_list_for_each_method():
-    """What several methods retrieved for a question is a case for each of them."""
+def test_a_list_for_each_method(tmp_path):
+    """What several methods retrieved for a question is a case for each of them, and counted so."""
     row = {
         "id": "q1",
         "question": "Who?",
@@ -101,6 +101,8 @@ def test_a_list_for_each_method():
         ("q1", "graph", ["d1", "d3"]),
     ]
     assert {case.gold.essential_docs for case in cases} == {("d1",)}
+    (tmp_path / "a.jsonl").write_text(json.dumps(row), "utf-8")
+    assert read_cases(tmp_path / "a.jsonl").count() == 2
 
 
 @given(ids=IDS)
