@@ -18,7 +18,7 @@ from greval.datasets.file_identity import UNKNOWN_SOURCE, CaseSource, identify_f
 from greval.datasets.json_files import BOM, LIST_UNIT, RawRow
 from greval.datasets.method_column import MethodColumnFinder
 from greval.datasets.read_limits import iterate_lines
-from greval.datasets.row_conversion import METHODS, build_case, get_id, split_methods
+from greval.datasets.row_conversion import METHODS, RETRIEVED, build_case, get_id, has_methods, split_methods
 from greval.datasets.row_faults import RowFault
 from greval.datasets.row_fields import read_fields
 from greval.datasets.row_sources import STDIN, check_file, read_rows
@@ -102,7 +102,7 @@ class CaseReader:
                     yield self._assign_id(row, position, known, made=not row.id)
                 elif isinstance(row, RowFault):
                     yield row
-                elif METHODS in row.values:
+                elif has_methods(row.values):
                     yield from (self._read_row(one, position, known) for one in split_methods(row, position))
                 else:
                     yield self._read_row(row, position, known)
@@ -133,7 +133,7 @@ class CaseReader:
                 return rows if limit is None else min(rows, limit)
             counted = (
                 _iterate_case_lines(self._path)
-                if self._path.suffix.lower() in LINE_SUFFIXES
+                if self._path.suffix.lower() in LINE_SUFFIXES and not _may_hold_methods(self._path)
                 else self._iterate_case_rows()
             )
             return sum(1 for _ in islice(counted, limit))
@@ -379,6 +379,12 @@ def _iterate_case_lines(path: Path) -> Iterator[bytes]:
             content = line.removeprefix(BOM) if number == 1 else line
             if content and not content.isspace():
                 yield content
+
+
+def _may_hold_methods(path: Path) -> bool:
+    """Return whether the first line of a file may be several cases, so that lines cannot be counted for rows."""
+    first = next(_iterate_case_lines(path), b"")
+    return any(f'"{name}"'.encode() in first for name in (METHODS, RETRIEVED))
 
 
 def _count_parquet_rows(path: Path) -> int | None:

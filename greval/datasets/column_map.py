@@ -146,8 +146,8 @@ class ColumnMap:
         return replace(row, values=values, faults=faults)
 
     def _find_rest(self, column: str, value: object) -> Mapping[str, object]:
-        """Return what stays of `metadata` if paths lead into it, because its other values are tags; else nothing."""
-        if fold_name(column) != METADATA or not isinstance(value, Mapping):
+        """Return what stays of `metadata` or `tags` if paths lead into it: its other values are tags; else nothing."""
+        if fold_name(column) not in {METADATA, "tags"} or not isinstance(value, Mapping):
             return {}
         taken = {source.partition(".")[2] for source in self._columns.values()}
         is_whole = column in self._columns.values()

@@ -85,7 +85,7 @@ def read_chunk(given: Mapping[str, object]) -> Mapping[str, object]:
     if isinstance(text, Mapping):  # of neo4j-graphrag, whose formatters may return anything
         inner = find_first(text, ("text", *TEXTS))
         text = inner if isinstance(inner, str) else json.dumps(text, ensure_ascii=False, default=str)
-    if place is None and find_first(given, (*IDS, *DOC_IDS)) is None:
+    if place is None and find_first(given, (*IDS, *DOC_IDS, TITLE)) is None:
         return given
     name = next((name for name in METADATA_NAMES if isinstance(given.get(name), Mapping)), "metadata")
     metadata = given.get(name)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from greval.datasets.field_names import ID_NAMES, METHOD_NAMES, MappedRow, find_known_name, fold_name, list_names
-from greval.records.case import Case
+from greval.records.case import TAG, Case
 
 OTHER_MEANINGS = frozenset(
     {
@@ -76,7 +76,7 @@ class MethodColumnFinder:
                 settled.values.get("id") not in (None, "") and self._own_ids.setdefault(question, case.id) == case.id
             )
             self._own_ids = self._own_ids if has_id else None
-        for place, tag in settled.tagged.items():
+        for place, tag in _list_tags(settled):
             if place not in self._dead and not self._add_value(question, place, tag, case.tags.get(tag, "")):
                 self._dead.add(place)
                 self._columns.pop(place, None)
@@ -120,11 +120,20 @@ class MethodColumnFinder:
         return len(known) == len(self._questions) == len({*known.values()} - {""})
 
 
+def _list_tags(settled: MappedRow) -> Iterator[tuple[str, str]]:
+    """Yield the place of each tag of a row with its name: a column, or a value inside `metadata` or `tags`."""
+    yield from settled.tagged.items()
+    tags = settled.values.get("tags")
+    for name in tags if isinstance(tags, Mapping) else ():
+        if name not in settled.tagged.values():
+            yield f"{TAG}{name}", name
+
+
 def _list_ids(settled: MappedRow, row: Mapping[str, object]) -> Iterator[tuple[str, str]]:
     """Yield the columns that may be the id of the question but were not read as such, with their values."""
     tags = settled.values.get("tags")
-    for place, tag in settled.tagged.items():
-        if fold_name(tag) in ID_NAMES and isinstance(tags, Mapping) and tag in tags:
+    for place, tag in _list_tags(settled):
+        if fold_name(tag) in ID_NAMES and isinstance(tags, Mapping) and tags.get(tag) is not None:
             yield place, str(tags[tag])
     for place in settled.ignored:
         if find_known_name(place) in list_names("id") and isinstance(row.get(place), str | int):

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 
 METHODS = "methods"
+RETRIEVED = "retrieved"
+"""The name of what was retrieved, which may be an object with a list for each method."""
 RENAMED: Mapping[str, str] = {"response": "answer", "efficiency": "usage"}
 MAX_FAULTS = 50
 MAX_PATH = 200
@@ -47,16 +49,29 @@ def split_methods(row: RawRow, position: int) -> Iterator[RawRow]:
         >>> [(one.values["method"], one.values["answer"]) for one in split_methods(row, 1)]
         [('walk', 'Ada'), ('flat', 'Bob')]
     """
-    methods = row.values.get(METHODS)
+    methods = row.values.get(METHODS) or _read_rankings(row.values.get(RETRIEVED))
     if not isinstance(methods, Mapping) or not all(isinstance(one, Mapping) for one in methods.values()):
         yield row
         return
-    shared = {_name_tag(name, value): value for name, value in row.values.items() if name != METHODS}
+    column = METHODS if METHODS in row.values else RETRIEVED
+    shared = {_name_tag(name, value): value for name, value in row.values.items() if name != column}
     if not any(shared.get(name) for name in list_names("id")):
         shared["id"] = f"row-{position}"
     for method, given in methods.items():
         values = {RENAMED.get(name, name): value for name, value in given.items() if name != "failures"}
         yield replace(row, values={**shared, **values, "method": method, **_read_error(given.get("failures"))})
+
+
+def has_methods(values: Mapping[str, object]) -> bool:
+    """Return whether a row holds the responses, or the retrieved documents, of several methods."""
+    return METHODS in values or _read_rankings(values.get(RETRIEVED)) is not None
+
+
+def _read_rankings(given: object) -> Mapping[str, Mapping[str, object]] | None:
+    """Return the responses of methods of which a list of documents is recorded for each; None if it is none."""
+    if not isinstance(given, Mapping) or not given or not all(isinstance(one, list) for one in given.values()):
+        return None
+    return {str(name): {RETRIEVED: documents} for name, documents in given.items()}
 
 
 def _name_tag(name: str, value: object) -> str:

@@ -23,10 +23,6 @@ from greval.datasets.replies.forms import SystemReply, join_place, read_reply
 from greval.errors import MethodError
 from greval.records.case import Response, is_grade_mapping
 
-PLAIN_FIELDS = frozenset(
-    {"gold", "tags", "usage", "traversal", "triples", "claims", "expected_claims", "other_response"}
-)
-"""Fields whose values are never a reply."""
 RANKING_NAMES = frozenset(
     {
         *("retrieved", "retrieved_docs", "retrieved_documents", "retrieved_chunks", "retrieved_passages"),
@@ -35,6 +31,9 @@ RANKING_NAMES = frozenset(
 )
 """Names under which systems are recorded to retrieve texts as well as ids."""
 MAX_ID = 200
+MAX_NAME = 120
+_SENTENCE_END = re.compile(r"(\d|\b[a-z]{2,}|\w{4,})[.!?。]$")
+"""The end of a sentence, which is not that of `Washington D.C.`"""
 _SEPARATOR = re.compile(r"[,;|\n]")
 _ID = re.compile(r"[!-~]+", re.ASCII)
 """An id has no blank, and no letter of a script that is written without blanks."""
@@ -81,14 +80,11 @@ def _spread_replies(row: Mapping[str, object]) -> tuple[dict[str, object], dict[
         fields |= found.fields
         places |= {name: found.places.get(name) or name for name in found.fields}
     for name, value in [*rest.items()]:
-        if not _may_be_reply(value) or not _may_hold_reply(name):
-            continue
-        if (found := _read_form(value)) is None:
-            continue
         own = FIELD_BY_NAME.get(find_known_name(name) or "")
-        if own is not None and own not in {"answer", CHUNKS} and "answer" not in found.fields:
-            continue  # such as a question with the messages of a conversation
-        if own != "answer" and found.fields.keys() == {"answer"}:
+        if not _may_be_reply(value) or not _may_hold_reply(name, own) or (isinstance(value, str) and own != CHUNKS):
+            continue
+        found = _read_form(value)
+        if found is None or (own != "answer" and found.fields.keys() == {"answer"}):
             continue
         del rest[name]
         beside = _read_beside(value, found)
@@ -109,10 +105,9 @@ def _read_beside(reply: object, found: SystemReply) -> MappedRow:
     return settled
 
 
-def _may_hold_reply(name: str) -> bool:
-    known = find_known_name(name)
-    place = split_dotted(known) if known else None
-    return FIELD_BY_NAME.get(known or "") not in PLAIN_FIELDS and not place and fold_name(name) != METADATA
+def _may_hold_reply(name: str, own: str | None) -> bool:
+    """Return whether a column may hold a reply: an answer, chunks, or one whose name is not known."""
+    return own in {None, "answer", CHUNKS} and split_dotted(name) is None and fold_name(name) != METADATA
 
 
 def _read_form(value: object) -> SystemReply | None:
@@ -185,10 +180,20 @@ def _read_ranking(value: object, *, is_expected: bool, gold: object) -> list[dic
         return None
     names = [str(as_text(one)) for one in value]
     expected = _list_gold_documents(gold)
+    if not (is_expected or expected or all(isinstance(one, str) for one in value)):
+        return None  # numbers may be anything
     are_ids = all(len(name) <= MAX_ID and _ID.fullmatch(name) for name in names)
     are_marked = are_ids and all(map(_ID_MARK.search, names))
-    is_ranking = not expected.isdisjoint(names) or are_marked or (are_ids and is_expected and bool(expected))
+    if are_marked or (are_ids and is_expected and expected):
+        return _build_ranking(names)
+    are_names = bool(expected) and all(map(_is_short_name, names))
+    is_ranking = are_names and (not expected.isdisjoint(names) or (is_expected and all(map(_is_short_name, expected))))
     return _build_ranking(names) if is_ranking else None
+
+
+def _is_short_name(name: str) -> bool:
+    """Return whether a text may be the title of a document, and not a passage: it is short and no sentence."""
+    return len(name) <= MAX_NAME and "\n" not in name and not _SENTENCE_END.search(name)
 
 
 def _is_name(value: object) -> bool:

@@ -93,7 +93,7 @@ def read_response_fields(given: object) -> ResponseFields | None:
 
     Example:
         >>> read_response_fields({"result": "At nine.", "source_documents": ["It opens at nine."]}).values
-        {'answer': 'At nine.', 'chunks': [{'text': 'It opens at nine.'}]}
+        {'chunks': [{'text': 'It opens at nine.'}], 'answer': 'At nine.'}
     """
     plain = to_plain(given)
     if (found := read_reply(plain)) is not None and not (isinstance(plain, Mapping) and plain.keys() - found.used):

@@ -149,7 +149,7 @@ def _select_texts(metric: Metric, response: Case | Response) -> tuple[Chunk, ...
 
 def list_skipped_items(metric: Metric, case: Case) -> tuple[SkippedItem, ...]:
     """List the chunks of a case that a judged metric over chunks skips, with the reason."""
-    if metric.kind == "computed" or metric.over != "chunks":
+    if not isinstance(metric, JudgedMetric) or metric.over != "chunks":
         return ()
     ids = dict.fromkeys(chunk.id for chunk in case.chunks or () if chunk.text is None)
     return tuple(SkippedItem(item=name, reason=NO_TEXT) for name in ids)
@@ -230,7 +230,12 @@ def _explain_absence(need: str, found: object, metric: Metric) -> str | None:
     """Return whether the content of a need is not recorded or empty, as a phrase; None if it is usable."""
     if found is None:
         return "is not recorded"
-    if metric.kind == "judged" and isinstance(found, tuple | list) and found and not any(map(_has_text, found)):
+    if (
+        isinstance(metric, JudgedMetric)
+        and isinstance(found, tuple | list)
+        and found
+        and not any(map(_has_text, found))
+    ):
         return NO_TEXT
     return None if found or may_be_empty(metric, need) else "is empty"
 

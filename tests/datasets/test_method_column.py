@@ -57,6 +57,15 @@ def test_the_path_that_works_is_named():
     assert {tuple(case.tags) for case in cases} == {("topic",)}
 
 
+def test_a_tag_may_be_the_method():
+    """So may a value inside `tags`, whose other values stay tags."""
+    rows = [{"question": row["question"], "tags": {"system": row["system"], "topic": "a"}} for row in build_rows()]
+    columns = propose(rows)
+    assert columns == {"method": "tags.system"}
+    cases = [*read_records(rows, columns=columns)]
+    assert [(case.method, case.tags) for case in cases[:2]] == [("bm25", {"topic": "a"}), ("graph", {"topic": "a"})]
+
+
 @pytest.mark.parametrize(
     "rows",
     [

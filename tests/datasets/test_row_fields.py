@@ -72,11 +72,37 @@ def test_properties_of_a_row_are_no_documents():
 
 @pytest.mark.parametrize("texts", [["Ada wrote it."], ["Ada."], ["Ada", "Bob"], ["港は九時に開く"]])
 def test_texts_stay_texts(texts):
-    """Passages are no ids, of whatever length and script, unless the gold names them."""
+    """Passages are no ids, of whatever length and script, also if the gold is a passage too."""
     for name in ("retrieved", "contexts", "docs", "chunks"):
         assert [chunk.text for chunk in read_one({name: texts}).chunks] == texts
-    named = read_one({"retrieved": texts, "relevant_docs": texts[:1]})
-    assert (rank(named), named.chunks[0].text) == (texts, None)
+    sentences = [f"{text} It is so." for text in texts]
+    beside = read_one({"retrieved": sentences, "relevant_docs": sentences[:1]})
+    assert [chunk.text for chunk in beside.chunks] == sentences
+
+
+@pytest.mark.parametrize("gold", [["Ada Lovelace"], ["Charles Babbage"]])
+def test_titles_beside_titles_are_ids(gold):
+    """Titles under a name for what was retrieved are ids if the gold names documents by titles, found or not."""
+    case = read_one({"retrieved": ["Ada Lovelace", "Washington D.C."], "gold_titles": gold})
+    assert (rank(case), {chunk.text for chunk in case.chunks}) == (["Ada Lovelace", "Washington D.C."], {None})
+
+
+def test_a_list_for_each_method(tmp_path):
+    """What several methods retrieved for a question is a case for each of them, and counted so."""
+    row = {
+        "id": "q1",
+        "question": "Who?",
+        "retrieved": {"bm25": ["d3"], "graph": ["d1", "d3"]},
+        "relevant_docs": ["d1"],
+    }
+    cases = [*read_records([row])]
+    assert [(case.id, case.method, rank(case)) for case in cases] == [
+        ("q1", "bm25", ["d3"]),
+        ("q1", "graph", ["d1", "d3"]),
+    ]
+    assert {case.gold.essential_docs for case in cases} == {("d1",)}
+    (tmp_path / "a.jsonl").write_text(json.dumps(row), "utf-8")
+    assert read_cases(tmp_path / "a.jsonl").count() == 2
 
 
 @given(ids=IDS)

@@ -250,6 +250,16 @@ def test_a_table_of_a_reply_is_plain():
     assert to_plain({"sources": pd.DataFrame([{"id": "4"}])}) == {"sources": [{"id": "4"}]}
 
 
+@pytest.mark.parametrize("answer", ["Sources:\n```json\n[{}]\n```", "-----\nNo table.", PRINTED])
+def test_an_answer_with_tables_is_an_answer(tmp_path, answer):
+    """A text in the column of the answer, or of what is expected, stays what it is, whatever it looks like."""
+    case = read_row(tmp_path, {"question": "Who?", "answer": answer, "reference": answer})
+    assert (case.answer, case.expected_answer, case.chunks) == (answer, answer, None)
+    pair = ["Oda.", TABLES]
+    (case,) = read_records([{"question": "Who?", "answer": "Oda.", "tags": {"a": 1}, "history": ["a", "b"], "x": pair}])
+    assert [chunk.text for chunk in case.chunks] == [TEXT]
+
+
 def test_what_is_no_reply_is_refused():
     """An unknown name in a mapping of a function is an error also beside a reply that is known."""
     with pytest.raises(MethodError, match="answr: is not known; did you mean answer"):

@@ -42,10 +42,13 @@ MESSAGE_NAMES = frozenset(
     }
 )
 """The names of a message in LangChain and at OpenAI."""
+CONTEXT_BEGINNINGS = ("-----", "Knowledge Graph Data (", "Document Chunks (")
+"""How the text of a context begins; an answer may hold tables too."""
 _SECTION = re.compile(
-    r"(?:-{3,}\s*|Knowledge Graph Data \()?(Reports|Entities|Entity|Relationships|Relationship|Sources|Document Chunks)"
+    r"^(?:-{3,}\s*|Knowledge Graph Data \()?"
+    r"(Reports|Entities|Entity|Relationships|Relationship|Sources|Document Chunks)"
     r"[^\n`]*\n+```(csv|json)[^\S\n]*\n(.*?)\n?```",
-    re.DOTALL,
+    re.DOTALL | re.MULTILINE,
 )
 """A table in the text of a context, as LightRAG and nano-graphrag print it."""
 _SECTION_PARTS = {"Entity": "entities", "Relationship": "relationships", "Document Chunks": "sources"}
@@ -283,7 +286,7 @@ _FORMS: tuple[Callable[[Mapping[str, Any]], SystemReply | None], ...] = (
 
 def _read_context_text(given: str) -> SystemReply | None:
     """Read the text of a context with its tables, as LightRAG and nano-graphrag give it with `only_need_context`."""
-    if "```" not in given:
+    if not given.lstrip().startswith(CONTEXT_BEGINNINGS):
         return None
     tables: dict[str, list[Mapping[str, Any]]] = {}
     for title, kind, body in _SECTION.findall(given):

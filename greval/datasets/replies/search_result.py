@@ -129,7 +129,7 @@ def _read_answer(given: object) -> str:
 
 def _read_usage(fields: Mapping[str, Any]) -> Effort | None:
     """Read the figures; None if no figure is given."""
-    known = {name: fields[name] for name in USAGE_FIELDS if fields[name] is not None}
+    known = {name: fields[name] for name in USAGE_FIELDS if fields.get(name) is not None}
     for name, number in known.items():
         whole = name != "completion_time"
         is_number = isinstance(number, int if whole else int | float) and not isinstance(number, bool)

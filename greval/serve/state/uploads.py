@@ -45,7 +45,8 @@ class DatasetInfo(Record):
     `cases` is the number of cases, `unread` the first hundred rows that are not judged, as they are no case or beyond
     a limit of the server, and `unread_count` the number of all; `fields` maps columns with another name to the field of
     a case that each became, `ignored` lists the columns that are no field, the first 200 of each; `columns` is the
-    column map that it was uploaded with; `bytes` and `sha256` are of the file as it was sent.
+    column map that it was uploaded with, and `proposed_columns` one that gives the cases their methods, if a column
+    seems to name them; `bytes` and `sha256` are of the file as it was sent.
     """
 
     id: str
@@ -57,6 +58,7 @@ class DatasetInfo(Record):
     fields: dict[str, str]
     ignored: tuple[str, ...] = ()
     columns: dict[str, str] = Field(default_factory=dict)
+    proposed_columns: dict[str, str] = Field(default_factory=dict)
     created: datetime
     bytes: int
     sha256: str

@@ -58,3 +58,18 @@ def test_deletes_a_data_set_when_sure(visit, demo):
     visit.at.get_by_role("heading", name="Data", exact=True).wait_for()
     visit.until(lambda: visit.at.locator(f"li[data-id='{found}']").count() == 0)
     assert httpx.get(f"{visit.url}/v1/datasets/{found}", timeout=SECONDS).status_code == 404
+
+
+def test_reads_a_file_with_the_columns_that_it_proposes(visit):
+    """A column that seems to be the method is offered at the upload; one press reads the file so."""
+    systems = [(question, system) for question in ("Who?", "When?") for system in ("bm25", "graph")]
+    rows = [f"{number // 2},{question},Oda,{system}" for number, (question, system) in enumerate(systems)]
+    content = "\n".join(["q_id,question,answer,system", *rows])
+    visit.open("new-run")
+    visit.at.set_input_files("#file", {"name": "two.csv", "mimeType": "text/csv", "buffer": content.encode()})
+    visit.sees("Is it the method?")
+    visit.at.get_by_role("button", name="Read the file so").click()
+    visit.sees("system → method")
+    assert visit.at.get_by_text("Is it the method?").count() == 0
+    listed = httpx.get(f"{visit.url}/v1/datasets", timeout=SECONDS).json()["datasets"]
+    assert {"method": "system", "id": "q_id"} in [one["columns"] for one in listed]
