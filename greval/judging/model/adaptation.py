@@ -166,12 +166,14 @@ NO_ADAPTATION = Adaptation()
 class JudgeState:
     """What a client has learnt of its judge: the adaptation, and whether the judge has answered with it.
 
-    If results that were judged with the adaptation are stored, it is `fixed`.
+    If results that were judged with the adaptation are stored, it is `fixed`. With `has_trial`, the first call is made
+    alone.
     """
 
     adaptation: Adaptation = field(default_factory=Adaptation)
     proven: bool = False
     fixed: bool = False
+    has_trial: bool = True
     _trial: asyncio.Lock = field(default_factory=asyncio.Lock)
     _trial_end: float | None = None
 
