@@ -174,7 +174,8 @@ class JudgeState:
     proven: bool = False
     fixed: bool = False
     has_trial: bool = True
-    _trial: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _is_tried: bool = False
+    _reply_came: asyncio.Event = field(default_factory=asyncio.Event)
     _trial_end: float | None = None
 
     def adapt(self, changes: Iterable[Change]) -> None:
@@ -189,19 +190,20 @@ class JudgeState:
         Concurrent calls would otherwise each be refused for the same parameter.
         """
         clock = asyncio.get_running_loop().time
-        holds = False
-        while not (self.proven or holds) and (left := self._count_down(clock())) > 0:
+        while self._is_tried and not self.proven and (left := self._count_down(clock())) > 0:
             with suppress(TimeoutError):
                 async with asyncio.timeout(left):
-                    holds = await self._trial.acquire()
-        if holds and self.proven:
-            self._trial.release()
-            holds = False
+                    await self._reply_came.wait()
+        is_first = not (self._is_tried or self.proven) and self._count_down(clock()) > 0
+        if is_first:
+            self._is_tried = True
+            self._reply_came.clear()
         try:
             yield
         finally:
-            if holds:
-                self._trial.release()
+            if is_first:
+                self._is_tried = False
+                self._reply_came.set()
 
     def _count_down(self, now: float) -> float:
         """Return the seconds until the end of the trial, which begins with the first call."""

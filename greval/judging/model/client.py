@@ -323,12 +323,12 @@ class JudgeClient:
                 await self.guard.wait_until_allowed()
                 call = partial(asked.ask, line.model, messages, config, direct=line.direct)
                 reply = await self._call_once(line, call, tokens, partial(self._read_refusal, line, asked, messages))
+                if reply.failure is None or reply.usage.output_tokens is not None:
+                    state.proven = True
             spent.append(reply.usage)
             last[:] = [reply]
             if state.adaptation != line.adaptation and reply.failure and reply.failure.kind == "request":
                 raise _AdaptedError
-            if reply.failure is None or reply.usage.output_tokens is not None:
-                state.proven = True
             return reply
 
         async def sleep(seconds: float) -> None:
