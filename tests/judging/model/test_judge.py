@@ -271,8 +271,14 @@ def test_a_changed_key_takes_effect(fault_server, monkeypatch):
     [
         ({"extra_body": {"top_k": 1}}, lambda body, _: body["top_k"] == 1),
         ({"reasoning_effort": "low"}, lambda body, _: body["reasoning_effort"] == "low"),
-        ({"headers": {"X-Team": "search"}}, lambda _, headers: {**headers}.get("X-Team", headers.get("x-team")) == "search"),
-        ({"default_headers": {"X-Team": "search"}}, lambda _, headers: {**headers}.get("X-Team", headers.get("x-team")) == "search"),
+        (
+            {"headers": {"X-Team": "search"}},
+            lambda _, headers: {**headers}.get("X-Team", headers.get("x-team")) == "search",
+        ),
+        (
+            {"default_headers": {"X-Team": "search"}},
+            lambda _, headers: {**headers}.get("X-Team", headers.get("x-team")) == "search",
+        ),
         ({"streaming": True}, lambda body, _: body["stream"] is True),
     ],
     ids=["body", "effort", "headers", "headers of the model", "streaming"],
