@@ -107,7 +107,7 @@ def test_a_draft_that_no_model_could_make_is_refused_before_it_is_paid(greval_sa
     ("words", "told"),
     [
         (("--judge", "openai:"), "judge 'openai:': write PROVIDER:MODEL, such as openai:MODEL, or local"),
-        (("--judge", "gpt"), "such as openai:gpt, or local"),
+        (("--judge", "nosuch"), "such as openai:nosuch, or local"),
         (("--judge", "nosuch:m"), "LangChain knows no such provider. Supported providers: "),
         (("--judge", "openai:m", "--base-url", "here"), "--base-url: 'here' is not an http"),
         (("--judge", "openai:m", "--max-tokens", "0"), "--max-tokens: should be greater than 0"),

@@ -7,6 +7,7 @@ import socket
 
 import pytest
 from command_line import judged_by
+from provider_refusals import HTTP_REFUSALS, refuse
 
 pytestmark = pytest.mark.usefixtures("empty_folder")
 
@@ -20,6 +21,17 @@ def test_judge_check_prints_findings(greval_says, fault_server):
     assert re.search(r"follows a JSON schema +yes", out)
     assert re.search(r"tool calls +yes", out)
     assert re.search(r"cost of this check +4 calls, 400 tokens in", out)
+
+
+def test_judge_check_prints_what_to_type(greval_says, fault_server):
+    """What a judge refuses is printed with the option for it, and the option ends the refusal."""
+    fault_server.plan = refuse([HTTP_REFUSALS[0]])
+    code, out, err = greval_says("judge", "check", *judged_by(fault_server))
+    assert code == 0
+    assert "is asked without a temperature (--temperature none)" in out
+    fault_server.bodies.clear()
+    code, out, err = greval_says("judge", "check", *judged_by(fault_server), "--temperature", "none")
+    assert (code, "refuses" in err, fault_server.calls) == (0, False, 4)
 
 
 def test_judge_check_of_a_dead_port(greval_says):

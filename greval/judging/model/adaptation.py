@@ -69,7 +69,7 @@ _FORMAT_NAMES = (
     r"response[_ .]?(?:mime[_ ]?type|format|schema|json)|json[_ ]?schema|json[_ ]mode|guided[_ ](?:json|decoding)"
     r"|grammar|structured[_ ]?(?:output|generation|decoding)|output[_ .]?(?:config|format|schema)|text\.format"
     r"|\btools?\b|\btool[_ -]?(?:choice|config|us|call)|toolConfig|function[_ -]?(?:call|declaration)|\bfunctions\b"
-    r"|additionalProperties"
+    r"|additionalProperties|\bschema\b|requested parameters"
 )
 _SYSTEM_NAMES = (
     r"system[_ -]?(?:role|messages?|prompts?|instructions?)\b|systemInstruction|messages\W*\d+\W*role"
@@ -79,6 +79,7 @@ _SYSTEM_NAMES = (
 _STREAMING_NAMES = (
     r"non[- ]?stream|(?:only|must|requires?|enable|set|needs?|without) (?:\S+ ){0,4}\W?stream|^stream$"
     r"|stream(?:ing)?\W+(?:must|should|mode|parameter|is required)|stream\W{1,3}true"
+    r"|streaming is (?:\w+ )?(?:recommended|required)"
 )
 _NAMES: Mapping[RequestPart, str] = {
     "format": _FORMAT_NAMES,
@@ -96,9 +97,13 @@ REFUSAL_WORDS = re.compile(
     r"|avail|recogni|work|be (?:used|specified|set))|unavailable|unrecogni[sz]ed|unknown|unexpected|forbidden"
     r"|not permitted|deprecated|cannot|only|must|requires?|incompatible|disabled|no endpoints|deserialize"
     r"|invalid|strictly|may not|support(?:s|ed)? (?:for|with)|doesn't|does not|extra|exclude|remove|set to"
-    r"|instead|please enable",
+    r"|instead|please enable|should be|recommended",
     re.IGNORECASE,
 )
+NO_SUCH_MODEL = re.compile(
+    r"model_not_found|(?:does not|doesn't) exist|(?:is|was) not found|no such model", re.IGNORECASE
+)
+"""Words for a model that is not known. Its name may be that of a part of requests."""
 NAME_REFUSED = re.compile(
     r"unsupported|not support|unrecogni[sz]ed|not permitted|forbidden|unknown|unexpected|extra|instead|not allowed"
     r"|cannot find field|deprecated",
@@ -108,6 +113,8 @@ NAME_REFUSED = re.compile(
 REFUSING_KINDS: frozenset[FailureKind] = frozenset({"request", "server", "error"})
 """The kinds of failures that may name a refused part. Servers report a prompt template's errors with status 500."""
 REFUSING_STATUSES = frozenset({400, 404, 405, 415, 422, 500, 501})
+PARAMETER_STATUSES = frozenset({400, 422})
+"""The statuses that say by themselves that a request is refused."""
 TEMPLATE_PARTS: frozenset[RequestPart] = frozenset({"format", "system"})
 """The parts that an error with status 500 may name: a prompt template or a grammar cannot use them."""
 PLACE_FIELDS = ("param", "loc", "field", "parameter")
@@ -166,13 +173,16 @@ NO_ADAPTATION = Adaptation()
 class JudgeState:
     """What a client has learnt of its judge: the adaptation, and whether the judge has answered with it.
 
-    If results that were judged with the adaptation are stored, it is `fixed`.
+    If results that were judged with the adaptation are stored, it is `fixed`. With `has_trial`, the first call is made
+    alone.
     """
 
     adaptation: Adaptation = field(default_factory=Adaptation)
     proven: bool = False
     fixed: bool = False
-    _trial: asyncio.Lock = field(default_factory=asyncio.Lock)
+    has_trial: bool = True
+    _is_tried: bool = False
+    _reply_came: asyncio.Event = field(default_factory=asyncio.Event)
     _trial_end: float | None = None
 
     def adapt(self, changes: Iterable[Change]) -> None:
@@ -187,19 +197,20 @@ class JudgeState:
         Concurrent calls would otherwise each be refused for the same parameter.
         """
         clock = asyncio.get_running_loop().time
-        holds = False
-        while not (self.proven or holds) and (left := self._count_down(clock())) > 0:
+        while self._is_tried and not self.proven and (left := self._count_down(clock())) > 0:
             with suppress(TimeoutError):
                 async with asyncio.timeout(left):
-                    holds = await self._trial.acquire()
-        if holds and self.proven:
-            self._trial.release()
-            holds = False
+                    await self._reply_came.wait()
+        is_first = not (self._is_tried or self.proven) and self._count_down(clock()) > 0
+        if is_first:
+            self._is_tried = True
+            self._reply_came.clear()
         try:
             yield
         finally:
-            if holds:
-                self._trial.release()
+            if is_first:
+                self._is_tried = False
+                self._reply_came.set()
 
     def _count_down(self, now: float) -> float:
         """Return the seconds until the end of the trial, which begins with the first call."""
@@ -224,11 +235,14 @@ def find_refused_part(error: BaseException, kind: FailureKind, sent: Mapping[Req
         if status is not None and status not in REFUSING_STATUSES:
             continue
         texts = "\n".join(list_error_texts(cause))
+        if NO_SUCH_MODEL.search(texts):
+            continue
         named = {part: names for part, names in sent.items() if status != 500 or part in TEMPLATE_PARTS}  # noqa: PLR2004
         places = "\n".join(read_error_fields(cause, *PLACE_FIELDS))
         part = _find_first_part(places, named) or _find_first_part(texts, named)
         words = NAME_REFUSED if part == "max_tokens" else REFUSAL_WORDS
-        if part and words.search(texts):
+        is_refused = part != "max_tokens" and status in PARAMETER_STATUSES
+        if part and (is_refused or words.search(texts)):
             return part
     return None
 

@@ -195,7 +195,8 @@ class JudgeClient:
 
     def restore_adaptation(self, adaptation: Adaptation) -> None:
         """Ask the judge as it was asked for stored results. A refusal is a failure then and changes nothing."""
-        self._states[asyncio.get_running_loop()] = JudgeState(adaptation, fixed=True)
+        self._states[asyncio.get_running_loop()] = JudgeState(adaptation, fixed=True, has_trial=self._is_remote)
+        self._say(adaptation.describe(self.label))
 
     def select_tier(self, tier: Tier) -> Tier:
         """Return the tier by which the judge is really asked for an answer that is planned by another one."""
@@ -226,13 +227,20 @@ class JudgeClient:
         """Return what is learnt of the judge in the running event loop; at first, what other clients have learnt."""
         loop = asyncio.get_running_loop()
         if loop not in self._states:
-            learnt = _LEARNT.get(loop, {}).get(self._format_identity()) if self._given is None else None
-            self._states[loop] = JudgeState(learnt or NO_ADAPTATION, proven=not self._is_remote)
+            learnt = _LEARNT.get(loop, {}).get(self._format_identity(), NO_ADAPTATION) if self._given is None else None
+            self._states[loop] = JudgeState(learnt or NO_ADAPTATION, proven=self.judge.local, has_trial=self._is_remote)
+            self._say(self._states[loop].adaptation.describe(self.label))
         return self._states[loop]
+
+    @staticmethod
+    def _say(lines: Iterable[str]) -> None:
+        """Log how the judge is asked otherwise than by its settings."""
+        for line in lines:
+            _LOG.warning("%s", line)
 
     @property
     def _is_remote(self) -> bool:
-        """Return whether the judge is a model that a provider or server may restrict, unlike the embedded model."""
+        """Return whether the judge is a model of a provider or server, whose refused calls take time."""
         if self._given is None:
             return not self.judge.local
         has_url = any(getattr(inner, "base_url", None) for inner in list_models(self._given))
@@ -278,6 +286,8 @@ class JudgeClient:
             except _AdaptedError:
                 continue
             reply = reply if len(spent) == 1 else replace(reply, usage=sum(spent, Usage()))
+            if key and self.adaptation.changes:  # they may be newer than the key
+                key = self._compute_key(question, messages, repeat)
             return replace(reply, key=key) if key else reply
 
     def remember(self, reply: Reply, *, one_of_many: bool = False) -> None:
@@ -327,7 +337,7 @@ class JudgeClient:
                 with count_as_waiting():
                     with self.guard.cancel_on_stop():  # a server that ends grants nothing to those that wait
                         await held.enter_async_context(self._gate)
-                        if not state.proven:
+                        if state.has_trial and not state.proven:
                             await held.enter_async_context(state.wait_for_trial())
                         if state.adaptation != line.adaptation:
                             raise _AdaptedError
@@ -339,12 +349,12 @@ class JudgeClient:
                 reply = await self._call_once(
                     line, call, messages, tokens, partial(self._read_refusal, line, asked, messages)
                 )
+                if reply.failure is None or reply.usage.output_tokens is not None:
+                    state.proven = True
             spent.append(reply.usage)
             last[:] = [reply]
             if state.adaptation != line.adaptation and reply.failure and reply.failure.kind == "request":
                 raise _AdaptedError
-            if reply.failure is None or reply.usage.output_tokens is not None:
-                state.proven = True
             return reply
 
         async def sleep(seconds: float) -> None:
@@ -436,7 +446,7 @@ class JudgeClient:
         state.adapt(new)
         if self._given is None:
             _LEARNT.setdefault(asyncio.get_running_loop(), {})[self._format_identity()] = state.adaptation
-        _LOG.warning("%s", describe_refusal(self.label, new))
+        self._say([describe_refusal(self.label, new)])
         return failure.model_copy(update={"kind": "request"})
 
     def _may_change(self, part: RequestPart) -> bool:

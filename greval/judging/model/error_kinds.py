@@ -25,7 +25,7 @@ RATE_LIMIT_STATUSES = frozenset({402, 403, 413, 429, 498})
 EMPTY_ACCOUNT = re.compile(
     r"insufficient[_ ](?:quota|balance|credit|fund)|billing_(?:hard_limit|not_active)|billing hard limit"
     r"|credit balance|out of credits|(?:requires more|used all|enough|purchase|any|no|add) (?:\w+ ){0,3}credits"
-    r"|(?:spend|spending|usage|budget)[_ ]limit(?:s)? (?:\w+ ){0,3}(?:reached|exceeded)|monthly (?:spend|usage|budget)"
+    r"|(?:spend|spending|budget)[_ ]limit(?:s)? (?:\w+ ){0,3}(?:reached|exceeded)|monthly (?:spend|usage|budget)"
     r"|(?:reached|exceeded) (?:\w+ ){0,4}(?:spend|spending|budget)|payment[_ ]required|in arrears|arrearage"
     r"|account (?:is |has been )?(?:suspended|overdue|not active)|exceeded_current_quota_error",
     re.IGNORECASE,
@@ -35,7 +35,7 @@ LONG_QUOTA_ID = re.compile(r"Per(?:Day|Week|Month)(?![a-z])")
 """Google's names of quotas of a day. Its `retryDelay` for them is too short."""
 LONG_LIMIT = re.compile(r"\b(?:per|a|each) (?:day|week|month)\b|\b(?:daily|weekly|monthly)\b|\b[RT]PD\b", re.IGNORECASE)
 QUOTA_WORDS = re.compile(
-    r"exceeded your (?:current|monthly|daily) quota|billing|quota (?:\w+ )?exhausted", re.IGNORECASE
+    r"exceeded your (?:current|monthly|daily) quota|usage[_ ]limit|billing|quota (?:\w+ )?exhausted", re.IGNORECASE
 )
 MINUTE_LIMIT = re.compile(
     r"per[ _-]?min(?:ute)?\b|PerMinute|per[ _-]?second|PerSecond|\b[TR]PM\b|rate[ _-]?limit|too many requests|throttl"

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from greval.judging.model.failures import list_models, list_secrets
-from greval.judging.model.wait_times import MAX_PAUSE_SECONDS, parse_wait
+from greval.judging.model.wait_times import MAX_PAUSE_SECONDS, MAX_WAIT_SECONDS, parse_wait
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -158,7 +158,8 @@ class RateLimiter:
         for what in ("requests", "tokens"):
             reset = headers.get(f"x-ratelimit-reset-{what}")
             if reset and headers.get(f"x-ratelimit-remaining-{what}") == "0":
-                self.pause(parse_wait(reset) or 0.0)
+                wait = parse_wait(reset)
+                self.pause(wait if wait and wait <= MAX_WAIT_SECONDS else 0.0)
 
     @property
     def pause_seconds(self) -> float:

@@ -24,7 +24,7 @@ from provider_refusals import (
 from pydantic import SecretStr
 
 from greval import Judge, ValueMetric, check_judge, compile_metric, evaluate, evaluate_async
-from greval.judging.model.adaptation import Adaptation, JudgeState
+from greval.judging.model.adaptation import Adaptation, JudgeState, find_refused_part
 from greval.judging.model.client import JudgeClient
 from greval.records.case import Case
 from greval.runs.manifest import read_judges
@@ -236,6 +236,32 @@ def test_judged_text_names_no_parameter(fault_server, tmp_path):
     run = run_all(fault_server, tmp_path)
     assert run.fatal
     assert read_changes(tmp_path) is None
+
+
+@pytest.mark.parametrize(
+    ("message", "part"),
+    [
+        ("`temperature` may only be set to 1 when thinking is enabled.", "temperature"),
+        ("invalid temperature: only 1 is allowed for this model", "temperature"),
+        ("Thinking may not be enabled when tool_choice forces tool use.", "format"),
+        ("This model doesn't support tool use in streaming mode.", "format"),
+        ("The specified schema produces a constraint that has too many states for serving.", "format"),
+        ("No endpoints found that can handle the requested parameters.", "format"),
+        ("This model doesn't support system messages. Try again without a system message.", "system"),
+        ("After the optional system message, conversation roles must alternate user/assistant/...", "system"),
+        ("You are not allowed to request logprobs from this model", "logprobs"),
+        ("Streaming is strongly recommended for operations that may take longer than 10 minutes", "streaming"),
+        ("max_tokens is too large: 100000. This model supports at most 16384 completion tokens", None),
+        ("Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.", "max_tokens"),
+        ("The model `tool-master` does not exist or you do not have access to it.", None),
+        ("Please pass a valid user id.", None),
+    ],
+)
+def test_the_part_that_a_refusal_names(message, part):
+    """The part that an error names is found by its words; a wrong value, or another model's name, is no refusal."""
+    error = build_error("BadRequestError", message, status_code=400, body=say(message))
+    sent = dict.fromkeys(("format", "temperature", "system", "streaming", "max_tokens", "seed", "logprobs"), "")
+    assert find_refused_part(error, "request", sent) == part
 
 
 class RefusingModel(BaseChatModel):

@@ -8,6 +8,7 @@ import json
 import sys
 from types import ModuleType
 
+import fault_server as fault
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,11 +21,20 @@ from greval import load_metric
 from greval.errors import JudgeError, JudgeUnavailableError, MissingExtraError
 from greval.judging.model.answer_format import MAX_CACHED_MODELS
 from greval.judging.model.judge import LOCAL_MAX_TOKENS, LOCAL_TIMEOUT, Judge, get_chat_model
-from greval.records.metric import CategoricalMetric
+from greval.records.metric import CategoricalMetric, ValueMetric
 from greval.runs.runnable import compile_metric
 
 URL = "http://127.0.0.1:9/v1"
 METRIC = CategoricalMetric(name="m", description="d", needs=["answer"], steps=["s"], categories={"Yes": "y", "No": "n"})
+
+AGREES = ValueMetric(
+    name="agrees",
+    description="d",
+    needs=["question", "answer"],
+    range=(0, 1),
+    levels={0: "No.", 1: "Yes."},
+    steps=["s"],
+)
 
 
 @given(
@@ -254,3 +264,35 @@ def test_a_changed_key_takes_effect(fault_server, monkeypatch):
         compile_metric(metric, Judge("openai:fake", base_url=fault_server.url)).invoke(case)
     sent = [headers["Authorization"] for headers in fault_server.headers]
     assert sent == ["Bearer first-key", "Bearer second-key"]
+
+
+@pytest.mark.parametrize(
+    ("options", "is_sent"),
+    [
+        ({"extra_body": {"top_k": 1}}, lambda body, _: body["top_k"] == 1),
+        ({"reasoning_effort": "low"}, lambda body, _: body["reasoning_effort"] == "low"),
+        (
+            {"headers": {"X-Team": "search"}},
+            lambda _, headers: {**headers}.get("X-Team", headers.get("x-team")) == "search",
+        ),
+        (
+            {"default_headers": {"X-Team": "search"}},
+            lambda _, headers: {**headers}.get("X-Team", headers.get("x-team")) == "search",
+        ),
+        ({"streaming": True}, lambda body, _: body["stream"] is True),
+    ],
+    ids=["body", "effort", "headers", "headers of the model", "streaming"],
+)
+async def test_options_are_sent(options, is_sent):
+    """Options of the model reach the server with each call, and make another judge."""
+    async with fault.FaultServer(fault.streams() if "streaming" in options else fault.ok()) as server:
+        judge = Judge("openai:m", base_url=server.url, options=options)
+        assert (await compile_metric(AGREES, judge).ainvoke({"question": "Who?", "answer": "Ada."})).judgements
+        assert is_sent(server.bodies[0], server.headers[0])
+        assert judge.identity != Judge("openai:m", base_url=server.url).identity
+
+
+def test_an_option_that_is_a_setting_is_refused():
+    """A setting of the judge has one place, so that an option cannot contradict it."""
+    with pytest.raises(ValidationError, match="temperature, seed: set it by itself"):
+        Judge("openai:m", options={"temperature": 1, "seed": 3})
