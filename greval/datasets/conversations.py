@@ -73,7 +73,7 @@ def read_turns(given: object) -> list[PlainTurn] | None:
 
 
 def split_conversation(turns: Sequence[PlainTurn]) -> SplitConversation | None:
-    """Split a conversation at the last turn of the user, which is the question; None if there is none.
+    """Split a conversation at the last turn of the user, which is the question; None if the user said nothing.
 
     Instructions of the system alone are no history.
     """

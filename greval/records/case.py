@@ -259,11 +259,11 @@ class Turn(Record):
 
 
 History = Annotated[tuple[Turn, ...] | None, Field(exclude_if=not_)]
-"""The turns before the question, oldest first; JSON omits them if there are none."""
+"""The turns before the question, oldest first; JSON omits the field if it is empty."""
 
 
 def format_history(turns: Iterable[Turn] | None) -> str:
-    r"""Format turns for people, one after the other; empty if there are none.
+    r"""Format turns for people, one after the other; empty without turns.
 
     Example:
         >>> format_history([Turn(role="user", text="Who wrote it?"), Turn(role="assistant", text="Ada.")])
