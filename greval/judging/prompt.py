@@ -66,8 +66,8 @@ AGGREGATES_RULE = (
     "what it states counts as what a chunk states."
 )
 HISTORY_RULE = (
-    "What stands in question_history was said before the question. It may be needed to understand the question; what is "
-    "judged comes after it."
+    "What stands in question_history was said before the question. It may be needed to understand the question; "
+    "what is judged comes after it."
 )
 PAIR_RULE = (
     "Two responses to the same question are compared. What stands in tags that end in _a belongs to response A, in "
