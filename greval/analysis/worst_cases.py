@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import inf
+from operator import not_
 from statistics import fmean
+from typing import Annotated
 
 from pydantic import Field
 
@@ -34,6 +36,7 @@ class WorstCase(Record):
     mean: float | None
     verdicts: tuple[ReportVerdict, ...]
     item_texts: dict[str, str] = Field(default_factory=dict)
+    history: Annotated[str | None, Field(exclude_if=not_)] = None
 
 
 class WorstCases(Record):
@@ -98,6 +101,7 @@ def _build_case(result: Result, finder: CaseFinder, scale: Scale, metric: Judged
         sample_id=result.sample_id,
         method=result.method,
         question=texts.question,
+        history=texts.history,
         answer=texts.answer,
         expected_answer=texts.expected_answer,
         mean=fmean(numbers) if numbers else None,

@@ -158,7 +158,7 @@ def evaluate(  # noqa: PLR0913 - the options of a command
         raise typer.BadParameter(NO_CASES)
     if not metric:
         raise typer.BadParameter(NO_METRIC.format(data=quote(cases)))
-    metrics, named = load_named_metrics(metric, library)
+    metrics, asked_names = load_named_metrics(metric, library)
     check_conditions(fail_if or (), [one.name for one in metrics])  # before any call is paid for
     model, judges = create_judges(settings, judge, metrics) if needs_judge(metrics) else (None, {})
     _print_unused_options(context, model or next(iter(judges.values()), None), quiet=quiet)
@@ -196,7 +196,7 @@ def evaluate(  # noqa: PLR0913 - the options of a command
         "debug": bool(context.obj),
         "command": describe_command(context, config),
         "origin": origin,
-        "asked": named,
+        "asked": asked_names,
         "max_calls": caps.max_calls,
         "max_cost": caps.max_cost,
         "prices": caps.read_prices(),

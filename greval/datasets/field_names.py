@@ -8,6 +8,14 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from greval._util.wording import find_typo
+from greval.datasets.conversations import (
+    CONVERSATION_NAMES,
+    HISTORY,
+    HISTORY_NAMES,
+    SplitConversation,
+    read_turns,
+    split_conversation,
+)
 from greval.records.case import (
     CLAIM_FIELDS,
     OTHER_RESPONSE,
@@ -19,6 +27,7 @@ from greval.records.case import (
     Response,
     Traversal,
     Triple,
+    Turn,
 )
 
 FIELD_ALIASES: Mapping[str, Mapping[str, str]] = {
@@ -98,6 +107,7 @@ SHORT_NAMES = frozenset({"retrieved", "docs", "ctxs", "reply"})
 SUBFIELDS: Mapping[str, tuple[str, ...]] = {
     "chunks": tuple(Chunk.model_fields),
     "triples": tuple(Triple.model_fields),
+    HISTORY: tuple(Turn.model_fields),
     **dict.fromkeys(CLAIM_FIELDS, tuple(Claim.model_fields)),
     "traversal": tuple(Traversal.model_fields),
     "gold": tuple(Gold.model_fields),
@@ -247,11 +257,12 @@ def map_fields(row: Mapping[str, object]) -> MappedRow:
         {'question': 'Who?', 'tags': {'level': 3}}
     """
     settled = MappedRow()
-    if row.keys() <= OWN_FIELDS:
+    if row.keys() <= OWN_FIELDS and HISTORY not in row and isinstance(row.get("question"), str):
         settled.values = {name: value for name, value in row.items() if value is not None}
         settled.names = {name: name for name in settled.values}
         return settled
     given, spelt = _unify_spelling(row)
+    given = _spread_conversation(given, spelt)
     passed_over = _find_passed_over(given)
     spare_ids: dict[str, object] = {}
     for name, own in FIELD_BY_NAME.items():
@@ -303,7 +314,7 @@ def find_known_name(name: str) -> str | None:
     return folded if is_known(folded) else None
 
 
-def _unify_spelling(row: Mapping[str, object]) -> tuple[Mapping[str, object], Mapping[str, str]]:
+def _unify_spelling(row: Mapping[str, object]) -> tuple[Mapping[str, object], dict[str, str]]:
     """Return a row under the known spelling of its names, and the original of each name that was spelt otherwise.
 
     A name that is there in both spellings keeps its own, and the other one stays unknown.
@@ -320,6 +331,49 @@ def _unify_spelling(row: Mapping[str, object]) -> tuple[Mapping[str, object], Ma
     if given.get("answer") is not None and not has_expected and any(given.get(name) is not None for name in GENERATED):
         given[EXPECTED], spelt[EXPECTED] = given.pop("answer"), spelt.get("answer", "answer")
     return given, spelt
+
+
+def _spread_conversation(given: Mapping[str, object], spelt: dict[str, str]) -> Mapping[str, object]:
+    """Return a row whose conversation is history, question and answer, in whichever of its forms it was recorded."""
+    places = {fold_name(name): name for name in given}
+    asked = list_names("question")
+    if places.keys().isdisjoint((*HISTORY_NAMES, *CONVERSATION_NAMES)) and not any(
+        isinstance(given.get(name), list | tuple) for name in asked
+    ):
+        return given
+    found = dict(given)
+    for name in [places[name] for name in HISTORY_NAMES if name in places]:
+        turns = read_turns(found[name])
+        if turns is not None:
+            del found[name]
+            if found.setdefault(HISTORY, turns) is turns:
+                spelt[HISTORY] = spelt.get(name, name)
+        elif name == HISTORY and is_tag_value(found[name]):  # such as the subject of a question
+            found["tags.history"] = found.pop(name)
+    for name in (*asked, *(places[name] for name in CONVERSATION_NAMES if name in places)):
+        turns = None if isinstance(found.get(name), str) and name in asked else read_turns(found.get(name))
+        if parts := split_conversation(turns or ()):
+            del found[name]
+            _add_conversation(parts, turns or [], found, spelt, spelt.get(name, name))
+            break
+    return found
+
+
+def _add_conversation(
+    parts: SplitConversation,
+    turns: list[dict[str, object]],
+    found: dict[str, object],
+    spelt: dict[str, str],
+    name: str,
+) -> None:
+    """Add the parts of a conversation to a row, as far as it does not have them under names of their own."""
+    question = next((text for one in list_names("question") if isinstance(text := found.get(one), str) and text), None)
+    if question is None:
+        found["question"], spelt["question"] = parts.question, name
+    if history := parts.history if question in {None, parts.question} else turns:
+        found.setdefault(HISTORY, history)
+    if parts.answer and all(found.get(one) is None for one in list_names("answer")):
+        found["answer"], spelt["answer"] = parts.answer, name
 
 
 def _lift_wrapped(row: Mapping[str, object], spelt: dict[str, str]) -> Mapping[str, object]:

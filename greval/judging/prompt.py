@@ -17,7 +17,7 @@ from functools import lru_cache
 from typing import Any, Literal
 
 from greval.judging.answer_schema import ReasonPosition, list_step_names, list_verdict_parts
-from greval.records.case import RESPONSE_FIELDS, TAG, Case, Traversal, Triple, swap_responses
+from greval.records.case import RESPONSE_FIELDS, TAG, Case, Traversal, Triple, Turn, swap_responses
 from greval.records.metric import FINDINGS, JudgedMetric, ReasonDepth
 from greval.records.metric_input import Item, format_item, list_items
 from greval.records.note import ListNote, Note, ShareNote, TextNote
@@ -64,6 +64,10 @@ COUNT_REASON_RULE = "one short sentence that says what was listed, and what of t
 AGGREGATES_RULE = (
     "What stands in a context of the kind aggregate was computed from documents. It is part of the context: "
     "what it states counts as what a chunk states."
+)
+HISTORY_RULE = (
+    "What stands in question_history was said before the question. It may be needed to understand the question; "
+    "what is judged comes after it."
 )
 PAIR_RULE = (
     "Two responses to the same question are compared. What stands in tags that end in _a belongs to response A, in "
@@ -330,7 +334,23 @@ def format_need(need: str, case: Case, name: str = "") -> str:
         return _format_listing(need, case, name)
     if need == "traversal":
         return wrap_in_fence(need + name, _format_traversal(case.traversal or Traversal()))
+    if need == "question" and case.history:
+        question = wrap_in_fence(need + name, neutralise_fences(case.question))
+        return f"{_format_history(case.history)}\n{question}"
     return wrap_in_fence(need + name, neutralise_fences(getattr(case, need)))
+
+
+def _format_history(turns: Iterable[Turn]) -> str:
+    """Format the turns before the question, each in its own fence, and the rule on what they are for.
+
+    The fence words begin with `question`, because a new fence word would change how the texts of all other cases are
+    neutralised, and with it their prompts.
+    """
+    listed = (
+        wrap_in_fence("question_turn", neutralise_fences(turn.text), f' n="{n}" role="{turn.role}"')
+        for n, turn in enumerate(turns, 1)
+    )
+    return f"{wrap_in_fence('question_history', chr(10).join(listed))}\n{HISTORY_RULE}"
 
 
 def _format_listing(field: str, case: Case, name: str) -> str:

@@ -11,9 +11,10 @@ from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.outputs import LLMResult
 from langchain_core.runnables import Runnable
 
+from greval.datasets.conversations import HISTORY_NAMES
 from greval.errors import MethodError
 from greval.methods.responses import as_response, build_response, read_response_fields
-from greval.records.case import Effort, Response, Sample
+from greval.records.case import Effort, Response, Role, Sample
 
 INPUT_KEYS = ("question", "input", "query", "user_input", "text")
 MESSAGES = "messages"
@@ -69,14 +70,23 @@ def _choose_input(runnable: Runnable[Any, Any]) -> Callable[[Sample], Any]:
     if not names:
         return attrgetter("question")
     if MESSAGES in names:
-        return lambda sample: {MESSAGES: [("user", sample.question)]}
+        return lambda sample: {MESSAGES: [*_list_turns(sample), ("user", sample.question)]}
+    history = next((name for name in HISTORY_NAMES if name in names), None)
+    names = tuple(name for name in names if name != history)
     key = next((name for name in INPUT_KEYS if name in names), names[0] if len(names) == 1 else None)
     if key is None:
         raise MethodError(
             f"the chain takes {', '.join(names)}, and none of these is called {' or '.join(INPUT_KEYS)}; "
             "wrap it: LangChainMethod(chain, lambda sample: {...})"
         )
-    return lambda sample: {key: sample.question}
+    if history is None:
+        return lambda sample: {key: sample.question}
+    return lambda sample: {key: sample.question, history: _list_turns(sample)}
+
+
+def _list_turns(sample: Sample) -> list[tuple[Role, str]]:
+    """List the turns before the question in LangChain's short form of messages; those of tools have no such form."""
+    return [(turn.role, turn.text) for turn in sample.history or () if turn.role != "tool"]
 
 
 def _list_input_names(runnable: Runnable[Any, Any]) -> tuple[str, ...]:

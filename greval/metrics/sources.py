@@ -71,7 +71,7 @@ class AskedMetrics(NamedTuple):
 
 
 def load_asked_metrics(specs: Iterable[str | Path], *folders: str | Path, root: str | Path = ".") -> AskedMetrics:
-    """Load metrics and the metrics that they build on, and tell which of them the specs name; see `load_metrics`.
+    """Load metrics and the metrics that they build on, and return which of them the specs name; see `load_metrics`.
 
     Raises:
         DefinitionError: As `load_metrics`.

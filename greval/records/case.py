@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from operator import not_
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
@@ -265,11 +265,63 @@ Tags = dict[str, str]
 InputTags = Annotated[Tags, BeforeValidator(_convert_tags)]
 
 
+Role = Literal["user", "assistant", "system", "tool"]
+ROLE_NAMES: Mapping[str, Role] = {
+    **dict.fromkeys(("user", "human", "customer"), "user"),
+    **dict.fromkeys(("assistant", "ai", "model", "bot", "chatbot", "gpt", "agent"), "assistant"),
+    **dict.fromkeys(("system", "developer"), "system"),
+    **dict.fromkeys(("tool", "function"), "tool"),
+}
+"""Who wrote a turn, by the names of roles in the forms of all tools."""
+
+
+def _read_role(given: object) -> object:
+    return ROLE_NAMES.get(given.strip().lower(), given) if isinstance(given, str) else given
+
+
+class Turn(Record):
+    """A turn of a conversation: who wrote it, and its text, which may also be given as `content`.
+
+    Example:
+        >>> Turn.model_validate({"role": "human", "content": "Who wrote it?"})
+        Turn(role='user', text='Who wrote it?')
+    """
+
+    role: Annotated[Role, BeforeValidator(_read_role)]
+    text: str
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_content(cls, given: object) -> object:
+        """Read the text of a message."""
+        if not isinstance(given, Mapping) or "content" not in given or "text" in given:
+            return given
+        return {"text" if name == "content" else name: part for name, part in given.items()}
+
+
+History = Annotated[tuple[Turn, ...] | None, Field(exclude_if=not_)]
+"""The turns before the question, oldest first; JSON omits the field if it is empty."""
+
+
+def format_history(turns: Iterable[Turn] | None) -> str:
+    r"""Format turns for people, one after the other; empty without turns.
+
+    Example:
+        >>> format_history([Turn(role="user", text="Who wrote it?"), Turn(role="assistant", text="Ada.")])
+        'user: Who wrote it?\nassistant: Ada.'
+    """
+    return "\n".join(f"{turn.role}: {turn.text}" for turn in turns or ())
+
+
 class Sample(Record):
-    """A row of a dataset: the question, the expected answer with its claims, gold data, and tags to group by."""
+    """A row of a dataset: the question, the expected answer with its claims, gold data, and tags to group by.
+
+    `history` are the turns of the conversation before the question.
+    """
 
     id: str = ""
     question: str
+    history: History = None
     expected_answer: str | None = None
     expected_claims: ExpectedClaims | None = None
     gold: Gold | None = None
@@ -344,7 +396,8 @@ OTHER_RESPONSE = "other_response"
 PROMPT_FIELDS = ("question", "expected_answer", "answer", "chunks", "triples", "context", "traversal")
 """The fields that a judged metric can include in the prompt.
 
-`context` is everything that the answer was built from: chunks, triples, and aggregates if there are any.
+`history` is none of them, because it is shown with each question that has one. `context` is everything that the answer
+was built from: chunks, triples, and aggregates if there are any.
 """
 
 CLAIM_FIELDS: tuple[ClaimField, ...] = ("claims", "expected_claims")

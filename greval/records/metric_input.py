@@ -35,6 +35,8 @@ WITHOUT_TEXT = "(no text)"
 """What stands for the text of a chunk that has none."""
 NO_TEXT = "has no text, only ids are recorded"
 """Why a model does not judge a chunk, or a case of such chunks."""
+HISTORY = "history"
+"""The field whose turns are shown with the question."""
 HASH_DIGITS = 16
 _CANONICAL = json.JSONEncoder(sort_keys=True, ensure_ascii=True, separators=(",", ":"))
 
@@ -169,6 +171,8 @@ def select_metric_input(metric: Metric, case: Case) -> dict[str, JsonValue]:
     if case.other_response and is_preference(metric):
         own = fields & type(case.other_response).model_fields.keys() | {"error"}
         part[OTHER_RESPONSE] = case.other_response.model_dump(mode="json", include=own, exclude_none=True)
+    if case.history and "question" in fields:
+        part[HISTORY] = [turn.model_dump(mode="json") for turn in case.history]
     if case.error is not None:
         part["error"] = case.error
     for tag in tags:
@@ -199,7 +203,8 @@ def select_stored_texts(metric: Metric, stored: Mapping[str, JsonValue]) -> dict
         {'question': 'Who?'}
     """
     fields, tags = _list_inputs(metric.name, metric.inputs, has_aggregates=False)
-    if tags or not fields <= TEXT_FIELDS or is_preference(metric) or stored.get("error") is not None:
+    is_plain = not stored.get("error") and not (stored.get(HISTORY) and "question" in fields)
+    if tags or not fields <= TEXT_FIELDS or is_preference(metric) or not is_plain:
         return None
     return {name: stored[name] for name in fields if stored.get(name) is not None}
 

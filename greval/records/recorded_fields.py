@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from greval.records.case import TAG, Case
 
 FIELD_ORDER = (
-    *("id", "method", "question", "expected_answer", "expected_claims", "answer", "claims"),
+    *("id", "method", "question", "history", "expected_answer", "expected_claims", "answer", "claims"),
     *("chunks", "triples", "aggregates", "traversal", "gold", "usage", "error", "tags", "other_response"),
 )
 """The fields of a case in the order in which they are listed."""

@@ -9,7 +9,7 @@ from greval._util.wording import format_count
 from greval.analysis.bounds import BoundCheck, Bounds
 from greval.judging.model.failures import format_failure_hint
 from greval.judging.model.prices import Prices
-from greval.records.case import Case
+from greval.records.case import Case, format_history
 from greval.records.result import FailureKind, Result, Usage
 from greval.records.scale import Scale
 from greval.report.console import describe_weighting, format_mean
@@ -45,6 +45,7 @@ def format_missed_bounds(case: Case, result: Result, bounds: Bounds, check: Boun
     name = " ".join(filter(None, (case.id, case.method and f"({case.method})")))
     fields = [
         ("case", name),
+        ("history", format_history(case.history)),
         ("question", case.question),
         ("expected", case.expected_answer or ""),
         ("answer", "(none)" if case.answer is None else case.answer or "(empty)"),

@@ -130,7 +130,12 @@ def _print_worst_cases(found: WorstCases, console: Console) -> None:
 
 def _list_case_fields(case: WorstCase) -> Iterator[tuple[str, str]]:
     """Yield the fields of a worst case that are recorded, then its verdicts, the worst first."""
-    texts = {"question": case.question, "answer": case.answer, "expected": case.expected_answer}
+    texts = {
+        "history": case.history,
+        "question": case.question,
+        "answer": case.answer,
+        "expected": case.expected_answer,
+    }
     yield from ((name, _cut_text(text)) for name, text in texts.items() if text is not None)
     mean = "" if case.mean is None else f" (mean of {len(case.verdicts)}: {format_figure(case.mean)})"
     for place, verdict in enumerate(case.verdicts[:MAX_SHOWN_ITEMS]):

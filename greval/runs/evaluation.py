@@ -43,6 +43,7 @@ from greval.runs.judges import RunJudges, build_judge_guard, build_run_guard, ch
 from greval.runs.manifest import (
     ADAPTED,
     ASKED,
+    read_asked_names,
     read_judges,
     read_spending,
     refuse_probe,
@@ -327,12 +328,14 @@ async def evaluate_async(
             on_unread=options.get("on_unread"),
         )
         reads_on = store.holds_results() and (isinstance(cases, Sized) or options.get("total") is not None)
+        were_asked = read_asked_names(store)  # None for a run of an earlier version, which judged all
+        judged_on_all = were_asked is None or get_asked_names(metrics, options) <= were_asked
         _store_metadata(work, store, judges, clients, options)
         capped = options.get("max_calls") is not None or options.get("max_cost") is not None
         guard.before = read_spending(store, get_prices(options) if capped else None)
         guard.was_read = lambda name: store.was_scored(name, runnables[name].fingerprint)
         _begin_plan(work, store, get_source(cases, options), options)
-        if store.plans.continued and store.plans.is_complete():
+        if store.plans.continued and store.plans.is_complete() and judged_on_all:
             work.count_stored(store.plans.count_statuses(finished=True))
             store.plans.end(None, None)
         else:
@@ -530,7 +533,7 @@ def _store_metadata(
     if command := options.get("command"):
         store_command(store, command)
     store_judges(store, judges, clients, get_prices(options))
-    store.put_fact(ASKED, None if work.asked is None else sorted(work.asked))
+    store.put_fact(ASKED, None if work.asked is None else [*sorted(work.asked)])
 
 
 def _restore_adaptations(

@@ -94,7 +94,7 @@ class JudgedRow(NamedTuple):
     metric: str
     judge: str
     outline: str
-    costs: tuple[int | None, ...]
+    costs: tuple[float | None, ...]
     repeated: int = 0
     unsteady: int = 0
     flips: float = 0.0
@@ -194,10 +194,10 @@ def merge_rows(rows: Iterable[JudgedRow]) -> list[JudgedRow]:
     The calls and tokens of all results are added up. Replies that were used again count once.
 
     Example:
-        >>> one = JudgedRow("k", "tone", "judge", '["scored",[["1",1.0]],[],null]', (1, 10, 5, None, 0))
-        >>> again = one._replace(costs=(0, None, None, None, 1))
+        >>> one = JudgedRow("k", "tone", "judge", '["scored",[["1",1.0]],[],null]', (1, 10, 5, None, 0, None))
+        >>> again = one._replace(costs=(0, None, None, None, 1, None))
         >>> [row.costs for row in merge_rows([one, again])]
-        [(1, 10, 5, None, 0)]
+        [(1, 10, 5, None, 0, None)]
     """
     merged: dict[str, JudgedRow] = {}
     for row in rows:

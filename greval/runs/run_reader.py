@@ -16,7 +16,7 @@ from greval._util.row_index import RowIndex
 from greval.errors import DataError
 from greval.metrics.dependencies import list_dependency_names
 from greval.metrics.library import predefined
-from greval.records.case import CLAIM_FIELDS, Case, ClaimField
+from greval.records.case import CLAIM_FIELDS, Case, ClaimField, format_history
 from greval.records.claims import CLAIM_LISTS, map_values
 from greval.records.metric import JudgedMetric
 from greval.records.metric_input import compute_keys, fill_claims, format_item, get_item_texts, list_items, narrow_case
@@ -49,12 +49,16 @@ class JudgedCase(NamedTuple):
 
 
 class CaseTexts(NamedTuple):
-    """The texts of a case, None if they are not recorded; `items` are those of the judged items by id."""
+    """The texts of a case, None if they are not recorded.
+
+    `items` are those of the judged items by id, and `history` the turns before the question.
+    """
 
     question: str | None = None
     answer: str | None = None
     expected_answer: str | None = None
     items: Mapping[str, str] | None = None
+    history: str | None = None
 
 
 def read_metrics(store: Store) -> dict[str, StoredMetric]:
@@ -243,14 +247,15 @@ def add_texts(store: Store, lines: Iterable[str]) -> Iterator[str]:
     """Add the texts of the case to results given as JSON lines.
 
     The field `texts` has the question, the answer, the expected answer, and in `items` the text of each judged item
-    by its id.
+    by its id; `history` if the case has one.
     """
     finder = CaseFinder(store)
     over = {name: metric.over for name, metric in read_metrics(store).items()}
     for line in lines:
         result = Result.model_validate_json(line)
         texts = read_texts(finder.find_case(result), over.get(result.metric))
-        yield f'{line[:-1]},"{TEXTS_FIELD}":{json.dumps(texts._asdict(), ensure_ascii=False)}}}'
+        named = {name: text for name, text in texts._asdict().items() if name != "history" or text}
+        yield f'{line[:-1]},"{TEXTS_FIELD}":{json.dumps(named, ensure_ascii=False)}}}'
 
 
 def read_texts(case: Case | None, over: str | None) -> CaseTexts:
@@ -263,7 +268,7 @@ def read_texts(case: Case | None, over: str | None) -> CaseTexts:
     if case is None:
         return CaseTexts()
     items = {item.id: format_item(item) for item in list_items(over, case) if any(get_item_texts(item))}
-    return CaseTexts(case.question, case.answer, case.expected_answer, items)
+    return CaseTexts(case.question, case.answer, case.expected_answer, items, format_history(case.history) or None)
 
 
 def _read_fingerprints(store: Store, metric: JudgedMetric) -> set[str]:

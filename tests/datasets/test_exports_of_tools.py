@@ -114,10 +114,10 @@ def test_forms_of_fields(row, field, value):
     assert read_field(case, field) == value
 
 
-def test_a_conversation_with_several_turns_is_not_guessed_at():
-    """Which of two messages of the user is the question is not known."""
+def test_the_last_turn_of_the_user_is_the_question():
+    """What was said before it is the history of the case, and what the assistant said after it the answer."""
     turns = [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}, {"role": "user", "content": "c"}]
-    fault, _ = read_row({"question": turns})
-    assert "question: must be a text, got a list" in fault.message
+    case, _ = read_row({"question": turns})
+    assert (case.question, case.answer, [turn.text for turn in case.history]) == ("c", None, ["a", "b"])
     case, _ = read_row({"question": turns[:2]})
-    assert case.question == "a"
+    assert (case.question, case.answer, case.history) == ("a", "b", None)

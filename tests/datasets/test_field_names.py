@@ -22,8 +22,9 @@ from greval.records.case import Case
 @pytest.mark.parametrize(("name", "own"), FIELD_BY_NAME.items())
 def test_each_name_alone_is_mapped(name, own):
     """A row with one known name has the value in its field."""
-    found = map_fields({name: "x"})
-    assert (found.values, found.names, found.ignored) == ({own: "x"}, {own: name}, {})
+    value = [{"role": "user", "text": "x"}] if own == "history" else "x"
+    found = map_fields({name: value})
+    assert (found.values, found.names, found.ignored) == ({own: value}, {own: name}, {})
 
 
 def test_aliases_stand_for_fields():

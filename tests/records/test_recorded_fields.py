@@ -32,6 +32,6 @@ def test_all_fields_have_a_place():
     given = {"id": "q", "method": "m", "question": "Who?", "expected_answer": "a", "answer": "a", "chunks": ["a"]}
     given |= {"triples": [["a", "b", "c"]], "aggregates": ["a"], "error": "e", "usage": {"cost": 1}}
     given |= {"traversal": {"start_nodes": ["a"]}, "gold": {"answers": ["a"]}, "tags": {"t": "a"}}
-    given |= {"claims": ["a"], "expected_claims": ["a"]}
+    given |= {"claims": ["a"], "expected_claims": ["a"], "history": [{"role": "user", "text": "a"}]}
     given["other_response"] = {"answer": "b"}
     assert {name.partition(".")[0] for name in list_recorded_fields(Case(**given))} == {*Case.model_fields}

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import fault_server as fault
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage
+from typer.testing import CliRunner
 
 from greval import (
     Case,
@@ -16,8 +18,10 @@ from greval import (
     forecast,
     load_metric,
     replay,
+    write_metric,
 )
 from greval.analysis.summary import build_report
+from greval.cli.app import app
 from greval.runs.judge_session import JudgeSession
 from greval.runs.store import Store
 from greval.runs.worker import is_unneeded
@@ -232,6 +236,24 @@ def test_a_replay_asks_for_nothing(tmp_path):
     before = read(run), read(run, "cascade")
     assert {one.changed for one in replay(run).replayed} == {0}
     assert (read(run), read(run, "cascade")) == before
+
+
+def test_the_command_line_asks_for_open_cases(fault_server, tmp_path, monkeypatch):
+    """A formula in a file is a cascade for `evaluate` and `--dry-run`, unless its metrics are named too."""
+    fault_server.plan = fault.says('{"reason": "r", "value": 1}')
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    monkeypatch.chdir(tmp_path)
+    lines = [case.model_dump_json(exclude_defaults=True) for case in SIX]
+    (tmp_path / "cases.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    (tmp_path / "cascade.yaml").write_text(write_metric(CASCADE), encoding="utf-8")
+    command = ["evaluate", "cases.jsonl", "-m", "cascade.yaml", "--judge", "openai:m", "--base-url", fault_server.url]
+    told = CliRunner().invoke(app, [*command, "-o", "run", "--dry-run"], env={"COLUMNS": "200"}).stdout
+    (row,) = (line.split() for line in told.splitlines() if line.startswith("correctness"))
+    assert row[1:5] == ["3", "0", "3", "3"]  # judged, kept, skipped, calls
+    assert CliRunner().invoke(app, [*command, "-o", "run", "-q"]).exit_code == 0
+    assert fault_server.calls == 3
+    assert CliRunner().invoke(app, [*command, "-m", "correctness", "-o", "run", "-q"]).exit_code == 0
+    assert fault_server.calls == 6
 
 
 @settings(max_examples=25)

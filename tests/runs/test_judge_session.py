@@ -57,11 +57,11 @@ def test_a_cap_is_shared_by_its_file(tmp_path):
 
 def test_rows_of_several_processes():
     """The last result of a case counts, its costs add up, and a reply used again counts once."""
-    failed = JudgedRow("k", "m", "j", '["failed",[],[["malformed",false]],null]', (2, 20, 4, None, 0))
-    scored = JudgedRow("k", "m", "j", '["scored",[["1",1.0]],[],null]', (1, 10, 2, None, 0))
-    again = scored._replace(costs=(0, None, None, None, 1))
+    failed = JudgedRow("k", "m", "j", '["failed",[],[["malformed",false]],null]', (2, 20, 4, None, 0, None))
+    scored = JudgedRow("k", "m", "j", '["scored",[["1",1.0]],[],null]', (1, 10, 2, None, 0, None))
+    again = scored._replace(costs=(0, None, None, None, 1, None))
     (row,) = merge_rows([failed, scored, again])
-    assert row == scored._replace(costs=(3, 30, 6, None, 0))
+    assert row == scored._replace(costs=(3, 30, 6, None, 0, None))
 
 
 def test_a_metric_that_names_its_judge_asks_it_in_a_session(fault_server):

@@ -1,7 +1,7 @@
 """The tokens and the cost of a reply as its provider reports them, in the words of each provider, as one `Usage`.
 
 Providers do not agree on what their counts include. Thoughts and cached tokens are part of the other counts or stand
-beside them, and only the total tells which. A count of 0 or less is none: servers send it if they did not count.
+beside them, and only the total shows which. A count of 0 or less is none: servers send it if they did not count.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ USAGE_PLACES = ("token_usage", "usage", "usage_metadata")
 class ReportedUsage(NamedTuple):
     """The usage of one reply, and the total of its tokens if the provider reported one.
 
-    The total tells more than the usage if it is reported without its parts.
+    The total holds more than the usage if it is reported without its parts.
     """
 
     usage: Usage
@@ -143,7 +143,7 @@ def _iterate_numbers(block: Mapping[str, object]) -> Iterator[tuple[str, float]]
 
 
 def _find_count(numbers: Mapping[str, float], names: Iterable[str]) -> int | None:
-    """Return the first count above 0 by the names, None if there is none."""
+    """Return the first count above 0 by the names, None if all are missing."""
     return next((int(numbers[name]) for name in names if 0 < numbers.get(name, 0) < MAX_COUNT), None)
 
 

@@ -24,7 +24,7 @@ from greval.methods import Method, prepare_method
 from greval.methods.fair_context import Aggregate, ContextMode
 from greval.methods.fair_context.counts import counts_by
 from greval.methods.loading import as_method
-from greval.records.case import Case, Effort, Response, Sample
+from greval.records.case import Case, Effort, Response, Sample, Turn
 from greval.records.result import Usage
 
 SYSTEM = """\
@@ -105,7 +105,7 @@ class _AnsweringMethod:
                 return found
             given = _restrict_context(found, sample, self.context, self.aggregate)
         with measure_work() as answering:
-            text, usage = await generate_answer(self.client, sample.question, given)
+            text, usage = await generate_answer(self.client, sample.question, given, history=sample.history)
         spent = found.usage or Effort()
         if spent.latency is None:
             spent = spent.model_copy(update={"latency": retrieving.worked, "waited": retrieving.waited})
@@ -142,8 +142,12 @@ def _restrict_context(found: Response, sample: Sample, context: ContextMode, agg
             return found.model_copy(update={"aggregates": (), "triples": triples})
 
 
-async def generate_answer(client: JudgeClient, question: str, given: Response) -> tuple[str, Usage]:
+async def generate_answer(
+    client: JudgeClient, question: str, given: Response, *, history: Sequence[Turn] | None = None
+) -> tuple[str, Usage]:
     """Ask a model for the answer to a question from the chunks, triples and aggregates of a response.
+
+    `history` are the turns before the question.
 
     Returns:
         The answer, which is not empty, and the usage of the call.
@@ -158,7 +162,13 @@ async def generate_answer(client: JudgeClient, question: str, given: Response) -
         >>> asyncio.run(generate_answer(client, "Who wrote it?", Response(chunks=["Ada wrote it in 1843."])))[0]
         'Ada.'
     """
-    input_case = Case(question=question, chunks=given.chunks, triples=given.triples, aggregates=given.aggregates)
+    input_case = Case(
+        question=question,
+        history=history,
+        chunks=given.chunks,
+        triples=given.triples,
+        aggregates=given.aggregates,
+    )
     case = "\n".join((format_need("question", input_case), format_need("context", input_case), "Answer the question."))
     reply: Reply = await client.ask(ANSWER_FORMAT, [SystemMessage(SYSTEM), HumanMessage(case)], {})
     if reply.failure:

@@ -10,7 +10,7 @@ from markupsafe import Markup
 from greval.analysis.case_results import CaseResults
 from greval.analysis.duel.verdicts import read_outcome
 from greval.analysis.verdicts import ReportVerdict, list_verdicts
-from greval.records.case import ESSENTIAL, Case, Chunk, ClaimField, Over, Response, Triple
+from greval.records.case import ESSENTIAL, Case, Chunk, ClaimField, Over, Response, Triple, format_history
 from greval.records.judgement_text import format_details
 from greval.records.metric_input import Item, format_item, list_items
 from greval.records.result import OrderVerdict, Result
@@ -22,7 +22,7 @@ from greval.runs.duels import split_pair_label
 from greval.stats.paired_comparisons import LOSS, WIN
 
 CLAIM_TITLES: Mapping[ClaimField, str] = {"claims": "Claims", "expected_claims": "Claims of the expected answer"}
-QUESTION, ANSWER, EXPECTED = "Question", "Answer", "Expected answer"
+QUESTION, ANSWER, EXPECTED, HISTORY = "Question", "Answer", "Expected answer", "Before the question"
 """The names of the texts of a case."""
 MAX_DRAWINGS = 1_000
 """The number of walks that are drawn, a few milliseconds each; the others are shown as text."""
@@ -299,7 +299,12 @@ def _find_preferred(value: Value, methods: tuple[str, str]) -> str:
 
 def _list_texts(case: Case) -> Iterable[tuple[str, str]]:
     """Yield the names and texts of a case that are recorded."""
-    texts = {QUESTION: case.question, ANSWER: case.answer, EXPECTED: case.expected_answer}
+    texts = {
+        HISTORY: format_history(case.history) or None,
+        QUESTION: case.question,
+        ANSWER: case.answer,
+        EXPECTED: case.expected_answer,
+    }
     yield from ((name, cut_text(text)) for name, text in texts.items() if text is not None)
     for answer in (case.gold.answers if case.gold else None) or ():
         if answer != case.expected_answer:

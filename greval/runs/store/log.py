@@ -287,7 +287,7 @@ class Store(CloseOnExit):
         """Store the models that replies name if there are new ones, so that reports know of several."""
         if not self._served_models.issuperset(models):
             self._served_models.update(models)
-            self.put_fact(SERVED_MODELS, sorted(self._served_models))
+            self.put_fact(SERVED_MODELS, [*sorted(self._served_models)])
 
     @contextmanager
     def write_together(self) -> Iterator[None]:

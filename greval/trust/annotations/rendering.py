@@ -9,7 +9,7 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from greval.records.case import RESPONSE_FIELDS, TAG, Case, Traversal, Triple, swap_responses
+from greval.records.case import RESPONSE_FIELDS, TAG, Case, Traversal, Triple, format_history, swap_responses
 from greval.records.metric import JudgedMetric, is_preference
 from greval.records.metric_input import Item, format_item, list_items
 
@@ -119,6 +119,8 @@ def _format_need(need: str, case: Case) -> str:
         return _format_numbered(map(_format_item, list_items(need, case)))
     if need == "traversal":
         return _format_traversal(case.traversal or Traversal())
+    if need == "question" and case.history:  # in its field, because the fields of a dataset are the same for all cases
+        return f"{format_history(case.history)}\n\n{case.question}"
     return str(getattr(case, need))
 
 

@@ -60,3 +60,6 @@ export function bytes(value) {
 
 /** US dollars. */
 export const dollars = (value) => `$${value < 1 ? value.toFixed(4) : value.toFixed(2)}`;
+
+/** Return the turns before the question as a text. */
+export const formatHistory = (turns) => turns.map(({ role, text, content }) => `${role}: ${text ?? content}`).join("\n");

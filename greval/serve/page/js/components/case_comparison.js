@@ -2,6 +2,7 @@
 
 import { get, name as part } from "../api.js";
 import { compareCells, pairColumns, readCell } from "../case_grid.js";
+import { formatHistory } from "../format.js";
 import { useRequest } from "../hooks.js";
 import { html } from "../html.js";
 import { at } from "../router.js";
@@ -25,6 +26,7 @@ export function CaseComparison({ grid, row, columns, sides }) {
   const about = given ?? other.given;
   return html`
     <section class="sheet" aria-label="Question">
+      ${about?.history?.length > 0 && html`<div class="case-text"><h3>Before the question</h3><${FoldedText} content=${formatHistory(about.history)} /></div>`}
       <div class="case-text"><h3>Question</h3><${FoldedText} content=${about?.question ?? grid.questions[row]} /></div>
       ${about?.expected_answer && html`<div class="case-text"><h3>Expected answer</h3><${FoldedText} content=${about.expected_answer} /></div>`}
     </section>

@@ -1,6 +1,6 @@
 /** A case with its verdicts beside what was judged: the case as a whole, each claim, each chunk, each triple, the walk. */
 
-import { count, counted, dollars, figure, seconds } from "../format.js";
+import { count, counted, dollars, figure, formatHistory, seconds } from "../format.js";
 import { html } from "../html.js";
 import { namesOfPair } from "../response_pair.js";
 import { Badge } from "./badge.js";
@@ -112,6 +112,7 @@ function WholeResults({ results, metrics, calls, methods }) {
 }
 
 const CaseTexts = ({ given }) => html`
+  ${given.history?.length > 0 && html`<${CaseText} name="Before the question" content=${formatHistory(given.history)} />`}
   <${CaseText} name="Question" content=${given.question} />
   ${!given.other_response && html`<${CaseText} name="Answer" content=${given.answer} missing="No answer is recorded." />`}
   ${given.expected_answer && html`<${CaseText} name="Expected answer" content=${given.expected_answer} />`}
