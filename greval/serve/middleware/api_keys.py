@@ -42,7 +42,7 @@ class ApiKey(Record):
     """A key as the file stores it; the key itself is stored nowhere.
 
     `name` is the tenant that uses the key. `label` says what the key is for. `expires` is None if the key does not
-    expire. Files of older versions have neither labels nor scopes nor times of expiry.
+    expire.
     """
 
     name: Annotated[str, Field(pattern=rf"^{PLAIN_NAME.pattern}$")]

@@ -86,10 +86,10 @@ def align(
     Example:
         >>> import tempfile
         >>> from greval.testing import ScriptedJudge
-        >>> from greval import Annotation, evaluate, load
+        >>> from greval import Annotation, evaluate, load_metric
         >>> cases = [{"id": f"q{n}", "question": f"{n}?", "expected_answer": "1", "answer": "1"} for n in range(20)]
         >>> judge = ScriptedJudge([{"reason": "The same.", "value": 1}])
-        >>> run = evaluate(cases, [load("correctness")], judge, out=tempfile.mkdtemp())
+        >>> run = evaluate(cases, [load_metric("correctness")], judge, out=tempfile.mkdtemp())
         >>> people = [Annotation(sample_id=f"q{n}", metric="correctness", annotator="ana", value=1) for n in range(20)]
         >>> align(run, "correctness", judge, people).why
         'the judge agrees with people on everything that is labelled'
@@ -198,11 +198,11 @@ def forecast_align(
 
     Example:
         >>> import tempfile
-        >>> from greval import Annotation, evaluate, load
+        >>> from greval import Annotation, evaluate, load_metric
         >>> from greval.testing import ScriptedJudge
         >>> cases = [{"id": f"q{n}", "question": f"{n}?", "expected_answer": "1", "answer": "1"} for n in range(20)]
         >>> judge = ScriptedJudge([{"reason": "The same.", "value": 1}])
-        >>> run = evaluate(cases, [load("correctness")], judge, out=tempfile.mkdtemp())
+        >>> run = evaluate(cases, [load_metric("correctness")], judge, out=tempfile.mkdtemp())
         >>> people = [Annotation(sample_id=f"q{n}", metric="correctness", annotator="ana", value=0) for n in range(20)]
         >>> found = forecast_align(run, "correctness", judge, people, folds=2, ways=["examples"])
         >>> found.before, found.written
@@ -235,9 +235,6 @@ def forecast_align(
         input_tokens=judged.input_tokens or 0,
         cost=None if None in costs else sum(cost or 0.0 for cost in costs),
     )
-
-
-foresee = forecast_align  # the earlier name
 
 
 def _prepare_alignment(
