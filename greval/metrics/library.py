@@ -198,7 +198,8 @@ def find_dependencies(metric: Metric, given: Iterable[Metric] = ()) -> tuple[Met
         DefinitionError: If a dependency cannot be found or does not fit its use, or if dependencies are circular.
 
     Example:
-        >>> [metric.name for metric in find_dependencies(load_metric("answer_completeness"), [load_metric("correctness")])]
+        >>> completeness = load_metric("answer_completeness")
+        >>> [metric.name for metric in find_dependencies(completeness, [load_metric("correctness")])]
         ['chunk_evaluation', 'triple_evaluation', 'answer_completeness']
     """
     needed = [require_metric(metric)]

@@ -13,7 +13,8 @@ from greval.methods.reference.index import Manifest
 from greval.methods.reference.names import normalise_name
 from greval.methods.reference.records import Entity, Relation
 from greval.methods.reference.schema import read_schema
-from greval.methods.reference.storage.graph_store import GraphStore, open_graph
+from greval.methods.reference.storage.graph_address import open_graph
+from greval.methods.reference.storage.graph_store import GraphStore
 
 SCHEMA = """\
 entities:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from greval.errors import MethodError
-from greval.methods.graphrag.method import Search
+from greval.methods.graphrag.records import Search
 from greval.methods.query_trace import get_current_trace, trace_chat_model, wrap_once
 
 SEARCH_TABLES = {

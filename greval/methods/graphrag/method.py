@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from greval.errors import GrevalError, MethodError
 from greval.methods import Method
-from greval.methods.graphrag.records import IndexIds, ReportField, build_response
+from greval.methods.graphrag.records import IndexIds, ReportField, Search, build_response
 from greval.methods.loading import read_adapter_spec, require_package
 from greval.methods.query_trace import trace_query
 from greval.records.case import Response, Sample
 
 SUPPORTED_VERSIONS = "graphrag>=3,<4"
 BOOLEANS = ("true", "false")
-Search = Callable[[str], Awaitable[str]]
 
 
 class GraphRagMethod:

@@ -496,7 +496,7 @@ class _Build:
 
     def _write_build(self, name: str, stored: Sequence[StoredChunk], embedder: Embedder) -> None:
         """Write a build to a folder of another name, which gets its name when all of it is on the disk."""
-        from greval.methods.reference.storage.graph_store import open_graph
+        from greval.methods.reference.storage.graph_address import open_graph
         from greval.methods.reference.storage.vectors import VectorIndex
         from greval.methods.reference.storage.words import WordIndex
 

@@ -10,7 +10,8 @@ import pytest
 
 from greval.errors import DataError
 from greval.methods.reference.records import Entity, Relation
-from greval.methods.reference.storage.graph_store import TextLists, check_query, open_graph
+from greval.methods.reference.storage.graph_address import open_graph
+from greval.methods.reference.storage.graph_store import TextLists, check_query
 
 BRANDS = [
     Entity(name="Volt One", type="Brand", aliases=("Volt", "the 'One'"), chunks=("a#1", "b#2")),

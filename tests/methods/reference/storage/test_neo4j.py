@@ -7,7 +7,7 @@ import pytest
 
 from greval.errors import DataError
 from greval.methods.reference.records import Entity
-from greval.methods.reference.storage.graph_store import open_graph
+from greval.methods.reference.storage.graph_address import open_graph
 from greval.methods.reference.storage.neo4j import BATCH
 
 neo4j = pytest.importorskip("neo4j", reason="the driver is not installed")
