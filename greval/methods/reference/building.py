@@ -56,7 +56,7 @@ LOCK_FILE = "lock"
 BUILD_PREFIX = "build-"
 _BUILD = re.compile(rf"{BUILD_PREFIX}[0-9a-f]{{16}}(?:\.tmp-\d+)?")
 """The names of builds. Nothing else in a folder is ever deleted."""
-BUILD_VERSION = 1
+BUILD_VERSION = 2
 """The version of what a build holds; increased when it changes, so that indexes are built anew."""
 DOCUMENTS_AT_ONCE = 100
 """The number of documents that are synced to disk together. Each is written as a whole or not at all."""
@@ -570,9 +570,14 @@ def _write_chunks(folder: Path, stored: Sequence[StoredChunk]) -> None:
 
 
 def _write_graph(folder: Path, graph: ResolvedGraph, chunks: dict[str, int]) -> None:
-    """Write the names of the entities and the arrays of the graph."""
+    """Write the names and types of the entities and the arrays of the graph."""
     entities = {entity.name: position for position, entity in enumerate(graph.entities)}
-    content = {"names": [*entities], "positions": _map_names(graph.entities)}
+    content = {
+        "names": [*entities],
+        "positions": _map_names(graph.entities),
+        "types": [entity.type for entity in graph.entities],
+        "aliases": [entity.aliases for entity in graph.entities],
+    }
     (folder / "entities.json").write_text(json.dumps(content), encoding="utf-8")
     arrays = dump_arrays(EdgeTable.build(graph.relations, entities, chunks), MentionTable.build(graph.entities, chunks))
     np.savez(folder / "graph.npz", **arrays)  # type: ignore[arg-type]  # numpy's stubs have no arrays here

@@ -118,6 +118,15 @@ class ChunkColumn(NamedTuple):
     codes: npt.NDArray[np.int32]
 
 
+class EntityNames(NamedTuple):
+    """What `entities.json` of a build holds: of each entity its name, type and other names, and `positions` by name."""
+
+    names: Sequence[str]
+    positions: Mapping[str, int]
+    types: Sequence[str]
+    aliases: Sequence[Sequence[str]]
+
+
 class ReferenceIndex(CloseOnExit):
     """An index, opened to be read. Any number of processes may do so, also while another one changes it.
 
@@ -188,24 +197,22 @@ class ReferenceIndex(CloseOnExit):
         return self._ledger.read_chunks([int(self._rows[positions[one]]) for one in ids])
 
     @cached_property
-    def _names(self) -> dict[str, Any]:
+    def _names(self) -> EntityNames:
         try:
-            found: dict[str, Any] = json.loads((self._build / "entities.json").read_bytes())
+            content = json.loads((self._build / "entities.json").read_bytes())
+            return EntityNames(*(content[name] for name in EntityNames._fields))
         except DAMAGE as error:
             raise _describe_damage(self._build, error) from error
-        return found
 
     @property
     def entities(self) -> Sequence[str]:
         """The name of each entity, sorted."""
-        names: list[str] = self._names["names"]
-        return names
+        return self._names.names
 
     @property
     def entity_positions(self) -> Mapping[str, int]:
         """The position of each entity by each of its names, normalised."""
-        positions: dict[str, int] = self._names["positions"]
-        return positions
+        return self._names.positions
 
     def find_entity(self, name: str) -> int | None:
         """Return the position of an entity by its name or another of its names, however it is spelled; None if none.
@@ -218,11 +225,33 @@ class ReferenceIndex(CloseOnExit):
 
     def read_entities(self) -> list[Entity]:
         """Return all entities, in the order of `entities`."""
-        return self.graph.read_entities().to_entities()
+        ids, mentions = self.chunk_ids, self.mentions.chunks
+        return [
+            Entity(
+                name=name,
+                type=kind,
+                aliases=tuple(aliases),
+                chunks=tuple(ids[chunk] for chunk in mentions.get_items(position).tolist()),
+            )
+            for position, (name, kind, aliases) in enumerate(
+                zip(self._names.names, self._names.types, self._names.aliases, strict=True)
+            )
+        ]
 
     def read_relations(self) -> list[Relation]:
         """Return all relations, in the order of `edges`."""
-        return self.graph.read_edges().to_relations()
+        ids, names, edges = self.chunk_ids, self.entities, self.edges
+        return [
+            Relation(
+                source=names[source],
+                label=label,
+                target=names[target],
+                chunks=tuple(ids[chunk] for chunk in edges.evidence.get_items(edge).tolist()),
+            )
+            for edge, (source, label, target) in enumerate(
+                zip(edges.source.tolist(), edges.labels, edges.target.tolist(), strict=True)
+            )
+        ]
 
     def select_chunks(self, where: Mapping[str, str | Collection[str]]) -> npt.NDArray[np.bool_] | None:
         """Return which chunks have one of the values accepted for each field; None if no field is given.

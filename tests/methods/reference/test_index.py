@@ -10,6 +10,7 @@ import sys
 import numpy as np
 import pytest
 from reference_indexes import SETTINGS, make_documents, make_index, make_model
+from stored_graphs import read_stored_entities, read_stored_relations
 
 from greval.errors import DataError, GrevalError
 from greval.methods.reference.building import build_index
@@ -35,7 +36,9 @@ def index(folder):
 
 def test_arrays_hold_the_same_as_the_graph_store(index):
     """Edges and mentions of the arrays are those that Cypher finds, entity by entity and edge by edge."""
-    entities, relations, ids = index.read_entities(), index.read_relations(), index.chunk_ids
+    entities, relations = read_stored_entities(index.graph), read_stored_relations(index.graph)
+    ids = index.chunk_ids
+    assert (entities, relations) == (index.read_entities(), index.read_relations())
     assert [entity.name for entity in entities] == [*index.entities]
     edges, names = index.edges, index.entities
     assert len(edges) == len(relations) > 5

@@ -1,104 +1,22 @@
-"""The property graph of an index: the interface of its stores, and the columns that they read."""
+"""The property graph of an index: the interface of its stores, and the checks of what they take."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Protocol
-
-import numpy as np
 
 from greval._util.wording import format_names, shorten_text
 from greval.errors import DataError
 from greval.methods.reference.records import Entity, Relation
 
 NO_PARAMETERS: Mapping[str, object] = MappingProxyType({})
-ENTITIES_QUERY = "MATCH (e:Entity) RETURN e.name AS name, e.type AS type, e.aliases AS aliases, e.chunks AS chunks"
-EDGES_QUERY = (
-    "MATCH (s:Entity)-[r:RELATION]->(t:Entity) "
-    "RETURN s.name AS source, r.label AS label, t.name AS target, r.chunks AS chunks"
-)
-
-
-@dataclass(frozen=True)
-class TextLists:
-    """A list of texts for each row, as one list of all texts and the bounds of each row in it.
-
-    Example:
-        >>> lists = TextLists.from_rows([["a", "b"], [], ["c"]])
-        >>> lists[0], lists.sizes.tolist()
-        (['a', 'b'], [2, 0, 1])
-    """
-
-    values: Sequence[str]
-    bounds: np.ndarray
-
-    @classmethod
-    def from_rows(cls, rows: Iterable[Sequence[str]]) -> TextLists:
-        """Return the lists of the given rows."""
-        values: list[str] = []
-        bounds = [0]
-        for row in rows:
-            values += row
-            bounds.append(len(values))
-        return cls(values, np.asarray(bounds, dtype=np.int64))
-
-    @property
-    def sizes(self) -> np.ndarray:
-        """The number of texts of each row."""
-        return np.diff(self.bounds)
-
-    def __len__(self) -> int:
-        return len(self.bounds) - 1
-
-    def __getitem__(self, row: int) -> list[str]:
-        return list(self.values[self.bounds[row] : self.bounds[row + 1]])
-
-
-@dataclass(frozen=True)
-class EntityColumns:
-    """All entities of a graph as columns, sorted by name."""
-
-    names: Sequence[str]
-    types: Sequence[str]
-    aliases: TextLists
-    chunks: TextLists
-
-    def to_entities(self) -> list[Entity]:
-        """Return the rows as records."""
-        return [
-            Entity(name=name, type=kind, aliases=tuple(self.aliases[row]), chunks=tuple(self.chunks[row]))
-            for row, (name, kind) in enumerate(zip(self.names, self.types, strict=True))
-        ]
-
-
-@dataclass(frozen=True)
-class EdgeColumns:
-    """All relations of a graph as columns, sorted by source, label and target."""
-
-    sources: Sequence[str]
-    labels: Sequence[str]
-    targets: Sequence[str]
-    chunks: TextLists
-
-    @property
-    def weights(self) -> np.ndarray:
-        """The number of chunks that state each relation."""
-        return self.chunks.sizes
-
-    def to_relations(self) -> list[Relation]:
-        """Return the rows as records."""
-        return [
-            Relation(source=source, label=label, target=target, chunks=tuple(self.chunks[row]))
-            for row, (source, label, target) in enumerate(zip(self.sources, self.labels, self.targets, strict=True))
-        ]
 
 
 class GraphStore(Protocol):
-    """A property graph with Cypher.
+    """A property graph for queries in Cypher. The arrays of the index hold the same, and everything else reads those.
 
     Nodes are `Entity {name, type, aliases, chunks}`; edges are `RELATION {label, chunks, documents, weight}`.
     """
@@ -109,14 +27,6 @@ class GraphStore(Protocol):
         Raises:
             DataError: If two entities have one name, or a relation names an entity that is not given.
         """
-        ...
-
-    def read_entities(self) -> EntityColumns:
-        """Return all entities, sorted by name."""
-        ...
-
-    def read_edges(self) -> EdgeColumns:
-        """Return all relations, sorted by source, label and target."""
         ...
 
     def query(self, cypher: str, parameters: Mapping[str, object] = NO_PARAMETERS) -> list[dict[str, object]]:
