@@ -38,8 +38,15 @@ from greval.methods.reference.documents import read_documents
 from greval.methods.reference.extraction.rules import RULES_VERSION, extract_with_rules
 from greval.methods.reference.graph_arrays import EdgeTable, MentionTable, dump_arrays
 from greval.methods.reference.index import COLUMNS, INDEX_FILE, TAG_PREFIX, IndexFile, Manifest, read_index_file
-from greval.methods.reference.ledger import LEDGER_FILE, ExtractionKey, IndexLedger, StoredChunk, hash_text, list_kinds
-from greval.methods.reference.names import ResolvedGraph, normalise_name, resolve_entities
+from greval.methods.reference.ledger import (
+    LEDGER_FILE,
+    ExtractionKey,
+    IndexLedger,
+    StoredChunk,
+    compute_text_key,
+    list_kinds,
+)
+from greval.methods.reference.names import ResolvedGraph, normalise_spelling, resolve_entities
 from greval.methods.reference.records import Document, Entity, IndexedChunk
 from greval.methods.reference.schema import GraphSchema, read_schema
 from greval.methods.reference.settings import IndexSettings, SearchSettings
@@ -360,7 +367,7 @@ class _Build:
                 yield found
 
     def _write_document(self, document: Document, known: str | None) -> str:
-        digest = hash_text(
+        digest = compute_text_key(
             document.model_dump_json(exclude={"triples"} - list_kinds(document)),
             *map(str, (CHUNKING_VERSION, self.settings.chunk_chars, self.settings.overlap)),
         )
@@ -392,7 +399,7 @@ class _Build:
         tags = stored.chunk.tags
         used = {name: tags[name] for name in self.schema.tags if name in tags} if self.schema else {}
         first = "first" if self.client is None and stored.chunk.id.endswith("#1") else ""
-        return stored.text_key, hash_text(first, json.dumps(used, sort_keys=True)) if used else first
+        return stored.text_key, compute_text_key(first, json.dumps(used, sort_keys=True)) if used else first
 
     def _extract(self, stored: Sequence[StoredChunk]) -> None:
         """Extract from chunks from which nothing was extracted so far."""
@@ -587,10 +594,10 @@ def _map_names(entities: Sequence[Entity]) -> dict[str, int]:
     """Map the normalised names and aliases of entities to their positions; a name goes before an alias."""
     found: dict[str, int] = {}
     for position, entity in enumerate(entities):
-        found.setdefault(normalise_name(entity.name), position)
+        found.setdefault(normalise_spelling(entity.name), position)
     for position, entity in enumerate(entities):
         for alias in entity.aliases:
-            found.setdefault(normalise_name(alias), position)
+            found.setdefault(normalise_spelling(alias), position)
     return found
 
 

@@ -20,7 +20,7 @@ from greval._util.groups import take_groups
 from greval.errors import DataError
 from greval.methods.reference.graph_arrays import EdgeTable, MentionTable, restore_arrays
 from greval.methods.reference.ledger import IndexLedger
-from greval.methods.reference.names import normalise_name
+from greval.methods.reference.names import normalise_spelling
 from greval.methods.reference.records import Entity, IndexedChunk, Relation
 from greval.methods.reference.schema import GraphSchema
 from greval.methods.reference.settings import IndexSettings, SearchSettings
@@ -221,7 +221,7 @@ class ReferenceIndex(CloseOnExit):
         """
         names = self.entities
         place = bisect_left(names, name)
-        return place if names[place : place + 1] == [name] else self.entity_positions.get(normalise_name(name))
+        return place if names[place : place + 1] == [name] else self.entity_positions.get(normalise_spelling(name))
 
     def read_entities(self) -> list[Entity]:
         """Return all entities, in the order of `entities`."""

@@ -28,12 +28,17 @@ from greval.runs.options import CallOptions, get_prices
 from greval.runs.run_reader import CaseKey
 from greval.runs.runnable import compile_metric
 from greval.stats.interval import LEVEL, check_level
-from greval.trust.alignment.cross_validation import AlignTask, CrossValidation, PreparedAlignment, cross_validate
+from greval.trust.alignment.cross_validation import (
+    AlignTask,
+    CrossValidation,
+    PreparedAlignment,
+    cross_validate_changes,
+)
 from greval.trust.alignment.few_shot import MAX_EXAMPLES
 from greval.trust.alignment.labelled_items import (
     LabelledItem,
     LabelledItems,
-    assign_folds,
+    draw_folds,
     draw_questions,
     read_labelled_items,
 )
@@ -165,7 +170,7 @@ async def align_async(
     gate = calls["gate"] or asyncio.Semaphore(runner.width)
     with DefinitionWriter(model, setup.work, budget, gate=gate, meter=calls["meter"]) as writer, reduce_collections():
         task = AlignTask(setup, await _judge_baseline(setup, runner), runner, writer)
-        result = await cross_validate(task)
+        result = await cross_validate_changes(task)
     return _write_alignment(result, task, options.get("out"))
 
 
@@ -270,7 +275,7 @@ def _prepare_alignment(
         work=Path(options.get("work") or folder / FOLDER),
         metric=defined,
         labelled=labelled,
-        fold_of=assign_folds(questions, count, seed=seed),
+        fold_of=draw_folds(questions, count, seed=seed),
         reused=labelled.fingerprints == (fingerprint,),
         ways=ways,
         choosing=options.get("choosing", DEFAULT_CHOOSING),

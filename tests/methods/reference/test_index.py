@@ -15,7 +15,7 @@ from stored_graphs import read_stored_entities, read_stored_relations
 from greval.errors import DataError, GrevalError
 from greval.methods.reference.building import build_index
 from greval.methods.reference.index import ReferenceIndex, read_index_file, save_search_settings
-from greval.methods.reference.names import normalise_name
+from greval.methods.reference.names import normalise_spelling
 from greval.methods.reference.records import Document
 from greval.methods.reference.settings import IndexSettings, ResolutionSettings, SearchSettings
 
@@ -72,7 +72,7 @@ def test_the_exact_spelling_goes_before_others(tmp_path):
     build_index([Document(id=name, text=text) for name, text in texts.items()], tmp_path / "index", settings)
     with ReferenceIndex.open(tmp_path / "index") as index:
         assert all(index.find_entity(name) == position for position, name in enumerate(index.entities))
-        assert len({normalise_name(name) for name in index.entities}) < len(index.entities)
+        assert len({normalise_spelling(name) for name in index.entities}) < len(index.entities)
 
 
 def test_chunks_are_read_by_their_ids(index):
