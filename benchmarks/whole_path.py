@@ -41,12 +41,12 @@ with tempfile.TemporaryDirectory() as folder:
 
 COMPUTED_BEFORE = """
 import asyncio, tempfile, time
-from greval import Case, evaluate_async, load
+from greval import Case, evaluate_async, load_metric
 usage = {"latency": 0.5}
 cases = (Case(id=str(n), question="Who?", answer="Ada", usage=usage) for n in range(100_000))
 with tempfile.TemporaryDirectory() as folder:
     start = time.process_time()
-    asyncio.run(evaluate_async(cases, [load("latency")], None, out=folder + "/run"))
+    asyncio.run(evaluate_async(cases, [load_metric("latency")], None, out=folder + "/run"))
     print(f"{(time.process_time() - start) * 10:.0f} s of CPU a million results")
 """
 

@@ -34,7 +34,7 @@ from .errors import (
     StoppedError,
     StoreError,
 )
-from .judging.judge_check import Capabilities, check, check_judge
+from .judging.judge_check import Capabilities, check_judge
 from .judging.metric_draft import draft
 from .judging.metric_runnable import MetricRunnable
 from .judging.model.client import JudgeClient
@@ -44,7 +44,7 @@ from .judging.model.prices import Prices
 from .judging.model.tokens import create_token_counter
 from .methods import Method
 from .methods.collecting.api import Collected, CollectProgress, collect, collect_async
-from .methods.fair_context.answer_generation import generate_answers, generated
+from .methods.fair_context.answer_generation import generate_answers
 from .methods.fair_context.context_audit import Audit, audit
 from .methods.fair_context.counts import counts_by
 from .methods.inventories import read_inventory
@@ -62,7 +62,7 @@ from .metrics.columns.trec_files import read_trec, read_trec_run
 from .metrics.columns.trec_measures import trec_eval
 from .metrics.computed import COMPUTED_METRICS, formulas
 from .metrics.files import parse_metric, read_metric, write_metric
-from .metrics.library import load, load_folder, load_metric, predefined
+from .metrics.library import load_folder, load_metric, predefined
 from .metrics.scale_text import build_scale_metric
 from .metrics.sources import load_metrics
 from .records.annotation import Annotation
@@ -102,9 +102,9 @@ from .stats.summary import Summary, summarise
 from .testing import ScriptedJudge
 from .trust.agreement.api import agreement
 from .trust.agreement.records import Agreement
-from .trust.alignment.api import align, align_async, forecast_align, foresee
+from .trust.alignment.api import align, align_async, forecast_align
 from .trust.alignment.records import Alignment
-from .trust.annotations.adjudication import adjudicate, adjudicated
+from .trust.annotations.adjudication import adjudicate
 from .trust.annotations.files import keep_annotations, write_annotations
 from .trust.annotations.reading import read_annotations
 from .trust.argilla.pull import pull_from_argilla
@@ -211,14 +211,12 @@ __all__ = [
     "ValueMetric",
     "ValueScale",
     "adjudicate",
-    "adjudicated",
     "agreement",
     "align",
     "align_async",
     "audit",
     "build_index",
     "build_scale_metric",
-    "check",
     "check_gate",
     "check_gold",
     "check_judge",
@@ -245,16 +243,13 @@ __all__ = [
     "forecast_align",
     "forecast_config",
     "forecast_probe",
-    "foresee",
     "format_batch_request",
     "formulas",
     "generate_answers",
     "generate_questions",
     "generate_questions_async",
-    "generated",
     "import_verdicts",
     "keep_annotations",
-    "load",
     "load_folder",
     "load_method",
     "load_metric",

@@ -58,8 +58,8 @@ class Bounds(Record):
             DefinitionError: If no bound is given, or if one does not fit the scale.
 
         Example:
-            >>> from greval.metrics.library import load
-            >>> Bounds(at_least=80).check(load("correctness"))
+            >>> from greval.metrics.library import load_metric
+            >>> Bounds(at_least=80).check(load_metric("correctness"))
             Traceback (most recent call last):
             greval.errors.DefinitionError: correctness: at_least=80 is outside of its scale, 0 to 1
         """
@@ -71,8 +71,8 @@ class Bounds(Record):
         """Return whether a value, with its number if it has one, is within the bounds.
 
         Example:
-            >>> from greval.metrics.library import load
-            >>> Bounds(at_least="Somewhat relevant").hold(load("answer_completeness").scale, "Relevant", None)
+            >>> from greval.metrics.library import load_metric
+            >>> Bounds(at_least="Somewhat relevant").hold(load_metric("answer_completeness").scale, "Relevant", None)
             True
         """
         allowed = self.one_of if self.equals is None else (self.equals, *(self.one_of or ()))

@@ -109,9 +109,6 @@ async def check_judge(model: Judge | BaseChatModel) -> Capabilities:
     )
 
 
-check = check_judge  # the earlier name
-
-
 async def _ask_question(client: JudgeClient, tier: Tier, *, confidence: bool = False) -> Reply:
     return await client.ask(AnswerFormat("check", CHECK_SCHEMA, tier, confidence), CHECK_MESSAGES, {})
 

@@ -338,8 +338,8 @@ def compute_answer_limit(metric: JudgedMetric, verdicts: int = 1) -> int:
     character, which no script exceeds by much.
 
     Example:
-        >>> from greval.metrics.library import load
-        >>> compute_answer_limit(load("correctness"))
+        >>> from greval.metrics.library import load_metric
+        >>> compute_answer_limit(load_metric("correctness"))
         1024
     """
     more = {"brief": 0, "detailed": DETAILED_FACTOR - 1, "steps": len(metric.steps)}[metric.reason_depth]

@@ -22,8 +22,8 @@ def list_dependency_names(metric: Metric) -> tuple[str, ...]:
     A judged metric that needs claims builds on the one that lists them.
 
     Example:
-        >>> from greval.metrics.library import load
-        >>> list_dependency_names(load("claim_support"))
+        >>> from greval.metrics.library import load_metric
+        >>> list_dependency_names(load_metric("claim_support"))
         ('answer_claims',)
     """
     return tuple(metric.dependency_places)
@@ -33,8 +33,8 @@ def list_missing_dependencies(metrics: Iterable[Metric]) -> tuple[str, ...]:
     """List the names of the direct dependencies of metrics that are not among them.
 
     Example:
-        >>> from greval.metrics.library import load
-        >>> list_missing_dependencies([load("answer_completeness")])
+        >>> from greval.metrics.library import load_metric
+        >>> list_missing_dependencies([load_metric("answer_completeness")])
         ('chunk_evaluation', 'triple_evaluation')
     """
     given = tuple(metrics)
@@ -51,8 +51,8 @@ def order_metrics(metrics: Iterable[Metric]) -> tuple[Metric, ...]:
             stated, or dependencies are circular. The error holds every fault.
 
     Example:
-        >>> from greval.metrics.library import load
-        >>> used = load("answer_completeness"), load("triple_evaluation"), load("chunk_evaluation")
+        >>> from greval.metrics.library import load_metric
+        >>> used = load_metric("answer_completeness"), load_metric("triple_evaluation"), load_metric("chunk_evaluation")
         >>> [metric.name for metric in order_metrics(used)][-1]
         'answer_completeness'
     """

@@ -63,7 +63,7 @@ def load_metric(name_or_path: str | Path, *folders: str | Path) -> Metric:
         DefinitionError: If there is no such metric (the message suggests the nearest name), or its file is invalid.
 
     Example:
-        >>> load("latency").scale.better, load("ndcg@5").name
+        >>> load_metric("latency").scale.better, load_metric("ndcg@5").name
         ('lower', 'ndcg@5')
     """
     text = unicodedata.normalize("NFC", str(name_or_path))
@@ -72,9 +72,6 @@ def load_metric(name_or_path: str | Path, *folders: str | Path) -> Metric:
     if is_python_spec(text):
         return load_python_metric(text)
     return find_metric(text, *folders)
-
-
-load = load_metric  # the earlier name
 
 
 def find_metric(name: str, *folders: str | Path) -> Metric:
@@ -105,9 +102,6 @@ def find_metric(name: str, *folders: str | Path) -> Metric:
     near = did_you_mean(text, known)
     end = "" if near.endswith(("?", "...")) else "."
     raise DefinitionError(f"{text or repr(text)}: no such metric in {looked}{near}{end} {OWN_METRIC_HINT}")
-
-
-load = load_metric  # the earlier name
 
 
 def find_file(name: str, folder: str | Path) -> Path | None:
@@ -168,11 +162,11 @@ def require_metric(metric: object) -> Metric:
     Example:
         >>> require_metric("correctness")
         Traceback (most recent call last):
-        greval.errors.DefinitionError: 'correctness': is no metric; load('correctness') gives one by its name
+        greval.errors.DefinitionError: 'correctness': is no metric; load_metric('correctness') gives one by its name
     """
     if not isinstance(metric, Metric):
         name = metric if isinstance(metric, str | Path) else "correctness"
-        raise DefinitionError(f"{metric!r}: is no metric; load({str(name)!r}) gives one by its name")
+        raise DefinitionError(f"{metric!r}: is no metric; load_metric({str(name)!r}) gives one by its name")
     return metric
 
 
@@ -185,10 +179,10 @@ def add_dependencies(metrics: Iterable[Metric], *folders: str | Path) -> tuple[M
         DefinitionError: If a dependency cannot be found or does not fit its use, or if dependencies are circular.
 
     Example:
-        >>> [metric.name for metric in add_dependencies([load("answer_completeness")])]
+        >>> [metric.name for metric in add_dependencies([load_metric("answer_completeness")])]
         ['chunk_evaluation', 'triple_evaluation', 'answer_completeness']
     """
-    require_iterable(metrics, "metrics", "[load('correctness')]")
+    require_iterable(metrics, "metrics", "[load_metric('correctness')]")
     found = [require_metric(metric) for metric in metrics]
     while names := list_missing_dependencies(found):
         found.extend(_load_dependencies(names, found, folders))
@@ -204,7 +198,8 @@ def find_dependencies(metric: Metric, given: Iterable[Metric] = ()) -> tuple[Met
         DefinitionError: If a dependency cannot be found or does not fit its use, or if dependencies are circular.
 
     Example:
-        >>> [metric.name for metric in find_dependencies(load("answer_completeness"), [load("correctness")])]
+        >>> completeness = load_metric("answer_completeness")
+        >>> [metric.name for metric in find_dependencies(completeness, [load_metric("correctness")])]
         ['chunk_evaluation', 'triple_evaluation', 'answer_completeness']
     """
     needed = [require_metric(metric)]

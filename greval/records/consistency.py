@@ -29,9 +29,9 @@ def find_contradictions(
     because it is not the value of any single judgement.
 
     Example:
-        >>> from greval.metrics.library import load
+        >>> from greval.metrics.library import load_metric
         >>> coverage = {"coverage": {"count": 2, "of": 2, "share": 1.0}}
-        >>> find_contradictions(load("answer_completeness"), "Somewhat relevant", coverage)
+        >>> find_contradictions(load_metric("answer_completeness"), "Somewhat relevant", coverage)
         {'coverage': "coverage is 1.00, but 'Somewhat relevant' is not the best value, 'Relevant'"}
     """
     if len(votes or {}) > 1 and isinstance(metric.scale, ValueScale):

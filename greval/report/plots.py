@@ -6,14 +6,10 @@ the data are drawn verbatim: they are neither formulas of matplotlib nor markup.
 
 from __future__ import annotations
 
-import io
-import re
-import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from greval.errors import MissingExtraError
+from greval.report.plot_style import INK, use_style
 from greval.report.tables import shorten
 from greval.report.walk_graph import clean_name
 
@@ -24,8 +20,6 @@ if TYPE_CHECKING:
 PointTone = Literal["neutral", "better", "worse", "muted"]
 COLOURS: dict[PointTone, str] = {"neutral": "#2563a8", "better": "#1a7f43", "worse": "#c0392b", "muted": "#8a8f98"}
 """The colours of points, readable on a white and on a dark page."""
-INK = "#30343b"
-"""The colour of texts and axes."""
 MAX_POINTS = 60
 """The maximum number of points of one axis."""
 MAX_LABEL = 44
@@ -35,16 +29,6 @@ WIDTH = 7.2
 POINT_HEIGHT = 0.3
 AXIS_HEIGHT = 0.75
 """The height in inches of an axis without its points: its title and its scale."""
-UNWANTED_SVG = re.compile(r"\s*<metadata>.*?</metadata>|\s*<style .*?</style>| id=\"[a-z.\d]+_\d+\"", re.DOTALL)
-"""What several drawings on one page would share: rules for the whole page, and ids that count from 1 in each."""
-STYLE: dict[Any, Any] = {
-    "svg.fonttype": "none",  # text stays text: it can be selected, searched and read aloud
-    "svg.hashsalt": "greval",  # the same figures give the same bytes
-    "font.family": "sans-serif",
-    "font.size": 9.0,
-    "text.parse_math": False,  # `$` in a name begins no formula
-    **dict.fromkeys(("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"), INK),
-}
 
 
 class PlotPoint(NamedTuple):
@@ -95,26 +79,6 @@ def draw_intervals(axes: Sequence[PlotAxis]) -> Figure:
             for place, axis, whole in zip(grid[:, 0], shown, axes, strict=True):
                 _draw_axis(place, axis, left_out=len(whole.points) - len(axis.points))
     return figure
-
-
-def format_svg(figure: Figure) -> str:
-    """Format a figure as an SVG element, without XML declaration and without any address."""
-    file = io.StringIO()
-    figure.savefig(file, format="svg")
-    text = file.getvalue()
-    return UNWANTED_SVG.sub("", text[text.index("<svg") :])
-
-
-@contextmanager
-def use_style() -> Iterator[None]:
-    """Apply the style within a block, without warnings about characters that the font of the layout lacks."""
-    try:
-        import matplotlib as mpl
-    except ImportError as error:
-        raise MissingExtraError("plots", "matplotlib") from error
-    with mpl.rc_context(STYLE), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph .* missing from", category=UserWarning)
-        yield
 
 
 def _draw_axis(axes: Axes, plot: PlotAxis, *, left_out: int) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from greval.report.plots import format_svg, use_style
+from greval.report.plot_style import format_svg, use_style
 
 
 class SvgFigure(Figure):

@@ -196,7 +196,7 @@ def check_preferences(metrics: Iterable[Metric]) -> None:
     """Raise `DefinitionError` if there is no metric, or for the first one that is no preference."""
     given = [*metrics]
     if not given:
-        raise DefinitionError("no metric is given; give a preference, such as load('comprehensiveness')")
+        raise DefinitionError("no metric is given; give a preference, such as load_metric('comprehensiveness')")
     for metric in given:
         if not is_preference(metric):
             raise DefinitionError(

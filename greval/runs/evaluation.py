@@ -114,7 +114,7 @@ class Run(NotebookDisplay):
         """Iterate over the calls of the judge for the newest results: the prompt, and the reply as the model wrote it.
 
         Every attempt is a call of its own. Results of computed metrics have none, and neither have those of a run with
-        `store_calls=False` or of an earlier version of greval.
+        `store_calls=False`.
 
         Args:
             sample_id: Only calls for this sample.
@@ -289,7 +289,7 @@ async def evaluate_async(
     check_options(options, EvaluateOptions, "evaluate")
     reading = read_records(cases, columns=options.get("columns"))
     if not metrics:
-        raise DefinitionError("no metric is given; give those to judge by, such as [load('correctness')]")
+        raise DefinitionError("no metric is given; give those to judge by, such as [load_metric('correctness')]")
     shard = get_shard(options)
     folder = Path(out) if options.get("resume", True) else find_free_folder(Path(out))
     wanted = set_reason_depth(add_dependencies(metrics), options.get("reason_depth"))

@@ -313,8 +313,8 @@ def estimate_output_tokens(metric: JudgedMetric) -> int:
     """Return the assumed output tokens of one verdict, by the depth of its reason.
 
     Example:
-        >>> from greval.metrics.library import load
-        >>> estimate_output_tokens(load("correctness"))
+        >>> from greval.metrics.library import load_metric
+        >>> estimate_output_tokens(load_metric("correctness"))
         60
     """
     more = {

@@ -110,11 +110,11 @@ class JudgeSession:
         hint: What to do if a metric is judged and `judge` is None.
 
     Example:
-        >>> from greval.metrics.library import load
+        >>> from greval.metrics.library import load_metric
         >>> from greval.testing import ScriptedJudge
         >>> session = JudgeSession(ScriptedJudge([{"reason": "The same person.", "value": 1}]))
         >>> case = Case(question="Who?", expected_answer="Ada", answer="Ada Lovelace")
-        >>> session.judge_case(case, load("correctness")).value, len(session.rows)
+        >>> session.judge_case(case, load_metric("correctness")).value, len(session.rows)
         (1, 1)
     """
 

@@ -70,8 +70,8 @@ def choose_judge(
         JudgeError: If no judge is given, or the name that the metric gives cannot be used.
 
     Example:
-        >>> from greval.metrics.library import load
-        >>> choose_judge(load("correctness"), Judge("openai:a"), {"correctness": Judge("openai:b")}).label
+        >>> from greval.metrics.library import load_metric
+        >>> choose_judge(load_metric("correctness"), Judge("openai:a"), {"correctness": Judge("openai:b")}).label
         'openai:b'
     """
     if judges and metric.name in judges:

@@ -422,7 +422,7 @@ class _ReplayPlan:
         if original is None:
             return (
                 "no reply of its judge is stored: no case reached the judge, or the run was made with "
-                f"--no-store-calls, imported, or made by an earlier version of greval; {JUDGE_AGAIN}"
+                f"--no-store-calls, or imported; {JUDGE_AGAIN}"
             )
         if reason := self._explain_prompt_change(original, metric):
             return reason

@@ -640,8 +640,8 @@ def select_verdicts(metric: Metric, results: Mapping[str, Result]) -> Verdicts:
     """Return the outcomes that a metric derived from others reads, without failed ones; empty for other metrics.
 
     Example:
-        >>> from greval.metrics.library import load
-        >>> select_verdicts(load("answer_completeness"), {})
+        >>> from greval.metrics.library import load_metric
+        >>> select_verdicts(load_metric("answer_completeness"), {})
         {}
     """
     if not results or not isinstance(metric, FunctionMetric):

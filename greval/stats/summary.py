@@ -297,7 +297,7 @@ def summarise(
     """
     example = "run.results() with the definitions of its metrics; run.summary() gives the same"
     require_iterable(results, "results", example)
-    require_iterable(metrics, "metrics", "[load('correctness')]")
+    require_iterable(metrics, "metrics", "[load_metric('correctness')]")
     scales = {metric.name: metric.scale for metric in metrics}
     tallies = ResultTallies(scales)
     grouping = Grouping(() if callable(by) else by)
@@ -305,7 +305,7 @@ def summarise(
         if result.metric not in scales:
             raise DefinitionError(
                 f"metrics: a result is of {result.metric!r}, whose definition is not given; its scale decides the "
-                f"interval. Give it too, such as [load({result.metric!r})]; run.summary() knows those of its run"
+                f"interval. Give it too, such as [load_metric({result.metric!r})]; run.summary() knows those of its run"
             )
         group = by(result) if callable(by) else grouping.name_group(result.method, result.tags)
         costs = tuple(getattr(result.usage, name) for name in Usage.model_fields)

@@ -36,7 +36,7 @@ from greval.testing import ScriptedJudge
 
 CASE = {"question": "Who?", "expected_answer": "Ada", "answer": "Ada"}
 METRIC = load_metric("correctness")
-LOADS = r"'correctness': is no metric; load\('correctness'\)"
+LOADS = r"'correctness': is no metric; load_metric\('correctness'\)"
 JUDGES = r"'openai:m': is not a judge; pass Judge\('openai:m'\)"
 SEVERAL = "cases: expected several, got {}; pass them as read_cases"
 

@@ -13,12 +13,12 @@ from pyarrow import csv, parquet
 from greval import measure_rankings, read_qrels, read_rankings, read_trec_run
 from greval.errors import DataError
 from greval.metrics.columns.arrow_table_reader import (
-    ColumnNames,
     TableShape,
     read_regular_csv,
     read_regular_json_lines,
     read_regular_parquet,
 )
+from greval.metrics.columns.column_readers import ColumnNames
 
 MEASURES = ["ndcg@10", "recall@20", "mrr", "map", "precision@5"]
 ENDINGS = (".csv", ".tsv", ".parquet", ".jsonl", ".ndjson", ".json", ".csv.gz", ".jsonl.gz")

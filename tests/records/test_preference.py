@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from greval.metrics.files import parse_metric, write_metric
-from greval.metrics.library import load
+from greval.metrics.library import load_metric
 from greval.records.case import Case, Response, swap_responses
 from greval.records.metric import CategoricalMetric, PreferenceMetric, build_metric
 from greval.records.metric_input import compute_content_key
@@ -57,7 +57,7 @@ def test_a_file_is_read_as_it_was_written(levels):
 
 def test_definitions_of_other_metrics_do_not_change():
     """A metric over one response is stored without a word about preferences, so that its fingerprint stays."""
-    assert "preference" not in load("correctness").model_dump(mode="json")
+    assert "preference" not in load_metric("correctness").model_dump(mode="json")
     assert "other_response" not in Case(question="Who?").model_dump()
 
 

@@ -24,7 +24,7 @@ from greval.report import agreement as agreement_report
 from greval.report import comparison, console, estimates, probe
 from greval.report import duel as duel_report
 from greval.report.notebook import format_html
-from greval.report.plots import format_svg
+from greval.report.plot_style import format_svg
 from greval.runs.duels import list_pairs
 from greval.runs.progress import Progress
 from greval.runs.store import Store

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from xml.etree import ElementTree as ET
 
-from greval.report.plots import COLOURS, MAX_POINTS, PlotAxis, PlotPoint, draw_intervals, format_svg
+from greval.report.plot_style import format_svg
+from greval.report.plots import COLOURS, MAX_POINTS, PlotAxis, PlotPoint, draw_intervals
 
 ONE = PlotAxis("tone", [PlotPoint("walk", 0.7, 0.6, 0.8, "better")], reference=0.5, limits=(0.0, 1.0))
 

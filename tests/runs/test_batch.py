@@ -14,7 +14,7 @@ from greval.analysis.duel.api import summarise_duel
 from greval.analysis.duel.judging import duel_async
 from greval.errors import JudgeError
 from greval.judging.model.judge import Judge
-from greval.metrics.library import load
+from greval.metrics.library import load_metric
 from greval.records.case import Case
 from greval.records.metric import CategoricalMetric, ManyCategoricalMetric, PreferenceMetric
 from greval.runs.batch import collect, read_status, submit
@@ -239,7 +239,7 @@ async def test_a_lost_order_of_a_pair_is_sent_again_alone(server, judge, tmp_pat
 async def test_claims_are_listed_by_one_batch_and_judged_by_the_next(server, judge, tmp_path):
     """A metric over claims adds the listing, whose batch comes first; each claim is then judged by its id."""
     server.answer = answer_about_claims
-    metrics = [load("claim_correctness")]
+    metrics = [load_metric("claim_correctness")]
     given = [{"id": f"q{n}", "question": "Q?", "answer": f"One {n}. Two.", "expected_answer": "Two."} for n in range(2)]
     sent = []
     while (batch := await submit(given, metrics, judge, out=tmp_path)).batch:

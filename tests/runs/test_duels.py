@@ -14,7 +14,7 @@ from night import at_night
 from greval.analysis.duel.judging import duel
 from greval.errors import DataError, DefinitionError
 from greval.metrics.computed import COMPUTED_METRICS
-from greval.metrics.library import load
+from greval.metrics.library import load_metric
 from greval.records.case import Case
 from greval.records.metric import PreferenceMetric
 from greval.runs.duels import list_pairs, split_method_names, split_pair_label
@@ -167,7 +167,7 @@ def test_a_file_needs_a_folder(tmp_path):
 def test_only_preferences_judge_a_duel(run):
     """A metric over one response is refused before anything is asked, and so is no metric."""
     with pytest.raises(DefinitionError, match="correctness: judges one response"):
-        duel(run, [load("correctness")], ScriptedJudge(TIE))
+        duel(run, [load_metric("correctness")], ScriptedJudge(TIE))
     with pytest.raises(DefinitionError, match="no metric is given"):
         duel(run, [], ScriptedJudge(TIE))
 

@@ -239,9 +239,9 @@ def test_without_ray_it_says_what_to_install(tmp_path):
     """Without the package the error holds the command that installs it."""
     code = (
         "import sys; sys.modules['ray'] = None\n"
-        "from greval import Judge, load\n"
+        "from greval import Judge, load_metric\n"
         "from greval.runs.ray_cluster import evaluate_on_ray\n"
-        f"evaluate_on_ray({str(written(tmp_path, 1))!r}, [load('latency')], Judge('openai:fake'), out='run')"
+        f"evaluate_on_ray({str(written(tmp_path, 1))!r}, [load_metric('latency')], Judge('openai:fake'), out='run')"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=False)
     assert "MissingExtraError: ray is not installed: pip install 'greval[ray]'" in done.stderr

@@ -7,7 +7,7 @@ import json
 import pytest
 from tone_metrics import BUILT, PASSAGES, by_metric, cases
 
-from greval import COMPUTED_METRICS, evaluate, load
+from greval import COMPUTED_METRICS, evaluate, load_metric
 from greval.errors import DataError
 from greval.metrics.library import predefined
 from greval.records.metric import ValueMetric
@@ -52,7 +52,7 @@ FALLING = ValueMetric(
 @pytest.fixture
 def run(tmp_path):
     """Judge three cases by a judged and a computed metric."""
-    metrics = [load("correctness"), COMPUTED_METRICS["latency"]]
+    metrics = [load_metric("correctness"), COMPUTED_METRICS["latency"]]
     return evaluate(CASES, metrics, ScriptedJudge([{"reason": "r", "value": 1}]), out=tmp_path / "run").folder
 
 
@@ -106,7 +106,7 @@ def test_directions_are_of_the_first_run_that_holds_a_metric(run, tmp_path):
 def test_judged_cases_are_those_of_the_latest_verdicts(run):
     """A case that was changed and judged again comes once, as it is now."""
     changed = [{**CASES[0], "answer": "another"}, *CASES[1:]]
-    evaluate(changed, [load("correctness")], ScriptedJudge([{"reason": "r", "value": 0}]), out=run)
+    evaluate(changed, [load_metric("correctness")], ScriptedJudge([{"reason": "r", "value": 0}]), out=run)
     with Store.open(run) as store:
         metric = read_judged_metric(store, "correctness")
         found = {one.whole.id: one for one in read_judged_cases(store, metric)}
@@ -134,7 +134,7 @@ def test_the_case_of_a_result_is_the_version_that_was_judged(tmp_path):
     """Of a case with other answers for other metrics, each result has the texts that it was judged by."""
     judge = ScriptedJudge([{"reason": "r", "value": 1}])
     old = [{**case, "answer": "old"} for case in CASES]
-    evaluate(old, [load("correctness")], judge, out=tmp_path)
+    evaluate(old, [load_metric("correctness")], judge, out=tmp_path)
     evaluate([*CASES[:2], old[2]], [predefined()["exact_match"]], out=tmp_path)
     with Store.open(tmp_path) as store:
         found = {
@@ -156,7 +156,7 @@ def test_versions_are_told_apart_by_what_a_metric_builds_on(tmp_path):
         return good if "<item" in messages[1].text else {"reason": "r", "value": 1}
 
     evaluate(versions[:1], [PASSAGES, BUILT], ScriptedJudge(judge), out=tmp_path)
-    evaluate(versions[1:], [load("correctness")], ScriptedJudge(judge), out=tmp_path)
+    evaluate(versions[1:], [load_metric("correctness")], ScriptedJudge(judge), out=tmp_path)
     with Store.open(tmp_path) as store:
         finder = CaseFinder(store)
         found = {result.metric: finder.find_case(result).chunks[0].text for result in store.results()}

@@ -140,7 +140,7 @@ def test_repeats_that_average_to_fractions_are_no_proportion():
 
 def test_a_metric_without_its_definition_is_an_error():
     """Without its scale nothing is known of a metric's interval: the error names it and says what to do."""
-    with pytest.raises(DefinitionError, match=r"a result is of 'm', whose definition is not given.*load\('m'\)"):
+    with pytest.raises(DefinitionError, match=r"a result is of 'm', whose definition is not given.*load_metric\('m'\)"):
         summarise([row(scored(1))], [rated("n")])
 
 

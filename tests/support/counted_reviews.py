@@ -10,10 +10,11 @@ from typing import NamedTuple
 import numpy as np
 
 from greval.methods.reference.index import Manifest
-from greval.methods.reference.names import normalise_name
+from greval.methods.reference.names import normalise_spelling
 from greval.methods.reference.records import Entity, Relation
 from greval.methods.reference.schema import read_schema
-from greval.methods.reference.storage.graph_store import GraphStore, open_graph
+from greval.methods.reference.storage.graph_address import open_graph
+from greval.methods.reference.storage.graph_store import GraphStore
 
 SCHEMA = """\
 entities:
@@ -61,11 +62,11 @@ class CountedIndex:
         self.chunk_ids = [f"{review.id}#{number}" for review in reviews for number in (1, 2)]
         entities, relations = build_graph(reviews)
         self.entities = [entity.name for entity in entities]
-        self._positions = {normalise_name(name): position for position, name in enumerate(self.entities)}
+        self._positions = {normalise_spelling(name): position for position, name in enumerate(self.entities)}
         self.graph: GraphStore = write_graph(folder, entities, relations)
 
     def find_entity(self, name: str) -> int | None:
-        return self._positions.get(normalise_name(name))
+        return self._positions.get(normalise_spelling(name))
 
     def select_chunks(self, where: Mapping[str, str | Collection[str]]) -> np.ndarray | None:
         if not where:

@@ -11,7 +11,7 @@ from greval.errors import DataError
 from greval.methods.reference.embeddings import load_embedder
 from greval.methods.reference.graph_arrays import EdgeTable, MentionTable
 from greval.methods.reference.index import ChunkColumn
-from greval.methods.reference.names import normalise_name
+from greval.methods.reference.names import normalise_spelling
 from greval.methods.reference.records import Entity, IndexedChunk, Relation
 from greval.methods.reference.settings import SearchSettings
 from greval.methods.reference.storage.vectors import VectorIndex
@@ -54,10 +54,10 @@ class SmallIndex:
         ]
         self.entities = [one.name for one in self.all_entities]
         positions = {name: position for position, name in enumerate(self.entities)}
-        self.entity_positions = {normalise_name(name): position for name, position in positions.items()}
+        self.entity_positions = {normalise_spelling(name): position for name, position in positions.items()}
         for one in self.all_entities:
             for alias in one.aliases:
-                self.entity_positions.setdefault(normalise_name(alias), positions[one.name])
+                self.entity_positions.setdefault(normalise_spelling(alias), positions[one.name])
         self.edges = EdgeTable.build(self.relations, positions, self.chunk_positions)
         self.mentions = MentionTable.build(self.all_entities, self.chunk_positions)
 
@@ -78,7 +78,9 @@ class SmallIndex:
 
     def find_entity(self, name):
         """Return the position of an entity; None if there is none."""
-        return self.entities.index(name) if name in self.entities else self.entity_positions.get(normalise_name(name))
+        return (
+            self.entities.index(name) if name in self.entities else self.entity_positions.get(normalise_spelling(name))
+        )
 
     def get_column(self, name):
         """Return a field of all chunks: its values, and the position of each chunk's value, -1 if it has none."""

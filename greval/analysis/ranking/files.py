@@ -27,7 +27,6 @@ from greval.datasets.row_sources import check_exists
 from greval.datasets.tables import HEADER_CHARACTERS, find_header
 from greval.errors import DataError
 from greval.metrics.columns.arrow_table_reader import (
-    ColumnNames,
     RankedRows,
     TableShape,
     read_regular_csv,
@@ -35,6 +34,7 @@ from greval.metrics.columns.arrow_table_reader import (
     read_regular_parquet,
 )
 from greval.metrics.columns.chunked_array import NumberColumn
+from greval.metrics.columns.column_readers import ColumnNames
 from greval.metrics.columns.grouping import group_columns
 from greval.metrics.columns.qrels import Qrels
 from greval.metrics.columns.rankings import ColumnRankings, Rankings, TieOrder

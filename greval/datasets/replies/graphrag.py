@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
@@ -11,6 +11,8 @@ from greval.records.case import Chunk, Effort, Response, Traversal, Triple
 from greval.records.inventory import format_edge_label
 
 ReportField = Literal["chunks", "aggregates"]
+Search = Callable[[str], Awaitable[str]]
+"""A search of a project: from the question to the answer. Its contexts are in the current trace."""
 Table = Any
 """A pandas DataFrame, or a list of rows."""
 TABLE_OF_PART = {

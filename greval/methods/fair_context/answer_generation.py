@@ -120,9 +120,6 @@ class _AnsweringMethod:
         return given.model_copy(update={"answer": text, "usage": after})
 
 
-generated = generate_answers  # the earlier name
-
-
 def _restrict_context(found: Response, sample: Sample, context: ContextMode, aggregate: Aggregate | None) -> Response:
     """Return a method's response reduced to the context that the mode allows."""
     if found.chunks is None and (found.triples is None or context == "none"):

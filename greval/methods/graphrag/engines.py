@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from greval.datasets.replies.graphrag import Search
 from greval.errors import MethodError
-from greval.methods.graphrag.method import Search
 from greval.methods.query_trace import get_current_trace, trace_chat_model, wrap_once
 
 SEARCH_TABLES = {

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from greval.datasets.replies.graphrag import IndexIds, ReportField, build_response
+from greval.datasets.replies.graphrag import IndexIds, ReportField, Search, build_response
 from greval.errors import GrevalError, MethodError
 from greval.methods import Method
 from greval.methods.loading import read_adapter_spec, require_package
@@ -14,7 +13,6 @@ from greval.records.case import Response, Sample
 
 SUPPORTED_VERSIONS = "graphrag>=3,<4"
 BOOLEANS = ("true", "false")
-Search = Callable[[str], Awaitable[str]]
 
 
 class GraphRagMethod:

@@ -38,8 +38,15 @@ from greval.methods.reference.documents import read_documents
 from greval.methods.reference.extraction.rules import RULES_VERSION, extract_with_rules
 from greval.methods.reference.graph_arrays import EdgeTable, MentionTable, dump_arrays
 from greval.methods.reference.index import COLUMNS, INDEX_FILE, TAG_PREFIX, IndexFile, Manifest, read_index_file
-from greval.methods.reference.ledger import LEDGER_FILE, ExtractionKey, IndexLedger, StoredChunk, hash_text, list_kinds
-from greval.methods.reference.names import ResolvedGraph, normalise_name, resolve_entities
+from greval.methods.reference.ledger import (
+    LEDGER_FILE,
+    ExtractionKey,
+    IndexLedger,
+    StoredChunk,
+    compute_text_key,
+    list_kinds,
+)
+from greval.methods.reference.names import ResolvedGraph, normalise_spelling, resolve_entities
 from greval.methods.reference.records import Document, Entity, IndexedChunk
 from greval.methods.reference.schema import GraphSchema, read_schema
 from greval.methods.reference.settings import IndexSettings, SearchSettings
@@ -56,7 +63,7 @@ LOCK_FILE = "lock"
 BUILD_PREFIX = "build-"
 _BUILD = re.compile(rf"{BUILD_PREFIX}[0-9a-f]{{16}}(?:\.tmp-\d+)?")
 """The names of builds. Nothing else in a folder is ever deleted."""
-BUILD_VERSION = 1
+BUILD_VERSION = 2
 """The version of what a build holds; increased when it changes, so that indexes are built anew."""
 DOCUMENTS_AT_ONCE = 100
 """The number of documents that are synced to disk together. Each is written as a whole or not at all."""
@@ -360,7 +367,7 @@ class _Build:
                 yield found
 
     def _write_document(self, document: Document, known: str | None) -> str:
-        digest = hash_text(
+        digest = compute_text_key(
             document.model_dump_json(exclude={"triples"} - list_kinds(document)),
             *map(str, (CHUNKING_VERSION, self.settings.chunk_chars, self.settings.overlap)),
         )
@@ -392,7 +399,7 @@ class _Build:
         tags = stored.chunk.tags
         used = {name: tags[name] for name in self.schema.tags if name in tags} if self.schema else {}
         first = "first" if self.client is None and stored.chunk.id.endswith("#1") else ""
-        return stored.text_key, hash_text(first, json.dumps(used, sort_keys=True)) if used else first
+        return stored.text_key, compute_text_key(first, json.dumps(used, sort_keys=True)) if used else first
 
     def _extract(self, stored: Sequence[StoredChunk]) -> None:
         """Extract from chunks from which nothing was extracted so far."""
@@ -496,7 +503,7 @@ class _Build:
 
     def _write_build(self, name: str, stored: Sequence[StoredChunk], embedder: Embedder) -> None:
         """Write a build to a folder of another name, which gets its name when all of it is on the disk."""
-        from greval.methods.reference.storage.graph_store import open_graph
+        from greval.methods.reference.storage.graph_address import open_graph
         from greval.methods.reference.storage.vectors import VectorIndex
         from greval.methods.reference.storage.words import WordIndex
 
@@ -570,9 +577,14 @@ def _write_chunks(folder: Path, stored: Sequence[StoredChunk]) -> None:
 
 
 def _write_graph(folder: Path, graph: ResolvedGraph, chunks: dict[str, int]) -> None:
-    """Write the names of the entities and the arrays of the graph."""
+    """Write the names and types of the entities and the arrays of the graph."""
     entities = {entity.name: position for position, entity in enumerate(graph.entities)}
-    content = {"names": [*entities], "positions": _map_names(graph.entities)}
+    content = {
+        "names": [*entities],
+        "positions": _map_names(graph.entities),
+        "types": [entity.type for entity in graph.entities],
+        "aliases": [entity.aliases for entity in graph.entities],
+    }
     (folder / "entities.json").write_text(json.dumps(content), encoding="utf-8")
     arrays = dump_arrays(EdgeTable.build(graph.relations, entities, chunks), MentionTable.build(graph.entities, chunks))
     np.savez(folder / "graph.npz", **arrays)  # type: ignore[arg-type]  # numpy's stubs have no arrays here
@@ -582,10 +594,10 @@ def _map_names(entities: Sequence[Entity]) -> dict[str, int]:
     """Map the normalised names and aliases of entities to their positions; a name goes before an alias."""
     found: dict[str, int] = {}
     for position, entity in enumerate(entities):
-        found.setdefault(normalise_name(entity.name), position)
+        found.setdefault(normalise_spelling(entity.name), position)
     for position, entity in enumerate(entities):
         for alias in entity.aliases:
-            found.setdefault(normalise_name(alias), position)
+            found.setdefault(normalise_spelling(alias), position)
     return found
 
 

@@ -91,20 +91,20 @@ def stem_word(word: str) -> str:
 
 def find_named_entities(index: ReferenceIndex, question: str, schema: GraphSchema | None) -> tuple[NamedEntity, ...]:
     """Return the entities that a question names exactly, longest names first found; with a schema only of its types."""
-    tokens = _split_words(question)
+    tokens = _split_tokens(question)
     return tuple(dict.fromkeys(entity for _, entity in _find_entities(index, tokens, schema)))
 
 
 def find_content_stems(question: str, names: Iterable[str] = ()) -> set[str]:
     """Return the stems of the words of a question, without function words and the words of the given names."""
-    left_out = {token.stem for name in names for token in _split_words(name)}
-    words = (token for token in _split_words(question) if token.text.casefold() not in FUNCTION_WORDS)
+    left_out = {token.stem for name in names for token in _split_tokens(name)}
+    words = (token for token in _split_tokens(question) if token.text.casefold() not in FUNCTION_WORDS)
     return {token.stem for token in words} - left_out
 
 
 def read_count_question(index: ReferenceIndex, schema: GraphSchema, question: str) -> CountQuestion:
     """Return what a question asks to be counted; without labels if it asks for nothing that the schema knows."""
-    tokens = _split_words(question)
+    tokens = _split_tokens(question)
     named = _find_entities(index, tokens, schema)
     taken = {place for (start, end), _ in named for place in range(start, end)}
     types = _match_phrases(tokens, {kind: _list_type_words(kind, one) for kind, one in schema.entities.items()}, taken)
@@ -137,7 +137,7 @@ def _choose_labels(schema: GraphSchema, kinds: set[str]) -> tuple[str, ...]:
     return tuple(between or about)
 
 
-def _split_words(text: str) -> list[_Token]:
+def _split_tokens(text: str) -> list[_Token]:
     """Split a text into words; the ending of a possessive is dropped."""
     plain = re.sub(r"['\u2019]s?\b", "", text)
     return [_Token(found.group(), stem_word(found.group())) for found in _WORD.finditer(plain)]
@@ -202,7 +202,7 @@ def _match_phrases(
     by_stems: dict[tuple[str, ...], list[str]] = {}
     for key, texts in phrases.items():
         for text in texts:
-            by_stems.setdefault(tuple(token.stem for token in _split_words(text)), []).append(key)
+            by_stems.setdefault(tuple(token.stem for token in _split_tokens(text)), []).append(key)
     used = set(taken)
     found: list[tuple[Span, str]] = []
     for span in _list_spans(len(tokens)):

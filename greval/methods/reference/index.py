@@ -22,7 +22,7 @@ from greval._util.work_clock import run_in_turn
 from greval.errors import DataError
 from greval.methods.reference.graph_arrays import EdgeTable, MentionTable, restore_arrays
 from greval.methods.reference.ledger import IndexLedger
-from greval.methods.reference.names import normalise_name
+from greval.methods.reference.names import normalise_spelling
 from greval.methods.reference.records import Entity, IndexedChunk, Relation
 from greval.methods.reference.schema import GraphSchema
 from greval.methods.reference.settings import IndexSettings, SearchSettings
@@ -130,6 +130,15 @@ class ChunkColumn(NamedTuple):
     codes: npt.NDArray[np.int32]
 
 
+class EntityNames(NamedTuple):
+    """What `entities.json` of a build holds: of each entity its name, type and other names, and `positions` by name."""
+
+    names: Sequence[str]
+    positions: Mapping[str, int]
+    types: Sequence[str]
+    aliases: Sequence[Sequence[str]]
+
+
 class ReferenceIndex(CloseOnExit):
     """An index, opened to be read. Any number of processes may do so, also while another one changes it.
 
@@ -200,24 +209,22 @@ class ReferenceIndex(CloseOnExit):
         return self._ledger.read_chunks([int(self._rows[positions[one]]) for one in ids])
 
     @cached_property
-    def _names(self) -> dict[str, Any]:
+    def _names(self) -> EntityNames:
         try:
-            found: dict[str, Any] = json.loads((self._build / "entities.json").read_bytes())
+            content = json.loads((self._build / "entities.json").read_bytes())
+            return EntityNames(*(content[name] for name in EntityNames._fields))
         except DAMAGE as error:
             raise _describe_damage(self._build, error) from error
-        return found
 
     @property
     def entities(self) -> Sequence[str]:
         """The name of each entity, sorted."""
-        names: list[str] = self._names["names"]
-        return names
+        return self._names.names
 
     @property
     def entity_positions(self) -> Mapping[str, int]:
         """The position of each entity by each of its names, normalised."""
-        positions: dict[str, int] = self._names["positions"]
-        return positions
+        return self._names.positions
 
     def find_entity(self, name: str) -> int | None:
         """Return the position of an entity by its name or another of its names, however it is spelled; None if none.
@@ -226,15 +233,37 @@ class ReferenceIndex(CloseOnExit):
         """
         names = self.entities
         place = bisect_left(names, name)
-        return place if names[place : place + 1] == [name] else self.entity_positions.get(normalise_name(name))
+        return place if names[place : place + 1] == [name] else self.entity_positions.get(normalise_spelling(name))
 
     def read_entities(self) -> list[Entity]:
         """Return all entities, in the order of `entities`."""
-        return self.graph.read_entities().to_entities()
+        ids, mentions = self.chunk_ids, self.mentions.chunks
+        return [
+            Entity(
+                name=name,
+                type=kind,
+                aliases=tuple(aliases),
+                chunks=tuple(ids[chunk] for chunk in mentions.get_items(position).tolist()),
+            )
+            for position, (name, kind, aliases) in enumerate(
+                zip(self._names.names, self._names.types, self._names.aliases, strict=True)
+            )
+        ]
 
     def read_relations(self) -> list[Relation]:
         """Return all relations, in the order of `edges`."""
-        return self.graph.read_edges().to_relations()
+        ids, names, edges = self.chunk_ids, self.entities, self.edges
+        return [
+            Relation(
+                source=names[source],
+                label=label,
+                target=names[target],
+                chunks=tuple(ids[chunk] for chunk in edges.evidence.get_items(edge).tolist()),
+            )
+            for edge, (source, label, target) in enumerate(
+                zip(edges.source.tolist(), edges.labels, edges.target.tolist(), strict=True)
+            )
+        ]
 
     def select_chunks(self, where: Mapping[str, str | Collection[str]]) -> npt.NDArray[np.bool_] | None:
         """Return which chunks have one of the values accepted for each field; None if no field is given.
@@ -292,7 +321,7 @@ class ReferenceIndex(CloseOnExit):
     @cached_property
     def graph(self) -> GraphStore:
         """The graph, which can be asked in Cypher."""
-        from greval.methods.reference.storage.graph_store import check_stored_address, open_graph
+        from greval.methods.reference.storage.graph_address import check_stored_address, open_graph
 
         check_stored_address(self.manifest.graph)
         return open_graph(self.manifest.graph, self._build)

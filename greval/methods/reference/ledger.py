@@ -51,11 +51,11 @@ ExtractionKey = tuple[str, str]
 """The key of a text, and that of what else the extraction depends on; "" if on nothing."""
 
 
-def hash_text(*parts: str) -> str:
+def compute_text_key(*parts: str) -> str:
     """Return the key of texts, such as the title and the text of a chunk; what is made of them is stored by it.
 
     Example:
-        >>> hash_text("Notes", "Ada wrote them.") == hash_text("Notes Ada", " wrote them.")
+        >>> compute_text_key("Notes", "Ada wrote them.") == compute_text_key("Notes Ada", " wrote them.")
         False
     """
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
@@ -167,7 +167,7 @@ class IndexLedger(CloseOnExit):
             self._db.executemany(
                 "INSERT INTO chunks (document, position, text_key, text) VALUES (?, ?, ?, ?)",
                 (
-                    (row, position, hash_text(chunk.title, chunk.text), chunk.text)
+                    (row, position, compute_text_key(chunk.title, chunk.text), chunk.text)
                     for position, chunk in enumerate(chunks, 1)
                 ),
             )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
-from greval.methods.reference.names import normalise_name
+from greval.methods.reference.names import normalise_spelling
 from greval.methods.reference.search_tables import SearchTables, gather_items
 from greval.methods.reference.storage.words import STOP_WORDS
 from greval.methods.reference.traversal import Mask, Positions
@@ -108,7 +108,7 @@ def link_similar(
     spellings, entities = tables.spellings
     linked: list[LinkedEntity] = []
     for phrase in find_phrases(question, taken):
-        wanted = normalise_name(phrase)
+        wanted = normalise_spelling(phrase)
         numbers = _NUMBER.findall(wanted)
         near = process.extract(
             wanted, spellings, scorer=fuzz.ratio, processor=None, score_cutoff=100 * threshold, limit=CANDIDATES

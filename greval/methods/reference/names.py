@@ -82,14 +82,14 @@ class ResolvedGraph:
     report: ResolutionReport = field(default_factory=ResolutionReport)
 
 
-def normalise_name(text: str) -> str:
+def normalise_spelling(text: str) -> str:
     """Return the form of a name that all its spellings share.
 
     Case, accents, punctuation, a possessive, a leading article, a legal form and the plural do not count. A qualifier
     in brackets at the end does.
 
     Example:
-        >>> [normalise_name(name) for name in ("Acme Corp.", "ACME", "the batteries", "Zoë's", "Algiers (film)")]
+        >>> [normalise_spelling(name) for name in ("Acme Corp.", "ACME", "the batteries", "Zoë's", "Algiers (film)")]
         ['acme', 'acme', 'battery', 'zoe', 'algiers (film)']
     """
     return _normalise(text, singular=True)
@@ -206,7 +206,7 @@ class _Resolver:
         self.names = names
         self.settings = settings
         self.spellings = sorted(names.chunks)
-        self.keys = {name: normalise_name(name) if settings.normalisation else name for name in self.spellings}
+        self.keys = {name: normalise_spelling(name) if settings.normalisation else name for name in self.spellings}
         self.given: dict[str, str] = {}
         self._add_given()
         self.parents = {name: name for name in self.spellings}
@@ -289,7 +289,7 @@ class _Resolver:
                 yield final, name
 
     def _make_key(self, name: str) -> str:
-        return normalise_name(name) if self.settings.normalisation else " ".join(name.split())
+        return normalise_spelling(name) if self.settings.normalisation else " ".join(name.split())
 
     def _find_stated(self) -> Iterator[tuple[str, str]]:
         """Find the other names that texts state, unless a name is stated of several entities.

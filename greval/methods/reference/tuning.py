@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from hashlib import sha256
 from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,14 +13,6 @@ from pydantic import Field, ValidationError
 
 from greval._util.wording import did_you_mean, format_count, format_names
 from greval.errors import DataError
-from greval.methods.reference.cross_validation import (
-    CURRENT,
-    Scores,
-    TuningValidation,
-    assign_folds,
-    choose_candidate,
-    cross_validate,
-)
 from greval.methods.reference.index import save_search_settings
 from greval.methods.reference.records import find_document
 from greval.methods.reference.searches import QuestionSearch
@@ -31,7 +24,8 @@ from greval.records.metric import ComputedMetric
 from greval.records.record import Record
 from greval.records.result import Failed, Skipped
 from greval.records.scale_direction import find_direction
-from greval.stats.bootstrap import encode_names
+from greval.stats.bootstrap import Floats, Integers, encode_names
+from greval.stats.cross_validation import CURRENT, ChoiceValidation, assign_folds, choose_candidate, validate_choice
 from greval.stats.interval import LEVEL, Interval, check_level
 from greval.stats.mean_interval import sum_by_cluster
 from greval.stats.paired import compute_difference_intervals, detectable_mean, round_differences, sign_flip_test
@@ -151,7 +145,7 @@ class _LabelledQuestions(NamedTuple):
     """The scores of questions by candidate, shape (questions, candidates), and what was left out."""
 
     ids: list[str]
-    scores: Scores
+    scores: Floats
     skipped: Counter[str]
     unknown: list[str]
 
@@ -196,11 +190,24 @@ def tune(  # noqa: PLR0913 - the options of a command
             f"expected at least {needed} questions with gold, got {count}{_format_skipped(found.skipped)}; "
             "with fewer, a gain cannot be distinguished from noise; label more questions"
         )
-    tuning = _build_tuning(index, plan, found, cross_validate(found.scores, assign_folds(found.ids, folds)))
+    tuning = _build_tuning(index, plan, found, validate_choice(found.scores, number_folds(found.ids, folds)))
     if tuning.accepted and write:
         save_search_settings(index.folder, plan.candidates[choose_candidate(found.scores)])
         return tuning.model_copy(update={"written": True})
     return tuning
+
+
+def number_folds(questions: Sequence[str], count: int) -> Integers:
+    """Return the fold of each question, numbered from 0, by the hash of its id: equal ids are in the same fold.
+
+    Example:
+        >>> folds = number_folds(["q1", "q2", "q3", "q1"], 3)
+        >>> sorted(folds[:3].tolist()), bool(folds[0] == folds[3])
+        ([0, 1, 2], True)
+    """
+    ordered = sorted({*questions}, key=lambda question: (sha256(question.encode(errors="replace")).digest(), question))
+    fold_of = assign_folds(dict.fromkeys(ordered, 1), count)
+    return np.array([fold_of[question] for question in questions], dtype=np.int64)
 
 
 def _plan_tuning(
@@ -379,7 +386,7 @@ def _list_expected(gold: Gold | None) -> set[str]:
 
 
 def _build_tuning(
-    index: ReferenceIndex, plan: _TuningPlan, found: _LabelledQuestions, validation: TuningValidation
+    index: ReferenceIndex, plan: _TuningPlan, found: _LabelledQuestions, validation: ChoiceValidation
 ) -> Tuning:
     """Build the result: the gain with its interval, the decision and its reason."""
     current, best = plan.candidates[CURRENT], choose_candidate(found.scores)

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from greval.errors import DataError
 from greval.metrics.columns.chunked_array import Ints, NumberColumn
-from greval.metrics.columns.column_readers import read_texts
+from greval.metrics.columns.column_readers import ColumnNames, read_texts
 from greval.metrics.columns.grouping import GroupedDocuments, QuestionRuns
 from greval.metrics.columns.json_line_template import QUOTE, parse_template
 from greval.metrics.columns.text_column import TextChunk, TextColumn, compact_chunk
@@ -26,19 +26,6 @@ BLOCK_BYTES = 1 << 18
 LINE_BLOCK_BYTES = 1 << 19
 """The same for JSON lines, of whose many cells only some are read."""
 BATCH_ROWS = 1 << 16
-
-
-class ColumnNames(NamedTuple):
-    """The names of the columns in a file; `number` is a score, a rank or a grade, None if the file has none of them."""
-
-    question: str
-    document: str
-    number: str | None
-
-    @property
-    def used(self) -> list[str]:
-        """The names of the columns that are read."""
-        return [*self[:2], *([self.number] if self.number is not None else [])]
 
 
 class RankedRows(NamedTuple):

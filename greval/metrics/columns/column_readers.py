@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,19 @@ from greval.metrics.columns.chunked_array import NumberColumn
 from greval.metrics.columns.text_column import WORD_BYTES, Edges, TextChunk, TextColumn
 
 _ARROW = ("__arrow_c_stream__", "__arrow_c_array__", "__arrow_array__")
+
+
+class ColumnNames(NamedTuple):
+    """The names of the columns in a file; `number` is a score, a rank or a grade, None if the file has none of them."""
+
+    question: str
+    document: str
+    number: str | None
+
+    @property
+    def used(self) -> list[str]:
+        """The names of the columns that are read."""
+        return [*self[:2], *([self.number] if self.number is not None else [])]
 
 
 def read_texts(column: object, what: str) -> TextColumn:

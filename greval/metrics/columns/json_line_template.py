@@ -11,16 +11,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from greval.errors import DataError
-from greval.metrics.columns.column_readers import read_texts
+from greval.metrics.columns.column_readers import ColumnNames, read_texts
 from greval.metrics.columns.text_column import TextChunk
-
-if TYPE_CHECKING:
-    from greval.metrics.columns.arrow_table_reader import ColumnNames
 
 QUOTE = '"'
 ESCAPE = b"\\"

@@ -33,8 +33,7 @@ from greval.report.html.archive import ArchiveLimits, CaseArchive, PackedCases
 from greval.report.html.case_index import CaseIndex
 from greval.report.html.case_view import CaseView, CaseViewBuilder
 from greval.report.html.figure_rows import build_figure_groups, build_tag_table
-from greval.report.html.people import build_probe, list_agreements
-from greval.report.html.preferences import list_preferences
+from greval.report.html.finding_sections import build_probe, list_agreements, list_preferences
 from greval.report.html.run_facts import build_versions_table, list_run_facts
 from greval.report.html.table_view import TableView, read_tables
 from greval.report.html.templating import PageOrigin, render_case, render_page

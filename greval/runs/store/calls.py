@@ -174,7 +174,7 @@ class _CallRow(NamedTuple):
 
 
 class CallReader:
-    """The calls of a log that is open for reading. A log of an earlier version has no calls."""
+    """The calls of a log that is open for reading. A log in which no call was stored has no tables of calls."""
 
     def __init__(self, database: sqlite3.Connection) -> None:
         """Store the connection; nothing is read yet."""

@@ -24,16 +24,6 @@ CHECKPOINT_PAGES = 16_384
 Normally the flushing thread has done it before.
 """
 COST_COLUMNS = tuple(Usage.model_fields)
-PLAN_TABLES = """
-CREATE TABLE kept_results (result INTEGER PRIMARY KEY, plan INTEGER NOT NULL);
-CREATE TABLE kept_cases (judged_case INTEGER PRIMARY KEY, source INTEGER NOT NULL);
-CREATE TABLE sources (
-    id INTEGER PRIMARY KEY, label TEXT NOT NULL, digest TEXT NOT NULL, part TEXT NOT NULL, total INTEGER,
-    unread INTEGER, stopped TEXT);
-CREATE TABLE plans (
-    id INTEGER PRIMARY KEY, source INTEGER NOT NULL, metric TEXT NOT NULL, method TEXT,
-    fingerprint TEXT NOT NULL, judge TEXT NOT NULL, planned INTEGER, current INTEGER NOT NULL);
-"""
 TABLES = f"""
 CREATE TABLE results (
     key INTEGER NOT NULL, content INTEGER, place INTEGER NOT NULL, replaces INTEGER, finished INTEGER NOT NULL,
@@ -43,28 +33,19 @@ CREATE TABLE results (
 CREATE INDEX replaced ON results (replaces) WHERE replaces IS NOT NULL;
 CREATE TABLE cases (key INTEGER NOT NULL, source INTEGER NOT NULL, method TEXT NOT NULL, row TEXT NOT NULL);
 CREATE TABLE facts (name TEXT PRIMARY KEY, content TEXT NOT NULL);
-{PLAN_TABLES}"""
+
+CREATE TABLE kept_results (result INTEGER PRIMARY KEY, plan INTEGER NOT NULL);
+CREATE TABLE kept_cases (judged_case INTEGER PRIMARY KEY, source INTEGER NOT NULL);
+CREATE TABLE sources (
+    id INTEGER PRIMARY KEY, label TEXT NOT NULL, digest TEXT NOT NULL, part TEXT NOT NULL, total INTEGER,
+    unread INTEGER, stopped TEXT);
+CREATE TABLE plans (
+    id INTEGER PRIMARY KEY, source INTEGER NOT NULL, metric TEXT NOT NULL, method TEXT,
+    fingerprint TEXT NOT NULL, judge TEXT NOT NULL, planned INTEGER, current INTEGER NOT NULL);
+"""
 LAYOUT_VERSION = crc32(f"{TABLES} -- 1".encode()) >> 1
 """The version number of the table layout, stored by SQLite as `user_version`."""
-LAYOUT_VERSION_WITHOUT_PLANS = 333203226
 LAYOUT_VERSION_WITHOUT_COST = 341554651
-UPGRADE = f"""
-BEGIN IMMEDIATE;
-{PLAN_TABLES}
-ALTER TABLE results ADD COLUMN plan INTEGER NOT NULL DEFAULT 0;
-ALTER TABLE cases ADD COLUMN source INTEGER NOT NULL DEFAULT 1;
-ALTER TABLE cases ADD COLUMN method TEXT NOT NULL DEFAULT '';
-INSERT INTO sources (id, label, digest, part) VALUES (1, '', '', '');
-INSERT INTO plans (source, metric, method, fingerprint, judge, current)
-SELECT 1, metric, method, json_extract(row, '$.fingerprint'), json_extract(row, '$.judge'), 1 FROM results
-GROUP BY metric, method ORDER BY min(rowid);
-UPDATE results SET plan =
-(SELECT id FROM plans WHERE plans.metric = results.metric AND plans.method = results.method);
-UPDATE cases SET method = coalesce(json_extract(row, '$.method'), '');
-PRAGMA user_version={LAYOUT_VERSION_WITHOUT_COST};
-COMMIT
-"""  # noqa: S608 - constants
-"""Adds a plan for each metric and method of an older log, so that its results count until they are planned again."""
 
 
 def lock_folder(folder: Path) -> IO[str]:
@@ -84,7 +65,7 @@ def lock_folder(folder: Path) -> IO[str]:
 
 
 def prepare_tables(database: sqlite3.Connection, folder: Path, *, write: bool) -> None:
-    """Configure a connection, and create or upgrade the tables if necessary.
+    """Configure a connection, and create the tables if the file is new.
 
     Raises:
         StoreError: If there are no tables to read, or they have an unknown layout.
@@ -99,9 +80,7 @@ def prepare_tables(database: sqlite3.Connection, folder: Path, *, write: bool) -
         database.executescript(f"BEGIN; {TABLES} PRAGMA user_version={LAYOUT_VERSION}; COMMIT")
     elif not tables:
         raise StoreError(f"{folder}: the run was never started; run greval evaluate with -o {folder} again")
-    elif layout in {LAYOUT_VERSION_WITHOUT_PLANS, LAYOUT_VERSION_WITHOUT_COST}:
-        if layout == LAYOUT_VERSION_WITHOUT_PLANS:
-            database.executescript(UPGRADE)
+    elif layout == LAYOUT_VERSION_WITHOUT_COST:
         _add_cost_columns(database)
     elif layout != LAYOUT_VERSION:
         raise StoreError(

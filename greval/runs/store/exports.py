@@ -123,9 +123,9 @@ class TableLayout(Record):
             yield {**shared, "item": None, "status": "skipped", "message": outcome["reason"]}
 
     def _build_judgement_cells(self, metric: str, found: Mapping[str, Any]) -> dict[str, object]:
-        """Return the cells of a judgement. Fields that are missing in the log of an older version are empty."""
-        notes, findings = found["notes"], found.get("findings") or []
-        cited = find_cited_items([found["reason"], *findings, notes], found.get("shown_ids") or {})
+        """Return the cells of a judgement."""
+        notes, findings = found["notes"], found["findings"]
+        cited = find_cited_items([found["reason"], *findings, notes], found["shown_ids"])
         cells = {
             **{name: found[name] for name in _JUDGEMENT_FIELDS},
             "status": "scored",

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+
+from pydantic import JsonValue
 
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.judge import Judge
@@ -13,6 +17,7 @@ from greval.judging.model.prices import Prices
 from greval.records.formula_metric import FileMetric
 from greval.records.metric import Metric, needs_judge
 from greval.runs.judges import JudgeModel
+from greval.runs.store import Store
 from greval.serve.ids import create_id
 from greval.serve.jobs.info import find_judged_folder
 from greval.serve.jobs.queue import (
@@ -150,6 +155,35 @@ def lock_ended_run(folder: Path, why: str) -> JobLock:
             break
         time.sleep(LOCK_RETRY_SECONDS)  # it has ended, and its worker is about to release the lock
     raise ServeError("run_active", f"run {folder.name!r}: {why}")
+
+
+def update_replayed_job(folder: Path, definitions: Mapping[str, JsonValue]) -> None:
+    """Replace the definitions of replayed metrics by name, and count the results of the run again.
+
+    A run that is resumed then judges by the definitions of its results. A run of the command line has no such files.
+    """
+    spec, state = read_job_spec(folder), read_job_state(folder)
+    if spec is None or state is None:
+        return
+    known = zip(spec.metrics, spec.definitions, strict=True)
+    kept = tuple(definitions.get(name, before) for name, before in known)
+    write_job_spec(folder, spec.model_copy(update={"definitions": kept}))
+    if state.progress is not None:
+        progress = state.progress.model_copy(update=_count_results(folder))
+        write_job_state(folder, state.model_copy(update={"progress": progress}))
+
+
+def _count_results(folder: Path) -> dict[str, int]:
+    """Count the results of a run by their status, and the failed items of scored ones."""
+    with Store.open(folder) as store:
+        outlines = [json.loads(outline) for _, _, _, outline, *_ in store.outlines()]
+    statuses = Counter(status for status, *_ in outlines)
+    failed = sum(of_item for status, _, failures, _ in outlines if status == "scored" for _, of_item in failures)
+    return {
+        "done": len(outlines),
+        **{status: statuses[status] for status in ("scored", "skipped", "failed")},
+        "items_failed": failed,
+    }
 
 
 def _check_queue_length(queue: JobQueue, tenant: Tenant) -> None:

@@ -42,7 +42,7 @@ class ApiKey(Record):
     """A key as the file stores it; the key itself is stored nowhere.
 
     `name` is the tenant that uses the key. `label` says what the key is for. `expires` is None if the key does not
-    expire. Files of older versions have neither labels nor scopes nor times of expiry.
+    expire.
     """
 
     name: Annotated[str, Field(pattern=rf"^{PLAIN_NAME.pattern}$")]
@@ -73,10 +73,10 @@ class ApiKeys(Record):
         Every key is compared in constant time, even after a match. The key found may have expired.
 
         Example:
-            >>> ApiKeys(keys=[ApiKey(name="ana", sha256=hash_key("greval_x"))]).find_key("greval_x").name
+            >>> ApiKeys(keys=[ApiKey(name="ana", sha256=hash_api_key("greval_x"))]).find_key("greval_x").name
             'ana'
         """
-        given = hash_key(presented)
+        given = hash_api_key(presented)
         found = None
         for key in self.keys:
             if hmac.compare_digest(key.sha256, given):
@@ -180,7 +180,7 @@ def add_key(
     made = datetime.now(UTC).isoformat(timespec="seconds")
     fields = {"label": label, "scopes": [*dict.fromkeys(scopes)], "expires": expires}
     try:
-        key = ApiKey.model_validate({"name": name, "sha256": hash_key(secret), "created": made, **fields})
+        key = ApiKey.model_validate({"name": name, "sha256": hash_api_key(secret), "created": made, **fields})
     except ValidationError as error:
         first = error.errors()[0]
         option, message = str(first["loc"][0]).removesuffix("s"), first["msg"].removeprefix("Value error, ")
@@ -251,7 +251,7 @@ def parse_expiry(text: str, now: datetime) -> datetime:
     return end
 
 
-def hash_key(key: str) -> str:
+def hash_api_key(key: str) -> str:
     """Return the SHA-256 of a key as hexadecimal text."""
     return sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
 

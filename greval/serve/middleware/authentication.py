@@ -8,7 +8,7 @@ from pathlib import Path
 
 from greval.errors import GrevalError
 from greval.serve.logs import ERRORS
-from greval.serve.middleware.api_keys import ApiKeyFile, LastUseFolder, hash_key
+from greval.serve.middleware.api_keys import ApiKeyFile, LastUseFolder, hash_api_key
 from greval.serve.problems import ServeError
 from greval.serve.settings import KeyScope
 
@@ -74,12 +74,12 @@ class TokenAuthentication:
 
     def __init__(self, token: str) -> None:
         """Store the hash of the token."""
-        self._hash = hash_key(token)
+        self._hash = hash_api_key(token)
 
     def check_token(self, authorization: str) -> None:
         """Raise `ServeError` (401) if a header does not have the token, compared in constant time."""
         presented = read_bearer(authorization)
-        if presented is None or not hmac.compare_digest(self._hash, hash_key(presented)):
+        if presented is None or not hmac.compare_digest(self._hash, hash_api_key(presented)):
             message = (
                 "Authorization: no valid token; open the address that greval serve printed, or send the word Bearer, a "
                 "space, and the token of this address. Start the server with --no-token to serve requests without one"

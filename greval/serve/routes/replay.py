@@ -14,8 +14,7 @@ from greval.records.metric import Metric
 from greval.serve.ids import Id
 from greval.serve.jobs.info import find_judged_folder, read_run_info
 from greval.serve.jobs.queue import ACTIVE, MetricName, read_job_spec
-from greval.serve.jobs.replays import update_replayed_job
-from greval.serve.jobs.requests import lock_ended_run
+from greval.serve.jobs.requests import lock_ended_run, update_replayed_job
 from greval.serve.problems import ServeError, describe_errors
 from greval.serve.schemas.requests import StrictRequest
 from greval.serve.service import TheService, TheTenant

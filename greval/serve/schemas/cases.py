@@ -170,8 +170,8 @@ def build_input_schema(metric: Metric) -> Schema:
     """Return the JSON schema of the cases that a metric judges: with all that it needs, which is therefore required.
 
     Example:
-        >>> from greval import load
-        >>> build_input_schema(load("correctness"))["required"]
+        >>> from greval import load_metric
+        >>> build_input_schema(load_metric("correctness"))["required"]
         ['question', 'expected_answer', 'answer']
     """
     schema = build_case_schema()

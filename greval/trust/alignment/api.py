@@ -28,12 +28,17 @@ from greval.runs.options import CallOptions, get_prices
 from greval.runs.run_reader import CaseKey
 from greval.runs.runnable import compile_metric
 from greval.stats.interval import LEVEL, check_level
-from greval.trust.alignment.cross_validation import AlignTask, CrossValidation, PreparedAlignment, cross_validate
+from greval.trust.alignment.cross_validation import (
+    AlignTask,
+    CrossValidation,
+    PreparedAlignment,
+    cross_validate_changes,
+)
 from greval.trust.alignment.few_shot import MAX_EXAMPLES
 from greval.trust.alignment.labelled_items import (
     LabelledItem,
     LabelledItems,
-    assign_folds,
+    draw_folds,
     draw_questions,
     read_labelled_items,
 )
@@ -86,10 +91,10 @@ def align(
     Example:
         >>> import tempfile
         >>> from greval.testing import ScriptedJudge
-        >>> from greval import Annotation, evaluate, load
+        >>> from greval import Annotation, evaluate, load_metric
         >>> cases = [{"id": f"q{n}", "question": f"{n}?", "expected_answer": "1", "answer": "1"} for n in range(20)]
         >>> judge = ScriptedJudge([{"reason": "The same.", "value": 1}])
-        >>> run = evaluate(cases, [load("correctness")], judge, out=tempfile.mkdtemp())
+        >>> run = evaluate(cases, [load_metric("correctness")], judge, out=tempfile.mkdtemp())
         >>> people = [Annotation(sample_id=f"q{n}", metric="correctness", annotator="ana", value=1) for n in range(20)]
         >>> align(run, "correctness", judge, people).why
         'the judge agrees with people on everything that is labelled'
@@ -165,7 +170,7 @@ async def align_async(
     gate = calls["gate"] or asyncio.Semaphore(runner.width)
     with DefinitionWriter(model, setup.work, budget, gate=gate, meter=calls["meter"]) as writer, reduce_collections():
         task = AlignTask(setup, await _judge_baseline(setup, runner), runner, writer)
-        result = await cross_validate(task)
+        result = await cross_validate_changes(task)
     return _write_alignment(result, task, options.get("out"))
 
 
@@ -198,11 +203,11 @@ def forecast_align(
 
     Example:
         >>> import tempfile
-        >>> from greval import Annotation, evaluate, load
+        >>> from greval import Annotation, evaluate, load_metric
         >>> from greval.testing import ScriptedJudge
         >>> cases = [{"id": f"q{n}", "question": f"{n}?", "expected_answer": "1", "answer": "1"} for n in range(20)]
         >>> judge = ScriptedJudge([{"reason": "The same.", "value": 1}])
-        >>> run = evaluate(cases, [load("correctness")], judge, out=tempfile.mkdtemp())
+        >>> run = evaluate(cases, [load_metric("correctness")], judge, out=tempfile.mkdtemp())
         >>> people = [Annotation(sample_id=f"q{n}", metric="correctness", annotator="ana", value=0) for n in range(20)]
         >>> found = forecast_align(run, "correctness", judge, people, folds=2, ways=["examples"])
         >>> found.before, found.written
@@ -235,9 +240,6 @@ def forecast_align(
         input_tokens=judged.input_tokens or 0,
         cost=None if None in costs else sum(cost or 0.0 for cost in costs),
     )
-
-
-foresee = forecast_align  # the earlier name
 
 
 def _prepare_alignment(
@@ -273,7 +275,7 @@ def _prepare_alignment(
         work=Path(options.get("work") or folder / FOLDER),
         metric=defined,
         labelled=labelled,
-        fold_of=assign_folds(questions, count, seed=seed),
+        fold_of=draw_folds(questions, count, seed=seed),
         reused=labelled.fingerprints == (fingerprint,),
         ways=ways,
         choosing=options.get("choosing", DEFAULT_CHOOSING),

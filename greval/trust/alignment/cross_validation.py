@@ -58,8 +58,8 @@ class CrossValidation(NamedTuple):
     why: str
 
 
-async def cross_validate(task: AlignTask) -> CrossValidation:
-    """Cross-validate the procedure, and learn from all labels if its gain is beyond noise."""
+async def cross_validate_changes(task: AlignTask) -> CrossValidation:
+    """Cross-validate the changes of the definition, and learn from all labels if its gain is beyond noise."""
     setup, items, scale = task.setup, task.setup.labelled.items, task.setup.labelled.scale
     if all(task.before.get(item.number) == item.people for item in items):
         gain = compute_gain(_pair_verdicts(items, task.before, task.before), scale, level=setup.level)

@@ -17,6 +17,7 @@ from greval.records.result import Judgement
 from greval.records.scale import CategoricalScale, Scale, Value
 from greval.runs.run_reader import CaseKey, read_judged_cases, read_judged_metric, read_metrics
 from greval.runs.store import Store
+from greval.stats.cross_validation import assign_folds
 from greval.trust.agreement.value_pairs import ValuePair, convert_items, pair_values
 from greval.trust.agreement.warnings import find_join_warnings, find_left_out_warnings, find_sample_warnings
 from greval.trust.annotations.files import AnnotationSource, load_annotations
@@ -123,21 +124,15 @@ def number_clusters(marks: Sequence[Sequence[Hashable]]) -> list[int]:
     return [find_root(number) for number in range(len(marks))]
 
 
-def assign_folds(questions: Sequence[int], count: int, *, seed: int) -> dict[int, int]:
-    """Assign each question of the items to a fold, numbered from 1, so that folds have similar numbers of items.
+def draw_folds(questions: Sequence[int], count: int, *, seed: int) -> dict[int, int]:
+    """Draw the fold of each question of the items, numbered from 1; folds have similar numbers of items.
 
     Example:
-        >>> sorted(assign_folds([7, 7, 8, 9], 2, seed=0).values())
+        >>> sorted(draw_folds([7, 7, 8, 9], 2, seed=0).values())
         [1, 2, 2]
     """
-    sizes = _shuffle_questions(questions, seed)
-    held = [0] * count
-    fold_of: dict[int, int] = {}
-    for question in sorted(sizes, key=lambda question: -sizes[question]):  # stable: ties stay in random order
-        fold = held.index(min(held))
-        held[fold] += sizes[question]
-        fold_of[question] = fold + 1
-    return fold_of
+    fold_of = assign_folds(_shuffle_questions(questions, seed), count)
+    return {question: fold + 1 for question, fold in fold_of.items()}
 
 
 def draw_questions(questions: Sequence[int], max_items: int, *, seed: str) -> set[int]:

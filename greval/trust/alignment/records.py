@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
-
-from pydantic import Field
+from typing import Literal
 
 from greval.records.record import Record
 from greval.records.result import Usage
@@ -22,7 +20,7 @@ class AgreementGain(Record):
     `figure` is "kappa" (Cohen's), "kappa linear" (ordered scales with more than two categories) or "mae" (mean
     absolute error of numbers). `gain` is positive if the judge became better, whichever way the figure runs,
     and None if the figure is undefined. The intervals come from a bootstrap over questions. `p` is the p-value
-    of the sign-flip test over questions; it is None, and left out of JSON, if there are no items. `ranks` are
+    of the sign-flip test over questions; it is None if there are no items. `ranks` are
     Spearman's correlations before and after, for numbers only. `things` counts the items, and `changed` those
     whose value changed.
     """
@@ -36,7 +34,7 @@ class AgreementGain(Record):
     before_interval: Interval | None = None
     after_interval: Interval | None = None
     interval: Interval | None = None
-    p: Annotated[float | None, Field(exclude_if=lambda p: p is None)] = None
+    p: float | None = None
     ranks: tuple[float | None, float | None] | None = None
     changed: int = 0
 

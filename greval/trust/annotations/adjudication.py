@@ -60,7 +60,7 @@ def adjudicate(annotations: Iterable[Annotation]) -> tuple[Adjudication, ...]:
     Example:
         >>> said = {"ana": "Yes", "bob": "No"}
         >>> rows = [Annotation(sample_id="q1", metric="m", annotator=who, value=value) for who, value in said.items()]
-        >>> [(one.value, one.is_tied, one.votes) for one in adjudicated(rows)]
+        >>> [(one.value, one.is_tied, one.votes) for one in adjudicate(rows)]
         [(None, True, {'Yes': 1, 'No': 1})]
     """
     things: dict[tuple[str, str, str, str | None], dict[str, Annotation]] = {}
@@ -68,9 +68,6 @@ def adjudicate(annotations: Iterable[Annotation]) -> tuple[Adjudication, ...]:
         if one.status == "submitted" and one.value is not None:
             things.setdefault((one.sample_id, one.method, one.metric, one.item), {})[one.annotator] = one
     return tuple(_adjudicate_item(rows) for rows in things.values())
-
-
-adjudicated = adjudicate  # the earlier name
 
 
 def _adjudicate_item(rows: dict[str, Annotation]) -> Adjudication:

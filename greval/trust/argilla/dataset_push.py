@@ -180,10 +180,10 @@ def _send(
     drawn = [item for item in items if item.id in wanted]
     missing = [item for item in drawn if not known.find(item)]
     if missing:
-        parts.check_takes(join_titles(merge_titles(metrics), parts.fields))
+        parts.check_takes(join_titles(merge_titles(metrics)))
     if new != old:
         write_ledger(run, dataset_id, new)
-    writer = RecordWriter(run.resolve().name, questions, plan.suggestions, parts.fields)
+    writer = RecordWriter(run.resolve().name, questions, plan.suggestions)
     records = (parts.fit_record(writer.build_record(item, new.planned[item.id])) for item in missing)
     send_batches(parts.server, dataset_id, records)
     updates = [*_build_updates(writer, drawn, known)] if plan.suggestions else []

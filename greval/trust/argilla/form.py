@@ -94,12 +94,12 @@ def format_all_guidelines(metrics: Sequence[JudgedMetric]) -> str:
 
 
 def build_parts(
-    metrics: Sequence[JudgedMetric], *, suggested: bool = False, named: bool = False, joined: bool = True
+    metrics: Sequence[JudgedMetric], *, suggested: bool = False, named: bool = False
 ) -> dict[str, list[Json]]:
     """Build the parts of a dataset by API path, with a field for the judge's verdicts and reasons if `suggested`.
 
     The questions have the names of the metrics if `named`, otherwise the fixed names of a dataset of one metric. What
-    both responses of a pair have is in one field, side by side, if `joined`.
+    both responses of a pair have is in one field, side by side.
 
     Raises:
         ArgillaArgumentError: If the metrics cannot be judged in one record, or a scale has too many values.
@@ -107,7 +107,7 @@ def build_parts(
     titles = merge_titles(metrics)
     fields = [
         {"name": name, "title": shorten_text(title, MAX_TITLE), "required": True, "settings": {"type": "text"}}
-        for name, title in (join_titles(titles) if joined else titles).items()
+        for name, title in join_titles(titles).items()
     ]
     if suggested:
         text = {"type": "text"}
@@ -151,9 +151,8 @@ def _name_judged(metric: JudgedMetric) -> str:
 
 
 def hash_form(metric: JudgedMetric, *, suggested: bool = False) -> str:
-    """Return the hash of the form, which differs between definitions. The layout of a pair is no part of it."""
-    parts = build_parts([metric], suggested=suggested, joined=False)
-    return hash_json(json.dumps([format_guidelines(metric), parts]))
+    """Return the hash of the form, which differs between definitions."""
+    return hash_json(json.dumps([format_guidelines(metric), build_parts([metric], suggested=suggested)]))
 
 
 def shorten_text(text: str, max_length: int) -> str:

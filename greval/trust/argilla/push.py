@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -134,7 +134,7 @@ def _send_records(
         write_ledger(run, dataset.id, new)
     missing = wanted - there
     question = MetricQuestion(dataset.question_ids[JUDGEMENT], JUDGEMENT, about.scale)
-    writer = RecordWriter(run.resolve().name, {about.metric: question}, about.suggested, dataset.fields)
+    writer = RecordWriter(run.resolve().name, {about.metric: question}, about.suggested)
     send_batches(
         server, dataset.id, (writer.build_record(one, new.planned[one.id]) for one in things if one.id in missing)
     )
@@ -168,20 +168,18 @@ def send_batches(server: ArgillaClient, dataset_id: str, records: Iterable[Json]
 class RecordWriter(NamedTuple):
     """Builds records: their fields, their metadata, and the verdicts if `suggested`.
 
-    `questions` has, for each metric, the question that a verdict is suggested to. `fields` are those of the dataset, if
-    it is known.
+    `questions` has, for each metric, the question that a verdict is suggested to.
     """
 
     run: str
     questions: Mapping[str, MetricQuestion]
     suggested: bool
-    fields: Collection[str] = ()
 
     def build_record(self, thing: AnnotatableItem, entry: LedgerEntry) -> Json:
         """Build the record of an item."""
         judged = list_judgements(thing)
         shown = {"run": self.run, "suggested": "yes" if self.suggested else "no"}
-        texts = join_texts(thing.fields, self.fields)
+        texts = join_texts(thing.fields)
         return {
             "external_id": thing.id,
             "fields": {**texts, **(_build_judge_field(judged) if self.suggested else {})},

@@ -6,7 +6,7 @@ its own, in which it neither marks what people search for nor adjusts to the pag
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from greval.trust.annotations.rendering import SIDES
@@ -22,22 +22,19 @@ START = (
 MIDDLE = f'<td dir="auto" style="{RIGHT}">'
 
 
-def join_titles(titles: Mapping[str, str], own: Collection[str] = ()) -> dict[str, str]:
-    """Return the titles of the fields in which the two fields of a pair are one; those in `own` stay apart.
+def join_titles(titles: Mapping[str, str]) -> dict[str, str]:
+    """Return the titles of the fields in which the two fields of a pair are one.
 
     Example:
         >>> join_titles({"question": "Question", "answer_a": "Answer A", "answer_b": "Answer B"})
         {'question': 'Question', 'answer_ab': 'Answer'}
     """
-    return _join_pairs(titles, lambda title, _: title.removesuffix(f" {FIRST.upper()}"), own)
+    return _join_pairs(titles, lambda title, _: title.removesuffix(f" {FIRST.upper()}"))
 
 
-def join_texts(texts: Mapping[str, str], own: Collection[str] = ()) -> dict[str, str]:
-    """Return the escaped texts of the fields in which the two fields of a pair are one; those in `own` stay apart.
-
-    `own` are the fields of the dataset: earlier versions of greval gave each response a field of its own.
-    """
-    return _join_pairs(texts, lambda first, second: f"{START}{first}{MIDDLE}{second}", own)
+def join_texts(texts: Mapping[str, str]) -> dict[str, str]:
+    """Return the escaped texts of the fields in which the two fields of a pair are one."""
+    return _join_pairs(texts, lambda first, second: f"{START}{first}{MIDDLE}{second}")
 
 
 def split_texts(texts: Mapping[str, Any]) -> dict[str, Any]:
@@ -58,13 +55,13 @@ def split_texts(texts: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _join_pairs(texts: Mapping[str, str], join: Callable[[str, str], str], own: Collection[str]) -> dict[str, str]:
+def _join_pairs(texts: Mapping[str, str], join: Callable[[str, str], str]) -> dict[str, str]:
     """Replace each two texts whose names end with the letters of the sides by one."""
     found = {}
     for name, text in texts.items():
         base = name[: -len(FIRST)]
         first, second = f"{base}{FIRST}", f"{base}{SECOND}"
-        if first not in texts or second not in texts or first in own or not base.endswith("_"):
+        if first not in texts or second not in texts or not base.endswith("_"):
             found[name] = text
         elif name == first:
             found[f"{base}{FIRST}{SECOND}"] = join(text, texts[second])

@@ -67,11 +67,11 @@ def panel(runs: Sequence[str | Path | Run], metric: str, **options: Unpack[Panel
 
     Example:
         >>> import tempfile
-        >>> from greval import evaluate, load
+        >>> from greval import evaluate, load_metric
         >>> from greval.testing import ScriptedJudge
         >>> cases = [{"id": f"q{n}", "question": "?", "answer": "a", "expected_answer": "a"} for n in range(4)]
         >>> judges = [ScriptedJudge([{"reason": "r", "value": value}]) for value in (1, 1, 0)]
-        >>> runs = [evaluate(cases, [load("correctness")], judge, out=tempfile.mkdtemp()) for judge in judges]
+        >>> runs = [evaluate(cases, [load_metric("correctness")], judge, out=tempfile.mkdtemp()) for judge in judges]
         >>> panel(runs, "correctness").groups[0].unanimous.value
         0.0
     """
@@ -127,11 +127,11 @@ def panel_annotations(
 
     Example:
         >>> import tempfile
-        >>> from greval import evaluate, load
+        >>> from greval import evaluate, load_metric
         >>> from greval.testing import ScriptedJudge
         >>> cases = [{"id": "q1", "question": "?", "answer": "a", "expected_answer": "a"}]
         >>> judges = [ScriptedJudge([{"reason": "r", "value": value}]) for value in (1, 1, 0)]
-        >>> runs = [evaluate(cases, [load("correctness")], judge, out=tempfile.mkdtemp()) for judge in judges]
+        >>> runs = [evaluate(cases, [load_metric("correctness")], judge, out=tempfile.mkdtemp()) for judge in judges]
         >>> panel_annotations(runs, "correctness")[0].value
         1
     """

@@ -59,10 +59,10 @@ def probe(
 
     Example:
         >>> import tempfile
-        >>> from greval import load
+        >>> from greval import load_metric
         >>> from greval.testing import ScriptedJudge
         >>> judge = ScriptedJudge([{"reason": "It always says so.", "value": 1}])
-        >>> found = probe(load("correctness"), judge, checks=["empty"], limit=2, out=tempfile.mkdtemp())
+        >>> found = probe(load_metric("correctness"), judge, checks=["empty"], limit=2, out=tempfile.mkdtemp())
         >>> found.checks[0].name, found.checks[0].rate.value, found.checks[0].rate.n
         ('empty', 0.0, 2)
     """

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from greval.errors import DataError, GrevalError, MethodError
 from greval.methods.reference.embeddings import FEATURES, HashedTfidf, LangChainEmbedder, load_embedder
-from greval.methods.reference.storage.words import split_words
+from greval.methods.reference.storage.words import split_search_words
 
 CORPUS = [
     "The ferry to the island sails at noon from the old pier.",
@@ -101,7 +101,7 @@ def weigh_by_hand(text):
 def count_by_hand(text):
     """Count the words of a text and their groups of 3 to 5 letters."""
     counts = {}
-    for word in split_words(text):
+    for word in split_search_words(text):
         marked = f"<{word}>"
         parts = {marked[a : a + size] for size in (3, 4, 5) for a in range(len(marked) - size + 1)} | {marked}
         for part in parts:

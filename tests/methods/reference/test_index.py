@@ -10,11 +10,12 @@ import sys
 import numpy as np
 import pytest
 from reference_indexes import SETTINGS, make_documents, make_index, make_model
+from stored_graphs import read_stored_entities, read_stored_relations
 
 from greval.errors import DataError, GrevalError
 from greval.methods.reference.building import build_index
 from greval.methods.reference.index import ReferenceIndex, read_index_file, save_search_settings
-from greval.methods.reference.names import normalise_name
+from greval.methods.reference.names import normalise_spelling
 from greval.methods.reference.records import Document
 from greval.methods.reference.settings import IndexSettings, ResolutionSettings, SearchSettings
 
@@ -35,7 +36,9 @@ def index(folder):
 
 def test_arrays_hold_the_same_as_the_graph_store(index):
     """Edges and mentions of the arrays are those that Cypher finds, entity by entity and edge by edge."""
-    entities, relations, ids = index.read_entities(), index.read_relations(), index.chunk_ids
+    entities, relations = read_stored_entities(index.graph), read_stored_relations(index.graph)
+    ids = index.chunk_ids
+    assert (entities, relations) == (index.read_entities(), index.read_relations())
     assert [entity.name for entity in entities] == [*index.entities]
     edges, names = index.edges, index.entities
     assert len(edges) == len(relations) > 5
@@ -69,7 +72,7 @@ def test_the_exact_spelling_goes_before_others(tmp_path):
     build_index([Document(id=name, text=text) for name, text in texts.items()], tmp_path / "index", settings)
     with ReferenceIndex.open(tmp_path / "index") as index:
         assert all(index.find_entity(name) == position for position, name in enumerate(index.entities))
-        assert len({normalise_name(name) for name in index.entities}) < len(index.entities)
+        assert len({normalise_spelling(name) for name in index.entities}) < len(index.entities)
 
 
 def test_chunks_are_read_by_their_ids(index):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from greval.errors import DataError, StoreError
-from greval.methods.reference.ledger import LEDGER_FILE, IndexLedger, hash_text
+from greval.methods.reference.ledger import LEDGER_FILE, IndexLedger, compute_text_key
 from greval.methods.reference.records import Document, Extraction, IndexedChunk, Mention
 from greval.records.result import Usage
 
@@ -20,7 +20,7 @@ def put(ledger, name, *texts):
     document = Document(id=name, text=" ".join(texts), title=f"T {name}", tags={"k": "v"})
     shared = {"doc_id": name, "title": document.title, "tags": document.tags}
     chunks = [IndexedChunk(id=f"{name}#{n}", text=text, **shared) for n, text in enumerate(texts, 1)]
-    ledger.put_document(document, hash_text(*texts), chunks)
+    ledger.put_document(document, compute_text_key(*texts), chunks)
     return chunks
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from greval.methods.reference.names import ALIAS, normalise_name, resolve_entities, split_qualifier
+from greval.methods.reference.names import ALIAS, normalise_spelling, resolve_entities, split_qualifier
 from greval.methods.reference.records import Extraction, Mention, Statement
 from greval.methods.reference.settings import ResolutionSettings
 
@@ -75,7 +75,7 @@ def is_one(one, other, settings=SETTINGS):
 )
 def test_names_are_normalised(text, normalised):
     """Case, accents, punctuation, possessives, articles, legal forms and plurals do not count."""
-    assert normalise_name(text) == normalised
+    assert normalise_spelling(text) == normalised
 
 
 @given(
@@ -116,8 +116,8 @@ def test_names_are_normalised(text, normalised):
 )
 def test_a_normalised_name_is_normal(text):
     """Normalising twice changes nothing, and only white space has an empty form."""
-    normalised = normalise_name(text)
-    assert normalise_name(normalised) == normalised
+    normalised = normalise_spelling(text)
+    assert normalise_spelling(normalised) == normalised
     assert bool(normalised) == bool(normalised.split())
 
 

@@ -6,16 +6,18 @@ import shutil
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tuned_worlds import draw_noise, index_chains
 
 from greval.errors import DataError
-from greval.methods.reference.cross_validation import assign_folds, choose_candidate, cross_validate
 from greval.methods.reference.index import ReferenceIndex
 from greval.methods.reference.searches import QuestionSearch, search_chunks
 from greval.methods.reference.settings import SearchSettings
-from greval.methods.reference.tuning import check_grid, find_ranking_metric, list_candidates, tune
+from greval.methods.reference.tuning import check_grid, find_ranking_metric, list_candidates, number_folds, tune
 from greval.metrics.computed import find_computed_metric
 from greval.records.case import Case
+from greval.stats.cross_validation import choose_candidate, validate_choice
 from greval.stats.mean_interval import sum_by_cluster
 from greval.stats.paired import compute_difference_intervals
 
@@ -181,13 +183,25 @@ def test_only_metrics_of_rankings_measure():
     assert find_ranking_metric("ndcg@10").name == "ndcg@10"
 
 
+@given(st.lists(st.text(max_size=5), min_size=1, max_size=40), st.integers(2, 6))
+def test_equal_ids_are_in_one_fold(names, count):
+    """Folds depend on the ids only, differ in size by one at most, and hold all rows of an id."""
+    folds = number_folds(names, count)
+    fold_of = dict(zip(names, folds.tolist(), strict=True))
+    assert [fold_of[name] for name in names] == folds.tolist()
+    sizes = np.bincount([*fold_of.values()], minlength=count)
+    assert sizes.max() - sizes.min() <= 1
+    again = number_folds(names[::-1], count)
+    assert again.tolist() == folds[::-1].tolist()
+
+
 @pytest.mark.nightly
 def test_noise_is_seldom_written():
     """Of 400 worlds without any difference, the interval of the gain is above 0 in at most 5 % (2.5 % is nominal)."""
     written = 0
     for seed in range(400):
         scores = draw_noise(seed, questions=50)
-        found = cross_validate(scores, assign_folds([f"q{number}" for number in range(50)], 5))
+        found = validate_choice(scores, number_folds([f"q{number}" for number in range(50)], 5))
         sums = sum_by_cluster(found.gains, None)
         low = compute_difference_intervals(sums, level=0.95, ends=(-1.0, 1.0)).interval.low
         written += low > 0 and choose_candidate(scores) != 0

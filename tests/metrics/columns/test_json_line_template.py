@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from greval.metrics.columns.arrow_table_reader import ColumnNames, read_regular_json_lines
+from greval.metrics.columns.arrow_table_reader import read_regular_json_lines
+from greval.metrics.columns.column_readers import ColumnNames
 from greval.metrics.columns.json_line_template import parse_template
 
 COLUMNS = ColumnNames("q", "d", "s")

@@ -16,7 +16,6 @@ from greval.runs.store.disk import (
     FILE,
     LAYOUT_VERSION,
     LAYOUT_VERSION_WITHOUT_COST,
-    LAYOUT_VERSION_WITHOUT_PLANS,
     LOCK_FILE,
     NO_SPACE,
     LogSync,
@@ -26,7 +25,7 @@ from greval.runs.store.disk import (
 )
 from greval.testing import ScriptedJudge
 
-KNOWN_VERSIONS = {LAYOUT_VERSION, LAYOUT_VERSION_WITHOUT_PLANS, LAYOUT_VERSION_WITHOUT_COST}
+KNOWN_VERSIONS = {LAYOUT_VERSION, LAYOUT_VERSION_WITHOUT_COST}
 WRITER = (
     "import sys; from greval import Store; run = Store.create(sys.argv[1]); print('held', flush=True); sys.stdin.read()"
 )

@@ -145,16 +145,3 @@ def test_every_note_of_a_definition_has_its_columns(metric):
     layout = read_layout([metric.model_dump(mode="json")])
     assert {f"notes.{name}" for name in metric.notes} <= {*layout.columns}
     assert TableLayout().columns == COLUMNS == read_layout(None).columns
-
-
-def test_rows_of_older_logs_have_their_columns(run):
-    """A judgement that was written before there were findings and ids is exported without them."""
-    with Store.open(run) as store:
-        line = json.loads(next(line for line in store.lines() if '"metric":"deep"' in line and ADVICE in line))
-        layout = store.layout()
-    for judgement in line["outcome"]["judgements"]:
-        del judgement["findings"], judgement["shown_ids"]
-    (cells,) = layout.flatten(line)
-    assert cells["findings"] is None
-    assert cells["cited_items"] is None
-    assert cells["notes.coverage"] == 1.0

@@ -20,7 +20,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from greval import evaluate, load_metric
 from greval.datasets.file_identity import CaseSource
 from greval.errors import StoreError
 from greval.judging.call_record import CallForm, CallRecord
@@ -266,45 +265,6 @@ def test_tables_of_another_version_are_told(tmp_path):
             way(tmp_path)
     with closing(sqlite3.connect(tmp_path / FILE)) as other:
         assert other.execute("SELECT name FROM sqlite_master").fetchall() == [("results",)]
-
-
-BEFORE_PLANS = """
-CREATE TABLE results (
-    key INTEGER NOT NULL, content INTEGER, place INTEGER NOT NULL, replaces INTEGER, finished INTEGER NOT NULL,
-    sample_id TEXT NOT NULL, method TEXT NOT NULL, metric TEXT NOT NULL, repeat INTEGER NOT NULL,
-    tags TEXT NOT NULL, outline TEXT NOT NULL, calls INTEGER, input_tokens INTEGER, output_tokens INTEGER,
-    cached_tokens INTEGER, hits INTEGER, row TEXT NOT NULL);
-CREATE INDEX replaced ON results (replaces) WHERE replaces IS NOT NULL;
-CREATE TABLE cases (key INTEGER NOT NULL, row TEXT NOT NULL);
-CREATE TABLE facts (name TEXT PRIMARY KEY, content TEXT NOT NULL);
-PRAGMA user_version=333203226;
-"""
-"""The tables of a log before it knew plans."""
-
-
-@pytest.mark.parametrize("way", [Store.open, Store.create])
-def test_a_log_without_plans_is_read_and_goes_on(tmp_path, way):
-    """All rows of a log of before count and none is asked again; the next command plans them anew."""
-    scores = {"q1": 1, "q2": 0}
-    case = {"question": "Who?", "expected_answer": "Ada"}
-    cases = [{"id": name, **case, "answer": "Ada" if score else "Bob"} for name, score in scores.items()]
-    with tempfile.TemporaryDirectory() as name:
-        evaluate(cases, [load_metric("exact_match")], out=name)
-        with closing(sqlite3.connect(Path(name) / FILE)) as new, closing(sqlite3.connect(tmp_path / FILE)) as old:
-            old.executescript(BEFORE_PLANS)
-            for table in ("results", "cases", "facts"):
-                columns = ", ".join(row[1] for row in old.execute(f"PRAGMA table_info({table})"))
-                rows = new.execute(f"SELECT {columns} FROM {table}").fetchall()  # noqa: S608 - constants
-                marks = ", ".join("?" * len(rows[0]))
-                old.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)  # noqa: S608
-            old.commit()
-    with way(tmp_path) as store:
-        assert {one.sample_id: one.judgements[0].number for one in store.results()} == scores
-        assert [one.id for one in store.cases()] == [*scores]
-    again = evaluate(cases[:1], [load_metric("exact_match")], out=tmp_path)
-    assert (again.progress.kept, [one.sample_id for one in again.results()]) == (1, ["q1"])
-    with Store.open(tmp_path) as store:
-        assert store.count_others() == 1
 
 
 def test_another_thread_brings_the_log_to_the_disk_while_rows_are_appended(tmp_path):

@@ -22,7 +22,7 @@ from greval.serve.middleware.api_keys import (
     ApiKeys,
     LastUseFolder,
     add_key,
-    hash_key,
+    hash_api_key,
     parse_expiry,
     read_keys,
     remove_keys,
@@ -80,7 +80,7 @@ def test_a_tenant_has_several_keys(tmp_path):
     old, new = add_key(file, "ana", label="laptop"), add_key(file, "ana")
     add_key(file, "bob")
     first, second, _ = read_keys(file).keys
-    assert (first.id, first.label, second.label) == (hash_key(old)[:8], "laptop", None)
+    assert (first.id, first.label, second.label) == (hash_api_key(old)[:8], "laptop", None)
     with pytest.raises(GrevalError, match=rf"ana has 2 keys; name one with --id \({first.id}, {second.id}\)"):
         remove_keys(file, "ana")
     with pytest.raises(GrevalError, match=rf"no key with the id 0; its keys: {first.id}, {second.id}"):
@@ -100,7 +100,7 @@ def test_keys_that_are_added_at_once_are_all_kept(tmp_path):
     file = tmp_path / "keys.json"
     with ThreadPoolExecutor(8) as pool:
         secrets = {*pool.map(lambda n: add_key(file, f"team{n}"), range(24))}
-    assert {key.sha256 for key in read_keys(file).keys} == {hash_key(secret) for secret in secrets}
+    assert {key.sha256 for key in read_keys(file).keys} == {hash_api_key(secret) for secret in secrets}
     with ThreadPoolExecutor(8) as pool:
         assert [*pool.map(lambda n: len(remove_keys(file, f"team{n}")), range(23))] == [1] * 23
     assert [key.name for key in read_keys(file).keys] == ["team23"]
@@ -109,7 +109,7 @@ def test_keys_that_are_added_at_once_are_all_kept(tmp_path):
 def test_files_of_older_versions_are_read(tmp_path):
     """A key with nothing but a name, a hash and a time reads and judges, and does not expire."""
     file = tmp_path / "keys.json"
-    old = {"name": "ana", "sha256": hash_key("greval_x"), "created": "2026-01-02T03:04:05+00:00"}
+    old = {"name": "ana", "sha256": hash_api_key("greval_x"), "created": "2026-01-02T03:04:05+00:00"}
     file.write_text(json.dumps({"keys": [old]}), encoding="utf-8")
     key = read_keys(file).find_key("greval_x")
     assert (key.name, key.scopes, key.expires, key.label) == ("ana", ("read", "judge"), None, None)

@@ -151,9 +151,9 @@ def test_filters_and_keeps_them_in_the_address(visit, judged):
 
 
 @pytest.mark.nightly
-def test_links_of_earlier_versions_work(visit, judged):
+def test_links_have_filters(visit, judged):
     """A link to the results with filters leads to the cases that have such results."""
-    visit.open(f"runs/{judged}?tab=results&metric=correctness&status=failed")
+    visit.open(f"runs/{judged}?tab=cases&metric=correctness&status=failed")
     visit.until(lambda: visit.at.locator(ROWS).count() == 1)
     assert "failed: malformed" in visit.text(ROWS)
 

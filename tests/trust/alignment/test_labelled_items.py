@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from greval import Annotation, evaluate, parse_metric, write_metric
 from greval.runs.store import Store
 from greval.trust.alignment.api import align
-from greval.trust.alignment.labelled_items import assign_folds, draw_questions, number_clusters
+from greval.trust.alignment.labelled_items import draw_folds, draw_questions, number_clusters
 from greval.trust.annotations.judged_items import read_judged_items
 
 SMALL = {"folds": 2, "choosing": 12}
@@ -45,13 +45,13 @@ def test_what_shares_a_mark_is_one_cluster(marks):
 @given(st.lists(st.integers(0, 20), min_size=2, max_size=60), st.integers(2, 6), st.integers(0, 5))
 def test_folds_hold_whole_clusters_and_about_as_many_things(numbers, count, seed):
     """Each cluster has one fold from 1 on; no fold is larger than another by more than a cluster."""
-    found = assign_folds(numbers, count, seed=seed)
+    found = draw_folds(numbers, count, seed=seed)
     assert set(found) == set(numbers)
     assert set(found.values()) <= set(range(1, count + 1))
     sizes = Counter(found[number] for number in numbers)
     held = [sizes.get(fold, 0) for fold in range(1, count + 1)]
     assert max(held) - min(held) <= max(Counter(numbers).values())
-    assert found == assign_folds(numbers, count, seed=seed)
+    assert found == draw_folds(numbers, count, seed=seed)
 
 
 @given(st.lists(st.integers(0, 20), max_size=60), st.integers(0, 40))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from greval import PreferenceMetric, agreement, evaluate
 from greval.errors import ArgillaError
-from greval.metrics.library import load
+from greval.metrics.library import load_metric
 from greval.testing import ScriptedJudge
 from greval.trust.annotations.files import read_run_annotations
 from greval.trust.annotations.rendering import escape_text
@@ -18,7 +18,7 @@ from greval.trust.argilla.pull import pull_from_argilla
 from greval.trust.argilla.push import push_to_argilla
 from greval.trust.argilla.sides import MIDDLE, START, join_texts, split_texts
 
-METRIC = load("comprehensiveness")
+METRIC = load_metric("comprehensiveness")
 LONGER = {"A": "a long answer, all in all", "B": "short"}
 
 
@@ -75,31 +75,6 @@ def test_joined_texts_come_apart(first, second):
     assert "<script" not in joined["answer_ab"]
 
 
-def make_earlier(stand_in, dataset):
-    """Make a dataset what earlier versions of greval made: each response in a field of its own, in all records."""
-    kept = [one for one in stand_in.parts[dataset]["fields"] if one["name"] == "question"]
-    names = {"answer_a": "Answer A", "answer_b": "Answer B"}
-    stand_in.parts[dataset]["fields"] = [*kept, *({"name": name, "title": title} for name, title in names.items())]
-    for record in stand_in.records[dataset].values():
-        record["fields"] = split_texts(record["fields"])
-
-
-def test_a_dataset_of_an_earlier_version_is_continued(pairs, stand_in):
-    """In a dataset with a field for each response, answers are read, and new records have these fields."""
-    push(pairs, stand_in)
-    make_earlier(stand_in, "d0")
-    stand_in.answer("d0", "q2", "u1", "A")
-    cases = [build_pair(n, *(LONGER.values() if n % 2 == 0 else reversed(LONGER.values()))) for n in range(6)]
-    cases.append(build_pair(6, "one", "two"))
-    evaluate(cases, [METRIC], ScriptedJudge(prefer_long_answers), out=pairs)
-    done = push(pairs, stand_in)
-    assert (done.known, done.added, done.changed) == (6, 1, 0)
-    for record in stand_in.records["d0"].values():
-        assert {*record["fields"]} == {"question", "answer_a", "answer_b"}
-    pulled = pull_from_argilla(pairs, dataset="d", url=stand_in.url, key=KEY)
-    assert (pulled.records, pulled.edited, pulled.outdated, pulled.unanswered) == (7, 0, 0, 6)
-
-
 def test_a_text_that_was_changed_in_argilla_is_an_edit(pairs, stand_in):
     """A record whose table was changed, in a cell or as a whole, counts as edited."""
     push(pairs, stand_in)
@@ -144,4 +119,4 @@ def test_suggestions_show_the_verdict_on_the_pair(pairs, stand_in):
 def test_pairs_and_answers_are_not_in_one_record():
     """A preference and a metric over one answer need datasets of their own."""
     with pytest.raises(ArgillaError, match="judges pairs of answers and correctness answers"):
-        merge_titles([METRIC, load("correctness")])
+        merge_titles([METRIC, load_metric("correctness")])

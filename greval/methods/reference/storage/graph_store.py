@@ -1,110 +1,22 @@
-"""The property graph of an index: one small interface, embedded (ladybug) or on a Neo4j server."""
+"""The property graph of an index: the interface of its stores, and the checks of what they take."""
 
 from __future__ import annotations
 
-import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Protocol
-from urllib.parse import urlsplit
-
-import numpy as np
 
 from greval._util.wording import format_names, shorten_text
 from greval.errors import DataError
 from greval.methods.reference.records import Entity, Relation
 
-EMBEDDED = "embedded"
-SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
-LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
 NO_PARAMETERS: Mapping[str, object] = MappingProxyType({})
-ENTITIES_QUERY = "MATCH (e:Entity) RETURN e.name AS name, e.type AS type, e.aliases AS aliases, e.chunks AS chunks"
-EDGES_QUERY = (
-    "MATCH (s:Entity)-[r:RELATION]->(t:Entity) "
-    "RETURN s.name AS source, r.label AS label, t.name AS target, r.chunks AS chunks"
-)
-
-
-@dataclass(frozen=True)
-class TextLists:
-    """A list of texts for each row, as one list of all texts and the bounds of each row in it.
-
-    Example:
-        >>> lists = TextLists.from_rows([["a", "b"], [], ["c"]])
-        >>> lists[0], lists.sizes.tolist()
-        (['a', 'b'], [2, 0, 1])
-    """
-
-    values: Sequence[str]
-    bounds: np.ndarray
-
-    @classmethod
-    def from_rows(cls, rows: Iterable[Sequence[str]]) -> TextLists:
-        """Return the lists of the given rows."""
-        values: list[str] = []
-        bounds = [0]
-        for row in rows:
-            values += row
-            bounds.append(len(values))
-        return cls(values, np.asarray(bounds, dtype=np.int64))
-
-    @property
-    def sizes(self) -> np.ndarray:
-        """The number of texts of each row."""
-        return np.diff(self.bounds)
-
-    def __len__(self) -> int:
-        return len(self.bounds) - 1
-
-    def __getitem__(self, row: int) -> list[str]:
-        return list(self.values[self.bounds[row] : self.bounds[row + 1]])
-
-
-@dataclass(frozen=True)
-class EntityColumns:
-    """All entities of a graph as columns, sorted by name."""
-
-    names: Sequence[str]
-    types: Sequence[str]
-    aliases: TextLists
-    chunks: TextLists
-
-    def to_entities(self) -> list[Entity]:
-        """Return the rows as records."""
-        return [
-            Entity(name=name, type=kind, aliases=tuple(self.aliases[row]), chunks=tuple(self.chunks[row]))
-            for row, (name, kind) in enumerate(zip(self.names, self.types, strict=True))
-        ]
-
-
-@dataclass(frozen=True)
-class EdgeColumns:
-    """All relations of a graph as columns, sorted by source, label and target."""
-
-    sources: Sequence[str]
-    labels: Sequence[str]
-    targets: Sequence[str]
-    chunks: TextLists
-
-    @property
-    def weights(self) -> np.ndarray:
-        """The number of chunks that state each relation."""
-        return self.chunks.sizes
-
-    def to_relations(self) -> list[Relation]:
-        """Return the rows as records."""
-        return [
-            Relation(source=source, label=label, target=target, chunks=tuple(self.chunks[row]))
-            for row, (source, label, target) in enumerate(zip(self.sources, self.labels, self.targets, strict=True))
-        ]
 
 
 class GraphStore(Protocol):
-    """A property graph with Cypher.
+    """A property graph for queries in Cypher. The arrays of the index hold the same, and everything else reads those.
 
     Nodes are `Entity {name, type, aliases, chunks}`; edges are `RELATION {label, chunks, documents, weight}`.
     """
@@ -115,14 +27,6 @@ class GraphStore(Protocol):
         Raises:
             DataError: If two entities have one name, or a relation names an entity that is not given.
         """
-        ...
-
-    def read_entities(self) -> EntityColumns:
-        """Return all entities, sorted by name."""
-        ...
-
-    def read_edges(self) -> EdgeColumns:
-        """Return all relations, sorted by source, label and target."""
         ...
 
     def query(self, cypher: str, parameters: Mapping[str, object] = NO_PARAMETERS) -> list[dict[str, object]]:
@@ -136,62 +40,6 @@ class GraphStore(Protocol):
     def close(self) -> None:
         """Close the connection or file. Closing again changes nothing."""
         ...
-
-
-def open_graph(graph: str, folder: Path, *, read_only: bool = True) -> GraphStore:
-    """Open the graph of a build.
-
-    Args:
-        graph: `embedded`, or the address of a Neo4j server such as `bolt://localhost:7687`.
-        folder: The folder of the build, which the embedded graph is in.
-        read_only: Whether the graph is only read. Any number of processes may read it at the same time.
-
-    Raises:
-        DataError: If `graph` is neither, there is no graph to read, or the server cannot be reached.
-        MissingExtraError: If the package is not installed.
-    """
-    if graph == EMBEDDED:
-        from greval.methods.reference.storage.ladybug import LadybugStore
-
-        return LadybugStore(folder / "graph.lbug", read_only=read_only)
-    if graph.partition("://")[0] in SCHEMES and "://" in graph:
-        from greval.methods.reference.storage.neo4j import Neo4jStore
-
-        return Neo4jStore(graph, read_only=read_only)
-    raise DataError(
-        f"graph: expected {EMBEDDED!r} or an address such as bolt://localhost:7687 or neo4j://localhost:7687, "
-        f"got {hide_password(graph)!r}; the schemes are {', '.join(SCHEMES)}"
-    )
-
-
-def check_stored_address(graph: str) -> None:
-    """Check that the graph that an index names may be opened.
-
-    An index can come from someone else, so user and password are sent only to a server of this computer, or to the one
-    that `NEO4J_URI` names.
-
-    Raises:
-        DataError: If it names another server.
-
-    Example:
-        >>> check_stored_address("bolt://localhost:7687")
-    """
-    if graph == EMBEDDED or urlsplit(graph).hostname in LOCAL_HOSTS or graph == os.environ.get("NEO4J_URI"):
-        return
-    raise DataError(
-        f"the graph of this index is on {hide_password(graph)}; if you trust this server with NEO4J_USERNAME and "
-        "NEO4J_PASSWORD, set NEO4J_URI to this address"
-    )
-
-
-def hide_password(address: str) -> str:
-    """Return an address without user and password.
-
-    Example:
-        >>> hide_password("bolt://ada:secret@db.example.org:7687")
-        'bolt://db.example.org:7687'
-    """
-    return re.sub("//[^/]*@", "//", address)
 
 
 def check_graph(entities: Sequence[Entity], relations: Sequence[Relation]) -> None:

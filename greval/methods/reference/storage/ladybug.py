@@ -14,16 +14,7 @@ from typing import Any
 
 from greval.errors import DataError, MissingExtraError
 from greval.methods.reference.records import Entity, Relation
-from greval.methods.reference.storage.graph_store import (
-    EDGES_QUERY,
-    ENTITIES_QUERY,
-    NO_PARAMETERS,
-    EdgeColumns,
-    EntityColumns,
-    TextLists,
-    check_graph,
-    check_query,
-)
+from greval.methods.reference.storage.graph_store import NO_PARAMETERS, check_graph, check_query
 
 GIB = 1 << 30
 MOST_MEMORY = GIB
@@ -83,26 +74,6 @@ class LadybugStore:
             database.close()
         new.replace(self._path)
 
-    def read_entities(self) -> EntityColumns:
-        """Return all entities, sorted by name."""
-        table = self._read_table(ENTITIES_QUERY, "name")
-        return EntityColumns(
-            names=table["name"].to_pylist(),
-            types=table["type"].to_pylist(),
-            aliases=_as_lists(table["aliases"]),
-            chunks=_as_lists(table["chunks"]),
-        )
-
-    def read_edges(self) -> EdgeColumns:
-        """Return all relations, sorted by source, label and target."""
-        table = self._read_table(EDGES_QUERY, "source", "label", "target")
-        return EdgeColumns(
-            sources=table["source"].to_pylist(),
-            labels=table["label"].to_pylist(),
-            targets=table["target"].to_pylist(),
-            chunks=_as_lists(table["chunks"]),
-        )
-
     def query(self, cypher: str, parameters: Mapping[str, object] = NO_PARAMETERS) -> list[dict[str, object]]:
         """Return the rows of a reading query. Nodes and relations in it are dictionaries of their properties.
 
@@ -127,7 +98,7 @@ class LadybugStore:
                 self._database = None
 
     def _open(self) -> None:
-        if not self._path.is_file():
+        if not self._path.is_file() or not self._path.stat().st_size:  # ladybug opens an empty file as an empty graph
             raise DataError(f"{self._path}: there is no graph; build the index again with greval index")
         self._database = self._open_database(self._path, read_only=True)
 
@@ -158,19 +129,6 @@ class LadybugStore:
         finally:
             with self._lock:
                 self._idle.append(connection)
-
-    def _read_table(self, cypher: str, *keys: str) -> Any:  # noqa: ANN401 - pyarrow has no types
-        """Return the rows of a query as a table in the order of some columns: ladybug returns them in any order."""
-        with self._connect() as connection:
-            try:
-                result = connection.execute(cypher)
-            except RuntimeError as error:
-                raise DataError(
-                    f"{self._path}: the graph cannot be read ({error}); build the index again with greval index"
-                ) from error
-            table = result.get_as_arrow()
-            result.close()
-        return table.sort_by([(key, "ascending") for key in keys])
 
 
 def _import_ladybug() -> Any:  # noqa: ANN401 - ladybug has no types
@@ -225,18 +183,6 @@ def _copy_graph(
             {"source": text, "target": text, "label": text, "chunks": texts, "documents": texts},
         ).append_column("weight", pa.array([len(relation.chunks) for relation in relations], type=pa.int64()))
         connection.execute("COPY RELATION FROM $rows", {"rows": edges})
-
-
-def _as_lists(column: Any) -> TextLists:  # noqa: ANN401 - pyarrow has no types
-    """Return a column of lists as one list of texts with bounds."""
-    import numpy as np
-    import pyarrow as pa
-
-    whole = column.combine_chunks()
-    if isinstance(whole, pa.ChunkedArray):  # a table without rows has no chunks
-        whole = whole.chunk(0) if whole.num_chunks else pa.array([], type=column.type)
-    sizes = whole.value_lengths().fill_null(0).to_numpy(zero_copy_only=False)
-    return TextLists(whole.flatten().to_pylist(), np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]))
 
 
 @contextmanager

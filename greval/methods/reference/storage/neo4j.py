@@ -15,16 +15,7 @@ from urllib.parse import urlsplit
 from greval._util.groups import take_groups
 from greval.errors import DataError, MissingExtraError
 from greval.methods.reference.records import Entity, Relation
-from greval.methods.reference.storage.graph_store import (
-    EDGES_QUERY,
-    ENTITIES_QUERY,
-    NO_PARAMETERS,
-    EdgeColumns,
-    EntityColumns,
-    TextLists,
-    check_graph,
-    check_query,
-)
+from greval.methods.reference.storage.graph_store import NO_PARAMETERS, check_graph, check_query
 
 BATCH = 5_000
 """The number of rows that are sent with one query."""
@@ -119,26 +110,6 @@ class Neo4jStore:
             session.run(UNIQUE_NAMES).consume()
             session.execute_write(replace_graph)
 
-    def read_entities(self) -> EntityColumns:
-        """Return all entities, sorted by name."""
-        rows = sorted(self._read(ENTITIES_QUERY, {}), key=lambda row: str(row["name"]))
-        return EntityColumns(
-            names=[row["name"] for row in rows],
-            types=[row["type"] for row in rows],
-            aliases=TextLists.from_rows(row["aliases"] for row in rows),
-            chunks=TextLists.from_rows(row["chunks"] for row in rows),
-        )
-
-    def read_edges(self) -> EdgeColumns:
-        """Return all relations, sorted by source, label and target."""
-        rows = sorted(self._read(EDGES_QUERY, {}), key=lambda row: (row["source"], row["label"], row["target"]))
-        return EdgeColumns(
-            sources=[row["source"] for row in rows],
-            labels=[row["label"] for row in rows],
-            targets=[row["target"] for row in rows],
-            chunks=TextLists.from_rows(row["chunks"] for row in rows),
-        )
-
     def query(self, cypher: str, parameters: Mapping[str, object] = NO_PARAMETERS) -> list[dict[str, object]]:
         """Return the rows of a reading query. Nodes and relations in it are dictionaries of their properties.
 
@@ -146,13 +117,7 @@ class Neo4jStore:
             DataError: If the query is invalid, or would write.
         """
         check_query(cypher, parameters)
-        return self._read(cypher, parameters)
 
-    def close(self) -> None:
-        """Close the connections. Closing again changes nothing."""
-        self._driver.close()
-
-    def _read(self, cypher: str, parameters: Mapping[str, object]) -> list[dict[str, Any]]:
         def read_rows(transaction: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - the driver is loaded late
             return [
                 {name: self._strip_value(value) for name, value in record.items()}
@@ -162,6 +127,10 @@ class Neo4jStore:
         with self._translate_errors(cypher), self._driver.session(**_read_database()) as session:
             rows: list[dict[str, Any]] = session.execute_read(read_rows)
         return rows
+
+    def close(self) -> None:
+        """Close the connections. Closing again changes nothing."""
+        self._driver.close()
 
     def _strip_value(self, value: object) -> object:
         """Return a value without the classes of the driver."""

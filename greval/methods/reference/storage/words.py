@@ -30,7 +30,7 @@ _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+
 """Scripts without spaces between words: Han, Hiragana and Katakana."""
 
 
-def split_words(text: str, *, stop_words: bool = True) -> list[str]:
+def split_search_words(text: str, *, stop_words: bool = True) -> list[str]:
     """Return the words of a text in lower case, in their order.
 
     A name with hyphens, dots, underscores or capitals within is followed by its parts. Text of a script without spaces
@@ -41,7 +41,7 @@ def split_words(text: str, *, stop_words: bool = True) -> list[str]:
         stop_words: Whether the most frequent words of English are left out.
 
     Example:
-        >>> split_words("The HTTPServer reads retry_limit")
+        >>> split_search_words("The HTTPServer reads retry_limit")
         ['httpserver', 'http', 'server', 'reads', 'retry_limit', 'retry', 'limit']
     """
     words = _iterate_words(unicodedata.normalize("NFKC", text))
@@ -102,7 +102,7 @@ class WordIndex:
         """
         numbers: dict[str, int] = {}
         rows = [
-            [numbers.setdefault(word, len(numbers)) for word in split_words(text, stop_words=stop_words)]
+            [numbers.setdefault(word, len(numbers)) for word in split_search_words(text, stop_words=stop_words)]
             for text in texts
         ]
         if not numbers:
@@ -151,7 +151,7 @@ class WordIndex:
         if allowed is not None and len(allowed) != self._size:
             raise DataError(f"the mask has {len(allowed)} values for {self._size} texts; give one for each")
         known = self._ranking.vocab_dict if self._ranking is not None else {}
-        words = [known[word] for word in split_words(text, stop_words=self._stop_words) if word in known]
+        words = [known[word] for word in split_search_words(text, stop_words=self._stop_words) if word in known]
         if not words:
             return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32)
         scores: np.ndarray = self._ranking.get_scores_from_ids(words)

@@ -8,6 +8,7 @@ import sys
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from stored_graphs import read_stored_entities, read_stored_relations
 
 from greval.errors import DataError
 from greval.methods.reference.records import Entity, Relation
@@ -18,7 +19,7 @@ READ = """
 import sys
 from pathlib import Path
 from greval.methods.reference.storage.ladybug import LadybugStore
-print(LadybugStore(Path(sys.argv[1])).read_entities().names)
+print(LadybugStore(Path(sys.argv[1])).query("MATCH (e:Entity) RETURN e.name AS name"))
 """
 
 
@@ -39,8 +40,8 @@ def test_any_text_is_read_as_it_was_written(tmp_path_factory, rows, data):
     relations = [Relation(source=s, label=name, target=t, chunks=tuple(chunks)) for s, name, t, chunks in edges]
     path = tmp_path_factory.mktemp("graph") / "graph.lbug"
     store = write(path, entities, relations)
-    assert store.read_entities().to_entities() == sorted(entities, key=lambda row: row.name)
-    assert store.read_edges().to_relations() == sorted(relations, key=lambda row: (row.source, row.label, row.target))
+    assert read_stored_entities(store) == sorted(entities, key=lambda row: row.name)
+    assert read_stored_relations(store) == sorted(relations, key=lambda row: (row.source, row.label, row.target))
     store.close()
 
 
@@ -50,10 +51,10 @@ def test_several_readers_open_one_graph(tmp_path):
     write(path, [Entity(name="ferry")]).close()
     first, second = LadybugStore(path), LadybugStore(path)
     other = subprocess.run([sys.executable, "-c", READ, str(path)], capture_output=True, text=True, check=True)
-    assert other.stdout == "['ferry']\n"
-    assert first.read_entities().names == second.read_entities().names == ["ferry"]
+    assert other.stdout == "[{'name': 'ferry'}]\n"
+    assert read_stored_entities(first) == read_stored_entities(second) == [Entity(name="ferry")]
     first.close()
-    assert second.read_entities().names == ["ferry"]
+    assert read_stored_entities(second) == [Entity(name="ferry")]
     second.close()
 
 
@@ -73,7 +74,7 @@ def test_a_file_that_is_no_graph_is_reported(tmp_path, content):
     if content is not None:
         path.write_bytes(content)
     with pytest.raises(DataError, match=r"graph\.lbug.*greval index"):
-        LadybugStore(path).read_entities()
+        LadybugStore(path).query("MATCH (e:Entity) RETURN e.name")
 
 
 def test_a_query_writes_no_other_file(tmp_path):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import bolt_database
 import pytest
+from stored_graphs import read_stored_entities
 
 from greval.errors import DataError
 from greval.methods.reference.records import Entity
-from greval.methods.reference.storage.graph_store import open_graph
+from greval.methods.reference.storage.graph_address import open_graph
 from greval.methods.reference.storage.neo4j import BATCH
 
 neo4j = pytest.importorskip("neo4j", reason="the driver is not installed")
@@ -82,5 +83,5 @@ def test_entities_of_others_are_not_deleted(environment, database, tmp_path):
         session.run("MATCH (n) DETACH DELETE n").consume()
         many = [Entity(name=f"{row:05}") for row in range(BATCH + 1)]
         store.write(many, [])
-        assert store.read_entities().to_entities() == many
+        assert read_stored_entities(store) == many
         store.close()

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from greval.errors import DataError
-from greval.methods.reference.storage.words import STOP_WORDS, WordIndex, split_words
+from greval.methods.reference.storage.words import STOP_WORDS, WordIndex, split_search_words
 
 WORDS = ["ferry", "harbour", "noon", "sails", "retry_limit", "the", "Ärzte", "漢字"]
 TEXTS = st.lists(st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join), max_size=8)
@@ -20,12 +20,12 @@ QUESTIONS = st.lists(st.sampled_from([*WORDS, "unknown"]), max_size=5).map(" ".j
 
 def score_by_hand(texts, question, k1=1.5, b=0.75):
     """Return the BM25 scores of Lucene from its formula."""
-    rows = [split_words(text) for text in texts]
+    rows = [split_search_words(text) for text in texts]
     average = sum(map(len, rows)) / max(1, len(rows))
     scores = []
     for row in rows:
         score = 0.0
-        for word in split_words(question):
+        for word in split_search_words(question):
             holding = sum(word in other for other in rows)
             idf = math.log(1 + (len(rows) - holding + 0.5) / (holding + 0.5))
             times = row.count(word)
@@ -72,15 +72,15 @@ def test_scores_are_those_of_the_formula(texts, question, k, data):
 )
 def test_texts_are_split_into_words(text, words):
     """Identifiers of code are kept whole and split; scripts without spaces become pairs."""
-    assert split_words(text) == words
+    assert split_search_words(text) == words
 
 
 def test_stop_words_can_be_kept():
     """For other languages: "die" and "was" are words of German, not of English."""
-    assert split_words("Was the ferry", stop_words=False) == ["was", "the", "ferry"]
+    assert split_search_words("Was the ferry", stop_words=False) == ["was", "the", "ferry"]
     assert WordIndex.build(["was ist das"]).search("was", 3)[0].tolist() == []
     assert WordIndex.build(["was ist das"], stop_words=False).search("was", 3)[0].tolist() == [0]
-    assert all(split_words(word, stop_words=False) == [word] for word in STOP_WORDS)
+    assert all(split_search_words(word, stop_words=False) == [word] for word in STOP_WORDS)
 
 
 @pytest.mark.parametrize("stop_words", [True, False])

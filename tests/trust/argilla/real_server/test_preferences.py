@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from greval import evaluate
-from greval.metrics.library import load
+from greval.metrics.library import load_metric
 from greval.testing import ScriptedJudge
 from greval.trust.agreement.api import agreement
 from greval.trust.argilla.pull import pull_from_argilla
@@ -27,7 +27,7 @@ def test_a_preference_makes_the_round_trip(owner, tmp_path):
     ]
     run = tmp_path / "run"
     judge = ScriptedJudge([{"reason": "r", "value": "A"}])
-    evaluate(pairs, [load("comprehensiveness")], judge, out=run)
+    evaluate(pairs, [load_metric("comprehensiveness")], judge, out=run)
     push_to_argilla(run, "comprehensiveness", dataset="d", workspace=owner.workspace, min_submitted=1)
     person = owner.person()
     for record, value in zip(owner.records("d"), ("A", "Tie", "B"), strict=True):
@@ -56,7 +56,7 @@ def test_a_person_sees_both_answers_side_by_side(owner, browse, tmp_path):
         "other_response": {"method": "b", "answer": second},
     }
     run = tmp_path / "run"
-    evaluate([pair], [load("comprehensiveness")], ScriptedJudge([{"reason": "r", "value": "A"}]), out=run)
+    evaluate([pair], [load_metric("comprehensiveness")], ScriptedJudge([{"reason": "r", "value": "A"}]), out=run)
     pushed = push_to_argilla(run, "comprehensiveness", dataset="d", workspace=owner.workspace, min_submitted=1)
     found = browse(pushed.page, owner.person(), "Who owns the boat", [["Submit", "Tie"]])
     left, right = found["done"][0]["cells"]

@@ -157,24 +157,19 @@ def export_records(dataset, form, folder):
     return path
 
 
-@pytest.mark.parametrize("earlier", [False, True])
-def test_a_preference_is_one_field_or_two(client, owner, tmp_path, earlier):
-    """Both answers are one field, or the two fields that earlier versions made; what people prefer comes back."""
+def test_a_preference_is_one_field(client, owner, tmp_path):
+    """Both answers are one field; what people prefer comes back."""
     run = tmp_path / "run"
     pair = {"id": "q1", "question": "Who?", "method": "a vs b", "answer": "<b>Ada"}
     pair["other_response"] = {"method": "b", "answer": "Bob"}
     evaluate([pair], [load_metric("directness")], ScriptedJudge([{"reason": "r", "value": "A"}]), out=run)
     settings = door.settings("directness", run=run, min_submitted=1)
-    if earlier:
-        kept = [one for one in settings.fields if one.name == "question"]
-        settings.fields = [*kept, rg.TextField("answer_a"), rg.TextField("answer_b")]
     dataset = rg.Dataset("d", workspace=owner.workspace, settings=settings, client=client).create()
-    if not earlier:
-        dataset.records.log(door.records(run, "directness"))
+    dataset.records.log(door.records(run, "directness"))
     done = door.push(run, "directness", dataset=dataset)
-    assert (done.added, done.known) == ((1, 0) if earlier else (0, 1))
+    assert (done.added, done.known) == (0, 1)
     (record,) = dataset.records()
-    assert {*record.fields.keys()} == {"question", *(("answer_a", "answer_b") if earlier else ("answer_ab",))}
+    assert {*record.fields.keys()} == {"question", "answer_ab"}
     person = owner.person()
     record.responses.add(rg.Response("directness", "Tie", user_id=person["id"], status="submitted"))
     dataset.records.log([record])

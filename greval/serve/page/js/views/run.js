@@ -18,14 +18,13 @@ import { RunCases } from "./run_cases.js";
 import { RunSummary } from "./run_summary.js";
 
 const TABS = { summary: ["Summary", RunSummary], cases: ["Cases", RunCases] };
-const OLD_TABS = { results: "cases" }; // in links of earlier versions
 const ANNOUNCE_MS = 8000; // how often progress is read aloud
 const REFRESH_MS = 5000; // how often the figures of a running run are requested again
 
 /** A run, which is followed while it runs. */
 export function RunView({ params: { id }, query }) {
   const { run, update, refresh, error, retry, version } = useFollowedRun(id);
-  const wanted = OLD_TABS[query.get("tab")] ?? query.get("tab");
+  const wanted = query.get("tab");
   const tab = Object.hasOwn(TABS, wanted) ? wanted : "summary";
   const [, Tab] = TABS[tab];
   return html`

@@ -1,4 +1,4 @@
-"""The gain of choosing one of several candidates on some questions, measured on others: nested cross-validation.
+"""Cross-validation: folds of similar sizes, and the gain of choosing one of several candidates.
 
 The candidate is chosen on all folds but one, and its gain measured on that one. The gain over all folds is therefore
 that of the choice itself: it is not flattered by the fact that the best of many candidates is partly so by chance.
@@ -6,15 +6,14 @@ that of the choice itself: it is not flattered by the fact that the best of many
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from hashlib import sha256
-from typing import NamedTuple
+from collections.abc import Hashable, Mapping
+from typing import NamedTuple, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
-Scores = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
+from greval.stats.bootstrap import Floats, Integers
+
+Cluster = TypeVar("Cluster", bound=Hashable)
 CURRENT = 0
 """The candidate that the others are compared with."""
 TIE = 1e-12
@@ -31,27 +30,32 @@ class FoldChoice(NamedTuple):
     gain: float
 
 
-class TuningValidation(NamedTuple):
+class ChoiceValidation(NamedTuple):
     """The gain of each question over the current candidate, and what each fold chose."""
 
-    gains: Scores
+    gains: Floats
     folds: tuple[FoldChoice, ...]
 
 
-def assign_folds(questions: Sequence[str], count: int) -> Integers:
-    """Assign each question to a fold from 0, by the hash of its id: equal ids are in the same fold.
+def assign_folds(sizes: Mapping[Cluster, int], count: int) -> dict[Cluster, int]:
+    """Assign clusters to folds, numbered from 0, so that folds have similar sizes.
+
+    The largest cluster is first, and of equal ones the first in `sizes`. Each goes to the smallest fold.
 
     Example:
-        >>> folds = assign_folds(["q1", "q2", "q3", "q1"], 3)
-        >>> sorted(folds[:3].tolist()), bool(folds[0] == folds[3])
-        ([0, 1, 2], True)
+        >>> assign_folds({"q1": 1, "q2": 2, "q3": 1}, 2)
+        {'q2': 0, 'q1': 1, 'q3': 1}
     """
-    ordered = sorted({*questions}, key=lambda question: (sha256(question.encode(errors="replace")).digest(), question))
-    folds = {question: place % count for place, question in enumerate(ordered)}
-    return np.array([folds[question] for question in questions], dtype=np.int64)
+    fold_sizes = [0] * count
+    fold_of: dict[Cluster, int] = {}
+    for cluster in sorted(sizes, key=lambda cluster: -sizes[cluster]):  # stable: the order of equal ones stays
+        fold = fold_sizes.index(min(fold_sizes))
+        fold_sizes[fold] += sizes[cluster]
+        fold_of[cluster] = fold
+    return fold_of
 
 
-def choose_candidate(scores: Scores) -> int:
+def choose_candidate(scores: Floats) -> int:
     """Return the candidate with the highest mean over questions; the first of equal ones.
 
     Args:
@@ -65,7 +69,7 @@ def choose_candidate(scores: Scores) -> int:
     return int(np.flatnonzero(means >= means.max() - TIE)[0])
 
 
-def cross_validate(scores: Scores, folds: Integers) -> TuningValidation:
+def validate_choice(scores: Floats, folds: Integers) -> ChoiceValidation:
     """Choose a candidate for each fold from the others, and measure its gain on the fold.
 
     Args:
@@ -74,7 +78,7 @@ def cross_validate(scores: Scores, folds: Integers) -> TuningValidation:
 
     Example:
         >>> scores = np.array([[0.0, 1.0], [0.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
-        >>> found = cross_validate(scores, np.array([0, 0, 1, 1]))
+        >>> found = validate_choice(scores, np.array([0, 0, 1, 1]))
         >>> [one.candidate for one in found.folds], found.gains.tolist()
         ([0, 1], [0.0, 0.0, -1.0, 1.0])
     """
@@ -87,4 +91,4 @@ def cross_validate(scores: Scores, folds: Integers) -> TuningValidation:
         gains[held] = differences[held]
         learned, tested = (float(differences[rows].mean()) for rows in (~held, held))
         choices.append(FoldChoice(int(fold), int(held.sum()), chosen, learned, tested))
-    return TuningValidation(gains, tuple(choices))
+    return ChoiceValidation(gains, tuple(choices))

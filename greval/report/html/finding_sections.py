@@ -1,12 +1,15 @@
-"""How far the judge agrees with people, and which planted faults it caught, as sections of a page."""
+"""Findings as sections of a page: agreement with people, planted faults that were caught, and preferences."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from greval._util.wording import format_names
+from greval.analysis.duel.api import summarise_stored_duel
 from greval.errors import DataError, MissingExtraError
 from greval.report import agreement as agreement_report
+from greval.report import duel as duel_report
 from greval.report import probe as probe_report
 from greval.report.agreement_verdict import format_verdict
 from greval.report.html.table_view import TableView, read_tables
@@ -64,4 +67,19 @@ def build_probe(probe: Probe) -> FindingSection:
         tables=read_tables(probe_report.build_tables(probe)),
         lines=tuple(probe_report.format_legend(probe)),
         warnings=tuple(probe_report.format_troubles(probe)),
+    )
+
+
+def list_preferences(store: Store) -> Iterator[FindingSection]:
+    """Yield the section of all preferences of a run, if pairs were judged."""
+    if not any(metric.is_preference for metric in read_metrics(store).values()):
+        return
+    found = summarise_stored_duel(store)
+    if not found.metrics:
+        return
+    yield FindingSection(
+        title=format_names(one.metric for one in found.metrics),
+        tables=read_tables(duel_report.build_tables(found)),
+        lines=tuple(duel_report.format_legend(found)),
+        warnings=found.warnings,
     )

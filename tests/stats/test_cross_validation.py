@@ -1,4 +1,4 @@
-"""Nested cross-validation of a choice: no fold decides on its own settings, and noise gives no gain."""
+"""Folds of similar sizes, and nested cross-validation of a choice, in which noise has no gain."""
 
 from __future__ import annotations
 
@@ -8,14 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tuned_worlds import draw_noise
 
-from greval.methods.reference.cross_validation import assign_folds, choose_candidate, cross_validate
-
-ids = st.lists(st.text(max_size=5), min_size=1, max_size=40)
-
-
-def make_names(count):
-    """Return the ids of questions."""
-    return [f"q{number}" for number in range(count)]
+from greval.stats.cross_validation import assign_folds, choose_candidate, validate_choice
 
 
 def compute_flattered_gain(scores):
@@ -24,26 +17,23 @@ def compute_flattered_gain(scores):
     return means.max() - means[0]
 
 
-@given(ids, st.integers(2, 6))
-def test_equal_ids_are_in_one_fold(names, count):
-    """Folds depend on the ids only, differ in size by one at most, and hold all rows of an id."""
-    folds = assign_folds(names, count)
-    fold_of = dict(zip(names, folds.tolist(), strict=True))
-    assert [fold_of[name] for name in names] == folds.tolist()
-    sizes = np.bincount([*fold_of.values()], minlength=count)
-    assert sizes.max() - sizes.min() <= 1
-    again = assign_folds(names[::-1], count)
-    assert again.tolist() == folds[::-1].tolist()
+@given(st.dictionaries(st.text(max_size=5), st.integers(1, 9), min_size=1, max_size=40), st.integers(2, 6))
+def test_folds_have_similar_sizes(sizes, count):
+    """Each cluster has one fold, and no fold is larger than another by more than a cluster."""
+    folds = assign_folds(sizes, count)
+    assert {*folds} == {*sizes}
+    held = [sum(sizes[name] for name in folds if folds[name] == fold) for fold in range(count)]
+    assert max(held) - min(held) <= max(sizes.values())
 
 
 @given(st.integers(0, 1000), st.integers(0, 4))
 def test_a_fold_has_no_part_in_its_own_choice(seed, fold):
     """Whatever the scores of a fold are, the candidate that is measured on it is the same."""
     scores = draw_noise(seed, questions=40, candidates=8)
-    folds = assign_folds(make_names(40), 5)
+    folds = np.arange(40) % 5
     changed = scores.copy()
     changed[folds == fold] = np.random.default_rng(seed + 1).random((int((folds == fold).sum()), 8))
-    before, after = (cross_validate(given_scores, folds).folds[fold] for given_scores in (scores, changed))
+    before, after = (validate_choice(given_scores, folds).folds[fold] for given_scores in (scores, changed))
     assert before.candidate == after.candidate
     assert before.learned_gain == pytest.approx(after.learned_gain)
 
@@ -52,8 +42,8 @@ def test_a_fold_has_no_part_in_its_own_choice(seed, fold):
 def test_the_gains_are_those_of_the_chosen_candidates(seed):
     """The gain of a question is the score of its fold's candidate less that of the current one."""
     scores = draw_noise(seed, questions=30, candidates=6)
-    folds = assign_folds(make_names(30), 3)
-    found = cross_validate(scores, folds)
+    folds = np.arange(30) % 3
+    found = validate_choice(scores, folds)
     for one in found.folds:
         held = folds == one.fold
         others = scores[~held].mean(axis=0)
@@ -69,12 +59,12 @@ def test_a_tie_leaves_the_current_settings():
 
 def test_noise_has_a_gain_only_if_it_is_not_nested():
     """Over 40 worlds without any difference, the best candidate looks better, and is not when measured anew."""
-    folds = assign_folds(make_names(60), 5)
+    folds = np.arange(60) % 5
     flattered, nested = [], []
     for seed in range(40):
         scores = draw_noise(seed)
         flattered.append(compute_flattered_gain(scores))
-        nested.append(cross_validate(scores, folds).gains.mean())
+        nested.append(validate_choice(scores, folds).gains.mean())
     assert min(flattered) >= 0
     assert np.mean(flattered) > 0.05
     assert abs(np.mean(nested)) < 2.5 * np.std(nested) / len(nested) ** 0.5
