@@ -159,7 +159,7 @@ def _read_lightrag_answer(given: Mapping[str, Any]) -> SystemReply | None:
         texts = row.get("content")
         listed = texts if isinstance(texts, list | tuple) else [texts]
         chunks += [{"doc_id": row["file_path"], **({} if text is None else {"text": text})} for text in listed]
-    fields = {"answer": answer, "chunks": chunks}
+    fields: dict[str, object] = {"answer": answer, "chunks": chunks}
     return SystemReply(fields, {"answer": "response", "chunks": "references"}, frozenset({"response", "references"}))
 
 
