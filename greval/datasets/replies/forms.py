@@ -42,6 +42,14 @@ MESSAGE_NAMES = frozenset(
     }
 )
 """The names of a message in LangChain and at OpenAI."""
+REPLY_NAMES = frozenset(
+    {
+        *("data", "entities", "relationships", "references", "retriever_result", "items", "records", CHAIN_STEPS),
+        *("source_documents", "page_content", "node", "messages", "content", "context_data", "context_text"),
+        *(*GRAPHRAG_COLUMNS, *search_result.USAGE_FIELDS),
+    }
+)
+"""Names of which a mapping has one if it is a reply, but for several contexts by name."""
 CONTEXT_BEGINNINGS = ("-----", "Knowledge Graph Data (", "Document Chunks (")
 """How the text of a context begins; an answer may hold tables too."""
 _SECTION = re.compile(
