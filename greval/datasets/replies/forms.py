@@ -98,6 +98,10 @@ def _read_pair(given: Sequence[object]) -> SystemReply | None:
     rows = context if isinstance(context, list | tuple) else ()
     if rows and all(isinstance(row, Mapping) and _is_search_context(row) for row in rows):
         context = {str(number): row for number, row in enumerate(rows)}  # a context of each part of a search
+    if rows and all(isinstance(table, list | tuple) for table in rows):  # tables without names
+        listed = [row for table in rows for row in table]
+        response = search_result.build_context_response(answer, listed)
+        return _build(response, {"answer": "[0]"}, ()) if response.chunks or response.triples else None
     found = read_reply(context)
     if found is None or "answer" in found.fields:
         return None
