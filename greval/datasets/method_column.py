@@ -124,9 +124,9 @@ def _list_tags(settled: MappedRow) -> Iterator[tuple[str, str]]:
     """Yield the place of each tag of a row with its name: a column, or a value inside `metadata` or `tags`."""
     yield from settled.tagged.items()
     tags = settled.values.get("tags")
-    for name in tags if isinstance(tags, Mapping) else ():
-        if name not in settled.tagged.values():
-            yield f"{TAG}{name}", name
+    if isinstance(tags, Mapping) and len(tags) > len(settled.tagged):
+        columns = {*settled.tagged.values()}
+        yield from ((f"{TAG}{name}", name) for name in tags if name not in columns)
 
 
 def _list_ids(settled: MappedRow, row: Mapping[str, object]) -> Iterator[tuple[str, str]]:

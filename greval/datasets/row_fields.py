@@ -19,7 +19,7 @@ from greval.datasets.field_names import (
     split_dotted,
 )
 from greval.datasets.field_values import as_text
-from greval.datasets.replies.forms import SystemReply, join_place, read_reply
+from greval.datasets.replies.forms import REPLY_NAMES, SystemReply, join_place, read_reply
 from greval.errors import MethodError
 from greval.records.case import Response, is_grade_mapping
 
@@ -67,7 +67,9 @@ def read_fields(row: Mapping[str, object]) -> MappedRow:
 def _may_be_reply(value: object) -> bool:
     if isinstance(value, str):
         return "```" in value
-    return isinstance(value, Mapping) or (isinstance(value, list | tuple) and len(value) == 2)  # noqa: PLR2004 - a pair
+    if isinstance(value, list | tuple):
+        return len(value) == 2 and isinstance(value[1], Mapping | list | tuple)  # noqa: PLR2004 - an answer, a context
+    return isinstance(value, Mapping)
 
 
 def _spread_replies(row: Mapping[str, object]) -> tuple[dict[str, object], dict[str, str], dict[str, object]]:
@@ -75,13 +77,16 @@ def _spread_replies(row: Mapping[str, object]) -> tuple[dict[str, object], dict[
     fields: dict[str, object] = {}
     places: dict[str, str] = {}
     rest = dict(row)
-    if (found := _read_form(row)) is not None:
+    found = None if REPLY_NAMES.isdisjoint(row) else _read_form(row)
+    if found is not None:
         rest = {name: value for name, value in row.items() if name not in found.used}
         fields |= found.fields
         places |= {name: found.places.get(name) or name for name in found.fields}
     for name, value in [*rest.items()]:
+        if not _may_be_reply(value):
+            continue
         own = FIELD_BY_NAME.get(find_known_name(name) or "")
-        if not _may_be_reply(value) or not _may_hold_reply(name, own) or (isinstance(value, str) and own != CHUNKS):
+        if not _may_hold_reply(name, own) or (isinstance(value, str) and own != CHUNKS):
             continue
         found = _read_form(value)
         if found is None or (own != "answer" and found.fields.keys() == {"answer"}):
@@ -174,6 +179,8 @@ def _refuse_part(settled: MappedRow, column: str, why: str) -> None:
 
 def _read_ranking(value: object, *, is_expected: bool, gold: object) -> list[dict[str, object]] | None:
     """Return the documents that are recorded by their ids as chunks; None if the value holds texts or chunks."""
+    if isinstance(value, list) and value and isinstance(value[0], str) and " " in value[0] and not gold:
+        return None  # by far the most common
     if (scored := _read_scores(value)) is not None:
         return scored
     if not isinstance(value, list | tuple) or not value or not all(map(_is_name, value)):

@@ -100,7 +100,9 @@ def read_response_fields(given: object) -> ResponseFields | None:
         return _convert_fields(MappedRow(values=found.fields, names={own: own for own in found.fields}))
     if isinstance(plain, str):
         return ResponseFields({"answer": plain})
-    if isinstance(plain, list) and all(map(_is_passage, plain)):
+    if isinstance(given, tuple) and isinstance(plain, list) and _is_answer_with_text(plain):
+        plain = {"answer": plain[0], "chunks": plain[1:]}
+    elif isinstance(plain, list) and all(map(_is_passage, plain)):
         plain = {"chunks": plain}
     elif isinstance(plain, list) and _is_answer_with_passages(plain):
         plain = {"answer": plain[0], "chunks": plain[1]}
@@ -112,6 +114,11 @@ def _is_passage(given: object) -> bool:
     if isinstance(given, list):
         return len(given) == 2 and isinstance(given[0], Mapping) and isinstance(given[1], int | float)  # noqa: PLR2004
     return isinstance(given, str | Mapping)
+
+
+def _is_answer_with_text(given: Sequence[object]) -> bool:
+    """Return whether the items of a tuple are an answer and its context as one text; a list would be of passages."""
+    return len(given) == 2 and all(isinstance(one, str) for one in given)  # noqa: PLR2004 - an answer and its context
 
 
 def _is_answer_with_passages(given: Sequence[object]) -> bool:

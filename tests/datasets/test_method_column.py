@@ -6,6 +6,7 @@ import itertools
 
 import pytest
 
+from greval import DataWarning, evaluate, load_metric
 from greval.analysis.data_summary import summarise_data
 from greval.datasets.case_records import read_records
 from greval.datasets.method_column import MAX_VALUES
@@ -99,3 +100,9 @@ def test_the_proposal_is_told():
     assert f"{told} --column id=q_id" in found.remarks
     assert found.proposed_columns == {"method": "system", "id": "q_id"}
     assert reading.notice().splitlines()[-1] == f"rows: {told} --column id=q_id"
+
+
+def test_a_program_is_warned(tmp_path):
+    """`evaluate` in Python warns with the columns that it takes."""
+    with pytest.warns(DataWarning, match=r"is it the method\? columns=\{'method': 'system'\}"):
+        evaluate(build_rows(), [load_metric("exact_match")], out=tmp_path / "run")

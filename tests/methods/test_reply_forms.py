@@ -216,6 +216,8 @@ class LlamaNode:
         ([Document(page_content=TEXT)], None),
         ([(Document(page_content=TEXT), 0.5)], None),
         (("Oda.", [Document(page_content=TEXT)]), "Oda."),
+        (("Oda.", TEXT), "Oda."),
+        (("Oda.", [pd.DataFrame([{"id": "4", "text": TEXT}])]), "Oda."),
         ({"answer": AIMessage("Oda."), "context": [Document(page_content=TEXT)]}, "Oda."),
         ([TEXT], None),
     ],

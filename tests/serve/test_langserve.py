@@ -121,7 +121,7 @@ def test_one_failing_case_of_a_batch_fails_alone(tmp_path, judge, fault_server):
 
 def test_a_wrong_case_of_a_batch_is_refused_with_its_place(client):
     """A batch with what is no case is 422 with every fault's place (LangServe: 500); nothing was judged."""
-    cases = [CASE, "x", {"question": 1}, {**CASE, "chunks": [{"id": "c"}]}, {**CASE, "anser": "x"}, None]
+    cases = [CASE, "x", {"question": 1}, {**CASE, "chunks": [{"score": 1}]}, {**CASE, "anser": "x"}, None]
     answer = client.post("/metrics/correctness/batch", json={"inputs": cases})
     assert answer.status_code == 422
     assert [fault["place"] for fault in answer.json()["faults"]] == [

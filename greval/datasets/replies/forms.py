@@ -42,6 +42,14 @@ MESSAGE_NAMES = frozenset(
     }
 )
 """The names of a message in LangChain and at OpenAI."""
+REPLY_NAMES = frozenset(
+    {
+        *("data", "entities", "relationships", "references", "retriever_result", "items", "records", CHAIN_STEPS),
+        *("source_documents", "page_content", "node", "messages", "content", "context_data", "context_text"),
+        *(*GRAPHRAG_COLUMNS, *search_result.USAGE_FIELDS),
+    }
+)
+"""Names of which a mapping has one if it is a reply, but for several contexts by name."""
 CONTEXT_BEGINNINGS = ("-----", "Knowledge Graph Data (", "Document Chunks (")
 """How the text of a context begins; an answer may hold tables too."""
 _SECTION = re.compile(
@@ -90,6 +98,10 @@ def _read_pair(given: Sequence[object]) -> SystemReply | None:
     rows = context if isinstance(context, list | tuple) else ()
     if rows and all(isinstance(row, Mapping) and _is_search_context(row) for row in rows):
         context = {str(number): row for number, row in enumerate(rows)}  # a context of each part of a search
+    if rows and all(isinstance(table, list | tuple) for table in rows):  # tables without names
+        listed = [row for table in rows for row in table]
+        response = search_result.build_context_response(answer, listed)
+        return _build(response, {"answer": "[0]"}, ()) if response.chunks or response.triples else None
     found = read_reply(context)
     if found is None or "answer" in found.fields:
         return None
@@ -159,7 +171,7 @@ def _read_lightrag_answer(given: Mapping[str, Any]) -> SystemReply | None:
         texts = row.get("content")
         listed = texts if isinstance(texts, list | tuple) else [texts]
         chunks += [{"doc_id": row["file_path"], **({} if text is None else {"text": text})} for text in listed]
-    fields = {"answer": answer, "chunks": chunks}
+    fields: dict[str, object] = {"answer": answer, "chunks": chunks}
     return SystemReply(fields, {"answer": "response", "chunks": "references"}, frozenset({"response", "references"}))
 
 
