@@ -219,7 +219,8 @@ class HttpMethod:
 
     async def _send_request(self, sample: Sample) -> httpx.Response:
         with count_as_waiting():
-            await self.prepare()
+            if not _create_tls_context.cache_info().currsize:
+                await self.prepare()
             import httpx
 
         end = self._endpoint

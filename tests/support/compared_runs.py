@@ -36,7 +36,9 @@ METRICS = (RIGHT, NDCG, LATENCY, DEPTH, TONE)
 
 
 def outcome(figure) -> Outcome:
-    """Give the outcome that a figure stands for; several figures are those of several items."""
+    """Give the outcome that a figure stands for; several figures are those of several items, a judgement is itself."""
+    if isinstance(figure, Judgement):
+        return Scored(judgements=(figure,))
     if figure == FAILED:
         return Failed(error=Failure(kind="timeout", message="late"))
     if figure == SKIPPED:

@@ -77,7 +77,9 @@ class GateRunFigures:
         n = found.counted
         match name:
             case "mean":
-                return GateFigure(build_measured(found.mean, n, _explain_no_mean(found)), f"n = {n}")
+                # the mean is weighted by probability if there is another one of the values themselves
+                plain = "" if found.plain_mean is None else f", plain {found.plain_mean:.4g}"
+                return GateFigure(build_measured(found.mean, n, _explain_no_mean(found)), f"n = {n}{plain}")
             case "low" | "high":
                 end = getattr(found.interval, name, None)
                 why = _explain_no_mean(found) if found.mean is None else _explain_no_interval(found)

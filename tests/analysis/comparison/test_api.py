@@ -8,6 +8,7 @@ from contrast_data import alike, edited, mirrored, only
 from greval.analysis.comparison.api import compare
 from greval.analysis.comparison.records import Comparison
 from greval.errors import DataError
+from greval.records.result import Judgement
 from greval.report.comparison import format_legend
 from greval.stats.paired import MIN_BOOTSTRAP_CLUSTERS
 
@@ -45,6 +46,17 @@ def test_intervals_of_several_kinds_are_named_by_metric_and_group(tmp_path):
     assert "an exact bound, as all differences are equal (depth, depth (few), depth (many)). MDD: " in told
     of_clusters = " ".join(format_legend(compare(run, baseline="b", metrics=["ndcg@10"], cluster_by="film")))
     assert "alone, by bootstrap, over whole clusters of film. MDD: " in of_clusters
+
+
+def test_means_weighted_by_probability_have_the_means_of_the_values(tmp_path):
+    """The mean of the values is there for the side and the group whose numbers are weighted, and only for these."""
+    weighted = [Judgement(value=value, number=value + 0.25, reason="r") for value in (1, 2, 3)]
+    figures = {("a", "depth"): weighted, ("b", "depth"): [1, 2, 2], ("b", "latency"): [1.0, 2.0, 3.0]}
+    found = compare(write(tmp_path, figures | {("a", "latency"): [1.0, 1.5, 2.0]}))
+    means = {(one.metric, one.method): (one.mean, one.plain_mean) for one in found.levels}
+    assert means["depth", "a"] == (2.25, 2)
+    assert means["depth", "b"] == (pytest.approx(5 / 3), None)
+    assert means["latency", "a"] == (1.5, None)
 
 
 def test_lower_can_be_better(tmp_path):

@@ -10,6 +10,7 @@ from greval.analysis.gate.api import check_gate
 from greval.analysis.gate.conditions import check_conditions
 from greval.analysis.summary import build_report
 from greval.errors import DataError
+from greval.records.result import Judgement
 from greval.runs.store import Store
 
 TAGS = [{"kind": "multi hop", "release": "v1.0"}] * 6 + [{"kind": "single", "release": "v1.0.low"}] * 4
@@ -125,6 +126,15 @@ def test_a_value_of_two_tags_needs_its_tag(tmp_path):
     with pytest.raises(DataError, match="is a value of several tags; write right@a=x or right@b=x"):
         check_gate(run, ["right@x < 1"])
     assert [one.met for one in check_gate(run, ["right@a=x < 1", "right@b=x < 1"])] == [False, True]
+
+
+def test_a_mean_weighted_by_probability_has_the_one_of_the_values_beside_it(tmp_path):
+    """Who reads the condition sees why the mean is not the one of the values."""
+    weighted = [Judgement(value=value, number=value + 0.25, reason="r") for value in (1, 2, 3)]
+    run = write(tmp_path / "run", {("", "depth"): weighted})
+    with Store.open(run) as store:
+        (check,) = check_gate(store, ["depth < 2.1"])
+    assert check.told == ("2.25 not < 2.1 (n = 3, plain 2)",)
 
 
 def test_undefined_figures_are_undecided(tmp_path):
