@@ -44,14 +44,17 @@ def told(guard, *replies):
     return guard
 
 
-@pytest.mark.parametrize("kind", ["authentication", "quota"])
-def test_a_first_refusal_of_the_key_ends_the_run(kind):
-    """Where nothing was ever answered one refused call is enough, and the message says what to do."""
+@pytest.mark.parametrize(
+    ("kind", "hint"), [("authentication", "set THE_KEY"), ("quota", "see the provider's billing page")]
+)
+def test_a_first_refusal_of_the_key_ends_the_run(kind, hint):
+    """Where nothing was ever answered one refused call is enough; an empty account is told apart from a wrong key."""
     guard = told(RunGuard(hint="set THE_KEY"), failing(kind))
     assert guard.fatal
-    assert "set THE_KEY" in guard.why
+    assert hint in guard.why
+    assert ("refuses the key" in guard.why) == (kind == "authentication")
     assert f"it was {kind}" in guard.why
-    with pytest.raises(StoppedError, match="THE_KEY"):
+    with pytest.raises(StoppedError, match=hint):
         guard.admit_call()
 
 
@@ -283,12 +286,12 @@ async def test_a_stop_does_not_wait_for_retries(tmp_path, behaviour):
 async def test_calls_in_flight_come_to_their_end(tmp_path):
     """What is out when the run is stopped is waited for and written down."""
     stop = asyncio.Event()
-    asyncio.get_running_loop().call_later(0.25, stop.set)
+    asyncio.get_running_loop().call_later(0.75, stop.set)
     async with fault.FaultServer(latency=0.5) as server:
         judge = Judge("openai:fake", base_url=server.url)
         run = await evaluate_async(cases(30), [TONE], judge, out=tmp_path, concurrency=4, stop=stop)
-    assert server.calls == 4
-    assert [row.outcome.status for row in run.results()] == ["scored"] * 4
+    assert server.calls == 1 + 4  # the first call of a judge is alone
+    assert [row.outcome.status for row in run.results()] == ["scored"] * 5
 
 
 @in_virtual_time

@@ -98,9 +98,9 @@ def test_the_answering_model(tmp_path):
         return choose_answering_model(plan(tmp_path, config=SEARCHES + more).config, judge)
 
     assert choose("") is judge
-    assert choose("generation: {model: big, context: none}\n").model == "openai:big"
-    named = choose("generation: {model: big, context: none}\nanswering: {model: small, temperature: 0.5}\n")
-    assert (named.model, named.temperature) == ("openai:small", 0.5)
+    assert choose("generation: {model: gpt-big, context: none}\n").model == "openai:gpt-big"
+    named = choose("generation: {model: gpt-big, context: none}\nanswering: {model: gpt-small, temperature: 0.5}\n")
+    assert (named.model, named.temperature) == ("openai:gpt-small", 0.5)
 
 
 def test_a_judge_of_its_own_answers_is_told():
