@@ -18,7 +18,6 @@ from greval.methods.reference.extraction.words import (
     MONTHS,
     NATIONALITIES,
     NEVER_NAMES,
-    OWNED_PLACES,
     ROLES,
     STARTERS,
     VERBS,
@@ -258,7 +257,7 @@ class _Scanner:
         text = self.tokens[place].text
         if text.endswith(("'s", "\u2019s")):
             following = self.tokens[place + 1]
-            return following.text.lower().removesuffix(".") not in OWNED_PLACES or not _is_capitalised(following)
+            return following.text.lower().removesuffix(".") not in GENERIC_NAMES or not _is_capitalised(following)
         return _is_compound(text)
 
     def _is_numbered(self, place: int) -> bool:

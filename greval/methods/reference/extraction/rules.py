@@ -36,7 +36,6 @@ from greval.methods.reference.extraction.words import (
     PERSON_PRONOUNS,
     PLACE_HEADS,
     PRONOUNS,
-    STARTERS,
     VERBS,
 )
 from greval.methods.reference.names import ALIAS, split_qualifier
@@ -44,7 +43,7 @@ from greval.methods.reference.records import Extraction, IndexedChunk, Mention, 
 from greval.methods.reference.schema import GraphSchema
 from greval.records.inventory import RELATED
 
-RULES_VERSION = "1"
+RULES_VERSION = "2"
 """The version of the rules, part of the key of an extraction. Increase it whenever they find something else."""
 MAX_STATEMENTS = 12
 """The most statements of one sentence: a list of many names would have as many as it has pairs of names."""
@@ -267,7 +266,6 @@ def _is_plain(word: str) -> bool:
         or not word.isalpha()
         or word in NEVER_NAMES
         or word in VERBS
-        or word in STARTERS
         or word in GENERIC_NAMES
         or word in COMPOUND_HEADS
         or word in COMPOUND_TAILS

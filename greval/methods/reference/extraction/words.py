@@ -63,45 +63,24 @@ NEVER_NAMES = read_words(
 
 STARTERS = read_words(
     """
-    additional additionally advanced alternative alternatively ancient anyone anything apparently approximately
-    approved articles ask asked attempts author authors awards back bad because become becomes behind believed
-    best better big book books born both build built business businesses call called calls case cases cast central
-    century change changes check chief children choose church cities city classes click close college coming
-    common commonly community companies company compared computer consequently considered construction
-    contemporary contents continued control conversely copies course create created critics current customers
-    daily data day days death december define defined depending described design designed developed development
-    different directed directors does early education elected elections elsewhere encouraged end engineers enter
-    especially essentially established estimates evidence examples example expect experts external fans father
-    features few file files film films find flights food form formed forms found founded frequently full
-    furthermore further game games get go good government great group groups growing half head headquarters help
-    high historians historically history home honours hotel house human ideally images important in-depth income
-    increasingly indeed individual industry information inspired instruments international interestingly
-    introduced issues items job joint journal just keep key know known language large largely late lead leaders
-    learn left legend legislation less level life likewise limited links list listed literature little live local
-    located long look looking love low made mainly major make makes making man management managers map marriage
-    maybe meaning means media medical member members men middle military minister modern money month months mother
-    movie movies much music musically named names natural nearby nearly news nice night north note notes notable
-    notably nothing number numbers numerous occasionally officially older once online open operations opened order
-    originally orders output overall owned owners page pages paper parents part particularly parts passengers
-    people perhaps personnel place places plans play played players please plot plus point police political
-    popular population possible possibly power practice presented present president prices primarily private
-    probably problems production products professional professor programs project projects proponents published
-    public put quite race radio rather read reading records reference references related released religion
-    religious remains remember report reports research researchers residents results return returning returned
-    review reviews rights river roads round royal rules run running sales say scenes schools school science
-    scientists season see seen send set services set shares ships short show shows side similar similarly simply
-    single sites situated size small social society software sold someone something song songs south special
-    specifically sports staff starring started start state stations statistics step stop stories story strictly
-    strong students studies study subsequently success support surely system systems take taken taking teachers
-    team teams technically technology television terms test tests text texts thanks things think thousands time
-    times title titles top total towns town tracks trade traditional traditionally trains training translated
-    travel trees true try type types ultimately under unfortunately unit units university unknown unlike
-    unsurprisingly upcoming use used users using usual value vehicles version versions video view village villages
-    visitors voters wait wall want war warning water way ways week west whatever whenever wherever whoever white
-    wife winners winning winter wins woman women word words work workers working works world worldwide write
-    writers writing written year years yes young see plot cast background career biography etymology overview
-    synopsis legacy reception personal geography demographics economy climate culture awards soundtrack
-    discography filmography bibliography notes chapter section table figure part volume
+    additional additionally ancient anything approximately ask back because best better big born both build built
+    career central century change chapter check chief children church city climate close college coming commonly
+    community compared computer consequently considered construction contemporary conversely created current day
+    days described designed developed directed does early education elections elsewhere encouraged end established
+    examples father few film find food founded frequently full further game games get go good government great
+    groups half high historians historically history home hotel house important indeed individual industry inspired
+    international journal just keep key know known language large late lead left legislation life likewise little
+    live local located long look looking love major make makes man marriage members men middle military money movie
+    music musically named natural nearby nearly news night north notable note nothing numerous occasionally
+    officially older once online open opened operations orders originally overall owned part particularly parts
+    people perhaps players please plus political population presented president private probably production projects
+    published put quite rather read records released religion remember research return returning review royal run
+    running say scenes school schools science see services set short show similarly single situated society
+    something song songs south special specifically sports starring state stop story studies subsequently surely
+    take taking team technically terms thanks things think time title total traditional traditionally training
+    translated trees true try type ultimately under unfortunately university unlike use used using volume wait wall
+    water way west whatever whenever white wife winter woman women word work working world writing written year yes
+    young
     """
 )
 """Common words that begin sentences and headings. On its own there, one is a name only if the text says so."""
@@ -131,16 +110,6 @@ INSTITUTIONS = read_words(
     """
 )
 """Words whose name may go on behind an "and": the Department of Health and Human Services."""
-
-OWNED_PLACES = read_words(
-    """
-    academy army association bay cathedral cay championship championships chapel church club college cottage court
-    cove creek cross cup day gate guild hall hospital house island league national open park party peak point
-    prize republic rights river road row school society festival museum institute commission committee conference
-    square street team theatre theater tour union university world
-    """
-)
-"""Words that stay together with a possessive in front of them: King's College, the People's Republic."""
 
 HONORIFICS = read_words(
     """
@@ -222,20 +191,17 @@ DETERMINERS = read_words(
 
 COMPOUND_TAILS = read_words(
     """
-    known based like born time year old winning selling term level wide free related speaking language led style
-    size scale class range hand run made owned day week month long short high low end up off out in down back on
-    to by air line life half profile quality century person man woman reviewed published called named style
-    oriented specific driven handed minded aged held rated grossing ranking friendly ready built designated point
-    game season story mile foot meter metre kilometre hour minute second dimensional
+    aged air back based born called century class day designated driven foot free friendly grossing hand handed held
+    hour known language level life like line long made mile minute off on oriented out owned person profile quality
+    range ranking rated ready related reviewed run scale season selling size speaking specific story style term time
+    up wide winning year
     """
 )
 COMPOUND_HEADS = read_words(
     """
-    well non co self semi ex re pre post anti multi inter mid half full high low long short best first second
-    third one two three four five six seven eight nine ten double single cross open close so all then now vice
-    father mother sister brother son daughter would never follow world large small left right early late off on up
-    real mass part old new free hard soft front back top bottom much most least state sub super ultra under over
-    out counter middle twenty thirty forty fifty sixty seventy eighty ninety
+    all anti best bottom brother co counter cross daughter double eighty ex fifty first five forty four free front
+    full half hard high late least long low mass mid multi non one out post pre re real right second self semi
+    seventy short single sister six sixty soft state sub super third thirty three top twenty two under up vice well
     """
 )
 """First and last parts of compounds with hyphens that are ordinary adjectives and no identifiers."""
