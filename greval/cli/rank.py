@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from greval._util.joins import JOIN_REMARKS
 from greval.cli import FAILED
 from greval.cli.console import escape_control_characters
 from greval.cli.options import Columns, parse_columns, print_report
@@ -84,6 +85,8 @@ def rank(  # noqa: PLR0913 - the options of a command
     for one in found.unread:
         typer.echo(escape_control_characters(f"not read: {one.message}"), err=True)
     if form == "csv":
+        for remark in (one for one in found.warnings if one.startswith(JOIN_REMARKS)):
+            typer.echo(escape_control_characters(remark), err=True)
         typer.echo(escape_control_characters(format_csv(found)), nl=False)
     else:
         print_report(found, form, render)

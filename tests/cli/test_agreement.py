@@ -48,6 +48,16 @@ def test_the_only_metric_need_not_be_named(run, tmp_path):
     assert "-m exact_match or -m token_f1" in done.output
 
 
+def test_labels_on_another_scale_are_an_exit_code(tmp_path):
+    """If most labels are off the judge's scale, the first line says so, and the command exits with 3."""
+    cases = [{"id": f"q{n}", "question": "?", "answer": "a", "expected_answer": "a"} for n in range(4)]
+    evaluate(cases, [COMPUTED_METRICS["exact_match"]], out=tmp_path / "run")
+    (tmp_path / "labels.csv").write_text("id,label\nq0,1\nq1,7\nq2,8\nq3,9\n", encoding="utf-8")
+    text = told(tmp_path / "run", tmp_path / "labels.csv", code=3)
+    assert text.startswith("OFF SCALE: 3 of 4 labels are not on the scale of the verdicts")
+    assert "the rules do not apply, because most labels are not on the scale of the verdicts." in text
+
+
 def test_the_tables_say_ceiling_and_floor(run):
     """Judge and people, the people among themselves and the floors stand side by side; then classes and confusion."""
     text = told(run, "-m", "graded", "--by", "kind")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from command_line import case, write
 
@@ -132,3 +134,23 @@ def test_the_columns_of_gold_are_a_part_of_the_source(files, greval_says):
             ),
         )
         assert told[0] == 0, told
+
+
+def test_few_cases_with_gold_are_remarked_first(tmp_path, monkeypatch, greval_says):
+    """If less than half of the cases have gold, the first line of the report says so, and each later report too."""
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "cases.jsonl", [{"id": f"q{n}", "question": "?", "chunks": []} for n in range(5)])
+    write(tmp_path / "gold.jsonl", [GOLD, GOLD | {"id": "Q2"}])
+    told = "FEW IDS MET: gold.jsonl: 1 of 5 cases met 1 of 2 rows of gold; 'q2' and 'Q2' differ only in case"
+    words = ("evaluate", "cases.jsonl", "-m", "recall@2", "-o", "run", "--gold", "gold.jsonl")
+    assert greval_says(*words)[1].startswith(told)
+    assert greval_says("report", "run")[1].startswith(told)
+    assert json.loads(greval_says("report", "run", "--format", "json")[1])["warnings"][0].startswith(told)
+
+
+def test_traversals_of_another_method_do_not_meet(tmp_path, files):
+    """A log whose rows name methods is joined by these too; a method in another case is named."""
+    log = [{"id": "q1", "method": "Walk", "start_nodes": ["a"], "traversed_edges": [], "final_nodes": ["a"]}]
+    write(tmp_path / "cases.jsonl", [{"id": "q1", "question": "?", "method": "walk"}])
+    with pytest.raises(DataError, match=r"'q1 \(walk\)' and 'q1 \(Walk\)' differ only in case"):
+        open_rows(tmp_path / "cases.jsonl", traversals=[write(tmp_path / "log.jsonl", log)])

@@ -17,7 +17,7 @@ from greval.metrics.computed import COMPUTED_METRICS
 from greval.metrics.library import load_metric
 from greval.records.case import Case
 from greval.records.metric import PreferenceMetric
-from greval.runs.duels import list_pairs, split_method_names, split_pair_label
+from greval.runs.duels import find_pair_remarks, list_case_keys, list_pairs, split_method_names, split_pair_label
 from greval.runs.evaluation import evaluate
 from greval.runs.run_reader import read_metrics
 from greval.runs.store import Store
@@ -97,6 +97,19 @@ def test_one_method_is_no_duel():
     """With the answers of one method, the message says what is needed and what was found."""
     with pytest.raises(DataError, match="at least two methods, found walk"):
         list_pairs(cases(methods=["walk"]), [CLEAR])
+
+
+def test_methods_whose_samples_do_not_pair_are_named():
+    """Two methods without a common sample are refused with an id of each; few common ones are remarked."""
+    first, second = (
+        [Case(id=name, question="?", method=method, answer="a") for name in names]
+        for method, names in (("walk", ["q1", "q2", "q3"]), ("local", ["Q1", "Q2", "q3"]))
+    )
+    with pytest.raises(DataError, match="0 of 2 samples of local met 0 of 2 samples of walk; 'Q1' and 'q1' differ"):
+        list_pairs([*first[:2], *second[:2]], [CLEAR])
+    (remark,) = find_pair_remarks(list_case_keys([*first, *second]))
+    assert remark.startswith("FEW IDS MET: 1 of 3 samples of local met 1 of 3 samples of walk; 'Q1' and 'q1' differ")
+    assert find_pair_remarks(list_case_keys([*first, *first[:1]])) == []
 
 
 def test_names_of_methods_are_split_by_the_pair():

@@ -12,6 +12,7 @@ from greval.analysis.comparison.plan import ComparisonPlan, SidePair
 from greval.errors import DataError
 from greval.runs.score_columns import FAILED, MISSING, SKIPPED, ComparisonSide
 from greval.runs.store import Store
+from greval.stats.bootstrap import Flags
 
 MAX_REASONS = 3
 QUESTION = "question"
@@ -26,25 +27,38 @@ def check_pairs(plan: ComparisonPlan) -> None:
     raise DataError("\n".join(dict.fromkeys(lines)))
 
 
-def join_questions(plan: ComparisonPlan) -> Iterator[tuple[SidePair, IdJoin]]:
-    """Yield the join of the questions of each pair of sides; those of the side with fewer are looked up."""
+def find_pair_remarks(plan: ComparisonPlan) -> Iterator[str]:
+    """Yield a remark for each pair of sides of which less than half of the questions pair."""
+    for _, join in join_questions(plan, only_few=True):
+        if remark := join.find_remark("a question counts only if it has one id on both sides"):
+            yield remark
+
+
+def join_questions(plan: ComparisonPlan, *, only_few: bool = False) -> Iterator[tuple[SidePair, IdJoin]]:
+    """Yield the join of the questions of each pair of sides; those of the side with fewer are looked up.
+
+    With `only_few`, pairs of which at least half meet are left out before any id is read.
+    """
+    masks = {side: _mask_questions(plan, side) for match in plan.matches for side in match}
+    questions = plan.scores.questions if plan.matches else ()
     for match in plan.matches:
-        sides = sorted(((_list_questions(plan, side), side) for side in match), key=lambda found: len(found[0]))
-        (few, first), (many, second) = sides
+        first, second = sorted(match, key=lambda side: int(masks[side].sum()))
+        if only_few and 2 * int((masks[first] & masks[second]).sum()) >= int(masks[first].sum()):
+            continue
+        few, many = ([questions[n] for n in masks[side].nonzero()[0].tolist()] for side in (first, second))
         names = f"questions of {plan.format_side(first)}", f"questions of {plan.format_side(second)}"
         yield match, join_ids(few, many, names)
 
 
-def _list_questions(plan: ComparisonPlan, side: ComparisonSide) -> list[str]:
-    """List the questions of which a side has a row."""
+def _mask_questions(plan: ComparisonPlan, side: ComparisonSide) -> Flags:
+    """Return a mask of the questions of which a side has a row."""
     import numpy as np
 
-    columns = [columns[side] for columns in plan.scores.columns.values() if side in columns]
-    known = np.zeros(len(plan.scores), bool)
-    for column in columns:
-        known |= column.get_states(len(plan.scores)) != MISSING
-    questions = plan.scores.questions
-    return [questions[number] for number in np.flatnonzero(known).tolist()]
+    known = np.zeros(len(plan.scores), np.bool_)
+    for columns in plan.scores.columns.values():
+        if side in columns:
+            known |= columns[side].get_states(len(plan.scores)) != MISSING
+    return known
 
 
 def _explain_pair(plan: ComparisonPlan, match: SidePair, join: IdJoin) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from greval._util.wording import format_count
 from greval.analysis.comparison.plan import ComparisonPlan
 from greval.analysis.comparison.records import Contrast, LeftOutCounts
-from greval.analysis.comparison.unpaired import join_questions
+from greval.analysis.comparison.unpaired import find_pair_remarks
 from greval.stats.paired import MIN_BOOTSTRAP_CLUSTERS
 from greval.stats.summary import NO_VALUE
 
@@ -17,9 +17,7 @@ ALL_QUESTIONS = "all questions"
 def find_warnings(plan: ComparisonPlan, contrasts: Sequence[Contrast], unlike: Sequence[bool]) -> Iterator[str]:
     """Yield the warnings; `unlike` are the contrasts of which one side lacks figures significantly more often."""
     yield from plan.join_remarks
-    for _, join in join_questions(plan):
-        if remark := join.find_remark("a question counts only if it has one id on both sides"):
-            yield remark
+    yield from find_pair_remarks(plan)
     yield from _find_judge_mismatches(contrasts)
     yield from _find_unmatched_methods(plan)
     yield from _find_missing_figures(one for one, apart in zip(contrasts, unlike, strict=True) if apart)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from lightrag_folder import EDGE, write
+from lightrag_folder import EDGE, GRAPH, STORES, write
 
 from greval.errors import DataError
 from greval.methods.inventories import read_inventory
@@ -66,3 +66,17 @@ def test_missing_and_broken_files(tmp_path):
         read_lightrag(tmp_path)
     with pytest.raises(DataError, match="no index of LightRAG"):
         read_lightrag(tmp_path / "nowhere")
+
+
+def test_quotes_around_names_are_no_part_of_them(tmp_path):
+    """Indexes of LightRAG before 2025 and of nano-graphrag keep quotes in names: they read as those without."""
+    plain, quoted = tmp_path / "plain", tmp_path / "quoted"
+    plain.mkdir()
+    quoted.mkdir()
+    names = {name: f'"{name}"' for name in ("Ada", "Notes", "Bob")}
+    graph, stores = GRAPH, json.dumps(STORES)
+    for name, written in names.items():
+        graph = graph.replace(f'="{name}"', f'="&quot;{name}&quot;"')
+        stores = stores.replace(f'"{name}"', json.dumps(written))
+    graph = graph.replace("Ada wrote them.", '"Ada wrote them."')
+    assert read_lightrag(write(quoted, json.loads(stores), graph)) == read_lightrag(write(plain))

@@ -13,7 +13,7 @@ from night import at_night
 from sklearn.metrics import accuracy_score, cohen_kappa_score
 from typer.testing import CliRunner
 
-from greval import ComputedMetric, Judgement, ValueScale, evaluate, load_metric
+from greval import COMPUTED_METRICS, ComputedMetric, Judgement, ValueScale, evaluate, load_metric
 from greval.cli.panel import panel as command
 from greval.errors import DataError
 from greval.runs.store import Store
@@ -25,6 +25,23 @@ from greval.trust.panels.records import Panel
 
 app = typer.Typer()
 app.command("panel")(command)
+
+
+def test_items_that_do_not_meet_are_named(tmp_path):
+    """Runs of which no item meets are refused with an id of each; few common items are the first warning."""
+    metric = COMPUTED_METRICS["latency"]
+
+    def judge(name, ids):
+        return evaluate(
+            [{"id": one, "question": "?", "usage": {"latency": 1}} for one in ids], [metric], out=tmp_path / name
+        )
+
+    one, two, three = judge("one", ["q1", "q2", "q3"]), judge("two", ["Q1", "Q2"]), judge("three", ["q1", "Q2", "Q3"])
+    with pytest.raises(
+        DataError, match="0 of 2 items of two met 0 of 3 items of one; 'Q1' and 'q1' differ only in case"
+    ):
+        panel([one, two], "latency")
+    assert panel([one, three], "latency").warnings[0].startswith("FEW IDS MET: 1 of 3 items of one met 1 of 3 items of")
 
 
 def test_intervals_draw_whole_questions(tmp_path):
