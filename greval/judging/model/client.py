@@ -136,7 +136,7 @@ class JudgeClient:
     @property
     def identity(self) -> Mapping[str, JsonValue]:
         """The settings that affect the judge's verdicts, as JSON, with those by which its model reaches its server."""
-        return self._describe(read_environment(self._variables))[0]
+        return self._describe(self._read_environment())[0]
 
     @property
     def tier(self) -> Tier:
@@ -147,15 +147,20 @@ class JudgeClient:
             return select_tier(self._given)
         return "schema" if self.judge.local or self.judge.model.startswith("openai:") else "tools"
 
-    async def ready(self) -> Connection:
+    def _read_environment(self) -> tuple[str | None, ...]:
+        return read_environment(self._variables)
+
+    async def ready(self, environment: tuple[str | None, ...] | None = None) -> Connection:
         """Return the connection to the model for the running event loop, created at first use.
+
+        `environment` is that of the judge if it was just read, because reading it takes a while.
 
         Raises:
             JudgeError: If the judge cannot be used at all: unknown name, missing key or missing package.
         """
         loop = asyncio.get_running_loop()
         line = self._lines.get(loop)
-        if line is None or line.environment != read_environment(self._variables):
+        if line is None or line.environment != (environment or self._read_environment()):
             for ended in [known for known in self._lines if known.is_closed()]:
                 del self._lines[ended]
             line = self._lines[loop] = self._connect(self._given or await get_chat_model(self.judge))
@@ -187,13 +192,15 @@ class JudgeClient:
         noted = one_of_many or self._reply_source is not None
         memory = [store for store in (self._journal if noted else None, self._cache) if store]
         is_named = memory or self._reply_source or get_call_recorder()
-        key = self._compute_key(question, messages, repeat) if is_named else ""
+        environment = self._read_environment()
+        key = self._compute_key(question, messages, repeat, environment) if is_named else ""
         for store in memory:
             if known := store.get(key):
                 return known
         if self._reply_source:
             return await self._reply_source(key, await self.ready(), question, messages)
-        reply = await self._ask_with_retries(question, messages, config, self._retries if patient else 0)
+        line = await self.ready(environment)
+        reply = await self._ask_with_retries(line, question, messages, config, self._retries if patient else 0)
         return replace(reply, key=key) if key else reply
 
     def remember(self, reply: Reply, *, one_of_many: bool = False) -> None:
@@ -218,10 +225,14 @@ class JudgeClient:
         return self._reply_source is None
 
     async def _ask_with_retries(
-        self, question: AnswerFormat, messages: list[BaseMessage], config: RunnableConfig, retries: int
+        self,
+        line: Connection,
+        question: AnswerFormat,
+        messages: list[BaseMessage],
+        config: RunnableConfig,
+        retries: int,
     ) -> Reply:
         """Call the model, retry transient failures, and sum the usage of all attempts."""
-        line = await self.ready()
         tokens = sum(len(message.content) for message in messages) // CHARS_PER_TOKEN
         spent: list[Usage] = []
 
@@ -284,16 +295,19 @@ class JudgeClient:
             self._origin or self, requests=self.judge.requests_per_minute, tokens=self.judge.tokens_per_minute
         )
         direct = select_direct_model(model) if self._given is None else None
-        return Connection(model, pace, list_secrets(model), read_environment(self._variables), direct)
+        return Connection(model, pace, list_secrets(model), self._read_environment(), direct)
 
-    def _compute_key(self, question: AnswerFormat, messages: list[BaseMessage], repeat: int) -> str:
+    def _compute_key(
+        self,
+        question: AnswerFormat,
+        messages: list[BaseMessage],
+        repeat: int,
+        environment: tuple[str | None, ...] | None = None,
+    ) -> str:
         """Compute the cache key of a request from everything that affects the reply."""
         texts = (f"{message.type}\n{message.text}" for message in messages)
-        return compute_reply_key((question.form, self._format_identity(), str(repeat), *texts))
-
-    def _format_identity(self) -> str:
-        """Return the identity as text."""
-        return self._describe(read_environment(self._variables))[1]
+        _, identity = self._describe(environment or self._read_environment())
+        return compute_reply_key((question.form, identity, str(repeat), *texts))
 
     def _describe(self, environment: tuple[str | None, ...]) -> tuple[dict[str, JsonValue], str]:
         """Return the identity, and the same as text, built again only if the environment changed."""
