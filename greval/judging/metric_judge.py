@@ -29,7 +29,7 @@ from greval.judging.answer_schema import (
 from greval.judging.call_record import CallForm, CallRecord, get_call_recorder, list_messages
 from greval.judging.local.calibration import Calibration, find_calibration
 from greval.judging.local.models import MODELS
-from greval.judging.metric_runnable import JudgedCase
+from greval.judging.metric_runnable import CaseOutcome
 from greval.judging.model.answer_format import AnswerFormat
 from greval.judging.model.client import CHARS_PER_TOKEN, JudgeClient
 from greval.judging.model.judge import LOCAL_MAX_TOKENS, LOCAL_REASON_LENGTH
@@ -214,7 +214,7 @@ class MetricJudge:
         judge = self.client.judge
         return judge.local and judge.max_tokens is None and self.metric.reason_depth != "brief"
 
-    async def __call__(self, case: Case, config: RunnableConfig, *, repeat: int = 0, repeats: int = 1) -> JudgedCase:
+    async def __call__(self, case: Case, config: RunnableConfig, *, repeat: int = 0, repeats: int = 1) -> CaseOutcome:
         """Judge a case that has all inputs, and return the outcome with its usage and who answered."""
         batches = self.split_batches(case)
         way = CallContext(config, repeat, one_of_many=len(batches) > 1 or repeats > 1)
@@ -225,7 +225,7 @@ class MetricJudge:
         judgements = tuple(judgement for part in parts for judgement in part.judgements)
         failures = tuple(failure for part in parts for failure in part.failures)
         served_by = tuple(dict.fromkeys(model for part in parts for model in part.served_by))
-        return JudgedCase(build_outcome(judgements, failures), sum((part.usage for part in parts), Usage()), served_by)
+        return CaseOutcome(build_outcome(judgements, failures), sum((part.usage for part in parts), Usage()), served_by)
 
     def split_batches(self, case: Case) -> list[ItemBatch]:
         """Split a case into calls: batches of items, or one empty batch for the case as a whole."""

@@ -21,7 +21,7 @@ from greval.records.result import Failed, Failure, Outcome, Result, Skipped, Tie
 NO_USAGE = Usage()
 
 
-class JudgedCase(NamedTuple):
+class CaseOutcome(NamedTuple):
     """What judging a case gave: the outcome, the usage, and the models that the replies name, each once."""
 
     outcome: Outcome
@@ -29,7 +29,7 @@ class JudgedCase(NamedTuple):
     served_by: tuple[str, ...] = ()
 
 
-JudgeFunction = Callable[[Case, RunnableConfig], Awaitable[JudgedCase]]
+JudgeFunction = Callable[[Case, RunnableConfig], Awaitable[CaseOutcome]]
 
 
 class CaseRunnable(Runnable[CaseLike, Result]):
@@ -136,9 +136,9 @@ class MetricRunnable(CaseRunnable):
         case = given if isinstance(given, Case) else as_case(given)
         if (error := find_method_error(self.metric, case)) is not None:
             why = f"the method gave no response: {error}"
-            judged = JudgedCase(Failed(error=Failure(kind="method", message=why)))
+            judged = CaseOutcome(Failed(error=Failure(kind="method", message=why)))
         elif lacks := explain_missing_needs(self.metric, case):
-            judged = JudgedCase(Skipped(reason=lacks))
+            judged = CaseOutcome(Skipped(reason=lacks))
         else:
             if self._prepare:
                 await self._prepare()
@@ -146,7 +146,7 @@ class MetricRunnable(CaseRunnable):
             try:
                 judged = await self.judging(case, config)
             except DataError as error:  # it must not affect other cases
-                judged = JudgedCase(Failed(error=Failure(kind="data", message=str(error))))
+                judged = CaseOutcome(Failed(error=Failure(kind="data", message=str(error))))
         latency = read_clock() - start
         return self.row(case, judged.outcome, usage=judged.usage, latency=latency, served_by=judged.served_by)
 

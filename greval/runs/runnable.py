@@ -11,7 +11,7 @@ from langchain_core.runnables import RunnableConfig
 from greval.datasets.case_records import CaseLike, as_case
 from greval.errors import JudgeError, StoppedError
 from greval.judging.metric_judge import MetricJudge, gather_all
-from greval.judging.metric_runnable import JudgedCase, JudgeFunction, MetricRunnable
+from greval.judging.metric_runnable import CaseOutcome, JudgeFunction, MetricRunnable
 from greval.judging.model.budget import RunGuard
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.judge import Judge
@@ -220,8 +220,8 @@ def _compile_one(
 def _create_compute_function(metric: FunctionMetric, verdicts: Verdicts) -> JudgeFunction:
     """Create the judging function of a computed metric. An exception of its function becomes a failure of the case."""
 
-    async def compute(case: Case, _: RunnableConfig) -> JudgedCase:
-        return JudgedCase(compute_outcome(metric, case, verdicts))
+    async def compute(case: Case, _: RunnableConfig) -> CaseOutcome:
+        return CaseOutcome(compute_outcome(metric, case, verdicts))
 
     return compute
 
@@ -243,7 +243,7 @@ class RepeatedJudge:
         """Return a copy that asks another client of the same judge."""
         return RepeatedJudge(self._asking.with_client(client), self._repeats)
 
-    async def __call__(self, case: Case, config: RunnableConfig) -> JudgedCase:
+    async def __call__(self, case: Case, config: RunnableConfig) -> CaseOutcome:
         """Judge a case, and return the merged outcome with the usage of all times and all who answered."""
         metric = self._asking.metric
         views = (case, swap_responses(case)) if metric.preference else (case,)
@@ -258,4 +258,4 @@ class RepeatedJudge:
         else:
             merged = merge_repeats(metric, outcomes)
         served_by = tuple(dict.fromkeys(model for judged in rounds for model in judged.served_by))
-        return JudgedCase(merged, sum((judged.usage for judged in rounds), Usage()), served_by)
+        return CaseOutcome(merged, sum((judged.usage for judged in rounds), Usage()), served_by)

@@ -177,7 +177,7 @@ class JudgeClient:
     @property
     def identity(self) -> Mapping[str, JsonValue]:
         """The settings that affect the judge's verdicts, as JSON, with those by which its model reaches its server."""
-        return self._describe(read_environment(self._variables))[0]
+        return self._describe(self._read_environment())[0]
 
     @property
     def tier(self) -> Tier:
@@ -202,15 +202,20 @@ class JudgeClient:
         """Return the tier by which the judge is really asked for an answer that is planned by another one."""
         return self.adaptation.select_tier(tier) if self._may_change("format") else tier
 
-    async def ready(self) -> Connection:
+    def _read_environment(self) -> tuple[str | None, ...]:
+        return read_environment(self._variables)
+
+    async def ready(self, environment: tuple[str | None, ...] | None = None) -> Connection:
         """Return the connection to the model for the running event loop, created at first use.
+
+        `environment` is that of the judge if it was just read, because reading it takes a while.
 
         Raises:
             JudgeError: If the judge cannot be used at all: unknown name, missing key or missing package.
         """
         loop = asyncio.get_running_loop()
+        environment = environment or self._read_environment()
         line, adaptation = self._lines.get(loop), self._get_state().adaptation
-        environment = read_environment(self._variables)
         if line is None or line.environment != environment or line.adaptation != adaptation:
             for ended in [known for known in self._lines if known.is_closed()]:
                 del self._lines[ended]
@@ -272,22 +277,24 @@ class JudgeClient:
         noted = one_of_many or self._reply_source is not None
         memory = [store for store in (self._journal if noted else None, self._cache) if store]
         is_named = memory or self._reply_source or get_call_recorder()
+        environment = self._read_environment()
         spent: list[Usage] = []
         while True:
-            key = self._compute_key(question, messages, repeat) if is_named else ""
+            key = self._compute_key(question, messages, repeat, environment) if is_named else ""
             for store in memory:
                 if known := store.get(key):
                     return replace(known, usage=sum(spent, known.usage)) if spent else known
+            line = await self.ready(environment)
             if self._reply_source:
-                return await self._reply_source(key, await self.ready(), question, messages)
+                return await self._reply_source(key, line, question, messages)
             retries = self._retries if patient else 0
             try:
-                reply = await self._ask_with_retries(question, messages, config, retries, spent)
+                reply = await self._ask_with_retries(line, question, messages, config, retries, spent)
             except _AdaptedError:
                 continue
             reply = reply if len(spent) == 1 else replace(reply, usage=sum(spent, Usage()))
             if key and self.adaptation.changes:  # they may be newer than the key
-                key = self._compute_key(question, messages, repeat)
+                key = self._compute_key(question, messages, repeat, environment)
             return replace(reply, key=key) if key else reply
 
     def remember(self, reply: Reply, *, one_of_many: bool = False) -> None:
@@ -313,6 +320,7 @@ class JudgeClient:
 
     async def _ask_with_retries(
         self,
+        line: Connection,
         question: AnswerFormat,
         messages: list[BaseMessage],
         config: RunnableConfig,
@@ -324,7 +332,7 @@ class JudgeClient:
         Raises:
             _AdaptedError: If the requests to the judge were changed meanwhile.
         """
-        line, state = await self.ready(), self._get_state()
+        state = self._get_state()
         asked = self._adapt_question(question, line.adaptation)
         schema = question.schema if asked.tier == "text" and question.tier != "text" else None
         if line.adaptation.changes:
@@ -497,18 +505,25 @@ class JudgeClient:
             self._origin or self, requests=self.judge.requests_per_minute, tokens=self.judge.tokens_per_minute
         )
         direct = select_direct_model(model) if self._given is None else None
-        return Connection(model, pace, list_secrets(model), read_environment(self._variables), adaptation, direct)
+        return Connection(model, pace, list_secrets(model), self._read_environment(), adaptation, direct)
 
-    def _compute_key(self, question: AnswerFormat, messages: list[BaseMessage], repeat: int) -> str:
+    def _compute_key(
+        self,
+        question: AnswerFormat,
+        messages: list[BaseMessage],
+        repeat: int,
+        environment: tuple[str | None, ...] | None = None,
+    ) -> str:
         """Compute the cache key of a request from everything that affects the reply."""
         texts = (f"{message.type}\n{message.text}" for message in messages)
-        changes = self.adaptation.changes
-        identity = f"{self._format_identity()}{json.dumps(changes)}" if changes else self._format_identity()
+        _, identity = self._describe(environment or self._read_environment())
+        if changes := self.adaptation.changes:
+            identity = f"{identity}{json.dumps(changes)}"
         return compute_reply_key((question.form, identity, str(repeat), *texts))
 
     def _format_identity(self) -> str:
         """Return the identity as text."""
-        return self._describe(read_environment(self._variables))[1]
+        return self._describe(self._read_environment())[1]
 
     def _describe(self, environment: tuple[str | None, ...]) -> tuple[dict[str, JsonValue], str]:
         """Return the identity, and the same as text, built again only if the environment changed."""

@@ -10,10 +10,12 @@ from langchain_core.messages import AIMessage
 from tone_metrics import TONE, cases
 
 from greval import Judge, evaluate
+from greval.analysis.summary import build_report
 from greval.judging.model.prices import Price, Prices
 from greval.judging.model.reported_usage import ReportedUsage, estimate_unreported_usage, read_message_usage
 from greval.judging.model.reported_usage import read_reported_usage as read
 from greval.records.result import Usage
+from greval.report.console import describe_estimates
 from greval.runs.manifest import read_spending
 from greval.runs.store import Store
 
@@ -272,6 +274,10 @@ def test_a_cap_counts_an_estimate(fault_server, tmp_path, usage):
     with Store.open(tmp_path) as store:
         assert read_spending(store).estimated == fault_server.calls
         assert {usage.output_tokens for usage in store.usage().values()} == {None}
+        told = [*describe_estimates(build_report(store))]
+    assert told == [
+        f"cost: the provider did not report the tokens of {fault_server.calls} calls, which count as nothing here"
+    ]
 
 
 def test_a_stated_cost_is_counted(fault_server, tmp_path):
