@@ -262,7 +262,7 @@ class CaseReader:
             given = get_id(settled, made_id)
             return self._build_fault(row, case, format_printable(given) if isinstance(given, str) else made_id)
         if not case.method:
-            self._finder.add(case, settled, row.values)
+            self._finder.add(case, settled)
         if self._check and (refusal := self._check(case)):
             return self._build_fault(row, refusal, format_printable(case.id))
         return self._assign_id(case, position, known, made=_has_no_id(settled), row=row)

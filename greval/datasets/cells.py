@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
+from greval.datasets.conversations import CONVERSATION_NAMES, HISTORY_NAMES
 from greval.datasets.field_names import (
     CACHED_NAMES,
     FIELD_BY_NAME,
@@ -28,8 +29,9 @@ from greval.records.case import CLAIM_FIELDS
 if TYPE_CHECKING:
     from greval.datasets.column_map import ColumnMap
 
-CellKind = Literal["list", "passages", "answers", "wrapper", "text"]
+CellKind = Literal["list", "passages", "turns", "answers", "wrapper", "text"]
 """How a text is read: as a list or an object; as one if it looks like one; as accepted answers; as an object; as is."""
+TURN_NAMES = frozenset((*HISTORY_NAMES, *CONVERSATION_NAMES))
 STRUCTURED = frozenset({"triples", *CLAIM_FIELDS, "tags", "traversal", "gold", "usage"})
 LIST_STARTS = ("[", "{", "array(")
 PASSAGE_STARTS = ('["', "['", "[{", "[[", "[(", '{"', "{'", "[Document(", "array(")
@@ -127,8 +129,10 @@ def find_cell_kind(name: str) -> CellKind:
         >>> [find_cell_kind(name) for name in ("contexts", "gold.essential_docs", "inputs", "tags.topic", "answer")]
         ['passages', 'list', 'wrapper', 'text', 'text']
     """
-    if fold_name(name) in PARSED_WRAPPERS:
+    if (folded := fold_name(name)) in PARSED_WRAPPERS:
         return "wrapper"
+    if folded in TURN_NAMES:
+        return "turns"
     wrapped = split_wrapped(name)
     known = find_known_name(wrapped[1] if wrapped else name) or ""
     nested = split_dotted(known)

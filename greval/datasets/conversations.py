@@ -6,8 +6,6 @@ the place of the question, whose last turn of the user is then the question and 
 
 from __future__ import annotations
 
-import ast
-import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -29,8 +27,6 @@ PAIR_KEYS = (
     *(("query", "response"), ("prompt", "response")),
 )
 """The names of both sides if a turn of the user and its answer are one object."""
-MAX_TEXT_CHARACTERS = 1_000_000
-"""The most characters of a cell that is read as a list of turns."""
 _LINE_ROLE = re.compile(rf"\s*({'|'.join(ROLE_NAMES)})\s*:\s*", re.IGNORECASE)
 _LINE_START = re.compile(rf"^(?=\s*(?:{'|'.join(ROLE_NAMES)})\s*:)", re.IGNORECASE | re.MULTILINE)
 
@@ -88,14 +84,7 @@ def split_conversation(turns: Sequence[PlainTurn]) -> SplitConversation | None:
 
 
 def _read_text(text: str) -> list[PlainTurn] | None:
-    """Read turns from a cell: a list as JSON or as Python prints it, or lines that begin with the name of a role."""
-    start = text.lstrip()[:2]
-    if start[:1] == "[" and len(text) <= MAX_TEXT_CHARACTERS:
-        for parse in (json.loads, ast.literal_eval):
-            try:
-                return read_turns(parse(text))
-            except (ValueError, SyntaxError, RecursionError, MemoryError):
-                continue
+    """Read turns from lines that begin with the name of a role."""
     if not _LINE_ROLE.match(text):
         return None
     turns = []

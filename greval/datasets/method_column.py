@@ -64,7 +64,7 @@ class MethodColumnFinder:
         self._dead: set[str] = set()
         self._own_ids: dict[int, str] | None = {}
 
-    def add(self, case: Case, settled: MappedRow, row: Mapping[str, object]) -> None:
+    def add(self, case: Case, settled: MappedRow) -> None:
         """Add a row that is a case."""
         if self._rows >= MAX_ROWS or case.other_response is not None:
             return
@@ -80,7 +80,7 @@ class MethodColumnFinder:
             if place not in self._dead and not self._add_value(question, place, tag, case.tags.get(tag, "")):
                 self._dead.add(place)
                 self._columns.pop(place, None)
-        for place, value in _list_ids(settled, row):
+        for place, value in _list_ids(settled):
             known = self._ids.setdefault(place, {})
             if known.setdefault(question, value) != value:
                 known[question] = ""  # two ids of one question: no id of questions
@@ -129,15 +129,13 @@ def _list_tags(settled: MappedRow) -> Iterator[tuple[str, str]]:
         yield from ((f"{TAG}{name}", name) for name in tags if name not in columns)
 
 
-def _list_ids(settled: MappedRow, row: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+def _list_ids(settled: MappedRow) -> Iterator[tuple[str, str]]:
     """Yield the columns that may be the id of the question but were not read as such, with their values."""
     tags = settled.values.get("tags")
     for place, tag in _list_tags(settled):
-        if fold_name(tag) in ID_NAMES and isinstance(tags, Mapping) and tags.get(tag) is not None:
+        is_id = fold_name(tag) in ID_NAMES or find_known_name(tag) in list_names("id")
+        if is_id and isinstance(tags, Mapping) and tags.get(tag) is not None:
             yield place, str(tags[tag])
-    for place in settled.ignored:
-        if find_known_name(place) in list_names("id") and isinstance(row.get(place), str | int):
-            yield place, str(row[place])
 
 
 def _is_number(value: str) -> bool:

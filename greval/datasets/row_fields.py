@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from greval.datasets.conversations import read_turns, split_conversation
 from greval.datasets.field_names import (
     CHUNKS,
     DOTTED_NAMES,
@@ -30,6 +31,8 @@ RANKING_NAMES = frozenset(
     }
 )
 """Names under which systems are recorded to retrieve texts as well as ids."""
+MESSAGES = "messages"
+"""The name of an agent's messages, which in a row are a conversation if the user takes part in it."""
 MAX_ID = 200
 MAX_NAME = 120
 _SENTENCE_END = re.compile(r"(\d|\b[a-z]{2,}|\w{4,})[.!?。]$")
@@ -78,7 +81,7 @@ def _spread_replies(row: Mapping[str, object]) -> tuple[dict[str, object], dict[
     places: dict[str, str] = {}
     rest = dict(row)
     found = None if REPLY_NAMES.isdisjoint(row) else _read_form(row)
-    if found is not None:
+    if found is not None and not (found.used == {MESSAGES} and split_conversation(read_turns(row[MESSAGES]) or ())):
         rest = {name: value for name, value in row.items() if name not in found.used}
         fields |= found.fields
         places |= {name: found.places.get(name) or name for name in found.fields}

@@ -258,7 +258,7 @@ def test_an_answer_with_tables_is_an_answer(tmp_path, answer):
     case = read_row(tmp_path, {"question": "Who?", "answer": answer, "reference": answer})
     assert (case.answer, case.expected_answer, case.chunks) == (answer, answer, None)
     pair = ["Oda.", TABLES]
-    (case,) = read_records([{"question": "Who?", "answer": "Oda.", "tags": {"a": 1}, "history": ["a", "b"], "x": pair}])
+    (case,) = read_records([{"question": "Who?", "answer": "Oda.", "tags": {"a": 1}, "steps": ["a", "b"], "x": pair}])
     assert [chunk.text for chunk in case.chunks] == [TEXT]
 
 
