@@ -66,7 +66,7 @@ def test_workspaces_in_argilla_are_parsed():
     [
         (("--judge", "openai:m", "--judge", "openai:m"), "--judge openai:m: another judge has this name"),
         (("--judge", "a=openai:m", "--judge", "a=openai:n"), "write NAME=MODEL"),
-        (("--judge", "a=gpt"), "openai:gpt"),
+        (("--judge", "a=mymodel"), "write PROVIDER:MODEL, such as openai:mymodel"),
         (("--max-body", "0"), "--max-body"),
         (("--argilla-workspace", "ana=team"), "--argilla-workspace ana=team: expected one WORKSPACE"),
         (("--argilla-workspace", "a", "--argilla-workspace", "b"), "--argilla-workspace b: expected one WORKSPACE"),
