@@ -8,17 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from pydantic import JsonValue
 
 from greval._util.joins import FEW_IDS_MET, NO_ID_MET, UNMET, IdJoin, format_id, join_ids, name_remark
 from greval._util.wording import format_count, format_names
-from greval.judging.metric_runnable import MetricRunnable
 from greval.records.metric import ComparedIds, ComputedMetric
 from greval.records.metric_input import compute_keys
 from greval.records.result import Result, Skipped, read_outline
 from greval.runs.store import Store
+
+if TYPE_CHECKING:
+    from greval.judging.metric_runnable import MetricRunnable
 
 JOINS = "joins"
 """The name of the metadata entry for the remarks about joins."""

@@ -143,7 +143,7 @@ class ResultTally:
         kinds = self._kinds
         kinds[text] = kinds.get(text, 0) + 1
         totals = self._costs
-        if costs[COST_FIELD] is None and costs[OUTPUT_FIELD] is not None:
+        if costs and costs[COST_FIELD] is None and costs[OUTPUT_FIELD] is not None:
             self._is_cost_partial = True
         for place, cost in enumerate(costs):
             if cost:

@@ -129,7 +129,11 @@ LINE = '{"qid":"q1","docid":"d1","score":1}\n'
         ("run.csv", "qid,dcid,score\nq1,d1,1\n", ": no column for the document; is it 'dcid'? (other columns: dcid"),
         ("run.jsonl", f'{LINE}{{"qid":"q1"\n', ":2: is no JSON"),
         ("run.jsonl", f'{LINE}{{"qid":"q1","score":1}}\n', ":2: the document must be a text or a whole number, it"),
-        ("run.jsonl", f'{LINE}{{"qid":"q1","docid":"d2","score":NaN}}\n', ":2: score: NaN is no JSON value"),
+        (
+            "run.jsonl",
+            f'{LINE}{{"qid":"q1","docid":"d2","score":NaN}}\n',
+            ":2: the score must be a number, it is missing",
+        ),
         ("run.jsonl", f'{LINE}["q1","d2",1]\n', ":2: must be an object with a question and a document, got a list"),
         ("run.json", '[{"qid":"q1","docid":"d1"},{"qid":"q1","docid":true}]', ", row 2: the document must be a text"),
         ("run.csv", "qid,docid,score\n", ": holds no r"),

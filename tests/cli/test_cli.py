@@ -30,7 +30,7 @@ WRONG = {
         ["evaluate", "cases.jsonl", "-m", "correctness", "--judge", "openai:m", "--temperature", "9"],
         ["--temperature:", "2"],
     ),
-    "no provider": (["evaluate", "cases.jsonl", "-m", "correctness", "--judge", "gpt"], ["openai:gpt"]),
+    "no provider": (["evaluate", "cases.jsonl", "-m", "correctness", "--judge", "mymodel"], ["openai:mymodel"]),
     "credentials in the address": (
         ["evaluate", "cases.jsonl", "-m", "correctness", "--judge", "openai:m", "--base-url", f"http://u:{KEY}@h/v1"],
         ["--base-url", "keys come from the environment only"],

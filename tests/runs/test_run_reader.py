@@ -97,7 +97,7 @@ def test_directions_are_of_the_first_run_that_holds_a_metric(run, tmp_path):
     with Store.open(run) as store, Store.create(tmp_path / "other") as other:
         other.put_fact("metrics", [FALLING.model_dump(mode="json")])
         first, second = read_metrics(store), read_metrics(other)
-    assert find_directions(first, second)["latency"] == ScaleDirection("lower", 0.0, None, computed=True)
+    assert find_directions(first, second)["latency"] == ScaleDirection("lower", 0.0, None, computed=True, unit="s")
     assert find_directions(second, first)["latency"] == ScaleDirection("lower", 1, 3, computed=False)
     assert [*find_directions(first)][:2] == ["correctness", "latency"]
     assert set(find_directions()) == set(predefined())

@@ -15,7 +15,6 @@ from pydantic import SecretStr
 from greval._util.urls import redact_credentials
 from greval.judging.model.error_kinds import classify_response, is_refused_certificate, is_too_large_for_minute
 from greval.judging.model.judge_names import LOCAL, format_key_hint
-from greval.judging.model.openai_direct import THOUGHT_KEYS
 from greval.judging.model.provider_errors import iterate_causes
 from greval.judging.model.reply_cache import Reply
 from greval.records.record import replace_lone_surrogates
@@ -25,6 +24,8 @@ if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
     from langchain_core.messages import AIMessage, BaseMessage
 
+THOUGHT_KEYS = ("reasoning_content", "reasoning", "thinking")
+"""Where servers put the thoughts of a model, beside the text of its answer."""
 SETUP_FAILURES: frozenset[FailureKind] = frozenset({"authentication", "connection", "quota", "request"})
 """Failures that every call would repeat: the key, the address, the account or the model's name is wrong."""
 FAILURE_HINTS: Mapping[FailureKind, str] = {

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any, cast
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 
+from greval.judging.model.failures import THOUGHT_KEYS
+
 if TYPE_CHECKING:
     from httpx2 import Request, Response
     from langchain_openai import ChatOpenAI
     from openai import AsyncOpenAI
 
-THOUGHT_KEYS = ("reasoning_content", "reasoning", "thinking")
-"""Where servers put the thoughts of a model, beside the text of its answer."""
 COMPLETIONS_PATH = "/chat/completions"
 FIRST_ERROR_STATUS = 400
 _BODY_JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)

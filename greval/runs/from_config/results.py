@@ -20,7 +20,6 @@ from greval._util.files import write_atomically
 from greval.errors import StoreError
 from greval.judging.metric_runnable import MetricRunnable
 from greval.judging.model.client import JudgeClient, read_clock
-from greval.metrics.dependencies import list_dependency_names
 from greval.metrics.library import add_dependencies
 from greval.records.case import Case, Sample
 from greval.records.metric import Metric
@@ -32,7 +31,7 @@ from greval.runs.from_config.further_metrics import USAGE_METRICS, EvaluationMet
 from greval.runs.from_config.plan import RUN_FOLDER, EvaluationPlan
 from greval.runs.runnable import compile_metric
 from greval.runs.store import FILE, Store
-from greval.runs.worker import narrow_for_metric, select_verdicts
+from greval.runs.worker import list_read_metrics, narrow_for_metric, select_verdicts
 
 DETAILED = "eval_results_detailed.json"
 SUMMARY = "eval_results_summary.json"
@@ -87,8 +86,9 @@ def _find_results(store: Store | None, case: Case, runnables: Sequence[MetricRun
     found: dict[str, Result] = {}
     for runnable in runnables:
         metric = runnable.metric
-        known = {name: found[name] for name in list_dependency_names(metric) if name in found}
-        if store is None or len(known) < len(list_dependency_names(metric)):
+        read_names = list_read_metrics(metric, found)
+        known = {name: found[name] for name in read_names if name in found}
+        if store is None or len(known) < len(read_names):
             continue
         seen, _ = narrow_for_metric(case, metric, known)
         _, key = compute_keys(seen, metric, runnable.fingerprint, select_verdicts(metric, known))

@@ -60,7 +60,7 @@ def test_bad_lines_of_json_are_told(tmp_path):
         b"{",
         b"[1]",
         b'{"sample_id": "\xff"}',
-        good.strip().replace(b"4", b"NaN"),
+        good.strip().replace(b"4", b"Infinity"),
         good.strip().replace(b"4", b"true"),
     ]
     found = read(tmp_path, "p.jsonl", b"\xef\xbb\xbf" + good + b"\n" + b"\n".join(bad), SCALES)
