@@ -13,6 +13,7 @@ import re
 import sys
 import threading
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Self
 
 from aiohttp import web
@@ -33,6 +34,18 @@ USAGE = {
 }
 ITEM = re.compile(r'<item n="(\d+)">')
 CHUNK = re.compile(r'<chunk n="(\d+)">')
+
+
+def keep_every_client() -> None:
+    """Let LangChain keep all of its HTTP clients, not only the last 128.
+
+    It leaves the sockets of others to the garbage collector, which is an error of whichever test runs then; the tests
+    of one process ask more servers than that.
+    """
+    module: Any = sys.modules.get("langchain_openai.chat_models._client_utils")
+    if module and module._cached_async_httpx_client.cache_info().maxsize:
+        unbounded = lru_cache(maxsize=None)(module._cached_async_httpx_client.__wrapped__)
+        module._cached_async_httpx_client = unbounded
 
 
 class FaultServer:
@@ -93,6 +106,7 @@ class FaultServer:
         self._loop.close()
 
     async def _start(self) -> web.AppRunner:
+        keep_every_client()
         app = web.Application(client_max_size=64 * 1024 * 1024)
         app.router.add_post("/v1/chat/completions", self._answer)
         runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.05, access_log=None)
