@@ -50,7 +50,7 @@ class MethodColumnFinder:
         >>> for question in ("Who?", "When?"):
         ...     for system in ("bm25", "graph"):
         ...         row = {"question": question, "system": system}
-        ...         finder.add(Case(question=question, tags={"system": system}), read_fields(row), row)
+        ...         finder.add(Case(question=question, tags={"system": system}), read_fields(row))
         >>> finder.find_columns()
         {'method': 'system'}
     """

@@ -240,7 +240,7 @@ class ResultTallies:
     Example:
         >>> from greval.records.scale import ValueScale
         >>> tallies = ResultTallies({"tone": ValueScale(range=(1, 5), levels={1: "Rude.", 5: "Polite."})})
-        >>> tallies.add("tone", "", '["scored",[["4",4.0]],[],null]', (1, 10, 5, None, 0))
+        >>> tallies.add("tone", "", '["scored",[["4",4.0]],[],null]', (1, 10, 5, None, 0, None))
         >>> [(summary.metric, summary.mean) for summary in tallies.build_summaries()]
         [('tone', 4.0)]
     """

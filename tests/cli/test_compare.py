@@ -1,6 +1,7 @@
 """`greval compare`: the table at usual widths, JSON, the gate's exit code, and errors in a line."""
 
 import json
+import re
 
 import pytest
 import typer
@@ -44,7 +45,7 @@ def test_an_earlier_run_may_stand_without_its_option(run):
     named = said(run, "--against", run, "--format", "json").stdout
     assert said(run, run, "--format", "json").stdout == named
     refused = said(run, run, "--against", run, code=2).output
-    assert "are two earlier runs" in refused
+    assert "are two earlier runs" in re.sub(r"[\s│]+", " ", refused)  # however long the paths are
 
 
 def test_the_table_says_what_is_better(run):

@@ -72,7 +72,7 @@ def generate_answers(
         >>> from greval.testing import ScriptedJudge
         >>> async def search(sample: Sample) -> Response:
         ...     return Response(chunks=["Ada wrote it in 1843."])
-        >>> answering = generated(search, ScriptedJudge(["Ada."]), context="none")
+        >>> answering = generate_answers(search, ScriptedJudge(["Ada."]), context="none")
         >>> asyncio.run(answering(Sample(question="Who wrote it?"))).answer
         'Ada.'
     """

@@ -61,9 +61,10 @@ def add_leg(before: Progress, leg: Progress) -> Progress:
     those of before. `kept` is 0, because the run itself paid for all results.
 
     Example:
-        >>> add_leg(Progress(done=5, scored=5, seconds=2.0), Progress(total=9, done=1, scored=1, kept=1, seconds=0.5))
-        Progress(total=9, done=5, scored=5, skipped=0, failed=0, items_failed=0, kept=0, unread=0, in_flight=0, \
-usage=Usage(calls=0, input_tokens=None, output_tokens=None, cached_tokens=None, hits=0), cost=None, seconds=2.5)
+        >>> leg = Progress(total=9, done=1, scored=1, kept=1, seconds=0.5)
+        >>> progress = add_leg(Progress(done=5, scored=5, seconds=2.0), leg)
+        >>> progress.total, progress.done, progress.kept, progress.seconds
+        (9, 5, 0, 2.5)
     """
     spent = RunSpending(cost=before.cost) + RunSpending(cost=leg.cost)
     counted = leg if leg.done >= before.done else before
@@ -74,6 +75,8 @@ usage=Usage(calls=0, input_tokens=None, output_tokens=None, cached_tokens=None, 
             "in_flight": leg.in_flight,
             "usage": before.usage + leg.usage,
             "cost": spent.cost,
+            "estimated_calls": before.estimated_calls + leg.estimated_calls,
+            "waiting": leg.waiting,
             "seconds": before.seconds + leg.seconds,
         }
     )
