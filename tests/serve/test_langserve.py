@@ -24,9 +24,10 @@ from greval.records.metric import JudgedMetric
 from greval.serve.middleware.api_keys import add_key
 
 EDGES = [["Ada", "wrote", "it"], ["it", "is", "a program"]]
+BREAD = {"text": "Bread rises.", "doc_id": "d2"}
 FULL = {
     **CASE,
-    "chunks": [{"id": "c1", "text": "Ada wrote it.", "doc_id": "d1", "repo": "core", "version": "v1"}, "Bread rises."],
+    "chunks": [{"id": "c1", "text": "Ada wrote it.", "doc_id": "d1", "repo": "core", "version": "v1"}, BREAD],
     "triples": [["Ada", "wrote", "it"], {"subject": "it", "predicate": "is", "object": "a program"}],
     "traversal": {"start_nodes": ["Ada"], "traversed_edges": EDGES, "final_nodes": ["it"]},
     "gold": {

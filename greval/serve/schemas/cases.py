@@ -153,6 +153,9 @@ def build_case_schema() -> Schema:
         del part["title"]  # generated clients name classes by titles, and a part stands in several fields
     for name in ("Chunk", "Triple", "Claim"):
         parts[name]["required"].remove("id")
+    parts["Chunk"]["anyOf"] = [
+        {"required": [name], "properties": {name: {"type": "string"}}} for name in ("text", "doc_id", "id")
+    ]
     texts: Schema = {"type": "array", "items": {"type": "string"}, "minItems": 3, "maxItems": 3}
     fields = schema["properties"]
     for one in (fields, parts["Response"]["properties"]):

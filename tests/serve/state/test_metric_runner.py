@@ -27,7 +27,7 @@ def metrics_of(folder, judge):
 async def judge(metrics, *names, cases=CASES, repeats=1, judge=None):
     """Judge cases by metrics of these names."""
     found = metrics.find_all([*names])
-    return await metrics.runner.judge_cases(metrics.tenant, cases, found, judge=judge, repeats=repeats)
+    return await metrics.runner.judge_cases(metrics.tenant, cases, found, judge=judge, repeats=repeats, asked=names)
 
 
 async def test_results_come_case_by_case(tmp_path):
