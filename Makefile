@@ -57,7 +57,7 @@ test-services: test-server test-model test-published test-cluster
 	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target test-browser test-argilla
 
 test-server: $(DEV) $(CLIENT)
-	$(PARALLEL) -m 'server and not nightly' tests/serve tests/cli/test_open.py
+	$(PARALLEL) -m 'server and not nightly' tests/serve
 
 test-model: $(DEV)
 	$(TEST) -m 'local_model and not nightly and not browser' $(call files_with,local_model)

@@ -44,12 +44,12 @@ from typing import Any, NamedTuple
 from greval import Gold, Judge, Response, Run, Sample, collect, evaluate, generate_answers
 from greval.methods.fair_context import ContextMode
 from greval.methods.fair_context.counts import counts_by
-from greval.methods.reference.building import build_index
-from greval.methods.reference.index import ReferenceIndex
-from greval.methods.reference.method import ReferenceMethod
-from greval.methods.reference.records import Document
-from greval.methods.reference.settings import IndexSettings
 from greval.metrics.computed.metric_names import find_computed_metric
+from greval.reference.building import build_index
+from greval.reference.index import ReferenceIndex
+from greval.reference.method import ReferenceMethod
+from greval.reference.records import Document
+from greval.reference.settings import IndexSettings
 from greval.testing import ScriptedJudge
 
 BRANDS = {

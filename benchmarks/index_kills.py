@@ -28,15 +28,22 @@ from fault_server import FaultServer, gives
 from reference_indexes import SETTINGS, find_names, make_documents, make_model
 
 from greval.cli import main
-from greval.methods.reference.building import CONCURRENCY, build_index
-from greval.methods.reference.index import ReferenceIndex
-from greval.methods.reference.ledger import LEDGER_FILE
-from greval.methods.reference.records import Document
+from greval.reference.building import CONCURRENCY, build_index
+from greval.reference.index import ReferenceIndex
+from greval.reference.ledger import LEDGER_FILE
+from greval.reference.records import Document
 
 KILLS_BETWEEN_CHANGES = 4
 CHANGED_SHARE = 0.2
 FORKED.set_forkserver_preload(
-    ["fault_scene", "greval.cli.index", "greval.methods.reference.building", "langchain_openai", "ladybug", "bm25s"]
+    [
+        "fault_scene",
+        "greval.reference.commands.index",
+        "greval.reference.building",
+        "langchain_openai",
+        "ladybug",
+        "bm25s",
+    ]
 )
 
 

@@ -50,11 +50,6 @@ from .methods.fair_context.counts import counts_by
 from .methods.inventories import read_inventory
 from .methods.langchain import LangChainMethod
 from .methods.loading import load_method
-from .methods.questions.records import QuestionReport
-from .methods.reference.building import BuildReport, build_index
-from .methods.reference.index import ReferenceIndex
-from .methods.reference.records import Document
-from .methods.reference.settings import IndexSettings, SearchSettings
 from .metrics.columns.qrels import Qrels
 from .metrics.columns.rankings import Rankings
 from .metrics.columns.run_measures import measure_rankings
@@ -82,6 +77,12 @@ from .records.metric import (
 )
 from .records.result import Failed, Failure, Judgement, Result, Scored, Skipped, Usage
 from .records.scale import CategoricalScale, Category, MeasureScale, ValueScale
+from .reference.building import BuildReport, build_index
+from .reference.index import ReferenceIndex
+from .reference.questions.generation import generate_questions, generate_questions_async
+from .reference.questions.records import QuestionReport
+from .reference.records import Document
+from .reference.settings import IndexSettings, SearchSettings
 from .runs.evaluation import Run, evaluate, evaluate_async
 from .runs.forecast import Forecast, forecast
 from .runs.from_config.api import Evaluation, evaluate_config, evaluate_config_async, forecast_config
@@ -89,7 +90,6 @@ from .runs.from_config.plan import ConfigSelection
 from .runs.importing.api import import_verdicts
 from .runs.merging import merge
 from .runs.otel import OpenTelemetryEvents
-from .runs.question_generation import generate_questions, generate_questions_async
 from .runs.ray_cluster import evaluate_on_ray
 from .runs.replay import Replay, replay, replay_async
 from .runs.runnable import compile_metric

@@ -140,7 +140,7 @@ def _index_documents(folder: Path) -> dict[str, Method]:
         MissingExtraError: If a package of the extra `reference` is not installed.
     """
     from greval.methods.loading import load_method
-    from greval.methods.reference.building import build_index
+    from greval.reference.building import build_index
 
     done = build_index(DOCUMENTS, folder)
     typer.echo(f"{describe_build(done)}; by rules, without a model")

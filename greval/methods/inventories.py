@@ -15,10 +15,10 @@ from greval.methods.edges import describe_dangling
 from greval.methods.graphrag.index import find_table_folders, find_tables, read_graphrag
 from greval.methods.lightrag.index import has_lightrag_files, read_lightrag
 from greval.methods.loading import read_spec
-from greval.methods.reference.inventory import has_reference_index, read_reference
 from greval.records.case import Edge
 from greval.records.inventory import Inventory
 from greval.records.record import Record
+from greval.reference.inventory import has_reference_index, read_reference
 
 IndexSystem = Literal["reference", "graphrag", "lightrag"]
 INVENTORY_FILES = ("inventory.jsonl", "inventory.json")

@@ -25,9 +25,9 @@ from greval.methods.collecting.method_call import call_method
 from greval.methods.endpoint import Endpoint, HttpMethod
 from greval.methods.fair_context.answer_generation import generate_answers
 from greval.methods.functions import FunctionMethod
-from greval.methods.reference import searches
-from greval.methods.reference.method import ReferenceMethod
 from greval.records.case import Effort, Response, Sample
+from greval.reference import searches
+from greval.reference.method import ReferenceMethod
 from greval.testing import ScriptedJudge
 
 LOADING = 1.5

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import textwrap
 
-from greval.methods.reference.index import INDEX_FILE, IndexFile
-from greval.methods.reference.ledger import LEDGER_FILE
-from greval.methods.reference.settings import IndexSettings, SearchSettings
+from greval.reference.index import INDEX_FILE, IndexFile
+from greval.reference.ledger import LEDGER_FILE
+from greval.reference.settings import IndexSettings, SearchSettings
 
 DOCUMENTS = {
     "bramble": "Old Bramble was built in Port Hallow. It carries 48 cars.",

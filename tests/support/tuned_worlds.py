@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
-from greval.methods.reference.building import build_index
-from greval.methods.reference.index import save_search_settings
-from greval.methods.reference.records import Document
-from greval.methods.reference.settings import IndexSettings, SearchSettings
 from greval.records.case import Case
+from greval.reference.building import build_index
+from greval.reference.index import save_search_settings
+from greval.reference.records import Document
+from greval.reference.settings import IndexSettings, SearchSettings
 
 SYLLABLES = ("bar", "den", "fol", "gim", "hul", "jep", "kor", "lun", "mev", "nos", "pid", "quo")
 

@@ -13,11 +13,11 @@ from greval.errors import DataError, DefinitionError
 from greval.judging.model.judge import Judge
 from greval.judging.model.judge_names import complete_judge_name
 from greval.methods.fair_context import ContextMode
-from greval.methods.reference.settings import Search
 from greval.metrics.files.validation import convert_errors
 from greval.metrics.files.yaml_text import MetricFileFault, YamlSource, find_line, read_source_file
 from greval.metrics.sources import load_metrics
 from greval.records.record import Record, Text
+from greval.reference.settings import Search
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Literal
 from greval._util.wording import format_count
 from greval.errors import DataError
 from greval.methods.graphrag.index import find_tables
-from greval.methods.reference.index import IndexFile, read_index_file
-from greval.methods.reference.inventory import has_reference_index
-from greval.methods.reference.settings import IndexSettings
+from greval.reference.index import IndexFile, read_index_file
+from greval.reference.inventory import has_reference_index
+from greval.reference.settings import IndexSettings
 from greval.runs.from_config.config import (
     GRAPHRAG_SEARCHES,
     INDEX_PLACEHOLDER,
@@ -26,7 +26,7 @@ from greval.runs.from_config.config import (
 )
 
 if TYPE_CHECKING:
-    from greval.methods.reference.building import BuildProgress, BuildReport
+    from greval.reference.building import BuildProgress, BuildReport
 
 IndexKind = Literal["reference", "documents", "graphrag", "unknown"]
 DOCUMENTS_FOLDER = "input"
@@ -184,7 +184,7 @@ class _ProgressReporter:
 
 def _build_index(group: str, index: GroupIndex, known: IndexFile | None, report: Callable[[str], None]) -> None:
     """Make or update one index."""
-    from greval.methods.reference.building import build_index
+    from greval.reference.building import build_index
 
     if known is None:
         report(f"{group}: indexing {index.documents} by rules, without a model")
@@ -203,7 +203,7 @@ def describe_build(done: BuildReport) -> str:
     """Describe in one line what an index holds, and what of it is new.
 
     Example:
-        >>> from greval.methods.reference.building import BuildReport
+        >>> from greval.reference.building import BuildReport
         >>> describe_build(BuildReport(folder="index", documents=2, added=1, chunks=5, entities=1))
         'indexed 2 documents (1 new): 5 chunks, 1 entity, 0 relations'
     """

@@ -7,7 +7,7 @@ from framework_folder import make_folder
 from indexed_folder import mark_graphrag, mark_reference, put_documents
 
 from greval.errors import DataError, MethodError
-from greval.methods.reference.building import BuildProgress
+from greval.reference.building import BuildProgress
 from greval.runs.from_config.config import GRAPHRAG_SEARCHES, REFERENCE_SEARCHES, read_config
 from greval.runs.from_config.indexes import GroupIndex, _ProgressReporter, build_search_spec, find_index
 from greval.runs.from_config.methods import check_searches

@@ -8,8 +8,8 @@ from framework_folder import make_folder, read
 from indexed_folder import DOCUMENTS, put_documents
 
 from greval.errors import MethodError, StoreError
-from greval.methods.reference.building import build_index
-from greval.methods.reference.settings import IndexSettings
+from greval.reference.building import build_index
+from greval.reference.settings import IndexSettings
 from greval.runs.from_config.api import evaluate_config, forecast_config
 from greval.runs.from_config.plan import ConfigSelection
 from greval.testing import ScriptedJudge
