@@ -28,9 +28,9 @@ from fault_server import FaultServer, gives
 from reference_indexes import SETTINGS, find_names, make_documents, make_model
 
 from greval.cli import main
+from greval.methods.reference_index import LEDGER_FILE
 from greval.reference.building import CONCURRENCY, build_index
 from greval.reference.index import ReferenceIndex
-from greval.reference.ledger import LEDGER_FILE
 from greval.reference.records import Document
 
 KILLS_BETWEEN_CHANGES = 4

@@ -14,6 +14,7 @@ import typer
 from greval._util.files import write_atomically
 from greval._util.wording import format_count
 from greval.analysis.summary import build_report
+from greval.apps import import_by_name
 from greval.cli import FAILED, STOPPED
 from greval.cli.collect import print_method_errors
 from greval.cli.evaluate import judge_cases, report_and_exit
@@ -28,7 +29,6 @@ from greval.judging.model.judge_names import LOCAL
 from greval.metrics.library import load_metric
 from greval.records.case import Case, Sample
 from greval.report.console import render
-from greval.runs.from_config.indexes import describe_build
 from greval.runs.store import Store
 
 if TYPE_CHECKING:
@@ -140,10 +140,9 @@ def _index_documents(folder: Path) -> dict[str, Method]:
         MissingExtraError: If a package of the extra `reference` is not installed.
     """
     from greval.methods.loading import load_method
-    from greval.reference.building import build_index
 
-    done = build_index(DOCUMENTS, folder)
-    typer.echo(f"{describe_build(done)}; by rules, without a model")
+    report = import_by_name("greval.reference.building").build_index(DOCUMENTS, folder)
+    typer.echo(f"{report.describe()}; by rules, without a model")
     return {name: load_method(f"reference:{folder}?search={name}&k=5") for name in SEARCHES}
 
 

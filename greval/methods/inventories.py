@@ -8,6 +8,7 @@ from typing import Literal
 
 from pydantic import ValidationError
 
+from greval.apps import import_by_name
 from greval.datasets.row_purpose import RowPurpose
 from greval.datasets.row_sources import read_rows
 from greval.errors import DataError
@@ -15,10 +16,10 @@ from greval.methods.edges import describe_dangling
 from greval.methods.graphrag.index import find_table_folders, find_tables, read_graphrag
 from greval.methods.lightrag.index import has_lightrag_files, read_lightrag
 from greval.methods.loading import read_spec
+from greval.methods.reference_index import has_reference_index
 from greval.records.case import Edge
 from greval.records.inventory import Inventory
 from greval.records.record import Record
-from greval.reference.inventory import has_reference_index, read_reference
 
 IndexSystem = Literal["reference", "graphrag", "lightrag"]
 INVENTORY_FILES = ("inventory.jsonl", "inventory.json")
@@ -90,7 +91,8 @@ def read_inventory(path: str | Path) -> Inventory:
         return _build_inventory(_read_rows(own), own)
     match find_system(where, document):
         case "reference":
-            return read_reference(where)
+            inventory: Inventory = import_by_name("greval.reference.inventory").read_reference(where)
+            return inventory
         case "graphrag":
             return read_graphrag(where, document="title" if document == "title" else "id")
         case "lightrag":

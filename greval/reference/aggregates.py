@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from greval._util.wording import format_count
+from greval.methods.index_records import find_document
 from greval.reference.count_questions import (
     AGGREGATION,
     CountQuestion,
@@ -21,7 +22,6 @@ from greval.reference.count_questions import (
     read_count_question,
     stem_word,
 )
-from greval.reference.records import find_document
 from greval.reference.schema import GraphSchema, RelationType
 
 if TYPE_CHECKING:

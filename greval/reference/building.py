@@ -33,15 +33,16 @@ from greval.datasets.row_faults import RowFault, describe_row_faults
 from greval.errors import DataError, GrevalError, StoreError
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.judge import Judge
+from greval.methods.index_records import Entity, IndexedChunk
+from greval.methods.reference_index import INDEX_FILE, LEDGER_FILE
 from greval.records.record import Record
 from greval.records.result import Usage
 from greval.reference.chunking import CHUNKING_VERSION, chunk_document
 from greval.reference.documents import read_documents
 from greval.reference.extraction.rules import RULES_VERSION, extract_with_rules
 from greval.reference.graph_arrays import EdgeTable, MentionTable, dump_arrays
-from greval.reference.index import COLUMNS, INDEX_FILE, TAG_PREFIX, IndexFile, Manifest, read_index_file
+from greval.reference.index import COLUMNS, TAG_PREFIX, IndexFile, Manifest, read_index_file
 from greval.reference.ledger import (
-    LEDGER_FILE,
     ExtractionKey,
     IndexLedger,
     StoredChunk,
@@ -49,7 +50,7 @@ from greval.reference.ledger import (
     list_kinds,
 )
 from greval.reference.names import ResolvedGraph, normalise_spelling, resolve_entities
-from greval.reference.records import Document, Entity, IndexedChunk
+from greval.reference.records import Document
 from greval.reference.schema import GraphSchema, read_schema
 from greval.reference.settings import IndexSettings, SearchSettings
 from greval.reference.triple_tables import read_triple
@@ -156,6 +157,19 @@ class BuildReport(Record):
     total_usage: Usage = Usage()
     rebuilt: bool = True
     seconds: float = 0.0
+
+    def describe(self) -> str:
+        """Describe in one line what the index holds, and what of it is new.
+
+        Example:
+            >>> BuildReport(folder="index", documents=2, added=1, chunks=5, entities=1).describe()
+            'indexed 2 documents (1 new): 5 chunks, 1 entity, 0 relations'
+        """
+        parts = {"chunk": self.chunks, "entity": self.entities, "relation": self.relations}
+        listed = ", ".join(format_count(count, what) for what, count in parts.items())
+        changes = {"new": self.added, "changed": self.changed, "gone": self.removed}
+        changed = ", ".join(f"{count:,} {what}" for what, count in changes.items() if count)
+        return f"indexed {format_count(self.documents, 'document')} ({changed or 'none changed'}): {listed}"
 
 
 def build_index(

@@ -9,7 +9,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from greval.reference.records import Document, IndexedChunk
+from greval.methods.index_records import IndexedChunk
+from greval.reference.records import Document
 from greval.reference.settings import IndexSettings
 
 CHUNKING_VERSION = 2

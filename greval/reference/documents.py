@@ -22,7 +22,7 @@ from greval.datasets.row_faults import RowFault
 from greval.datasets.row_purpose import LIST_KEYS, RowPurpose
 from greval.datasets.row_sources import JSON_READERS, TABLES, read_rows
 from greval.errors import DataError
-from greval.reference.ledger import LEDGER_FILE
+from greval.methods.reference_index import LEDGER_FILE
 from greval.reference.records import Document
 from greval.reference.triple_tables import (
     TripleColumns,

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from greval.reference.records import Entity, Relation
+from greval.methods.index_records import Entity, Relation
 
 IntArray = npt.NDArray[np.int32]
 

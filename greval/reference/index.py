@@ -20,11 +20,12 @@ from greval._util.files import CloseOnExit, write_atomically
 from greval._util.groups import take_groups
 from greval._util.work_clock import run_in_turn
 from greval.errors import DataError
+from greval.methods.index_records import Entity, IndexedChunk, Relation
+from greval.methods.reference_index import INDEX_FILE
 from greval.records.record import Record
 from greval.reference.graph_arrays import EdgeTable, MentionTable, restore_arrays
 from greval.reference.ledger import IndexLedger
 from greval.reference.names import normalise_spelling
-from greval.reference.records import Entity, IndexedChunk, Relation
 from greval.reference.schema import GraphSchema
 from greval.reference.settings import IndexSettings, SearchSettings
 
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from greval.reference.storage.vectors import VectorIndex
     from greval.reference.storage.words import WordIndex
 
-INDEX_FILE = "index.json"
 LAYOUT = 1
 """The version of the files of an index; increased when they change."""
 COLUMNS = ("doc_id", "repo", "version")
@@ -48,6 +48,7 @@ DIGESTED_CHUNKS = 1_000
 """The number of chunks that are read together for a digest."""
 DIGESTED_QUESTIONS, DIGESTED_RESULTS = 100, 20
 """A digest covers the best results for about this many chunks as questions to the index of words."""
+BUILD_DIGEST_LENGTH = 12
 P = ParamSpec("P")
 T = TypeVar("T")
 _READING = RLock()
@@ -103,6 +104,19 @@ def read_index_file(folder: Path) -> IndexFile | None:
         return None
     except (OSError, ValidationError) as error:
         raise DataError(f"{path}: cannot be read as the settings of an index; delete it and index again") from error
+
+
+def compute_build_digest(folder: Path) -> str | None:
+    """Return a digest of the build of an index and of its search settings; None if the folder has no index.
+
+    Raises:
+        DataError: If the index cannot be read.
+    """
+    file = read_index_file(folder)
+    if file is None:
+        return None
+    text = f"{file.build} {file.search_settings.model_dump_json()}"
+    return hashlib.sha256(text.encode()).hexdigest()[:BUILD_DIGEST_LENGTH]
 
 
 async def read_in_turn(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

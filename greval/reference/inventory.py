@@ -5,20 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from greval.methods.edges import describe_dangling
+from greval.methods.index_records import find_document, list_documents
 from greval.records.inventory import Inventory
-from greval.reference.index import INDEX_FILE, ReferenceIndex
-from greval.reference.ledger import LEDGER_FILE
-from greval.reference.records import find_document, list_documents
-
-
-def has_reference_index(folder: Path) -> bool:
-    """Return whether a folder holds an index of the reference pipeline.
-
-    Example:
-        >>> has_reference_index(Path("nowhere"))
-        False
-    """
-    return (folder / INDEX_FILE).is_file() and (folder / LEDGER_FILE).is_file()
+from greval.reference.index import ReferenceIndex
 
 
 def read_reference(folder: str | Path) -> Inventory:

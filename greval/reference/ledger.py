@@ -22,11 +22,12 @@ from greval._util.files import CloseOnExit
 from greval._util.groups import take_groups
 from greval._util.wording import format_count
 from greval.errors import DataError, StoreError
+from greval.methods.index_records import IndexedChunk
+from greval.methods.reference_index import LEDGER_FILE
 from greval.records.result import Usage
-from greval.reference.records import Document, Extraction, IndexedChunk
+from greval.reference.records import Document, Extraction
 
 FloatArray = npt.NDArray[np.float32]
-LEDGER_FILE = "ledger.sqlite"
 READ_AT_ONCE = 500
 """The number of rows asked for in one query; SQLite limits the number of parameters."""
 TABLES = """

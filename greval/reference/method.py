@@ -19,17 +19,17 @@ from greval.judging.model.judge import Judge
 from greval.judging.model.prices import Prices
 from greval.methods import Method
 from greval.methods.loading import read_adapter_spec
+from greval.methods.reference_index import REFERENCE_SEARCHES, Search
 from greval.records.case import Effort, Response, Sample
 from greval.records.result import Usage
 from greval.reference.index import read_in_turn
-from greval.reference.settings import DEFAULT_SEARCH, TEXT_SEARCHES, Search, SearchSettings
+from greval.reference.settings import DEFAULT_SEARCH, TEXT_SEARCHES, SearchSettings
 
 if TYPE_CHECKING:
     from greval.reference.index import IndexFile, ReferenceIndex
     from greval.reference.searches import SearchFindings, Where
 
 AnswerModel = Judge | BaseChatModel | JudgeClient
-SEARCHES: tuple[Search, ...] = get_args(Search)
 SWITCH = ("true", "false")
 
 
@@ -74,8 +74,8 @@ class ReferenceMethod:
         aggregates: bool = True,
         filter_by_question: bool = False,
     ) -> None:
-        if search not in SEARCHES:
-            raise MethodError(f"search: expected one of {', '.join(SEARCHES)}, got {search!r}")
+        if search not in REFERENCE_SEARCHES:
+            raise MethodError(f"search: expected one of {', '.join(REFERENCE_SEARCHES)}, got {search!r}")
         if search == "tog" and answer is None:
             raise MethodError("search: tog asks a model at each step; name it with answer=local or --answer local")
         self.index = open_shared_index(index) if isinstance(index, str | Path) else index
@@ -258,7 +258,7 @@ def load(spec: str, answer: AnswerModel | None = None) -> Method:
         MethodError: If an option is unknown or has a value that is not allowed, or there is no index.
     """
     own: Mapping[str, tuple[str, ...] | None] = {
-        "search": SEARCHES,
+        "search": REFERENCE_SEARCHES,
         "answer": None,
         "where": None,
         "aggregates": SWITCH,

@@ -13,8 +13,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from greval.methods.index_records import Entity, Relation
 from greval.reference.extraction.words import NO_PLURALS
-from greval.reference.records import Entity, Extraction, Relation
+from greval.reference.records import Extraction
 from greval.reference.settings import ResolutionSettings
 
 ALIAS = "also known as"

@@ -20,8 +20,9 @@ from greval.reference.traversal import Mask, Neighbours, Positions, Scores, Walk
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from greval.methods.reference_index import Search
     from greval.reference.index import ReferenceIndex
-    from greval.reference.settings import Search, SearchSettings
+    from greval.reference.settings import SearchSettings
 
 Computed = TypeVar("Computed")
 Where = Mapping[str, str | Collection[str]]

@@ -6,9 +6,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from greval.methods.reference_index import Search
 from greval.records.record import Record
 
-Search = Literal["basic", "bm25", "local", "graph", "hybrid", "tog"]
 DEFAULT_SEARCH: Search = "hybrid"
 TEXT_SEARCHES: tuple[Search, ...] = ("basic", "bm25")
 """The searches that do not use the graph, so that they have neither triples nor a traversal nor aggregates."""

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from greval.datasets.field_names import fold_name
 from greval.datasets.field_values import as_text
-from greval.reference.records import Document, Extraction, IndexedChunk, Mention, Statement
+from greval.methods.index_records import IndexedChunk
+from greval.reference.records import Document, Extraction, Mention, Statement
 
 SEPARATOR = " → "
 HEADS = ("head", "subject", "head_entity", "source_entity", "from")

@@ -13,6 +13,8 @@ from pydantic import Field, ValidationError
 
 from greval._util.wording import did_you_mean, format_count, format_names
 from greval.errors import DataError
+from greval.methods.index_records import find_document
+from greval.methods.reference_index import Search
 from greval.metrics.computed import explain_bad_name, find_computed_metric, list_name_variants
 from greval.metrics.computed.outcomes import compute_outcome
 from greval.records.case import Case, Chunk, Gold
@@ -21,9 +23,8 @@ from greval.records.record import Record
 from greval.records.result import Failed, Skipped
 from greval.records.scale_direction import find_direction
 from greval.reference.index import save_search_settings
-from greval.reference.records import find_document
 from greval.reference.searches import QuestionSearch
-from greval.reference.settings import Search, SearchSettings
+from greval.reference.settings import SearchSettings
 from greval.stats.bootstrap import Floats, Integers, encode_names
 from greval.stats.cross_validation import CURRENT, ChoiceValidation, assign_folds, choose_candidate, validate_choice
 from greval.stats.interval import LEVEL, Interval, check_level

@@ -11,8 +11,8 @@ from counted_reviews import BRANDS, FEATURES, PRODUCTS, SCHEMA, CountedIndex, Re
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+from greval.methods.index_records import Entity, Relation
 from greval.reference.aggregates import MAX_VALUES, compute_aggregates, derive_filter
-from greval.reference.records import Entity, Relation
 
 WITHOUT_SHRINKING = (Phase.explicit, Phase.reuse, Phase.generate)
 """A smaller world is no clearer, and each one takes a graph."""

@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from greval.methods.index_records import Entity, Relation
 from greval.reference.graph_arrays import EdgeTable, GroupedPositions, MentionTable, dump_arrays, restore_arrays
-from greval.reference.records import Entity, Relation
 
 NODES = "abcde"
 CHUNKS = {f"d#{number}": number - 1 for number in range(1, 7)}

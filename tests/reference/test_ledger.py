@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 from greval.errors import DataError, StoreError
+from greval.methods.index_records import IndexedChunk
+from greval.methods.reference_index import LEDGER_FILE
 from greval.records.result import Usage
-from greval.reference.ledger import LEDGER_FILE, IndexLedger, compute_text_key
-from greval.reference.records import Document, Extraction, IndexedChunk, Mention
+from greval.reference.ledger import IndexLedger, compute_text_key
+from greval.reference.records import Document, Extraction, Mention
 
 FOUND = Extraction(mentions=(Mention(name="Ada"),))
 

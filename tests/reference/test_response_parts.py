@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from small_index import SmallIndex, make_harbour_index
 
+from greval.methods.index_records import IndexedChunk
 from greval.records.case import Node
-from greval.reference.records import IndexedChunk
 from greval.reference.response_parts import build_traversal, build_triple, read_found_chunks
 from greval.reference.searches import SearchFindings, WalkedEdge, search_chunks
 from greval.reference.settings import SearchSettings

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from small_index import SmallIndex, make_harbour_index, read_value
 
 from greval.errors import DataError, MethodError
-from greval.reference.records import IndexedChunk
+from greval.methods.index_records import IndexedChunk
 from greval.reference.searches import search_chunks
 from greval.reference.settings import SearchSettings
 

@@ -8,10 +8,11 @@ from hypothesis import strategies as st
 from reference_indexes import SETTINGS, make_documents, make_index, make_model
 
 from greval.datasets import RowFault
+from greval.methods.index_records import IndexedChunk
 from greval.reference.building import build_index
 from greval.reference.documents import read_documents
 from greval.reference.index import ReferenceIndex
-from greval.reference.records import Document, IndexedChunk
+from greval.reference.records import Document
 from greval.reference.triple_tables import (
     TripleColumns,
     build_triple_document,

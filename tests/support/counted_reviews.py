@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from greval.methods.index_records import Entity, Relation
 from greval.reference.index import Manifest
 from greval.reference.names import normalise_spelling
-from greval.reference.records import Entity, Relation
 from greval.reference.schema import read_schema
 from greval.reference.storage.graph_address import open_graph
 from greval.reference.storage.graph_store import GraphStore

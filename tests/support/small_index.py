@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 
 from greval.errors import DataError
+from greval.methods.index_records import Entity, IndexedChunk, Relation
 from greval.reference.embeddings import load_embedder
 from greval.reference.graph_arrays import EdgeTable, MentionTable
 from greval.reference.index import ChunkColumn
 from greval.reference.names import normalise_spelling
-from greval.reference.records import Entity, IndexedChunk, Relation
 from greval.reference.settings import SearchSettings
 from greval.reference.storage.vectors import VectorIndex
 from greval.reference.storage.words import WordIndex

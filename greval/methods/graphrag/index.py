@@ -11,10 +11,9 @@ from greval.datasets.parquet_tables import Row, read_table
 from greval.datasets.replies.graphrag import list_document_ids
 from greval.errors import DataError
 from greval.methods.edges import describe_dangling, format_names
-from greval.methods.index_records import IndexGraph
+from greval.methods.index_records import Entity, IndexedChunk, IndexGraph, Relation
 from greval.records.case import Edge
 from greval.records.inventory import Inventory, format_edge_label, strip_quotes
-from greval.reference.records import Entity, IndexedChunk, Relation
 
 TABLES = ("documents", "text_units", "entities", "relationships")
 GRAPH_TABLES = ("text_units", "entities", "relationships")

@@ -13,11 +13,10 @@ from xml.etree import ElementTree as ET
 from greval.datasets.replies.lightrag import SEPARATOR, build_edge, find_file_path
 from greval.errors import DataError
 from greval.methods.edges import describe_dangling
-from greval.methods.index_records import IndexGraph
+from greval.methods.index_records import Entity, IndexedChunk, IndexGraph, Relation
 from greval.methods.lightrag.method import DocumentName
 from greval.records.case import Edge
 from greval.records.inventory import Inventory, strip_quotes
-from greval.reference.records import Entity, IndexedChunk, Relation
 
 STORE_FILE = "kv_store_{}.json"
 STORE_NAMES = ("doc_status", "full_docs", "text_chunks", "full_entities", "full_relations")

@@ -14,8 +14,9 @@ import typer
 from greval._util.wording import did_you_mean, format_count, shorten_text
 from greval.cli.collect import parse_tag_filters
 from greval.cli.console import escape_control_characters
+from greval.methods.reference_index import Search
 from greval.records.metric_input import format_item
-from greval.reference.settings import DEFAULT_SEARCH, Search, SearchSettings
+from greval.reference.settings import DEFAULT_SEARCH, SearchSettings
 
 if TYPE_CHECKING:
     from greval.reference.index import ReferenceIndex

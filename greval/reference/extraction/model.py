@@ -22,9 +22,10 @@ from greval.judging.answer_schema import build_object_schema
 from greval.judging.model.answer_format import AnswerFormat
 from greval.judging.model.client import JudgeClient
 from greval.judging.prompt import join_lines, neutralise_fences, wrap_in_fence
+from greval.methods.index_records import IndexedChunk
 from greval.records.result import Usage
 from greval.reference.model_call import MATERIAL_RULE, ask_for_object, format_numbered_lines
-from greval.reference.records import Extraction, IndexedChunk, Mention, Statement
+from greval.reference.records import Extraction, Mention, Statement
 from greval.reference.schema import GraphSchema
 
 EXTRACTION_VERSION = "2"

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+from greval.methods.index_records import IndexedChunk
 from greval.records.inventory import RELATED
 from greval.reference.chunking import split_sentences
 from greval.reference.extraction.phrases import (
@@ -40,7 +41,7 @@ from greval.reference.extraction.words import (
     VERBS,
 )
 from greval.reference.names import ALIAS, split_qualifier
-from greval.reference.records import Extraction, IndexedChunk, Mention, Statement
+from greval.reference.records import Extraction, Mention, Statement
 from greval.reference.schema import GraphSchema
 
 RULES_VERSION = "2"

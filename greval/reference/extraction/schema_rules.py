@@ -6,7 +6,8 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from greval.reference.records import Extraction, IndexedChunk, Mention, Statement
+from greval.methods.index_records import IndexedChunk
+from greval.reference.records import Extraction, Mention, Statement
 from greval.reference.schema import GraphSchema
 
 NEGATION_WORDS = 3

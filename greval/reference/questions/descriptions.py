@@ -13,6 +13,7 @@ from itertools import pairwise
 
 from greval._util.wording import format_count
 from greval.judging.prompt import join_lines
+from greval.methods.index_records import Relation
 from greval.records.case import Gold
 from greval.records.inventory import RELATED
 from greval.reference.chunking import split_sentences
@@ -20,7 +21,6 @@ from greval.reference.questions.fact_table import FactTable, build_gold
 from greval.reference.questions.facts import IndexText, compile_phrase, has_phrase, list_telling_words
 from greval.reference.questions.records import NOT_STATED, DraftQuestion, QuestionType, StatedFact
 from greval.reference.questions.templates import ask_for_date
-from greval.reference.records import Relation
 
 MAX_SENTENCE_WORDS = 40
 MAX_TRIED_NAMES = 20

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from random import Random
 
+from greval.methods.index_records import Relation
 from greval.records.case import Edge, Gold
 from greval.reference.questions.facts import (
     PREPOSITIONS,
@@ -17,7 +18,6 @@ from greval.reference.questions.facts import (
 )
 from greval.reference.questions.records import StatedFact
 from greval.reference.questions.templates import choose_question_word
-from greval.reference.records import Relation
 
 MAX_HELPFUL = 5
 _WORD = re.compile(r"\w+")

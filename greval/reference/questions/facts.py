@@ -14,6 +14,7 @@ from functools import cached_property, lru_cache
 from itertools import combinations
 
 from greval.judging.prompt import join_lines
+from greval.methods.index_records import Entity, IndexedChunk, Relation
 from greval.records.inventory import RELATED
 from greval.reference.chunking import split_sentences
 from greval.reference.extraction.words import (
@@ -28,7 +29,6 @@ from greval.reference.extraction.words import (
 )
 from greval.reference.questions.records import StatedFact
 from greval.reference.questions.templates import DATE
-from greval.reference.records import Entity, IndexedChunk, Relation
 
 MIN_CLAUSE_WORDS, MAX_CLAUSE_WORDS = 3, 22
 MIN_TELLING_WORDS, MIN_TELLING_CHARS = 3, 5

@@ -13,13 +13,12 @@ from typing import TypeVar
 from greval._util.wording import format_count
 from greval.errors import DataError
 from greval.methods.graphrag.index import read_graphrag_graph
-from greval.methods.index_records import IndexGraph
+from greval.methods.index_records import Entity, IndexedChunk, IndexGraph, Relation
 from greval.methods.inventories import find_system, read_index_spec
 from greval.methods.lightrag.index import read_lightrag_graph
 from greval.reference.index import ReferenceIndex
 from greval.reference.questions.facts import IndexText, compile_phrase
 from greval.reference.questions.judged_checks import FindChunks
-from greval.reference.records import Entity, IndexedChunk, Relation
 from greval.reference.searches import search_chunks
 from greval.reference.settings import SearchSettings
 from greval.reference.storage.words import WordIndex

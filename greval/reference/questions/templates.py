@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 
+from greval.methods.index_records import Entity
 from greval.reference.extraction.words import AUXILIARIES, HONORIFICS, ROLES, read_words
 from greval.reference.questions.records import StatedFact
-from greval.reference.records import Entity
 
 NOT_FRONTED = read_words("has have had do does did")
 """Auxiliaries that may be the only verb, so that they are not moved to the front."""

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from greval._util.wording import format_names, shorten_text
 from greval.errors import DataError
-from greval.reference.records import Entity, Relation
+from greval.methods.index_records import Entity, Relation
 
 NO_PARAMETERS: Mapping[str, object] = MappingProxyType({})
 

@@ -13,7 +13,7 @@ from threading import Lock
 from typing import Any
 
 from greval.errors import DataError, MissingExtraError
-from greval.reference.records import Entity, Relation
+from greval.methods.index_records import Entity, Relation
 from greval.reference.storage.graph_store import NO_PARAMETERS, check_graph, check_query
 
 GIB = 1 << 30

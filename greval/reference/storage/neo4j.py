@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from greval._util.groups import take_groups
 from greval.errors import DataError, MissingExtraError
-from greval.reference.records import Entity, Relation
+from greval.methods.index_records import Entity, Relation
 from greval.reference.storage.graph_store import NO_PARAMETERS, check_graph, check_query
 
 BATCH = 5_000

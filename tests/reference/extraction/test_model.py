@@ -15,6 +15,7 @@ from prompt_fences import TEXTS, around, fences, nested
 from greval.errors import MethodError
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.judge import Judge
+from greval.methods.index_records import IndexedChunk
 from greval.reference.extraction.model import (
     LOCAL_ENTITIES,
     LOCAL_RELATIONS,
@@ -22,7 +23,7 @@ from greval.reference.extraction.model import (
     extract_with_model,
 )
 from greval.reference.extraction.model import _build_schema as build_schema
-from greval.reference.records import IndexedChunk, Mention, Statement
+from greval.reference.records import Mention, Statement
 from greval.reference.schema import GraphSchema
 from greval.testing import USAGE, ScriptedJudge
 

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from greval.methods.index_records import IndexedChunk
 from greval.records.inventory import RELATED
 from greval.reference.extraction.rules import MAX_STATEMENTS, extract_with_rules
 from greval.reference.names import ALIAS
-from greval.reference.records import IndexedChunk
 
 
 def extract(text, title="", **fields):

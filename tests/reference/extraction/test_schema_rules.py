@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from greval.methods.index_records import IndexedChunk
 from greval.reference.extraction.rules import extract_with_rules
-from greval.reference.records import IndexedChunk
 from greval.reference.schema import GraphSchema
 
 SCHEMA = GraphSchema.model_validate(

@@ -9,7 +9,7 @@ import pytest
 from stored_graphs import read_stored_entities, read_stored_relations
 
 from greval.errors import DataError
-from greval.reference.records import Entity, Relation
+from greval.methods.index_records import Entity, Relation
 from greval.reference.storage.graph_address import open_graph
 from greval.reference.storage.graph_store import check_query
 

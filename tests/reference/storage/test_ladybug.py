@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from stored_graphs import read_stored_entities, read_stored_relations
 
 from greval.errors import DataError
-from greval.reference.records import Entity, Relation
+from greval.methods.index_records import Entity, Relation
 from greval.reference.storage.ladybug import LadybugStore
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=8)

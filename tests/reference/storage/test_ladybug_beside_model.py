@@ -12,7 +12,7 @@ pytest.importorskip("ladybug", reason="the embedded graph is not installed")
 CODE = """
 import sys
 from pathlib import Path
-from greval.reference.records import Entity
+from greval.methods.index_records import Entity
 from greval.reference.storage.graph_address import open_graph
 
 store = open_graph("embedded", Path(sys.argv[1]), read_only=False)

@@ -7,7 +7,7 @@ import pytest
 from stored_graphs import read_stored_entities
 
 from greval.errors import DataError
-from greval.reference.records import Entity
+from greval.methods.index_records import Entity
 from greval.reference.storage.graph_address import open_graph
 from greval.reference.storage.neo4j import BATCH
 

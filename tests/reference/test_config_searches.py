@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 from fault_server import says
 from framework_folder import make_folder, read
-from indexed_folder import DOCUMENTS, put_documents
+from indexed_folder import DOCUMENTS, mark_reference, put_documents
 
 from greval.errors import MethodError, StoreError
 from greval.reference.building import build_index
 from greval.reference.settings import IndexSettings
 from greval.runs.from_config.api import evaluate_config, forecast_config
+from greval.runs.from_config.indexes import GroupIndex, find_index
 from greval.runs.from_config.plan import ConfigSelection
 from greval.testing import ScriptedJudge
 
@@ -145,3 +146,15 @@ def test_a_search_that_the_index_does_not_have(folder):
     with pytest.raises(MethodError, match=r"methods: drift: .*an index of greval has no search drift.*hybrid"):
         run(folder, judge)
     assert not judge.calls
+
+
+def test_the_digest_covers_content_and_search_settings(tmp_path):
+    """Another build or other tuned settings are another index; reading it twice is not."""
+    digests = []
+    for build, depth in (("build-1", 2), ("build-1", 2), ("build-2", 2), ("build-1", 3)):
+        mark_reference(tmp_path, build, depth=depth)
+        digests.append(find_index(tmp_path).compute_digest())
+    assert digests[0] == digests[1]
+    assert len({*digests}) == 3
+    assert GroupIndex(tmp_path / "none", "documents").compute_digest() is None
+    assert GroupIndex(tmp_path, "graphrag").compute_digest() is None
