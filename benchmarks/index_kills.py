@@ -1,4 +1,4 @@
-"""Whether an index survives kills: `greval index` is killed with -9 at random moments, and run again.
+"""Whether an index survives kills: `greval index build` is killed with -9 at random moments, and run again.
 
     python benchmarks/index_kills.py               # 20 kills; the documents change after every fourth
     python benchmarks/index_kills.py --kills 100
@@ -50,7 +50,7 @@ FORKED.set_forkserver_preload(
 def start(folder: Path, url: str) -> ForkServerProcess:
     """Start the command in a process of its own."""
     options = ("--extract", "openai:m", "--embedding", "tfidf", "--chunk-chars", str(SETTINGS.chunk_chars), "-q")
-    process = FORKED.Process(target=run, args=(folder, url, ("index", "rows.jsonl", "-o", "index", *options)))
+    process = FORKED.Process(target=run, args=(folder, url, ("index", "build", "rows.jsonl", "-o", "index", *options)))
     process.start()
     return process
 

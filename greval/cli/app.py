@@ -47,10 +47,8 @@ COMMAND_GROUPS = {
     },
     "Test systems, build indexes": {
         "collect": "Run methods on samples.",
-        "index": "Index documents: chunks, vectors, words and a graph.",
-        "ask": "Ask an index a question.",
+        "index": "Build an index of documents, ask it, and tune its searches.",
         "questions": "Draw questions with gold from an index.",
-        "tune": "Tune the search settings of an index on labelled questions.",
         "diagnose": "Find the cause of each wrong answer.",
         "audit": "Compare what the methods were given.",
         "gold": "Check gold data.",
@@ -76,7 +74,7 @@ COMMANDS = {name: summary for group in COMMAND_GROUPS.values() for name, summary
 PLACES = {
     "import": "greval.cli.import_verdicts",
     "merge": "greval.cli.report",
-    **{name: f"greval.reference.commands.{name}" for name in ("index", "ask", "questions", "tune")},
+    **{name: f"greval.reference.commands.{name}" for name in ("index", "questions")},
     **{name: f"greval.serve.commands.{name}" for name in ("open", "serve", "keys")},
 }
 """The modules of the commands that are not in a module of `greval.cli` of their name: those of apps are in the app."""

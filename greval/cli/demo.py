@@ -129,7 +129,9 @@ def _compare_searches(folder: Path) -> Run | None:
     with Store.open(run.folder) as store:
         render(build_report(store, by=("method",)), create_console())
     place = quote(str(run.folder))
-    typer.echo(f"searches: {place}   (greval compare {place}; greval ask {quote(str(folder / 'index'))} QUESTION)")
+    typer.echo(
+        f"searches: {place}   (greval compare {place}; greval index ask {quote(str(folder / 'index'))} QUESTION)"
+    )
     return run
 
 

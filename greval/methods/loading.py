@@ -108,7 +108,7 @@ def load_method(spec: str) -> Method:
             function. `http://...`: an endpoint that takes `{"question": ...}` and returns the fields of a
             response. A YAML or JSON file: an endpoint as described in `greval.methods.endpoint`.
             `graphrag:...` and `lightrag:...`: see docs/graphrag.md. `reference:FOLDER?search=NAME`: a search of an
-            index that `greval index` made. Modules in the current folder can be imported.
+            index that `greval index build` made. Modules in the current folder can be imported.
 
     Raises:
         MethodError: If it cannot be loaded. The message says what to correct.

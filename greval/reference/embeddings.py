@@ -256,7 +256,9 @@ class HashedTfidf:
         idf = state.get("idf")
         if idf is None or idf.shape != (FEATURES,):
             found = "none" if idf is None else f"the shape {idf.shape}"
-            raise DataError(f"tfidf: expected {FEATURES} weights, got {found}; build the index again with greval index")
+            raise DataError(
+                f"tfidf: expected {FEATURES} weights, got {found}; build the index again with greval index build"
+            )
         return HashedTfidf(np.asarray(idf, dtype=np.float32))
 
     def embed_passages(self, texts: Sequence[str]) -> np.ndarray:

@@ -397,4 +397,4 @@ def _describe_damage(build: Path, error: Exception) -> DataError:
 
 
 def _describe_missing(folder: Path) -> DataError:
-    return DataError(f"{folder}: holds no index; make one with greval index DOCUMENTS -o {folder}")
+    return DataError(f"{folder}: holds no index; make one with greval index build DOCUMENTS -o {folder}")

@@ -90,7 +90,7 @@ class IndexLedger(CloseOnExit):
     def __init__(self, folder: Path, *, write: bool = False) -> None:
         self._path = folder / LEDGER_FILE
         if not write and not self._path.is_file():
-            raise DataError(f"{folder}: holds no index; make one with greval index DOCUMENTS -o {folder}")
+            raise DataError(f"{folder}: holds no index; make one with greval index build DOCUMENTS -o {folder}")
         with self._translate_errors():
             self._db = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
             if write:

@@ -51,7 +51,17 @@ def test_random_kills_change_nothing(tmp_path, unbroken):
     """Killed at random moments of the command, again and again, it is at last the index of an unbroken one."""
     rows = tmp_path / "rows.jsonl"
     rows.write_text("".join(f"{one.model_dump_json(exclude_defaults=True)}\n" for one in AFTER))
-    words = ("index", rows, "-o", tmp_path / "index", "--embedding", "tfidf", "--chunk-chars", SETTINGS.chunk_chars)
+    words = (
+        "index",
+        "build",
+        rows,
+        "-o",
+        tmp_path / "index",
+        "--embedding",
+        "tfidf",
+        "--chunk-chars",
+        SETTINGS.chunk_chars,
+    )
     make_index(tmp_path / "index", BEFORE)
     draw, kills = random.Random(7), 0
     for _ in range(8):

@@ -121,7 +121,7 @@ def test_what_was_fitted_is_saved_and_loaded():
 @pytest.mark.parametrize("state", [{}, {"idf": np.ones(5)}])
 def test_the_state_of_another_embedder_is_refused(state):
     """The message says what to do."""
-    with pytest.raises(DataError, match=f"expected {FEATURES} weights.*greval index"):
+    with pytest.raises(DataError, match=f"expected {FEATURES} weights.*greval index build"):
         load_embedder("tfidf").with_state(state)
 
 

@@ -134,7 +134,7 @@ def test_search_settings_are_kept_by_the_next_build(tmp_path):
 def test_a_folder_without_an_index_says_what_to_do(tmp_path):
     """No index, a broken index.json and a lost build are errors that name the command or the file."""
     for act in (ReferenceIndex.open, lambda folder: save_search_settings(folder, SearchSettings())):
-        with pytest.raises(DataError, match=r"holds no index; make one with greval index DOCUMENTS -o"):
+        with pytest.raises(DataError, match=r"holds no index; make one with greval index build DOCUMENTS -o"):
             act(tmp_path)
     make_index(tmp_path, make_documents(1))
     build = tmp_path / read_index_file(tmp_path).build

@@ -113,7 +113,7 @@ def test_a_ledger_of_another_layout_is_refused(tmp_path):
 
 def test_a_folder_without_a_ledger_is_refused(tmp_path):
     """A ledger is only created by a writer; a file that is none is named."""
-    with pytest.raises(DataError, match="holds no index; make one with greval index"):
+    with pytest.raises(DataError, match="holds no index; make one with greval index build"):
         IndexLedger(tmp_path)
     assert not [*tmp_path.iterdir()]
     (tmp_path / LEDGER_FILE).write_text("no database, but long enough to be read as one")

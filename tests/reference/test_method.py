@@ -145,7 +145,7 @@ def test_what_is_wrong_in_a_spec_is_named(folder, options, message):
 
 def test_a_folder_without_an_index_is_an_error(tmp_path):
     """The message says how to make one."""
-    with pytest.raises(MethodError, match="greval index"):
+    with pytest.raises(MethodError, match="greval index build"):
         load_method(f"reference:{tmp_path}?search=basic")
 
 

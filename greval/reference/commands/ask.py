@@ -1,4 +1,4 @@
-"""`greval ask`: ask an index a question, and print the answer with what it was built from."""
+"""`greval index ask`: ask an index a question, and print the answer with what it was built from."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Part(StrEnum):
 
 
 def ask(  # noqa: PLR0913 - the options of a command
-    index: Annotated[str, typer.Argument(help="the folder of an index that `greval index` made")],
+    index: Annotated[str, typer.Argument(help="the folder of an index that `greval index build` made")],
     question: Annotated[str, typer.Argument(help="the question")],
     *,
     search: Annotated[Search, typer.Option("--search", help="how to search")] = DEFAULT_SEARCH,

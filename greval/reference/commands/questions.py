@@ -34,8 +34,8 @@ def questions(  # noqa: PLR0913 - the options of a command
         Path,
         typer.Argument(
             metavar="INDEX|DOCUMENTS",
-            help="the folder of an index of greval, Microsoft GraphRAG or LightRAG, or documents as greval index reads "
-            "them",
+            help="the folder of an index of greval, Microsoft GraphRAG or LightRAG, or documents as greval index build "
+            "reads them",
         ),
     ],
     *,
@@ -120,7 +120,7 @@ def _open_index_folder(source: Path, kept: Path | None) -> Iterator[tuple[Path, 
     """
     from greval.methods.inventories import find_system, read_index_spec
     from greval.reference.building import build_index
-    from greval.reference.commands.index import print_document_faults, print_files
+    from greval.reference.commands.build import print_document_faults, print_files
     from greval.reference.settings import IndexSettings
 
     if find_system(*read_index_spec(source)) is not None:

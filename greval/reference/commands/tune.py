@@ -1,4 +1,4 @@
-"""`greval tune`: tune the search settings of an index on labelled questions."""
+"""`greval index tune`: tune the search settings of an index on labelled questions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from greval.records.case import Case
 
 
 def tune(  # noqa: PLR0913 - the options of a command
-    index: Annotated[Path, typer.Argument(metavar="INDEX", help="the folder of an index, made by greval index")],
+    index: Annotated[Path, typer.Argument(metavar="INDEX", help="the folder of an index, made by greval index build")],
     questions: Annotated[str, typer.Argument(metavar="QUESTIONS", help="questions with gold, or - for stdin")],
     *,
     column: Columns = None,

@@ -99,7 +99,7 @@ class LadybugStore:
 
     def _open(self) -> None:
         if not self._path.is_file() or not self._path.stat().st_size:  # ladybug opens an empty file as an empty graph
-            raise DataError(f"{self._path}: there is no graph; build the index again with greval index")
+            raise DataError(f"{self._path}: there is no graph; build the index again with greval index build")
         self._database = self._open_database(self._path, read_only=True)
 
     def _open_database(self, path: Path, *, read_only: bool) -> Any:  # noqa: ANN401 - ladybug has no types
@@ -114,7 +114,7 @@ class LadybugStore:
         except RuntimeError as error:
             raise DataError(
                 f"{path}: the graph cannot be opened ({error}); if no other process writes it, build the index again "
-                "with greval index"
+                "with greval index build"
             ) from error
 
     @contextmanager

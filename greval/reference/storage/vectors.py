@@ -90,7 +90,7 @@ class VectorIndex:
             vectors = np.load(file, mmap_mode="r")
         except (OSError, ValueError) as error:
             raise DataError(
-                f"{file}: expected the vectors of an index ({error}); build it again with greval index"
+                f"{file}: expected the vectors of an index ({error}); build it again with greval index build"
             ) from error
         path = folder / "vectors.usearch"
         return cls(vectors, _import_usearch().Index.restore(str(path), view=True) if path.exists() else None)

@@ -133,7 +133,7 @@ class WordIndex:
                 ranking = _import_bm25s().BM25.load(str(folder / "bm25"), mmap=True, show_progress=False, verbosity=0)
         except (OSError, ValueError) as error:
             raise DataError(
-                f"{folder}: expected an index of words ({error}); build it again with greval index"
+                f"{folder}: expected an index of words ({error}); build it again with greval index build"
             ) from error
         return cls(ranking, size, stop_words=bool(stop_words))
 

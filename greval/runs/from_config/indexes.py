@@ -107,7 +107,7 @@ def build_search_spec(name: str, index: GroupIndex) -> str:
     if index.kind == "unknown":
         raise DataError(
             f"{root}: holds no index of greval or Microsoft GraphRAG, and no documents; put documents into "
-            f"{index.documents}, or run `greval index DOCUMENTS -o {root / BUILT_FOLDER}`"
+            f"{index.documents}, or run `greval index build DOCUMENTS -o {root / BUILT_FOLDER}`"
         )
     if index.is_reference:
         if name not in REFERENCE_SEARCHES:
@@ -121,7 +121,7 @@ def build_search_spec(name: str, index: GroupIndex) -> str:
         built = f"{INDEX_PLACEHOLDER}/{BUILT_FOLDER}"
         raise DataError(
             f"{root}: Microsoft GraphRAG has no search {name}; its searches are {', '.join(GRAPHRAG_SEARCHES)}. For "
-            f"that of greval, run `greval index {index.documents} -o {root / BUILT_FOLDER}` and write "
+            f"that of greval, run `greval index build {index.documents} -o {root / BUILT_FOLDER}` and write "
             f'{name}: "reference:{built}?search={name}&answer=MODEL"'
         )
     return f"graphrag:{INDEX_PLACEHOLDER}?method={name}"

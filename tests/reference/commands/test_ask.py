@@ -1,4 +1,4 @@
-"""`greval ask`: the answer with what it was built from, as text, JSON and a drawing."""
+"""`greval index ask`: the answer with what it was built from, as text, JSON and a drawing."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def index(tmp_path_factory):
 @pytest.mark.parametrize("search", ["basic", "bm25", "graph", "local", "hybrid"])
 def test_each_search_prints_answer_and_chunks(greval_says, index, search):
     """The answer is the first line; the chunks follow with rank, score and id."""
-    code, out, err = greval_says("ask", index, QUESTION, "--search", search)
+    code, out, err = greval_says("index", "ask", index, QUESTION, "--search", search)
     assert code == 0, err
     assert "Petrel Ferries" in out.splitlines()[0]
     assert "tern#1: MV Tern belongs to Petrel Ferries." in out
@@ -46,8 +46,8 @@ def test_each_search_prints_answer_and_chunks(greval_says, index, search):
 
 def test_only_the_wanted_parts_are_printed(greval_says, index):
     """One part has no heading."""
-    assert greval_says("ask", index, QUESTION, "--show", "chunks", "-k", "1")[1].count("\n") == 1
-    walk = greval_says("ask", index, QUESTION, "--show", "walk")[1]
+    assert greval_says("index", "ask", index, QUESTION, "--show", "chunks", "-k", "1")[1].count("\n") == 1
+    walk = greval_says("index", "ask", index, QUESTION, "--show", "walk")[1]
     assert "'MV Tern' is" in walk
     assert "exact" in walk
     assert "chunks" not in walk
@@ -55,7 +55,7 @@ def test_only_the_wanted_parts_are_printed(greval_says, index):
 
 def test_a_search_that_falls_back_says_so(greval_says, index):
     """A question without an entity is searched by vectors alone."""
-    assert "only vectors were searched: no entity" in greval_says("ask", index, "why?")[1]
+    assert "only vectors were searched: no entity" in greval_says("index", "ask", index, "why?")[1]
 
 
 def test_what_was_cut_and_could_not_be_used_is_printed():
@@ -68,9 +68,9 @@ def test_what_was_cut_and_could_not_be_used_is_printed():
 
 def test_everything_as_json(greval_says, index):
     """The JSON holds the response, how entities were linked, and the activation."""
-    output = greval_says("ask", index, QUESTION, "--json", "--set", "depth=1", "--set", "fusion=rrf", "--alpha", "0.3")[
-        1
-    ]
+    output = greval_says(
+        "index", "ask", index, QUESTION, "--json", "--set", "depth=1", "--set", "fusion=rrf", "--alpha", "0.3"
+    )[1]
     found = json.loads(output)
     assert found["settings"]["depth"] == 1
     assert (found["settings"]["fusion"], found["settings"]["alpha"]) == ("rrf", 0.3)
@@ -82,17 +82,17 @@ def test_everything_as_json(greval_says, index):
 
 def test_chunks_are_filtered(greval_says, index):
     """Only chunks with the tag are found; a tag that no chunk has is an error."""
-    output = greval_says("ask", index, QUESTION, "--where", "kind=firm", "--show", "chunks")[1]
+    output = greval_says("index", "ask", index, QUESTION, "--where", "kind=firm", "--show", "chunks")[1]
     assert "owner#1" in output
     assert "tern#1" not in output
-    assert "no chunk has 'colour'" in greval_says("ask", index, QUESTION, "--where", "colour=red")[2]
+    assert "no chunk has 'colour'" in greval_says("index", "ask", index, QUESTION, "--where", "colour=red")[2]
 
 
 def test_the_walk_is_drawn(greval_says, index, tmp_path):
     """The file is SVG with the question; a search without a graph has nothing to draw."""
-    assert greval_says("ask", index, QUESTION, "--svg", tmp_path / "walk.svg")[0] == 0
+    assert greval_says("index", "ask", index, QUESTION, "--svg", tmp_path / "walk.svg")[0] == 0
     assert (tmp_path / "walk.svg").read_text().startswith("<svg")
-    code, _, err = greval_says("ask", index, QUESTION, "--search", "basic", "--svg", tmp_path / "none.svg")
+    code, _, err = greval_says("index", "ask", index, QUESTION, "--search", "basic", "--svg", tmp_path / "none.svg")
     assert code == 2
     assert "does not walk a graph" in err
     assert not (tmp_path / "none.svg").exists()
@@ -104,7 +104,7 @@ def test_the_walk_is_drawn(greval_says, index, tmp_path):
 )
 def test_a_wrong_setting_is_named(greval_says, index, option, message):
     """The message says what to write."""
-    code, _, err = greval_says("ask", index, QUESTION, "--set", option)
+    code, _, err = greval_says("index", "ask", index, QUESTION, "--set", option)
     assert code != 0
     assert message in err
 
@@ -112,7 +112,7 @@ def test_a_wrong_setting_is_named(greval_says, index, option, message):
 @pytest.mark.parametrize("question", ["", " \n "])
 def test_an_empty_question_is_refused(greval_says, index, question):
     """Nothing is searched for it."""
-    code, _, err = greval_says("ask", index, question)
+    code, _, err = greval_says("index", "ask", index, question)
     assert (code, "QUESTION is empty" in err) == (2, True)
 
 
@@ -126,16 +126,16 @@ def test_an_empty_question_is_refused(greval_says, index, question):
 )
 def test_a_filter_that_leaves_nothing_is_refused(greval_says, index, where, message):
     """The message names the values that chunks have."""
-    code, _, err = greval_says("ask", index, QUESTION, *(word for one in where for word in ("--where", one)))
+    code, _, err = greval_says("index", "ask", index, QUESTION, *(word for one in where for word in ("--where", one)))
     assert code == 2
     assert message in " ".join(err.split())
 
 
 def test_an_answer_without_a_model_is_named(greval_says, index):
     """It is said on stderr, so that the output holds the answer alone, and in the JSON."""
-    _, out, err = greval_says("ask", index, QUESTION, "--show", "answer")
+    _, out, err = greval_says("index", "ask", index, QUESTION, "--show", "answer")
     assert "no model answered" in err
     assert "model" not in out
-    _, out, err = greval_says("ask", index, QUESTION, "--json")
+    _, out, err = greval_says("index", "ask", index, QUESTION, "--json")
     assert (json.loads(out)["answered_by"], err) == (None, "")
-    assert greval_says("ask", index, QUESTION, "--show", "chunks")[2] == ""
+    assert greval_says("index", "ask", index, QUESTION, "--show", "chunks")[2] == ""

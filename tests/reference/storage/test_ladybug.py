@@ -73,7 +73,7 @@ def test_a_file_that_is_no_graph_is_reported(tmp_path, content):
     path = tmp_path / "graph.lbug"
     if content is not None:
         path.write_bytes(content)
-    with pytest.raises(DataError, match=r"graph\.lbug.*greval index"):
+    with pytest.raises(DataError, match=r"graph\.lbug.*greval index build"):
         LadybugStore(path).query("MATCH (e:Entity) RETURN e.name")
 
 

@@ -139,5 +139,5 @@ def test_what_does_not_fit_is_refused(tmp_path):
         VectorIndex.build(np.full((2, 3), np.nan))
     with pytest.raises(DataError, match=r"a row for each chunk, got the shape \(16,\)"):
         VectorIndex.build(vectors[0])
-    with pytest.raises(DataError, match="greval index"):
+    with pytest.raises(DataError, match="greval index build"):
         VectorIndex.load(tmp_path)

@@ -53,13 +53,13 @@ def test_tog_on_an_index_of_microsoft_says_what_to_do(tmp_path):
     """The error has the command that indexes the documents, and the spec that uses this index."""
     with pytest.raises(DataError) as error:
         build_search_spec("tog", GroupIndex(tmp_path, "graphrag"))
-    assert f"`greval index {tmp_path}/input -o {tmp_path}/greval_index`" in str(error.value)
+    assert f"`greval index build {tmp_path}/input -o {tmp_path}/greval_index`" in str(error.value)
     assert 'tog: "reference:{index}/greval_index?search=tog&answer=MODEL"' in str(error.value)
 
 
 def test_an_empty_folder_says_what_to_do(tmp_path):
     """Neither an index nor documents: the error names both ways."""
-    with pytest.raises(DataError, match=r"put documents into .*input, or run `greval index DOCUMENTS -o "):
+    with pytest.raises(DataError, match=r"put documents into .*input, or run `greval index build DOCUMENTS -o "):
         build_search_spec("basic", GroupIndex(tmp_path, "unknown"))
 
 

@@ -1,4 +1,4 @@
-"""`greval index`: documents become an index, and what is no document is told."""
+"""`greval index build`: documents become an index, and what is no document is told."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from reference_indexes import make_documents
 
 from greval.cli.progress_bar import ProgressBar
 from greval.reference.building import BuildProgress
-from greval.reference.commands.index import _SlowEmbeddingWarning, parse_pairs
+from greval.reference.commands.build import _SlowEmbeddingWarning, parse_pairs
 from greval.reference.index import ReferenceIndex
 from greval.reference.ledger import IndexLedger
 
@@ -26,12 +26,12 @@ def documents(tmp_path):
 
 def test_documents_become_an_index(documents, tmp_path, greval_says):
     """The command prints counts and the next command; again, it has nothing to do."""
-    words = ("index", documents, "-o", tmp_path / "index", "--embedding", "tfidf")
+    words = ("index", "build", documents, "-o", tmp_path / "index", "--embedding", "tfidf")
     code, out, _ = greval_says(*words)
     assert code == 0
     assert f"{tmp_path / 'index'}: 4 documents (4 added), " in out
     assert "extracted by rules" in out
-    assert f'greval ask {tmp_path / "index"} "QUESTION" asks it' in out
+    assert f'greval index ask {tmp_path / "index"} "QUESTION" asks it' in out
     code, out, _ = greval_says(*words)
     assert (code, "(4 unchanged)" in out) == (0, True)
 
@@ -40,7 +40,7 @@ def test_rows_that_are_no_documents_end_with_3(documents, tmp_path, greval_says)
     """What is no document is told with its place on stderr, and the rest is indexed."""
     with (documents / "rows.jsonl").open("a") as file:
         file.write('{"id": "empty"}\n')
-    code, out, err = greval_says("index", documents, "-o", tmp_path / "index", "--embedding", "tfidf")
+    code, out, err = greval_says("index", "build", documents, "-o", tmp_path / "index", "--embedding", "tfidf")
     assert code == 3
     assert "(4 added, 1 failed)" in out
     assert f"not a document: {documents / 'rows.jsonl'}:4: text: is missing" in err
@@ -49,7 +49,9 @@ def test_rows_that_are_no_documents_end_with_3(documents, tmp_path, greval_says)
 def test_repository_version_and_tags_are_given_to_documents_without_them(documents, tmp_path, greval_says):
     """Options fill what documents do not say; chunks can be filtered by them."""
     words = ("--repo", "r", "--version", "v9", "--tag", "kind=plain", "--tag", "team=sea")
-    code, _, _ = greval_says("index", documents, "-o", tmp_path / "index", "--embedding", "tfidf", *words, "-q")
+    code, _, _ = greval_says(
+        "index", "build", documents, "-o", tmp_path / "index", "--embedding", "tfidf", *words, "-q"
+    )
     assert code == 0
     with ReferenceIndex.open(tmp_path / "index") as index:
         assert index.select_chunks({"team": "sea"}).all()
@@ -61,7 +63,7 @@ def test_chunk_options_reach_the_index(documents, tmp_path, greval_says):
     schema = tmp_path / "schema.yaml"
     schema.write_text("entities: {Boat: {terms: [Ferry]}}\n")
     words = ("--chunk-chars", "40", "--overlap", "0", "--schema", schema, "--embedding", "tfidf")
-    assert greval_says("index", documents, "-o", tmp_path / "index", *words)[0] == 0
+    assert greval_says("index", "build", documents, "-o", tmp_path / "index", *words)[0] == 0
     with ReferenceIndex.open(tmp_path / "index") as index:
         assert (index.settings.chunk_chars, index.settings.overlap) == (40, 0)
         assert index.settings.schema_file == str(schema)
@@ -72,7 +74,7 @@ def test_chunk_options_reach_the_index(documents, tmp_path, greval_says):
 def test_how_names_are_resolved_is_set_and_reported(documents, tmp_path, greval_says):
     """Given names and settings of the resolution are those of the index, and the report counts the merged names."""
     words = ("--embedding", "tfidf", "--alias", "Ada Byron=Countess of Lovelace", "--resolve", "similarity=1")
-    code, out, _ = greval_says("index", documents, "-o", tmp_path / "index", *words)
+    code, out, _ = greval_says("index", "build", documents, "-o", tmp_path / "index", *words)
     assert code == 0
     assert "merged: 1 by given aliases" in out
     with ReferenceIndex.open(tmp_path / "index") as index:
@@ -96,7 +98,7 @@ def test_how_names_are_resolved_is_set_and_reported(documents, tmp_path, greval_
 def test_wrong_use_ends_with_2_and_says_what_to_do(tmp_path, monkeypatch, greval_says, words, told):
     """A path that does not exist, a tag without a value and an empty folder are errors of use."""
     monkeypatch.chdir(tmp_path)
-    code, _, err = greval_says("index", *words, *(() if "--tag" in words else ("--embedding", "tfidf")))
+    code, _, err = greval_says("index", "build", *words, *(() if "--tag" in words else ("--embedding", "tfidf")))
     assert code == 2
     assert told in err
 
@@ -114,7 +116,7 @@ def test_a_model_that_refuses_leaves_an_index_without_entities(
     monkeypatch.setenv("OPENAI_BASE_URL", fault_server.url)
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     fault_server.plan = lambda body: error(401)
-    words = ("index", documents, "-o", tmp_path / "index", "--embedding", "tfidf", "--extract", "openai:m")
+    words = ("index", "build", documents, "-o", tmp_path / "index", "--embedding", "tfidf", "--extract", "openai:m")
     code, out, err = greval_says(*words)
     assert code == 3
     assert "not extracted from: " in err
@@ -129,7 +131,7 @@ def test_files_that_are_passed_over_are_counted(documents, tmp_path, greval_says
     """Files of other kinds are told by their endings, hidden ones are not; so are those that are documents."""
     for name in ("a.pdf", "b.PDF", "c.docx", ".d.pdf", "Makefile", "LICENSE.md"):
         (documents / name).touch()
-    code, _, err = greval_says("index", documents, "-o", tmp_path / "index", "--embedding", "tfidf")
+    code, _, err = greval_says("index", "build", documents, "-o", tmp_path / "index", "--embedding", "tfidf")
     left = "passed over: 2 .pdf, 1 LICENSE.md, 1 Makefile, 1 .docx; a file that is named is read"
     assert (code, err.strip()) == (0, f"files read: 1 .md, 1 .jsonl; {left}")
 
