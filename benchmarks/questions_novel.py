@@ -22,8 +22,9 @@ from random import Random
 
 from langchain_core.language_models import BaseChatModel
 
-from greval import Document, IndexSettings, Judge, QuestionReport, build_index, generate_questions
+from greval import Judge
 from greval.cli.options import create_console
+from greval.reference import Document, IndexSettings, QuestionReport, build_index, generate_questions
 from greval.reference.questions.facts import has_phrase
 from greval.reference.questions.records import DraftQuestion
 from greval.reference.questions.report import render

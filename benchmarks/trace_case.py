@@ -35,14 +35,13 @@ import httpx
 from greval import (
     Case,
     ScriptedJudge,
-    ServerSettings,
-    create_app,
     evaluate,
     evaluate_async,
     load_metric,
     push_to_argilla,
 )
 from greval.records.result import Result
+from greval.serve import ServerSettings, create_app
 
 MAX_STAYS = 19
 MAX_SERVE_MODULES = 18

@@ -77,12 +77,6 @@ from .records.metric import (
 )
 from .records.result import Failed, Failure, Judgement, Result, Scored, Skipped, Usage
 from .records.scale import CategoricalScale, Category, MeasureScale, ValueScale
-from .reference.building import BuildReport, build_index
-from .reference.index import ReferenceIndex
-from .reference.questions.generation import generate_questions, generate_questions_async
-from .reference.questions.records import QuestionReport
-from .reference.records import Document
-from .reference.settings import IndexSettings, SearchSettings
 from .runs.evaluation import Run, evaluate, evaluate_async
 from .runs.forecast import Forecast, forecast
 from .runs.from_config.api import Evaluation, evaluate_config, evaluate_config_async, forecast_config
@@ -95,9 +89,6 @@ from .runs.replay import Replay, replay, replay_async
 from .runs.runnable import compile_metric
 from .runs.shard import Shard
 from .runs.store import Store
-from .serve.app import create_app
-from .serve.settings import ServerLimits, ServerSettings
-from .serve.start import run_server
 from .stats.summary import Summary, summarise
 from .testing import ScriptedJudge
 from .trust.agreement.api import agreement
@@ -128,7 +119,6 @@ __all__ = [
     "ArgillaArgumentError",
     "ArgillaError",
     "Audit",
-    "BuildReport",
     "Capabilities",
     "Case",
     "CategoricalMetric",
@@ -147,7 +137,6 @@ __all__ = [
     "DefinitionError",
     "DerivedMetric",
     "Diagnosis",
-    "Document",
     "Duel",
     "Effort",
     "Estimate",
@@ -159,7 +148,6 @@ __all__ = [
     "FormulaMetric",
     "Gold",
     "GrevalError",
-    "IndexSettings",
     "Inventory",
     "Judge",
     "JudgeClient",
@@ -184,10 +172,8 @@ __all__ = [
     "Prices",
     "Probe",
     "Qrels",
-    "QuestionReport",
     "RankingReport",
     "Rankings",
-    "ReferenceIndex",
     "Replay",
     "Response",
     "Result",
@@ -196,9 +182,6 @@ __all__ = [
     "Sample",
     "Scored",
     "ScriptedJudge",
-    "SearchSettings",
-    "ServerLimits",
-    "ServerSettings",
     "Shard",
     "Skipped",
     "StoppedError",
@@ -215,7 +198,6 @@ __all__ = [
     "align",
     "align_async",
     "audit",
-    "build_index",
     "build_scale_metric",
     "check_gate",
     "check_gold",
@@ -225,7 +207,6 @@ __all__ = [
     "compare",
     "compile_metric",
     "counts_by",
-    "create_app",
     "create_token_counter",
     "diagnose",
     "diagnose_run",
@@ -246,8 +227,6 @@ __all__ = [
     "format_batch_request",
     "formulas",
     "generate_answers",
-    "generate_questions",
-    "generate_questions_async",
     "import_verdicts",
     "keep_annotations",
     "load_folder",
@@ -278,7 +257,6 @@ __all__ = [
     "read_trec_run",
     "replay",
     "replay_async",
-    "run_server",
     "set_reason_depth",
     "summarise",
     "summarise_data",

@@ -24,11 +24,14 @@ from langchain_core.messages import convert_to_messages
 from question_judge import REQUESTS, QuestionModelScript
 from typer.main import get_command
 
-import greval
+import greval.reference
+import greval.serve
 from greval import errors, parse_metric, predefined, read_cases
+from greval.apps import EXTRAS
 from greval.cli import main
 from greval.cli.app import app
 from greval.records.result import FailureKind
+from greval.reference import SearchSettings
 
 CODE = re.compile(r"`([^`\n]+)`")
 TIME = re.compile(r"\b\d+(?:\.\d+)? (?:ms|s|seconds|min)\b")
@@ -331,8 +334,8 @@ def greval_says(words):
     return ended.value.code, printed.getvalue(), told.getvalue()
 
 
-PUBLIC_MODULES = {"argilla"}
-"""Modules that users import by their names, because their functions take objects of another package."""
+PUBLIC_MODULES = {"argilla", *(name.removeprefix("greval.") for name in EXTRAS)}
+"""What users import by its name: the apps, and the module whose functions take objects of another package."""
 USER_PAGES = [page for page in PAGES if not page.startswith("docs/design/") and page not in FOR_CONTRIBUTORS]
 
 
@@ -408,8 +411,9 @@ def test_every_failure_kind_and_error_is_documented():
 
 
 def test_every_public_name_is_documented():
-    """Every name that `greval` exports is told of as code on some page for users."""
-    assert lacking(greval.__all__, code_of(*USER_PAGES)) == []
+    """Every name that `greval` and its apps export is told of as code on some page for users."""
+    names = [*greval.__all__, *greval.reference.__all__, *greval.serve.__all__]
+    assert lacking(names, code_of(*USER_PAGES)) == []
 
 
 def test_links_between_pages_lead_somewhere():
@@ -435,7 +439,7 @@ def test_every_search_setting_is_documented_with_its_default():
     """docs/reference_pipeline.md has a row for every setting of a search, with the default."""
     page = PAGES["docs/reference_pipeline.md"].read_text(encoding="utf-8")
     rows = re.findall(r"^\| `(\w+)` \| (\S*?) ?\|", page, re.MULTILINE)
-    defaults = greval.SearchSettings().model_dump(mode="json")
+    defaults = SearchSettings().model_dump(mode="json")
     assert {name: value.lower() for name, value in rows if name in defaults} == {
         name: "" if value is None else str(value).lower() for name, value in defaults.items()
     }

@@ -5,23 +5,33 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 import greval
 import greval.argilla
+from greval.apps import EXTRAS
 
 ROOT = Path(greval.__file__).parents[1]
 HEAVY = ("pandas", "sklearn", "argilla", "fastapi", "openai", "langserve", "langchain_openai", "matplotlib")
 EXTRA = (*HEAVY, "starlette", "uvicorn", "prometheus_client", "xllamacpp", "pyarrow", "ray", "opentelemetry", "scipy")
+FACES = ["greval", *filter(find_spec, EXTRAS)]
+"""The packages with public names that this copy has: the core and its apps."""
 MOST_MODULES = 100
 """It loads about thirty; pydantic alone would be more than a hundred."""
 
 
 def python(code, folder):
     """Run code in a fresh interpreter, in an empty folder that is also its home; give what it printed."""
-    surroundings = {"HOME": str(folder), "PATH": "/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1"}
+    surroundings = {
+        "HOME": str(folder),
+        "PATH": "/usr/bin:/bin",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONPATH": str(ROOT),
+    }
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=surroundings, check=False)
     assert done.returncode == 0, done.stderr
@@ -48,11 +58,31 @@ def test_the_command_line_needs_no_extra(tmp_path):
     assert "serve" in python(f"{gone}; from greval.cli import main; main()", tmp_path)
 
 
-def test_public_names_are_sorted_and_there():
-    """`__all__` is sorted, and every name of it is importable, listed by dir and told of in its docstring."""
-    assert list(greval.__all__) == sorted(greval.__all__)
-    assert set(greval.__all__) <= set(dir(greval))
-    assert [name for name in greval.__all__ if not getattr(greval, name).__doc__] == []
+@pytest.mark.parametrize("name", FACES)
+def test_public_names_are_sorted_and_there(name):
+    """`__all__` is sorted, and every name of it is importable, listed by dir and described by its docstring."""
+    face = import_module(name)
+    assert list(face.__all__) == sorted(face.__all__)
+    assert set(face.__all__) <= set(dir(face))
+    assert [public for public in face.__all__ if not getattr(face, public).__doc__] == []
+
+
+@pytest.mark.parametrize("name", FACES[1:])
+def test_a_face_without_its_extra(name, tmp_path):
+    """The face of an app is imported without the packages that it needs; a name that needs one says which extra."""
+    code = f"""
+import sys
+sys.modules.update(dict.fromkeys({EXTRA}))
+import {name} as face
+from greval.errors import MissingExtraError
+for public in face.__all__:
+    try:
+        getattr(face, public)
+    except MissingExtraError as error:
+        print(public, error)
+"""
+    refused = {"greval.serve": "create_app fastapi is not installed: pip install 'greval[server]'\n"}
+    assert python(code, tmp_path) == refused.get(name, "")
 
 
 def test_functions_for_objects_of_the_sdk_are_documented():

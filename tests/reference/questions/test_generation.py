@@ -11,9 +11,10 @@ from prompt_fences import fences
 from question_judge import QuestionModelScript, generate_with_log, read_fence, script
 from question_worlds import build_fleet
 
-from greval import generate_questions, generate_questions_async, read_cases
+from greval import read_cases
 from greval.errors import JudgeError, StoreError
 from greval.judging.model.prices import Price, Prices
+from greval.reference import generate_questions, generate_questions_async
 from greval.reference.questions.output import build_draw
 from greval.reference.questions.records import NOT_STATED, DraftQuestion
 from greval.reference.questions.sources import open_question_source
