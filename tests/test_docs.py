@@ -26,10 +26,11 @@ from typer.main import get_command
 
 import greval.reference
 import greval.serve
-from greval import errors, parse_metric, predefined, read_cases
+from greval import errors, parse_metric, read_cases
 from greval.apps import EXTRAS
 from greval.cli import main
 from greval.cli.app import app
+from greval.metrics.library import predefined
 from greval.records.result import FailureKind
 from greval.reference import SearchSettings
 

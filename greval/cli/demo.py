@@ -22,7 +22,7 @@ from greval.cli.input import open_input
 from greval.cli.options import JudgeName, JudgeOptions, create_console
 from greval.cli.progress_bar import ProgressBar
 from greval.cli.run_folder import print_continuing
-from greval.datasets import read_cases
+from greval.datasets.case_reader import read_cases
 from greval.datasets.case_records import get_sample_fields
 from greval.errors import GrevalError, MissingExtraError
 from greval.judging.model.judge_names import LOCAL
@@ -32,7 +32,7 @@ from greval.report.console import render
 from greval.runs.store import Store
 
 if TYPE_CHECKING:
-    from greval.methods import Method
+    from greval.methods.protocol import Method
     from greval.runs.evaluation import Run
     from greval.runs.options import EvaluateOptions
 

@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, parse_qsl, urlsplit
 from greval._util.object_loading import load_python_object, parse_object_spec
 from greval.apps import import_by_name
 from greval.errors import DataError, MethodError
-from greval.methods import Method
+from greval.methods.protocol import Method
 
 ADAPTERS = {
     "graphrag": "greval.methods.graphrag.method",

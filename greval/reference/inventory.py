@@ -6,11 +6,11 @@ from pathlib import Path
 
 from greval.methods.edges import describe_dangling
 from greval.methods.index_records import find_document, list_documents
-from greval.records.inventory import Inventory
+from greval.records.inventory import IndexInventory
 from greval.reference.index import ReferenceIndex
 
 
-def read_reference(folder: str | Path) -> Inventory:
+def read_reference(folder: str | Path) -> IndexInventory:
     """Read the inventory of an index of the reference pipeline.
 
     Documents and chunks are identified by their ids, a node by the name of its entity, which has the other names of
@@ -25,7 +25,7 @@ def read_reference(folder: str | Path) -> Inventory:
         entities, relations = index.read_entities(), index.read_relations()
     nodes = {one.name: list_documents(one.chunks) for one in entities}
     edges = {(one.source, one.label, one.target): one.documents for one in relations}
-    return Inventory(
+    return IndexInventory(
         documents=frozenset(chunks.values()),
         chunks=chunks,
         nodes=nodes,

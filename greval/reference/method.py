@@ -17,10 +17,10 @@ from greval.errors import DataError, MethodError
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.judge import Judge
 from greval.judging.model.prices import Prices
-from greval.methods import Method
 from greval.methods.loading import read_adapter_spec
+from greval.methods.protocol import Method
 from greval.methods.reference_index import REFERENCE_SEARCHES, Search
-from greval.records.case import Effort, Response, Sample
+from greval.records.case import Response, ResponseUsage, Sample
 from greval.records.result import Usage
 from greval.reference.index import read_in_turn
 from greval.reference.settings import DEFAULT_SEARCH, TEXT_SEARCHES, SearchSettings
@@ -134,7 +134,7 @@ class ReferenceMethod:
                 found, response = await read_in_turn(self._retrieve, question, where)
                 response = await self._select_context(response)
                 answer, usage = await self._answer(question, response)
-        effort = Effort(
+        effort = ResponseUsage(
             latency=spent.worked,
             waited=spent.waited,
             llm_calls=usage.calls,

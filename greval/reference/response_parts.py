@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from greval.records.case import Chunk, Node, Traversal, Triple
+from greval.records.case import Chunk, NodeSource, Traversal, Triple
 from greval.reference.search_tables import gather_items, get_tables
 
 if TYPE_CHECKING:
@@ -86,7 +86,9 @@ def build_traversal(index: ReferenceIndex, found: SearchFindings, where: Where |
     return traversal.model_copy(update={"nodes": find_sources(index, traversal.visited, where)})
 
 
-def find_sources(index: ReferenceIndex, names: tuple[str, ...], where: Where | None = None) -> dict[str, Node] | None:
+def find_sources(
+    index: ReferenceIndex, names: tuple[str, ...], where: Where | None = None
+) -> dict[str, NodeSource] | None:
     """Return the document, repository and version of entities, each as far as all chunks of the entity have the same.
 
     An entity without a repository and a version is left out. None if the documents of the index have neither.
@@ -114,5 +116,5 @@ def find_sources(index: ReferenceIndex, names: tuple[str, ...], where: Where | N
     return _build_nodes({index.entities[one]: own for one, own in zip(positions, fields, strict=True)})
 
 
-def _build_nodes(fields: Mapping[str, Mapping[str, str]]) -> dict[str, Node]:
-    return {name: Node(**own) for name, own in fields.items() if "repo" in own or "version" in own}
+def _build_nodes(fields: Mapping[str, Mapping[str, str]]) -> dict[str, NodeSource]:
+    return {name: NodeSource(**own) for name, own in fields.items() if "repo" in own or "version" in own}

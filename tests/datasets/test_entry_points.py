@@ -17,7 +17,8 @@ from langchain_core.messages import AIMessage, HumanMessage
 from pydantic import BaseModel
 from served_metrics import app_of, client_of
 
-from greval import Case, DataError, DataWarning, evaluate, load_metric, read_cases
+from greval import Case, evaluate, load_metric, read_cases
+from greval.errors import DataError, DataWarning
 from greval.runs.store import Store
 
 METRICS = ("token_f1", "recall@5", "edge_recall", "latency")

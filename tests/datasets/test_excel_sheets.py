@@ -8,7 +8,8 @@ import sys
 
 import pytest
 
-from greval.datasets import RowFault, read_cases
+from greval.datasets.case_reader import read_cases
+from greval.datasets.row_faults import RowFault
 from greval.errors import DataError
 from greval.records.case import Case
 

@@ -19,7 +19,7 @@ from greval.methods.collecting.method_call import call_method
 from greval.methods.endpoint import Endpoint, HttpMethod
 from greval.methods.fair_context.answer_generation import generate_answers
 from greval.methods.functions import FunctionMethod
-from greval.records.case import Effort, Response, Sample
+from greval.records.case import Response, ResponseUsage, Sample
 from greval.testing import ScriptedJudge
 
 
@@ -54,7 +54,7 @@ async def test_a_function_in_a_thread_is_timed_in_its_thread():
     assert (case.usage.latency, case.usage.waited) == (2, 0)
 
 
-@pytest.mark.parametrize("reported", [None, Effort(latency=0.5), Effort(latency=0.5, waited=8)])
+@pytest.mark.parametrize("reported", [None, ResponseUsage(latency=0.5), ResponseUsage(latency=0.5, waited=8)])
 @in_virtual_time
 async def test_a_model_that_answers_for_all_is_timed_while_it_answers(reported):
     """With one call at a time, five questions in flight take as long as one, and the queue is counted apart."""

@@ -8,7 +8,7 @@ import shutil
 import pytest
 from reference_indexes import SETTINGS, answer_with_names, make_documents, make_index, make_model
 
-from greval.datasets import RowFault
+from greval.datasets.row_faults import RowFault
 from greval.errors import DataError, GrevalError, StoreError
 from greval.reference.building import MAX_FAILURES_IN_A_ROW, build_index, lock_index
 from greval.reference.documents import read_documents

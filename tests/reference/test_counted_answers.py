@@ -9,7 +9,7 @@ from counted_reviews import SCHEMA
 
 from greval.errors import MethodError
 from greval.methods.fair_context.answer_generation import generate_answers
-from greval.methods.fair_context.counts import counts_by
+from greval.methods.fair_context.counts import create_fact_counter
 from greval.records.case import Sample
 from greval.reference.building import build_index
 from greval.reference.method import load
@@ -89,7 +89,9 @@ def test_modes_of_context(folder, mode, expected):
     """The answering model gets the method's aggregates, those of its own chunks, or none, by the mode."""
     facts = {"d1": {"feature": "battery"}, "d2": {"feature": "battery"}}
     model = ScriptedJudge(["battery"], tier="text")
-    method = generate_answers(load(f"{folder}?search=hybrid"), model, context=mode, aggregate=counts_by(facts))
+    method = generate_answers(
+        load(f"{folder}?search=hybrid"), model, context=mode, aggregate=create_fact_counter(facts)
+    )
     response = ask(method)
     prompt = model.calls[0][-1].content
     assert response.answer == "battery"

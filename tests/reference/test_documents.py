@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from greval.datasets import RowFault
+from greval.datasets.row_faults import RowFault
 from greval.errors import DataError
 from greval.reference.documents import DocumentDefaults, count_files, list_files, read_documents, split_title
 from greval.reference.records import Document

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from small_index import SmallIndex, make_harbour_index
 
 from greval.methods.index_records import IndexedChunk
-from greval.records.case import Node
+from greval.records.case import NodeSource
 from greval.reference.response_parts import build_traversal, build_triple, read_found_chunks
 from greval.reference.searches import SearchFindings, WalkedEdge, search_chunks
 from greval.reference.settings import SearchSettings
@@ -29,9 +29,9 @@ def test_nodes_have_the_sources_that_their_chunks_agree_on():
     found = replace(WALKED, chunks=((0, 1.0), (3, 0.5)))
     nodes = build_traversal(make_harbour_index(), found).nodes
     assert nodes == {
-        "MV Tern": Node(doc_id="tern", repo="fleet", version="1"),
-        "Petrel Ferries": Node(version="1"),
-        "Skerry": Node(repo="places"),
+        "MV Tern": NodeSource(doc_id="tern", repo="fleet", version="1"),
+        "Petrel Ferries": NodeSource(version="1"),
+        "Skerry": NodeSource(repo="places"),
     }
 
 
@@ -39,7 +39,7 @@ def test_a_filter_leaves_one_source_of_a_node():
     """Only chunks that the filter selects say where a node is from, so that its version is known."""
     found = replace(WALKED, chunks=((4, 1.0),))
     nodes = build_traversal(make_harbour_index(), found, {"version": "2"}).nodes
-    assert nodes == {"Skerry": Node(doc_id="skerry", repo="places", version="2")}
+    assert nodes == {"Skerry": NodeSource(doc_id="skerry", repo="places", version="2")}
 
 
 def test_nodes_are_not_recorded_without_repositories_and_versions():

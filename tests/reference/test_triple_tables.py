@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reference_indexes import SETTINGS, make_documents, make_index, make_model
 
-from greval.datasets import RowFault
+from greval.datasets.row_faults import RowFault
 from greval.methods.index_records import IndexedChunk
 from greval.reference.building import build_index
 from greval.reference.documents import read_documents

@@ -9,8 +9,8 @@ from typing import Annotated, Literal
 import typer
 
 from greval.cli.options import Columns, Level, ReportFormat, parse_columns, print_report
-from greval.datasets import RowFault, read_cases
-from greval.datasets.row_faults import describe_row_faults
+from greval.datasets.case_reader import read_cases
+from greval.datasets.row_faults import RowFault, describe_row_faults
 from greval.records.case import Case
 
 

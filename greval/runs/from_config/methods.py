@@ -11,9 +11,9 @@ from langchain_core.language_models import BaseChatModel
 from greval.apps import import_by_name
 from greval.errors import DataError, GrevalError, MethodError
 from greval.judging.model.judge import Judge
-from greval.methods import Method
 from greval.methods.fair_context.answer_generation import with_generator
 from greval.methods.loading import load_method, resolve_spec
+from greval.methods.protocol import Method
 from greval.methods.reference_index import has_reference_index
 from greval.records.case import Response, Sample
 from greval.runs.from_config.config import INDEX_PLACEHOLDER, EvaluationConfig

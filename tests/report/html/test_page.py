@@ -15,12 +15,13 @@ import pytest
 from report_pages import MADE, judge_pair, make_page
 
 import greval
-from greval import PreferenceMetric, ScriptedJudge, Store, duel, evaluate, load_metric
+from greval import PreferenceMetric, Store, duel, evaluate, load_metric
 from greval.analysis.summary import build_report
 from greval.report.console import describe_troubles, format_mean
 from greval.report.html.archive import ArchiveLimits
 from greval.report.html.page import write_report_page
 from greval.report.html.templating import create_environment
+from greval.testing import ScriptedJudge
 
 TOKENS = Path(greval.__file__).parent / "serve" / "page" / "css" / "tokens.css"
 URL_ATTRIBUTES = {"src", "href", "action", "data", "poster", "srcset", "xlink:href", "formaction", "style", "ping"}
