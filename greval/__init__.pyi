@@ -9,7 +9,6 @@ from .analysis.ranking.api import measure_runs
 from .analysis.ranking.files import read_qrels, read_rankings
 from .analysis.ranking.records import RankingReport
 from .datasets.case_reader import read_cases
-from .errors import GrevalError
 from .judging.metric_draft import draft_metric
 from .judging.model.judge import Judge
 from .methods.collecting.api import collect
@@ -87,7 +86,6 @@ __all__ = [
     "write_metric",
     # Judge one case, or many into a run
     "Failed",
-    "GrevalError",
     "Judge",
     "Judgement",
     "Result",
