@@ -77,7 +77,7 @@ def prepare_greval() -> Work:
     import pyarrow.json  # noqa: PLC0415
     import pyarrow.parquet  # noqa: F401, PLC0415
 
-    from greval import measure_rankings, read_qrels, read_rankings
+    from greval import measure_rankings, read_qrels, read_rankings  # noqa: PLC0415
 
     def measure(qrels: Path, run: Path) -> dict[str, float]:
         rankings = read_rankings(run, ties="trec_eval")

@@ -10,6 +10,7 @@ from command_line import TONE, judged_by
 from fault_server import gives
 
 import greval
+from greval.metrics.library import predefined
 
 pytestmark = pytest.mark.usefixtures("empty_folder")
 

@@ -258,7 +258,7 @@ def test_a_file_whose_run_was_killed_counts_nothing_of_what_it_was_before(greval
         yield next(iter(read_cases("c.jsonl")))
         raise KilledError
 
-    from greval import load_metric
+    from greval import load_metric  # noqa: PLC0415
 
     server = Judge("openai:fake", base_url=judge.url)
     with pytest.raises(KilledError):
