@@ -54,7 +54,7 @@ class LangChainMethod:
         given = await self._runnable.ainvoke(self._make_input(sample), {"callbacks": [counter]})
         found = None if isinstance(given, Response) else read_response_fields(given)
         response = as_response(given) if found is None else build_response(found.values)  # chains give much besides
-        return response.model_copy(update={"usage": merge_usage(response.usage, counter.effort)})
+        return response.model_copy(update={"usage": merge_usage(response.usage, counter.usage)})
 
 
 def merge_usage(reported: ResponseUsage | None, counted: ResponseUsage | None) -> ResponseUsage | None:
@@ -106,7 +106,7 @@ class CallCounter(BaseCallbackHandler):
     Tokens are returned only if every finished call reported its own, because a partial sum would be misleading.
 
     Example:
-        >>> CallCounter().effort is None
+        >>> CallCounter().usage is None
         True
     """
 
@@ -120,7 +120,7 @@ class CallCounter(BaseCallbackHandler):
         self._token_counts: list[tuple[int, int] | None] = []
 
     @property
-    def effort(self) -> ResponseUsage | None:
+    def usage(self) -> ResponseUsage | None:
         """The usage so far; None if no model call was seen, because then the usage is unknown."""
         if not self._calls:
             return None
