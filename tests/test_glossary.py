@@ -12,17 +12,17 @@ GLOSSARY = "docs/glossary.md"
 WORD = re.compile(r"\w+")
 PLAIN = frozenset(
     WORD.findall("""
-    by counts from missing on open set sources to with
-    check collect collected create fill format generate keep load merge parse pull push read stopped write
-    answer checks data definition depth draft evaluation evaluate events extra fault folder forecast gate limits prices
-    predefined progress reason report row scripted selection settings summarise summary unavailable finding capabilities
+    answer capabilities check checks collect collected context create data definition depth draft evaluate
+    evaluation events extra fault fill finding forecast format from gate generate keep limits load merge
+    missing on open parse prices progress pull push read reader reason report row scripted selection set
+    settings source stopped summarise summary to unavailable write
     """)
 )
 """Plain English words of public names."""
 TERMS = frozenset(
     WORD.findall("""
-    app argilla argument async batch chain config counter error eval formulas greval lang qrels ranking ray request
-    server telemetry token trec warning
+    app argilla argument async batch chain classification config counter error eval formulas greval lang qrels
+    ranking ray request server telemetry token trec warning
     """)
 )
 """Terms of the field and names of other tools in public names."""
