@@ -8,6 +8,7 @@
 #   make test-cluster    a Ray cluster on this machine
 #   make test-published  published data, which must be in ../shared
 # make test-nightly   all tests: many examples, kills, simulations, with coverage; PART=tests/runs takes those of a part
+# make test-without-apps  the core in a copy without the folders of the apps, with its tests; part of make test-nightly
 # make docs   builds the site of the documentation into site/; its links are checked, and it needs no network to be read
 # make test-docs      the examples of docstrings, and each Python block, command line, notebook and link of the pages;
 #                     part of make test
@@ -23,6 +24,7 @@ CLIENT := $(VENV)/openapi-client/bin/openapi-python-client
 SDK := $(VENV)/argilla-sdk/.installed-$(MADE_OF)
 REAL_ARGILLA := tests/trust/argilla/real_server
 DOCS := tests/test_docs.py tests/test_notebooks.py tests/test_site.py
+CORE := $(VENV)/core
 PART ?= tests
 TEST := $(BIN)/python -m pytest
 PARALLEL := $(TEST) -n 3 --dist loadfile
@@ -35,7 +37,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export MYPY_CACHE_DIR := $(VENV)/.mypy_cache
 
 .PHONY: demo serve test test-core test-docs test-services test-server test-model test-browser test-argilla test-cluster \
-  test-published test-nightly environments browser check docs golden clean
+  test-published test-nightly test-without-apps environments browser check docs golden clean
 
 demo: $(USE)
 	$(BIN)/greval local fetch
@@ -57,7 +59,7 @@ test-services: test-server test-model test-published test-cluster
 	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target test-browser test-argilla
 
 test-server: $(DEV) $(CLIENT)
-	$(PARALLEL) -m 'server and not nightly' tests/serve tests/cli/test_open.py
+	$(PARALLEL) -m 'server and not nightly' tests/serve
 
 test-model: $(DEV)
 	$(TEST) -m 'local_model and not nightly and not browser' $(call files_with,local_model)
@@ -75,6 +77,15 @@ test-argilla: $(DEV) $(SDK)
 	$(TEST) -m 'argilla_server and not nightly' $(REAL_ARGILLA) --ignore=$(REAL_ARGILLA)/test_sdk.py
 	$(VENV)/argilla-sdk/bin/python -m pytest -m 'argilla_server and not nightly' $(REAL_ARGILLA)/test_sdk.py
 
+# the core and its tests in a copy without the apps; pages name the names of the apps too, and are tested above
+test-without-apps: $(DEV)
+	rm -rf $(CORE)
+	mkdir -p $(CORE)
+	cp -r greval metric_library tests docs benchmarks $(wildcard *.md) pyproject.toml Makefile $(CORE)
+	rm -r $(foreach folder,greval tests,$(CORE)/$(folder)/serve $(CORE)/$(folder)/reference)
+	cd $(CORE) && PYTHONPATH=. $(abspath $(BIN))/python -m pytest -n 3 --dist loadfile -p no:schemathesis \
+	  $(addprefix --ignore=,$(REAL_ARGILLA) $(DOCS) tests/test_architecture.py tests/test_glossary.py)
+
 # a part without tests of one kind is no failure, for which pytest exits with 5
 test-nightly: $(DEV) $(CLIENT) $(SDK)
 	$(NIGHTLY) -n 3 --dist loadfile -m 'not (argilla_server or browser or cluster)' $(COVERAGE) $(PART) || test $$? -eq 5
@@ -82,6 +93,7 @@ test-nightly: $(DEV) $(CLIENT) $(SDK)
 	$(NIGHTLY) -n 2 --dist loadfile -m browser $(PART) || test $$? -eq 5
 	$(NIGHTLY) -m argilla_server $(PART) || test $$? -eq 5
 	$(VENV)/argilla-sdk/bin/python -m pytest -m argilla_server $(REAL_ARGILLA)/test_sdk.py
+	$(if $(filter tests,$(PART)),@$(MAKE) --no-print-directory test-without-apps)
 	$(BIN)/python -m coverage report $(if $(filter-out tests,$(PART)),--fail-under=0)
 
 environments: $(DEV) $(CLIENT) $(SDK)

@@ -1,6 +1,6 @@
 """The HTTP door: `python server.py` is `greval serve`, and takes the same options.
 
-`uvicorn server:app --factory` serves the settings of GREVAL_SERVE_SETTINGS (JSON of `greval.serve.Settings`).
+`uvicorn server:app --factory` serves the settings of GREVAL_SERVE_SETTINGS (JSON of `greval.serve.ServerSettings`).
 """
 
 from __future__ import annotations

@@ -41,15 +41,16 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from greval import Gold, Judge, Response, Run, Sample, collect, evaluate, generate_answers
+from greval import Gold, Judge, Response, Run, Sample, collect, evaluate
+from greval.methods import generate_answers
 from greval.methods.fair_context import ContextMode
-from greval.methods.fair_context.counts import counts_by
-from greval.methods.reference.building import build_index
-from greval.methods.reference.index import ReferenceIndex
-from greval.methods.reference.method import ReferenceMethod
-from greval.methods.reference.records import Document
-from greval.methods.reference.settings import IndexSettings
+from greval.methods.fair_context.counts import create_fact_counter
 from greval.metrics.computed.metric_names import find_computed_metric
+from greval.reference.building import build_index
+from greval.reference.index import ReferenceIndex
+from greval.reference.method import ReferenceMethod
+from greval.reference.records import Document
+from greval.reference.settings import IndexSettings
 from greval.testing import ScriptedJudge
 
 BRANDS = {
@@ -367,7 +368,7 @@ def ask_all(args: argparse.Namespace, index: ReferenceIndex, questions: Sequence
         ["sentiment", "feature"],
         *(["sentiment", owner, *more] for owner in ("brand", "product") for more in ([], ["feature"])),
     ]
-    count = counts_by(read_facts(index), groupings)
+    count = create_fact_counter(read_facts(index), groupings)
     methods = {
         "basic": ReferenceMethod(index, "basic"),
         "basic+filter": ReferenceMethod(index, "basic", filter_by_question=True),

@@ -27,7 +27,8 @@ from pathlib import Path
 import psutil
 from aiohttp import web
 
-from greval import Judge, StoreError, evaluate, load_metric, read_cases
+from greval import Judge, evaluate, load_metric, read_cases
+from greval.errors import StoreError
 from greval.runs.ray_cluster import evaluate_on_ray
 from greval.runs.store import FILE, Store
 

@@ -27,7 +27,8 @@ from typing import Any
 import numpy as np
 from scipy.stats import ConstantInputWarning, pearsonr, spearmanr
 
-from greval import Case, Judge, Run, evaluate, load_metric, summarise_duel
+from greval import Case, Judge, Run, evaluate, load_metric
+from greval.analysis import summarise_duel
 from greval.runs.progress import Progress
 from greval.stats.measured import Measured
 

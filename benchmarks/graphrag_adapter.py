@@ -28,7 +28,7 @@ from ask import MARK  # noqa: E402 - beside this file
 from model_server import ModelServer  # noqa: E402 - the same
 
 from greval.methods.inventories import read_inventory  # noqa: E402 - the same
-from greval.records.inventory import Inventory  # noqa: E402 - after the path is set
+from greval.records.inventory import IndexInventory  # noqa: E402 - after the path is set
 
 REPOSITORY = HERE.parent
 DULCE = REPOSITORY.parent / "shared" / "data" / "msgraphrag_output" / "v3_dulce"
@@ -155,7 +155,7 @@ def missing(rows: list[dict], graph: bool) -> Iterator[str]:  # noqa: FBT001 - w
         yield f"at once {together['at_once']} calls told, {together['server']} made"
 
 
-def unknown(good: dict, inventory: Inventory) -> Iterator[str]:
+def unknown(good: dict, inventory: IndexInventory) -> Iterator[str]:
     """Tell what arrived and is not in the index as `read_inventory` reads it."""
     response = good.get("response") or {"chunks": (), "traversal": None}
     walk = response["traversal"] or {"start_nodes": (), "traversed_edges": ()}

@@ -1,4 +1,4 @@
-"""Whether an index survives kills: `greval index` is killed with -9 at random moments, and run again.
+"""Whether an index survives kills: `greval index build` is killed with -9 at random moments, and run again.
 
     python benchmarks/index_kills.py               # 20 kills; the documents change after every fourth
     python benchmarks/index_kills.py --kills 100
@@ -28,22 +28,29 @@ from fault_server import FaultServer, gives
 from reference_indexes import SETTINGS, find_names, make_documents, make_model
 
 from greval.cli import main
-from greval.methods.reference.building import CONCURRENCY, build_index
-from greval.methods.reference.index import ReferenceIndex
-from greval.methods.reference.ledger import LEDGER_FILE
-from greval.methods.reference.records import Document
+from greval.methods.reference_index import LEDGER_FILE
+from greval.reference.building import CONCURRENCY, build_index
+from greval.reference.index import ReferenceIndex
+from greval.reference.records import Document
 
 KILLS_BETWEEN_CHANGES = 4
 CHANGED_SHARE = 0.2
 FORKED.set_forkserver_preload(
-    ["fault_scene", "greval.cli.index", "greval.methods.reference.building", "langchain_openai", "ladybug", "bm25s"]
+    [
+        "fault_scene",
+        "greval.reference.commands.index",
+        "greval.reference.building",
+        "langchain_openai",
+        "ladybug",
+        "bm25s",
+    ]
 )
 
 
 def start(folder: Path, url: str) -> ForkServerProcess:
     """Start the command in a process of its own."""
     options = ("--extract", "openai:m", "--embedding", "tfidf", "--chunk-chars", str(SETTINGS.chunk_chars), "-q")
-    process = FORKED.Process(target=run, args=(folder, url, ("index", "rows.jsonl", "-o", "index", *options)))
+    process = FORKED.Process(target=run, args=(folder, url, ("index", "build", "rows.jsonl", "-o", "index", *options)))
     process.start()
     return process
 

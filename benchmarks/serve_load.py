@@ -31,7 +31,8 @@ import aiohttp
 import psutil
 from langchain_core.messages import BaseMessage
 
-from greval import ScriptedJudge, compile_metric, load_metric
+from greval import compile_metric, load_metric
+from greval.testing import ScriptedJudge
 
 ROOT = Path(__file__).parents[1]
 LATENCY = 0.2

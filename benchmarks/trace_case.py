@@ -32,17 +32,10 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from greval import (
-    Case,
-    ScriptedJudge,
-    ServerSettings,
-    create_app,
-    evaluate,
-    evaluate_async,
-    load_metric,
-    push_to_argilla,
-)
+from greval import Case, evaluate, evaluate_async, load_metric, push_to_argilla
 from greval.records.result import Result
+from greval.serve import ServerSettings, create_app
+from greval.testing import ScriptedJudge
 
 MAX_STAYS = 19
 MAX_SERVE_MODULES = 18

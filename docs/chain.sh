@@ -5,7 +5,7 @@ set -euo pipefail
 judge=${JUDGE:-openai:gpt-5.4-mini}
 
 greval demo --write ferries
-greval index ferries/documents.jsonl -o index --embedding tfidf
+greval index build ferries/documents.jsonl -o index --embedding tfidf
 greval questions index -n 20 -o questions.jsonl
 greval collect questions.jsonl -o answers.jsonl -q \
   --method "reference:index?search=basic&k=3&answer=$judge" \

@@ -27,6 +27,23 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+__all__ = [
+    "ArgillaArgumentError",
+    "ArgillaError",
+    "DataError",
+    "DataWarning",
+    "DefinitionError",
+    "GrevalError",
+    "JudgeError",
+    "JudgeUnavailableError",
+    "MalformedVerdictError",
+    "MethodError",
+    "MissingExtraError",
+    "OutcomeError",
+    "StoppedError",
+    "StoreError",
+]
+
 
 class GrevalError(Exception):
     """The base class of all errors that greval raises. It can be sent between processes."""

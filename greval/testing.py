@@ -18,6 +18,8 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.runnables import Runnable
 from pydantic import PrivateAttr
 
+__all__ = ["ScriptedJudge"]
+
 Answer = Mapping[str, Any] | str | AIMessage | BaseException
 AnswerFunction = Callable[[Sequence[BaseMessage]], Answer]
 USAGE = {"input_tokens": 100, "output_tokens": 20, "total_tokens": 120}

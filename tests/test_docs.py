@@ -21,14 +21,16 @@ from answering_model import choose_items, decide_stop, find_answer
 from doc_pages import BLOCK, FOR_CONTRIBUTORS, ON_A_CLUSTER, PAGES, ROOT, blocks
 from fault_server import FaultServer, gives, sample, says
 from langchain_core.messages import convert_to_messages
+from public_faces import FACES, NAMES
 from question_judge import REQUESTS, QuestionModelScript
 from typer.main import get_command
 
-import greval
-from greval import errors, parse_metric, predefined, read_cases
+from greval import errors, parse_metric, read_cases
 from greval.cli import main
 from greval.cli.app import app
+from greval.metrics.library import predefined
 from greval.records.result import FailureKind
+from greval.reference import SearchSettings
 
 CODE = re.compile(r"`([^`\n]+)`")
 TIME = re.compile(r"\b\d+(?:\.\d+)? (?:ms|s|seconds|min)\b")
@@ -331,24 +333,25 @@ def greval_says(words):
     return ended.value.code, printed.getvalue(), told.getvalue()
 
 
-PUBLIC_MODULES = {"argilla"}
-"""Modules that users import by their names, because their functions take objects of another package."""
 USER_PAGES = [page for page in PAGES if not page.startswith("docs/design/") and page not in FOR_CONTRIBUTORS]
 
 
 @pytest.mark.parametrize("page", [page for page in USER_PAGES if blocks(page, "python")])
 def test_examples_import_from_greval_alone(page):
-    """The examples of a user page import public names from `greval`, never from a module inside it."""
-    imports = re.findall(r"^\s*(?:from|import) (greval[\w.]*)", "\n".join(blocks(page, "python")), re.MULTILINE)
-    assert {name for name in imports if name != "greval"} == set()
+    """The examples of a user page import public names from `greval` and its faces, never from a module inside them."""
+    code = "\n".join(blocks(page, "python"))
+    assert {*re.findall(r"^\s*(?:from|import) (greval[\w.]*)", code, re.MULTILINE)} <= {*FACES}
+    imports = re.findall(r"^\s*from (greval[\w.]*) import (.+)$", code, re.MULTILINE)
+    assert [line for line in imports if not {*line[1].split(", ")} <= {*FACES[line[0]].__all__}] == []
 
 
 @pytest.mark.parametrize("page", USER_PAGES)
 def test_user_pages_name_no_inner_module(page):
-    """The text of a user page names no module inside greval but public ones: its place may change."""
-    parts = {path.stem for path in (ROOT / "greval").iterdir() if path.is_dir() or path.suffix == ".py"}
-    inner = "|".join(parts - PUBLIC_MODULES)
-    assert re.findall(rf"\bgreval\.(?:{inner})\b(?!/)[\w.]*", PAGES[page].read_text(encoding="utf-8")) == []
+    """The text of a user page names no module inside greval, whose place may change, but faces and their names."""
+    parts = "|".join(path.stem for path in (ROOT / "greval").iterdir() if path.is_dir() or path.suffix == ".py")
+    public = {*FACES, *(f"{name}.{public}" for name, face in FACES.items() for public in face.__all__)}
+    named = re.findall(rf"\bgreval\.(?:{parts})\b(?!/)(?:\.\w+)*", PAGES[page].read_text(encoding="utf-8"))
+    assert [name for name in named if name not in public] == []
 
 
 def whole_metrics():
@@ -408,8 +411,8 @@ def test_every_failure_kind_and_error_is_documented():
 
 
 def test_every_public_name_is_documented():
-    """Every name that `greval` exports is told of as code on some page for users."""
-    assert lacking(greval.__all__, code_of(*USER_PAGES)) == []
+    """Every public name is told of as code on some page for users."""
+    assert lacking(NAMES, code_of(*USER_PAGES)) == []
 
 
 def test_links_between_pages_lead_somewhere():
@@ -435,7 +438,7 @@ def test_every_search_setting_is_documented_with_its_default():
     """docs/reference_pipeline.md has a row for every setting of a search, with the default."""
     page = PAGES["docs/reference_pipeline.md"].read_text(encoding="utf-8")
     rows = re.findall(r"^\| `(\w+)` \| (\S*?) ?\|", page, re.MULTILINE)
-    defaults = greval.SearchSettings().model_dump(mode="json")
+    defaults = SearchSettings().model_dump(mode="json")
     assert {name: value.lower() for name, value in rows if name in defaults} == {
         name: "" if value is None else str(value).lower() for name, value in defaults.items()
     }

@@ -15,7 +15,7 @@ from rich.console import Console
 from typer.main import get_command
 
 import greval
-from greval import Case, evaluate, load_metric, predefined
+from greval import Case, evaluate, load_metric
 from greval.analysis.summary import build_report
 from greval.cli.app import app
 from greval.cli.console import ReportConsole
@@ -27,6 +27,7 @@ from greval.judging.prompt import (
     format_metric_text,
     format_system_text,
 )
+from greval.metrics.library import predefined
 from greval.records.case import Response
 from greval.records.metric import JudgedMetric
 from greval.records.metric_input import list_judged_items

@@ -3,25 +3,39 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
+from collections import Counter
+from itertools import chain
 from pathlib import Path
 
 import pytest
+from public_faces import FACES, PARTS
 
 import greval
 import greval.argilla
+from greval.apps import EXTRAS
 
 ROOT = Path(greval.__file__).parents[1]
 HEAVY = ("pandas", "sklearn", "argilla", "fastapi", "openai", "langserve", "langchain_openai", "matplotlib")
 EXTRA = (*HEAVY, "starlette", "uvicorn", "prometheus_client", "xllamacpp", "pyarrow", "ray", "opentelemetry", "scipy")
+WITHOUT_EXTRAS = f"import sys; sys.modules.update(dict.fromkeys({EXTRA}))"
+APPS = [name for name in FACES if name in EXTRAS]
+MOST_NAMES = 70
+"""Public names of `greval` itself; what fewer scripts need is public in its part."""
 MOST_MODULES = 100
 """It loads about thirty; pydantic alone would be more than a hundred."""
 
 
 def python(code, folder):
     """Run code in a fresh interpreter, in an empty folder that is also its home; give what it printed."""
-    surroundings = {"HOME": str(folder), "PATH": "/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1"}
+    surroundings = {
+        "HOME": str(folder),
+        "PATH": "/usr/bin:/bin",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONPATH": str(ROOT),
+    }
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=surroundings, check=False)
     assert done.returncode == 0, done.stderr
@@ -44,15 +58,56 @@ def test_an_import_loads_nothing_heavy_and_writes_nothing(statement, tmp_path):
 
 def test_the_command_line_needs_no_extra(tmp_path):
     """Every command is there where none of the optional packages is installed."""
-    gone = f"import sys; sys.modules.update(dict.fromkeys({EXTRA})); sys.argv = ['greval', '--help']"
-    assert "serve" in python(f"{gone}; from greval.cli import main; main()", tmp_path)
+    code = f"{WITHOUT_EXTRAS}; sys.argv = ['greval', '--help']; from greval.cli import main; main()"
+    assert "serve" in python(code, tmp_path)
 
 
-def test_public_names_are_sorted_and_there():
-    """`__all__` is sorted, and every name of it is importable, listed by dir and told of in its docstring."""
-    assert list(greval.__all__) == sorted(greval.__all__)
-    assert set(greval.__all__) <= set(dir(greval))
-    assert [name for name in greval.__all__ if not getattr(greval, name).__doc__] == []
+@pytest.mark.parametrize("name", [name for name in FACES if name != "greval.serve"])
+def test_all_names_are_imported_without_extras(name, tmp_path):
+    """`from greval import *`, and the same of the other faces, works where no optional package is installed."""
+    assert (
+        python(f"{WITHOUT_EXTRAS}\nfrom {name} import *\nprint({FACES[name].__all__[-1]} is None)", tmp_path)
+        == "False\n"
+    )
+
+
+@pytest.mark.parametrize("name", [name for name in APPS if name == "greval.serve"])
+def test_a_name_that_needs_an_extra_says_which(name, tmp_path):
+    """The server is imported without FastAPI; only the function that makes its app needs it."""
+    code = f"""
+{WITHOUT_EXTRAS}
+import {name} as face
+from greval.errors import MissingExtraError
+for public in face.__all__:
+    try:
+        getattr(face, public)
+    except MissingExtraError as error:
+        print(public, error)
+"""
+    assert python(code, tmp_path) == "create_app fastapi is not installed: pip install 'greval[server]'\n"
+
+
+@pytest.mark.parametrize("name", FACES)
+def test_public_names_are_sorted_and_there(name):
+    """`__all__` is sorted, and every name of it is importable, listed by dir and described by its docstring."""
+    face = FACES[name]
+    assert list(face.__all__) == sorted(face.__all__)
+    assert set(face.__all__) <= set(dir(face))
+    assert [public for public in face.__all__ if not getattr(face, public).__doc__] == []
+
+
+@pytest.mark.parametrize("name", ["greval", *PARTS])
+def test_the_stub_lists_what_it_imports(name):
+    """Editors and type checkers offer the names that can be imported."""
+    stub = Path(FACES[name].__file__).with_suffix(".pyi").read_text(encoding="utf-8")
+    assert sorted(re.findall(r'^    "(\w+)",$', stub, re.MULTILINE)) == FACES[name].__all__
+
+
+def test_few_names_are_at_the_root():
+    """`greval` itself has the names that most scripts need, and no name is public in two places."""
+    assert len(greval.__all__) <= MOST_NAMES
+    faces = (face.__all__ for name, face in FACES.items() if name != "greval.argilla")
+    assert [name for name, count in Counter(chain.from_iterable(faces)).items() if count > 1] == []
 
 
 def test_functions_for_objects_of_the_sdk_are_documented():
@@ -71,7 +126,9 @@ def test_an_unknown_name_is_an_attribute_error():
         _ = greval.Juge
 
 
-def test_no_public_name_is_that_of_a_module():
-    """No module or folder of the package has a public name: importing it would hide what has the name."""
-    modules = {path.stem for path in (ROOT / "greval").iterdir() if path.suffix == ".py" or path.is_dir()}
-    assert modules & set(greval.__all__) == set()
+@pytest.mark.parametrize("name", ["greval", *PARTS])
+def test_no_public_name_is_that_of_a_module(name):
+    """No module or folder of a package has a public name of it: importing the module would hide what has the name."""
+    folder = Path(FACES[name].__file__).parent
+    modules = {path.stem for path in folder.iterdir() if path.suffix == ".py" or path.is_dir()}
+    assert modules & set(FACES[name].__all__) == set()

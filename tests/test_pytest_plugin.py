@@ -17,8 +17,8 @@ from fault_server import KEY, FaultServer, error, ok, resets, says
 import greval.analysis.bounds
 import greval.report.assertions
 import greval.runs.judge_session  # noqa: F401 - as above
-from greval import ScriptedJudge  # noqa: F401 - as above
 from greval.judging.local.fetch import fetch
+from greval.testing import ScriptedJudge  # noqa: F401 - as above
 
 pytest_plugins = ["pytester"]
 PLUGINS = ("-p", "no:greval", "-p", "greval.pytest_plugin")
@@ -29,7 +29,7 @@ CASES = [
 ]
 CONFTEST = """
 import pytest
-from greval import ScriptedJudge
+from greval.testing import ScriptedJudge
 
 def judge(messages):
     with open("calls.txt", "a") as file:

@@ -10,8 +10,8 @@ import json
 import sys
 import urllib.request
 
-from greval.methods import Method
 from greval.methods.loading import load_method
+from greval.methods.protocol import Method
 from greval.records.case import Sample
 
 MARK = "ANSWER "

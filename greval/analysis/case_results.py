@@ -41,7 +41,8 @@ def read_case_results(store: Store, wanted: Collection[CaseKey] | None = None) -
 
     Example:
         >>> import tempfile
-        >>> from greval import COMPUTED_METRICS, Store, evaluate
+        >>> from greval import Store, evaluate
+        >>> from greval.metrics.computed import COMPUTED_METRICS
         >>> cases = [{"id": "q1", "question": "Who?", "usage": {"latency": 2.0}}]
         >>> run = evaluate(cases, [COMPUTED_METRICS["latency"]], out=tempfile.mkdtemp())
         >>> with Store.open(run.folder) as store:

@@ -10,8 +10,9 @@ from typing import Literal
 from pydantic import Field
 
 from greval._util.wording import format_names
-from greval.datasets import CaseReader, RowFault
+from greval.datasets.case_reader import CaseReader
 from greval.datasets.field_names import format_printable
+from greval.datasets.row_faults import RowFault
 from greval.metrics.fitting import FittingMetrics, NearlyFittingMetric, find_fitting_metrics
 from greval.records.case import TAG, Case
 from greval.records.method_order import sort_methods
@@ -96,7 +97,7 @@ def summarise_data(reading: CaseReader, metrics: Sequence[Metric] | None = None)
     Example:
         >>> import greval
         >>> from pathlib import Path
-        >>> from greval.datasets import read_cases
+        >>> from greval.datasets.case_reader import read_cases
         >>> found = summarise_data(read_cases(Path(greval.__file__).parent / "demo" / "cases.jsonl"))
         >>> found.fault_count, found.fields[0].field, found.fitting[0].kind
         (0, 'id', 'judged')

@@ -48,7 +48,8 @@ def read_origin(store: Store) -> RunOrigin:
 
     Example:
         >>> import tempfile
-        >>> from greval import COMPUTED_METRICS, evaluate
+        >>> from greval import evaluate
+        >>> from greval.metrics.computed import COMPUTED_METRICS
         >>> cases = [{"id": "q1", "question": "Who?", "usage": {"latency": 2.0}}]
         >>> run = evaluate(cases, [COMPUTED_METRICS["latency"]], out=tempfile.mkdtemp())
         >>> with Store.open(run.folder) as store:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from importlib import import_module
 from typing import Annotated, Any
 
 import typer
@@ -11,6 +10,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_group
 
 import greval
+from greval.apps import import_by_name
 from greval.cli import exit_on_interrupt
 from greval.cli.help_layout import GroupedCommand, write_sections
 
@@ -47,10 +47,8 @@ COMMAND_GROUPS = {
     },
     "Test systems, build indexes": {
         "collect": "Run methods on samples.",
-        "index": "Index documents: chunks, vectors, words and a graph.",
-        "ask": "Ask an index a question.",
+        "index": "Build an index of documents, ask it, and tune its searches.",
         "questions": "Draw questions with gold from an index.",
-        "tune": "Tune the search settings of an index on labelled questions.",
         "diagnose": "Find the cause of each wrong answer.",
         "audit": "Compare what the methods were given.",
         "gold": "Check gold data.",
@@ -73,8 +71,13 @@ COMMAND_GROUPS = {
 """The commands by what they are for, in the order of the help, each with its summary."""
 COMMANDS = {name: summary for group in COMMAND_GROUPS.values() for name, summary in group.items()}
 """The summaries of all commands."""
-PLACES = {"import": "import_verdicts", "merge": "report"}
-"""The modules of the commands that are not in a module of their name."""
+PLACES = {
+    "import": "greval.cli.import_verdicts",
+    "merge": "greval.cli.report",
+    **{name: f"greval.reference.commands.{name}" for name in ("index", "questions")},
+    **{name: f"greval.serve.commands.{name}" for name in ("open", "serve", "keys")},
+}
+"""The modules of the commands that are not in a module of `greval.cli` of their name: those of apps are in the app."""
 FUNCTIONS = {"eval": "evaluation", "import": "import_verdicts", "help": "show_help", "open": "open_run"}
 """The functions of the commands that do not have the command's name."""
 
@@ -91,7 +94,7 @@ class _ImportedCommands(Mapping[str, Any]):
     def __getitem__(self, name: str) -> Any:  # noqa: ANN401 - a command of typer, which names no type for it
         if name in COMMANDS and name not in self._known:
             with exit_on_interrupt():
-                module = import_module(f"greval.cli.{PLACES.get(name, name)}")
+                module = import_by_name(PLACES.get(name, f"greval.cli.{name}"))
             parent = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
             if group := getattr(module, "app", None):
                 for command in group.registered_commands:

@@ -15,9 +15,9 @@ from greval.cli import STOPPED
 from greval.cli.collect import collect_responses, print_method_errors
 from greval.cli.input import CaseInput, Rows
 from greval.cli.progress_bar import ProgressBar
-from greval.datasets import RowFault
 from greval.datasets.chunk_sources import fill_sources
 from greval.datasets.file_identity import CaseSource, identify_file
+from greval.datasets.row_faults import RowFault
 from greval.errors import StoreError
 from greval.judging.model.judge import Judge, check_judge
 from greval.methods.collecting.response_file import select_responses
@@ -25,8 +25,8 @@ from greval.methods.loading import load_methods, resolve_spec, split_name
 from greval.records.case import Case
 
 if TYPE_CHECKING:
-    from greval.methods import Method
     from greval.methods.collecting.api import CollectOptions
+    from greval.methods.protocol import Method
 
 RESPONSES_FILE = "responses.jsonl"
 """The file of the responses, in the run folder."""

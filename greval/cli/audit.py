@@ -9,9 +9,9 @@ import typer
 
 from greval.cli import FAILED
 from greval.cli.options import Columns, ReportFormat, parse_columns, print_report
-from greval.datasets import RowFault, read_cases
-from greval.datasets.row_faults import describe_row_faults
-from greval.methods.fair_context.context_audit import audit as audited
+from greval.datasets.case_reader import read_cases
+from greval.datasets.row_faults import RowFault, describe_row_faults
+from greval.methods.fair_context.context_audit import audit_contexts
 from greval.records.case import Case
 from greval.report.audit import render
 
@@ -25,7 +25,7 @@ def audit(
     """Compare what the methods were given. It shows documents, tokens and aggregates, with the differences."""
     unread: list[RowFault] = []
     reading = read_cases(cases, columns=parse_columns(column))
-    found = audited(_filter_cases(reading, unread))
+    found = audit_contexts(_filter_cases(reading, unread))
     if notice := reading.notice():
         typer.echo(notice, err=True)
     for line in describe_row_faults(f"{row.place}: {row.message}" for row in unread):

@@ -33,7 +33,7 @@ from greval.cli.options import (
     parse_columns,
 )
 from greval.cli.progress_bar import ProgressBar
-from greval.datasets import read_cases
+from greval.datasets.case_reader import read_cases
 from greval.datasets.row_faults import describe_row_faults
 from greval.runs.store import Store
 

@@ -15,17 +15,17 @@ from greval.cli import FAILED, STOPPED
 from greval.cli.console import escape_control_characters
 from greval.cli.options import Columns, parse_columns
 from greval.cli.progress_bar import ProgressBar, stop_on_signals
-from greval.datasets import RowFault, read_cases
+from greval.datasets.case_reader import read_cases
 from greval.datasets.case_records import filter_by_tags
-from greval.datasets.row_faults import describe_row_faults
+from greval.datasets.row_faults import RowFault, describe_row_faults
 from greval.judging.model.judge import Judge
 from greval.methods.fair_context import ContextMode
 from greval.records.case import Case
 from greval.runs.progress import Progress
 
 if TYPE_CHECKING:
-    from greval.methods import Method
     from greval.methods.collecting.api import Collected, CollectOptions, CollectProgress
+    from greval.methods.protocol import Method
 
 MAX_LISTED_ERRORS = 5
 MISUSE_ERRORS = ("TypeError", "AttributeError")

@@ -12,7 +12,7 @@ from greval.cli import USAGE_ERROR
 from greval.cli.config_text import choose_metrics
 from greval.cli.console import escape_control_characters
 from greval.cli.options import JUDGE_VARIABLE, Cases, Columns, ReportFormat, parse_columns, print_report, suggest_judge
-from greval.datasets import read_cases
+from greval.datasets.case_reader import read_cases
 from greval.datasets.row_sources import STDIN
 from greval.report.data_summary import render
 

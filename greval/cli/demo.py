@@ -14,6 +14,7 @@ import typer
 from greval._util.files import write_atomically
 from greval._util.wording import format_count
 from greval.analysis.summary import build_report
+from greval.apps import import_by_name
 from greval.cli import FAILED, STOPPED
 from greval.cli.collect import print_method_errors
 from greval.cli.evaluate import judge_cases, report_and_exit
@@ -21,18 +22,17 @@ from greval.cli.input import open_input
 from greval.cli.options import JudgeName, JudgeOptions, create_console
 from greval.cli.progress_bar import ProgressBar
 from greval.cli.run_folder import print_continuing
-from greval.datasets import read_cases
+from greval.datasets.case_reader import read_cases
 from greval.datasets.case_records import get_sample_fields
 from greval.errors import GrevalError, MissingExtraError
 from greval.judging.model.judge_names import LOCAL
 from greval.metrics.library import load_metric
 from greval.records.case import Case, Sample
 from greval.report.console import render
-from greval.runs.from_config.indexes import describe_build
 from greval.runs.store import Store
 
 if TYPE_CHECKING:
-    from greval.methods import Method
+    from greval.methods.protocol import Method
     from greval.runs.evaluation import Run
     from greval.runs.options import EvaluateOptions
 
@@ -129,7 +129,9 @@ def _compare_searches(folder: Path) -> Run | None:
     with Store.open(run.folder) as store:
         render(build_report(store, by=("method",)), create_console())
     place = quote(str(run.folder))
-    typer.echo(f"searches: {place}   (greval compare {place}; greval ask {quote(str(folder / 'index'))} QUESTION)")
+    typer.echo(
+        f"searches: {place}   (greval compare {place}; greval index ask {quote(str(folder / 'index'))} QUESTION)"
+    )
     return run
 
 
@@ -140,10 +142,9 @@ def _index_documents(folder: Path) -> dict[str, Method]:
         MissingExtraError: If a package of the extra `reference` is not installed.
     """
     from greval.methods.loading import load_method
-    from greval.methods.reference.building import build_index
 
-    done = build_index(DOCUMENTS, folder)
-    typer.echo(f"{describe_build(done)}; by rules, without a model")
+    report = import_by_name("greval.reference.building").build_index(DOCUMENTS, folder)
+    typer.echo(f"{report.describe()}; by rules, without a model")
     return {name: load_method(f"reference:{folder}?search={name}&k=5") for name in SEARCHES}
 
 

@@ -17,7 +17,7 @@ from greval.runs.store import Store
 
 if TYPE_CHECKING:
     from greval.analysis.diagnosis.records import Cause, Diagnosis
-    from greval.records.inventory import Inventory
+    from greval.records.inventory import IndexInventory
 
 WRONG: Sequence[Cause] = ("not in the index", "entry not found", "not reached", "dropped", "not used", "unknown")
 """The causes of wrong answers."""
@@ -122,7 +122,7 @@ def _parse_cause(name: str) -> Cause:
     raise typer.BadParameter(f"--show: {name!r} is not a cause{hinted}; causes: {', '.join(CAUSES)})")
 
 
-def read_index(index: str | None) -> Inventory | None:
+def read_index(index: str | None) -> IndexInventory | None:
     """Read the contents of the index, or return None if no index is named."""
     if index is None:
         return None

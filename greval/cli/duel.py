@@ -35,8 +35,8 @@ from greval.cli.options import (
     print_report,
 )
 from greval.cli.progress_bar import ProgressBar
-from greval.datasets import RowFault
 from greval.datasets.case_records import read_records
+from greval.datasets.row_faults import RowFault
 from greval.records.case import Case
 from greval.records.metric import Metric
 from greval.report.duel import render

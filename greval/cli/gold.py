@@ -27,7 +27,7 @@ def check(
 ) -> None:
     """Report all faults in the gold of a file with their places. Exit code 2 if there are faults."""
     from greval.analysis.gold.api import check_gold
-    from greval.analysis.gold.rules import Finding
+    from greval.analysis.gold.rules import GoldFinding
     from greval.datasets.gold import read_gold
     from greval.records.case import Case
 
@@ -35,7 +35,7 @@ def check(
     rows = [*read_gold(path, columns=parse_columns(column))]
     cases = [(place, row) for place, row in rows if isinstance(row, Case)]
     unread = (
-        Finding(place=row.place, sample_id=row.id or "", message=row.message)
+        GoldFinding(place=row.place, sample_id=row.id or "", message=row.message)
         for _, row in rows
         if not isinstance(row, Case)
     )

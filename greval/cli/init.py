@@ -19,7 +19,7 @@ from greval.cli.console import escape_control_characters
 from greval.cli.evaluate import evaluate
 from greval.cli.options import AskedSpecs, Columns, JudgeName, parse_columns, suggest_judge
 from greval.cli.run_folder import RUNS
-from greval.datasets import read_cases
+from greval.datasets.case_reader import read_cases
 from greval.datasets.row_faults import build_unreadable_error
 from greval.datasets.row_sources import STDIN
 from greval.errors import DataError

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from greval._util.arguments import build_unknown_name_error, require_any
 from greval._util.joins import JoinCounter, name_remark
-from greval.datasets import CaseReader, RowFault, read_cases
+from greval.datasets.case_reader import CaseReader, read_cases
 from greval.datasets.chunk_sources import fill_sources
 from greval.datasets.gold import (
     JOIN_REMEDY,
@@ -20,7 +20,7 @@ from greval.datasets.gold import (
     merge_rows,
     read_gold,
 )
-from greval.datasets.row_faults import build_unreadable_error, describe_row_faults
+from greval.datasets.row_faults import RowFault, build_unreadable_error, describe_row_faults
 from greval.datasets.row_sources import check_file, find_named_fields
 from greval.errors import DataError
 from greval.records.case import Case, Gold, Traversal

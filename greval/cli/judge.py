@@ -16,7 +16,7 @@ from greval.judging.model.prices import Price, Prices
 from greval.report.tables import print_lines
 
 if TYPE_CHECKING:
-    from greval.judging.judge_check import Capabilities
+    from greval.judging.judge_check import JudgeCapabilities
 
 app = typer.Typer(help="Check the capabilities of a judge, and show prices.", no_args_is_help=True)
 
@@ -83,7 +83,7 @@ def _format_price(price: Price, field: str) -> str:
     return "-" if amount is None else f"{amount:g}"
 
 
-def _print_capabilities(found: Capabilities) -> None:
+def _print_capabilities(found: JudgeCapabilities) -> None:
     table = Table(title=found.judge, title_justify="left", show_header=False, box=None, pad_edge=False)
     rows = (
         ("asked by", TIERS.get(found.tier, found.tier)),

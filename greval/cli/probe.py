@@ -32,7 +32,7 @@ from greval.cli.options import (
     require_judged,
 )
 from greval.cli.progress_bar import ProgressBar, describe_stop, stop_on_signals
-from greval.datasets import CaseReader, read_cases
+from greval.datasets.case_reader import CaseReader, read_cases
 from greval.judging.model.judge import Judge
 from greval.records.metric import Metric, set_reason_depth
 

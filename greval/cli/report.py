@@ -95,9 +95,9 @@ def merge(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="run folders, such as the shards of one run")],
 ) -> None:
     """Merge the logs of several runs into one. Merging again changes nothing."""
-    from greval.runs.merging import merge as take_over
+    from greval.runs.merging import merge_runs
 
-    done = take_over(out, runs)
+    done = merge_runs(out, runs)
     typer.echo(
         f"{done.folder}: {format_count(done.rows, 'row')} copied, {done.known:,} existed; greval report {done.folder}"
     )

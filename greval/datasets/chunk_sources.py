@@ -8,7 +8,7 @@ from itertools import chain, islice
 from typing import TypeVar
 
 from greval.errors import DataError
-from greval.records.case import Case, Chunk, Node, Traversal
+from greval.records.case import Case, Chunk, NodeSource, Traversal
 
 T = TypeVar("T")
 SOURCE_FIELDS = ("repo", "version")
@@ -72,7 +72,7 @@ def _list_ids(case: Case) -> Iterator[str]:
     yield from (chunk.doc_id or chunk.id for chunk in case.chunks or ())
     if case.traversal:
         known = case.traversal.nodes or {}
-        yield from (known.get(name, Node()).doc_id or name for name in case.traversal.visited)
+        yield from (known.get(name, NodeSource()).doc_id or name for name in case.traversal.visited)
 
 
 def _fill_case(case: Case, rule: re.Pattern[str]) -> Case:
@@ -85,14 +85,14 @@ def _fill_walk(walk: Traversal, rule: re.Pattern[str]) -> Traversal:
     known = walk.nodes or {}
     nodes = {**known}
     for name in walk.visited:
-        node = known.get(name, Node())
+        node = known.get(name, NodeSource())
         derived = _derive(node, node.doc_id or name, rule)
         if derived != node:
             nodes[name] = derived
     return walk.model_copy(update={"nodes": nodes}) if nodes else walk
 
 
-P = TypeVar("P", Chunk, Node)
+P = TypeVar("P", Chunk, NodeSource)
 
 
 def _derive(part: P, name: str, rule: re.Pattern[str]) -> P:

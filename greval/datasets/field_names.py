@@ -22,9 +22,9 @@ from greval.records.case import (
     Case,
     Chunk,
     Claim,
-    Effort,
     Gold,
     Response,
+    ResponseUsage,
     Traversal,
     Triple,
     Turn,
@@ -111,7 +111,7 @@ SUBFIELDS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(CLAIM_FIELDS, tuple(Claim.model_fields)),
     "traversal": tuple(Traversal.model_fields),
     "gold": tuple(Gold.model_fields),
-    "usage": tuple(Effort.model_fields),
+    "usage": tuple(ResponseUsage.model_fields),
     OTHER_RESPONSE: tuple(Response.model_fields),
 }
 """The fields of the records inside a case."""

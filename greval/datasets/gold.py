@@ -104,7 +104,7 @@ def _add_question(values: Mapping[str, object]) -> Mapping[str, object]:
 T = TypeVar("T")
 
 
-def with_gold(cases: Iterable[T], gold: Iterable[Sample]) -> Iterator[T]:
+def join_gold(cases: Iterable[T], gold: Iterable[Sample]) -> Iterator[T]:
     """Join cases with the gold of the same id.
 
     Args:
@@ -124,7 +124,7 @@ def with_gold(cases: Iterable[T], gold: Iterable[Sample]) -> Iterator[T]:
         >>> from greval.records.case import Case
         >>> rows = [Sample(id="q1", question="", gold={"essential_docs": ["d1"]}),
         ...         Sample(id="q1", question="", gold={"expected_nodes": ["Ada"]})]
-        >>> [case.gold.expected_nodes for case in with_gold([Case(id="q1", question="Who?")], rows)]
+        >>> [case.gold.expected_nodes for case in join_gold([Case(id="q1", question="Who?")], rows)]
         [('Ada',)]
     """
     by_id = merge_rows(gold)

@@ -35,7 +35,7 @@ CHECK_MESSAGES: list[BaseMessage] = [
 REFUSED = Reply("", Usage(), Failure(kind="request", message="the judge refuses such requests"))
 
 
-class Capabilities(Record):
+class JudgeCapabilities(Record):
     """The findings of `check`.
 
     `tier` is the way in which greval asks this judge for structured answers. `answers` is true if it answered at
@@ -59,7 +59,7 @@ class Capabilities(Record):
     adaptations: tuple[str, ...] = ()
 
 
-async def check_judge(model: Judge | BaseChatModel) -> Capabilities:
+async def check_judge(model: Judge | BaseChatModel) -> JudgeCapabilities:
     """Check in four calls what a judge supports. The replies are not cached.
 
     Args:
@@ -78,7 +78,7 @@ async def check_judge(model: Judge | BaseChatModel) -> Capabilities:
     seconds = read_clock() - start
     tier = client.select_tier(client.tier)
     if first.failure and first.failure.kind in {"connection", "timeout", "authentication", "server"}:
-        return Capabilities(
+        return JudgeCapabilities(
             judge=client.label,
             tier=client.tier,
             reachable=False,
@@ -91,7 +91,7 @@ async def check_judge(model: Judge | BaseChatModel) -> Capabilities:
     again = await _ask_question(client, client.tier, confidence=client.tier == "schema")
     schema = await _ask_question(client, "schema") if client.select_tier("schema") == "schema" else REFUSED
     tools = await _ask_question(client, "tools") if client.select_tier("tools") == "tools" else REFUSED
-    return Capabilities(
+    return JudgeCapabilities(
         judge=client.label,
         tier=tier,
         reachable=True,

@@ -28,7 +28,7 @@ class WrittenDraft:
     usage: Usage
 
 
-def draft(
+def draft_metric(
     name: str,
     description: str,
     *,
@@ -58,7 +58,7 @@ def draft(
         >>> written = {"needs": ["answer"], "steps": ["Read the answer.", "Weigh its tone."], "instructions": "",
         ...            "categories": [{"name": "Polite", "means": "It is courteous.", "score": 1},
         ...                           {"name": "Rude", "means": "It insults.", "score": 0}]}
-        >>> draft("tone", "Whether the answer is polite.", judge=ScriptedJudge([written])).scale.names
+        >>> draft_metric("tone", "Whether the answer is polite.", judge=ScriptedJudge([written])).scale.names
         ('Polite', 'Rude')
     """
     return write_draft(name, description, scale=scale, over=over, judge=judge).metric

@@ -1,39 +1,6 @@
-"""Methods under test: systems that answer a sample. The other modules of this package are adapters."""
+"""Methods under test: systems that answer a sample."""
 
-from __future__ import annotations
+import lazy_loader
 
-import inspect
-from collections.abc import Awaitable
-from typing import Protocol, runtime_checkable
-
-from greval.records.case import Response, Sample
-
-__all__ = ["Method", "prepare_method"]
-
-
-@runtime_checkable
-class Method(Protocol):
-    """A retrieval method under test: an asynchronous function from a sample to its response.
-
-    It raises if it cannot answer. The exception becomes the response's `error`, never an empty answer.
-
-    A method may have an asynchronous function `prepare()`, which opens and loads what it needs. It is awaited before
-    the first question, so that the latency of no question contains it.
-
-    Example:
-        >>> async def nothing_found(sample: Sample) -> Response:
-        ...     return Response(answer="I do not know.", chunks=())
-        >>> isinstance(nothing_found, Method)
-        True
-    """
-
-    def __call__(self, sample: Sample, /) -> Awaitable[Response]:
-        """Return what the method retrieved and answered, with its usage."""
-        ...
-
-
-async def prepare_method(method: object) -> None:
-    """Await `prepare()` of a method that has it."""
-    prepare = getattr(method, "prepare", None)
-    if inspect.iscoroutinefunction(prepare):
-        await prepare()
+# Public names that are not in `greval` itself load when they are used. The stub beside this file is their table.
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -14,7 +14,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from greval._util.work_clock import count_as_waiting, count_as_work
 from greval.errors import MethodError
-from greval.methods import prepare_method
+from greval.methods.protocol import prepare_method
 from greval.methods.responses import as_response
 from greval.records.case import Response, Sample
 

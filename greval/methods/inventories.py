@@ -8,6 +8,7 @@ from typing import Literal
 
 from pydantic import ValidationError
 
+from greval.apps import import_by_name
 from greval.datasets.row_purpose import RowPurpose
 from greval.datasets.row_sources import read_rows
 from greval.errors import DataError
@@ -15,9 +16,9 @@ from greval.methods.edges import describe_dangling
 from greval.methods.graphrag.index import find_table_folders, find_tables, read_graphrag
 from greval.methods.lightrag.index import has_lightrag_files, read_lightrag
 from greval.methods.loading import read_spec
-from greval.methods.reference.inventory import has_reference_index, read_reference
+from greval.methods.reference_index import has_reference_index
 from greval.records.case import Edge
-from greval.records.inventory import Inventory
+from greval.records.inventory import IndexInventory
 from greval.records.record import Record
 
 IndexSystem = Literal["reference", "graphrag", "lightrag"]
@@ -56,7 +57,7 @@ _KINDS: dict[str, type[Record]] = {"edge": EdgeRow, "node": NodeRow, "chunk": Ch
 INVENTORY_ROWS = RowPurpose("row", "a document, a chunk, a node or an edge", (*_KINDS,))
 
 
-def read_inventory(path: str | Path) -> Inventory:
+def read_inventory(path: str | Path) -> IndexInventory:
     """Read the inventory of an index: a folder of `greval index`, Microsoft GraphRAG or LightRAG, or a file of rows.
 
     A file of rows is JSONL, or JSON with a list of rows; each row is a document, a chunk, a node or an edge:
@@ -90,7 +91,8 @@ def read_inventory(path: str | Path) -> Inventory:
         return _build_inventory(_read_rows(own), own)
     match find_system(where, document):
         case "reference":
-            return read_reference(where)
+            inventory: IndexInventory = import_by_name("greval.reference.inventory").read_reference(where)
+            return inventory
         case "graphrag":
             return read_graphrag(where, document="title" if document == "title" else "id")
         case "lightrag":
@@ -155,7 +157,7 @@ def _parse_row(place: str, row: Mapping[str, object]) -> Record:
         raise DataError(f"{place}: {kind} is wrong: {at}: {first['msg']}") from error
 
 
-def _build_inventory(rows: Iterator[Record], path: Path) -> Inventory:
+def _build_inventory(rows: Iterator[Record], path: Path) -> IndexInventory:
     documents: set[str] = set()
     chunks: dict[str, str] = {}
     nodes: dict[str, tuple[str, ...]] = {}
@@ -176,4 +178,4 @@ def _build_inventory(rows: Iterator[Record], path: Path) -> Inventory:
         raise DataError(f"{path}: holds no rows; a row is a document, a chunk, a node or an edge")
     notes = tuple(describe_dangling(edges, nodes)) if nodes else ()
     names = documents | {*chunks.values()} - {""}
-    return Inventory(frozenset(names), chunks, nodes, edges, aliases, notes)
+    return IndexInventory(frozenset(names), chunks, nodes, edges, aliases, notes)

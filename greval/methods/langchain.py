@@ -14,7 +14,7 @@ from langchain_core.runnables import Runnable
 from greval.datasets.conversations import HISTORY_NAMES
 from greval.errors import MethodError
 from greval.methods.responses import as_response, build_response, read_response_fields
-from greval.records.case import Effort, Response, Role, Sample
+from greval.records.case import Response, ResponseUsage, Role, Sample
 
 INPUT_KEYS = ("question", "input", "query", "user_input", "text")
 MESSAGES = "messages"
@@ -54,10 +54,10 @@ class LangChainMethod:
         given = await self._runnable.ainvoke(self._make_input(sample), {"callbacks": [counter]})
         found = None if isinstance(given, Response) else read_response_fields(given)
         response = as_response(given) if found is None else build_response(found.values)  # chains give much besides
-        return response.model_copy(update={"usage": merge_usage(response.usage, counter.effort)})
+        return response.model_copy(update={"usage": merge_usage(response.usage, counter.usage)})
 
 
-def merge_usage(reported: Effort | None, counted: Effort | None) -> Effort | None:
+def merge_usage(reported: ResponseUsage | None, counted: ResponseUsage | None) -> ResponseUsage | None:
     """Return the reported usage, with missing figures filled in from the counted usage."""
     if reported is None or counted is None:
         return reported or counted
@@ -106,7 +106,7 @@ class CallCounter(BaseCallbackHandler):
     Tokens are returned only if every finished call reported its own, because a partial sum would be misleading.
 
     Example:
-        >>> CallCounter().effort is None
+        >>> CallCounter().usage is None
         True
     """
 
@@ -120,14 +120,14 @@ class CallCounter(BaseCallbackHandler):
         self._token_counts: list[tuple[int, int] | None] = []
 
     @property
-    def effort(self) -> Effort | None:
+    def usage(self) -> ResponseUsage | None:
         """The usage so far; None if no model call was seen, because then the usage is unknown."""
         if not self._calls:
             return None
         known = [one for one in self._token_counts if one is not None]
         if not known or len(known) < len(self._token_counts):
-            return Effort(llm_calls=self._calls)
-        return Effort(
+            return ResponseUsage(llm_calls=self._calls)
+        return ResponseUsage(
             llm_calls=self._calls,
             prompt_tokens=sum(one[0] for one in known),
             output_tokens=sum(one[1] for one in known),

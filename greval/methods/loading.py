@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
 import re
 from collections.abc import Iterable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, parse_qsl, urlsplit
 
 from greval._util.object_loading import load_python_object, parse_object_spec
+from greval.apps import import_by_name
 from greval.errors import DataError, MethodError
-from greval.methods import Method
+from greval.methods.protocol import Method
 
-ADAPTERS = ("graphrag", "lightrag", "reference")
+ADAPTERS = {
+    "graphrag": "greval.methods.graphrag.method",
+    "lightrag": "greval.methods.lightrag.method",
+    "reference": "greval.reference.method",
+}
+"""The modules of the adapters, by the names that specs begin with."""
 ENDPOINT_FILES = (".yaml", ".yml", ".json")
 ADDRESS = ("http://", "https://")
 HOW_TO_NAME = (
@@ -102,7 +108,7 @@ def load_method(spec: str) -> Method:
             function. `http://...`: an endpoint that takes `{"question": ...}` and returns the fields of a
             response. A YAML or JSON file: an endpoint as described in `greval.methods.endpoint`.
             `graphrag:...` and `lightrag:...`: see docs/graphrag.md. `reference:FOLDER?search=NAME`: a search of an
-            index that `greval index` made. Modules in the current folder can be imported.
+            index that `greval index build` made. Modules in the current folder can be imported.
 
     Raises:
         MethodError: If it cannot be loaded. The message says what to correct.
@@ -174,8 +180,7 @@ def load_object(spec: str, *, from_here: bool = True) -> Any:  # noqa: ANN401 - 
 def _load_adapter(kind: str, rest: str) -> Method:
     """Load a method with an adapter, from the part of the spec after the name of the adapter."""
     try:
-        adapter = importlib.import_module(f"greval.methods.{kind}.method")
-        load: Any = adapter.load
+        load: Any = import_by_name(ADAPTERS[kind]).load
     except (ImportError, AttributeError) as error:
         raise MethodError(f"{kind}:{rest}: the adapter for {kind} cannot be loaded: {error}") from error
     method: Method = load(rest)
@@ -230,5 +235,5 @@ def require_package(name: str, requirement: str) -> None:
     Raises:
         MethodError: If it is not. The message says how to install it.
     """
-    if importlib.util.find_spec(name) is None:
+    if find_spec(name) is None:
         raise MethodError(f"{name} is not installed beside greval: pip install '{requirement}'")

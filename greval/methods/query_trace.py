@@ -15,7 +15,7 @@ from weakref import WeakSet
 
 from greval._util.work_clock import measure_work
 from greval.errors import MethodError
-from greval.records.case import Effort
+from greval.records.case import ResponseUsage
 
 Count = Callable[[str], int]
 Ask = Callable[..., Awaitable[Any]]
@@ -39,7 +39,7 @@ class QueryTrace:
     errors: list[Exception] = field(default_factory=list)
     contexts: list[Mapping[str, Any]] = field(default_factory=list)
     ranking: dict[str, float] = field(default_factory=dict)
-    usage: Effort | None = None
+    usage: ResponseUsage | None = None
 
     def require_answer(self, answer: object) -> str:
         """Return the answer of the query.
@@ -82,7 +82,7 @@ def trace_query(system: str) -> Iterator[QueryTrace]:
         raise MethodError(f"{system}: {type(error).__name__}: {error}") from error
     finally:
         _TRACE.reset(token)
-    trace.usage = Effort(
+    trace.usage = ResponseUsage(
         latency=spent.worked,
         waited=spent.waited,
         llm_calls=trace.calls,

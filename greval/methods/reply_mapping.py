@@ -8,7 +8,7 @@ from greval._util.json_path import JsonPath, JsonPathError
 from greval._util.wording import did_you_mean
 from greval.errors import MethodError
 from greval.methods.responses import read_response_fields
-from greval.records.case import Chunk, Effort, Response, Traversal, Triple
+from greval.records.case import Chunk, Response, ResponseUsage, Traversal, Triple
 
 EDGE_FIELDS = ("source", "label", "target")
 EDGES_FIELD = "traversal.traversed_edges"
@@ -22,7 +22,7 @@ TEXT_FIELDS = frozenset({*Chunk.model_fields, *Triple.model_fields, *EDGE_FIELDS
 FIELDS = (
     *("answer", "chunks", "triples", "aggregates", "error"),
     *(f"traversal.{name}" for name in Traversal.model_fields),
-    *(f"usage.{name}" for name in Effort.model_fields),
+    *(f"usage.{name}" for name in ResponseUsage.model_fields),
 )
 TARGETS = (*FIELDS, *(f"{items}.{name}" for items, names in ITEM_FIELDS.items() for name in names))
 RESPONSE_FIELDS = tuple(name for name in Response.model_fields if name != "method")

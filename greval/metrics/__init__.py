@@ -1,1 +1,6 @@
 """Where metrics come from: computed families, files, the library, and rankings over arrays."""
+
+import lazy_loader
+
+# Public names that are not in `greval` itself load when they are used. The stub beside this file is their table.
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -29,7 +29,7 @@ OWN_METRIC_HINT = (
 def predefined() -> dict[str, Metric]:
     """Return the metrics that ship with greval, judged and computed, sorted by name.
 
-    `load` also finds computed metrics with other cut-offs and options, such as `ndcg@5`.
+    `load_metric` also finds computed metrics with other cut-offs and options, such as `ndcg@5`.
 
     Example:
         >>> [name for name in predefined() if "evaluation" in name]

@@ -20,6 +20,7 @@ from greval.metrics.library import (
     find_metric,
     find_predefined_metric,
     load_folder,
+    predefined,
 )
 from greval.metrics.python_metrics import is_python_spec, load_python_metrics
 from greval.records.metric import Metric
@@ -39,13 +40,16 @@ class MetricSource:
     beside: Mapping[str, Metric] = field(default_factory=dict)
 
 
-def load_metrics(specs: Iterable[str | Path], *folders: str | Path, root: str | Path = ".") -> tuple[Metric, ...]:
+def load_metrics(
+    specs: Iterable[str | Path] | None = None, *folders: str | Path, root: str | Path = "."
+) -> tuple[Metric, ...]:
     """Load metrics and the metrics that they build on, dependencies first.
 
     Args:
         specs: Each of these: a metric's name, a file `tone.yaml`, a folder with the meaning of all metric files in it,
             `file.py:name` or `module:name` for a metric or a function in Python, `file.py` for all metrics that it
-            defines, or several of these with commas between them. Python code is run.
+            defines, or several of these with commas between them. Python code is run. None means every metric that
+            ships with greval.
         folders: Folders in which a name is looked up first, in this order, before the predefined metrics.
         root: The folder that relative paths start from.
 
@@ -59,8 +63,10 @@ def load_metrics(specs: Iterable[str | Path], *folders: str | Path, root: str | 
     Example:
         >>> [metric.name for metric in load_metrics(["answer_completeness,latency"])]
         ['chunk_evaluation', 'triple_evaluation', 'latency', 'answer_completeness']
+        >>> [metric.name for metric in load_metrics() if metric.over == "triples"]
+        ['triple_evaluation']
     """
-    return load_asked_metrics(specs, *folders, root=root).metrics
+    return load_asked_metrics(predefined() if specs is None else specs, *folders, root=root).metrics
 
 
 class AskedMetrics(NamedTuple):

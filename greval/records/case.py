@@ -87,7 +87,7 @@ class Claim(Record):
     text: str
 
 
-class Node(Record):
+class NodeSource(Record):
     """The source of a graph node: its document, repository and version, as far as they are known."""
 
     doc_id: str | None = None
@@ -104,7 +104,7 @@ class Traversal(Record):
     start_nodes: tuple[str, ...] = ()
     traversed_edges: tuple[Edge, ...] = ()
     final_nodes: tuple[str, ...] = ()
-    nodes: dict[str, Node] | None = None
+    nodes: dict[str, NodeSource] | None = None
 
     @property
     def visited(self) -> tuple[str, ...]:
@@ -177,7 +177,7 @@ def is_grade_mapping(given: object) -> bool:
     return all(isinstance(grade, int | float) and not isinstance(grade, bool) for grade in given.values())
 
 
-class Effort(Record):
+class ResponseUsage(Record):
     """The resources that a method used for a response: `latency` in seconds, `cost` in US dollars, and counts.
 
     `waited` is the time in seconds for which the method waited for its turn: for locks, queues, limits of calls, pauses
@@ -343,7 +343,7 @@ class Response(Record):
     triples: Triples | None = None
     aggregates: tuple[str, ...] | None = None
     traversal: Traversal | None = None
-    usage: Effort | None = None
+    usage: ResponseUsage | None = None
     error: str | None = None
 
 

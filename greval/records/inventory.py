@@ -33,7 +33,7 @@ def format_edge_label(description: object) -> str:
 
 
 @dataclass(frozen=True)
-class Inventory:
+class IndexInventory:
     """The contents of an index: documents, chunks, and the nodes and edges of its graph with their documents.
 
     Args:
@@ -45,7 +45,7 @@ class Inventory:
         notes: Faults of the index, one sentence each, such as an edge whose end is not a node.
 
     Example:
-        >>> inventory = Inventory(documents=frozenset({"d1"}), nodes={"Ada": ("d1",)})
+        >>> inventory = IndexInventory(documents=frozenset({"d1"}), nodes={"Ada": ("d1",)})
         >>> "d2" in inventory.documents, inventory.nodes["Ada"]
         (False, ('d1',))
     """

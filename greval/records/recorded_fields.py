@@ -18,7 +18,7 @@ CHUNK_PARTS = ("doc_id", "repo", "version", "score")
 
 
 def list_recorded_fields(case: Case) -> tuple[str, ...]:
-    """List the fields of a case that hold content: texts, what was retrieved, gold, effort, tags.
+    """List the fields of a case that hold content: texts, what was retrieved, gold, usage, tags.
 
     A field that is empty is not listed, except for the answer: an empty answer is judged. Chunks without a text, as in
     a TREC run, have only their parts. `chunks.doc_id` is listed if a chunk has a document or an id of its own, because

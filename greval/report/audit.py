@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 from rich.console import Console
 
-from greval.methods.fair_context.context_audit import SIZES, Audit, MethodContext, SizeDistribution
+from greval.methods.fair_context.context_audit import SIZES, ContextAudit, MethodContext, SizeDistribution
 from greval.report.tables import Column, build_table, print_lines
 
 ALIKE = "The methods were given the same kinds of context, and sizes that differ by a quarter at most."
 ALONE = "There is one method only: nothing to compare it with."
 
 
-def render(audit: Audit, console: Console) -> None:
+def render(audit: ContextAudit, console: Console) -> None:
     """Print an audit: a row for each method and figure, then each difference as a sentence."""
     figures = (Column(name, wrap=False) for name in ("cases", "mean", "p50", "p95"))
     columns = (Column("method", left=True, wrap=False), Column("what", left=True), *figures, Column("cases with any"))

@@ -115,7 +115,8 @@ def build_case_grid(store: Store) -> CaseGrid:
 
     Example:
         >>> import tempfile
-        >>> from greval import COMPUTED_METRICS, evaluate
+        >>> from greval import evaluate
+        >>> from greval.metrics.computed import COMPUTED_METRICS
         >>> cases = [{"id": "q1", "question": "Who?", "usage": {"latency": 2.0}}]
         >>> run = evaluate(cases, [COMPUTED_METRICS["latency"]], out=tempfile.mkdtemp())
         >>> with Store.open(run.folder) as store:

@@ -16,10 +16,9 @@ from langchain_core.language_models import BaseChatModel
 from pydantic import JsonValue, ValidationError
 
 from greval._util.files import write_atomically
-from greval.datasets import RowFault
 from greval.datasets.case_records import CaseRecords, dump_case, read_case, read_records
 from greval.datasets.file_identity import identify_file
-from greval.datasets.row_faults import build_unreadable_error
+from greval.datasets.row_faults import RowFault, build_unreadable_error
 from greval.errors import DataError, JudgeError, StoppedError
 from greval.judging.model.answer_format import AnswerFormat, build_schema_arguments
 from greval.judging.model.client import Connection, JudgeClient, ReplySource, read_reply

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from greval._util.arguments import build_unknown_name_error
 from greval._util.joins import IdJoin, join_ids
-from greval.datasets import RowFault, read_cases
+from greval.datasets.case_reader import read_cases
+from greval.datasets.row_faults import RowFault
 from greval.errors import DataError, DefinitionError
 from greval.records.case import OTHER_RESPONSE, RESPONSE_FIELDS, TAG, Case, Response
 from greval.records.metric import Metric, is_preference

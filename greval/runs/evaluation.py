@@ -20,11 +20,10 @@ from langchain_core.language_models import BaseChatModel
 from greval._util.arguments import check_options
 from greval._util.concurrency import reduce_collections, run_in_background, run_sync
 from greval._util.notebook_display import NotebookDisplay, load_display_module
-from greval.datasets import RowFault
 from greval.datasets.case_reader import CaseReader
 from greval.datasets.case_records import CaseRecords, read_records
 from greval.datasets.file_identity import CaseSource
-from greval.datasets.row_faults import build_unreadable_error, describe_row_faults
+from greval.datasets.row_faults import RowFault, build_unreadable_error, describe_row_faults
 from greval.errors import DataWarning, DefinitionError
 from greval.judging.metric_runnable import MetricRunnable
 from greval.judging.model.adaptation import Adaptation
@@ -141,7 +140,7 @@ class Run(NotebookDisplay):
 
         Example:
             >>> import tempfile
-            >>> from greval import COMPUTED_METRICS
+            >>> from greval.metrics.computed import COMPUTED_METRICS
             >>> case = {"id": "q1", "question": "Who?", "usage": {"latency": 1.5}}
             >>> run = evaluate([case], [COMPUTED_METRICS["latency"]], out=tempfile.mkdtemp())
             >>> run.frame(texts=True)[["question", "number"]].values.tolist()
@@ -175,7 +174,7 @@ class Run(NotebookDisplay):
 
         Example:
             >>> import tempfile
-            >>> from greval import COMPUTED_METRICS
+            >>> from greval.metrics.computed import COMPUTED_METRICS
             >>> cases = [{"id": f"q{n}", "question": "?", "usage": {"latency": n}} for n in (1.0, 2.0, 6.0)]
             >>> run = evaluate(cases, [COMPUTED_METRICS["latency"]], out=tempfile.mkdtemp())
             >>> (summary,) = run.summary()
@@ -218,7 +217,7 @@ def evaluate(
 
     Example:
         >>> import tempfile
-        >>> from greval import COMPUTED_METRICS
+        >>> from greval.metrics.computed import COMPUTED_METRICS
         >>> case = {"id": "q1", "question": "Who?", "usage": {"latency": 1.5}}
         >>> run = evaluate([case], [COMPUTED_METRICS["latency"]], out=tempfile.mkdtemp())
         >>> [result.judgements[0].value for result in run.results()]

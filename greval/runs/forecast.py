@@ -12,9 +12,8 @@ from langchain_core.language_models import BaseChatModel
 
 from greval._util.arguments import check_options
 from greval._util.concurrency import run_sync
-from greval.datasets import RowFault
 from greval.datasets.case_records import CaseRecords, dump_case, get_sample_fields, read_case, read_records
-from greval.datasets.row_faults import build_unreadable_error
+from greval.datasets.row_faults import RowFault, build_unreadable_error
 from greval.errors import DataError
 from greval.judging.metric_judge import MetricJudge
 from greval.judging.metric_runnable import MetricRunnable, bind_config

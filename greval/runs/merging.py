@@ -25,7 +25,7 @@ class MergeSummary(Record):
     known: int
 
 
-def merge(out: str | Path, runs: Sequence[str | Path], *, metrics: Collection[str] = ()) -> MergeSummary:
+def merge_runs(out: str | Path, runs: Sequence[str | Path], *, metrics: Collection[str] = ()) -> MergeSummary:
     """Copy the rows and cases of several runs into one run folder. Merging the same runs again changes nothing.
 
     The results that count in each run also count in the merged run, together with those of earlier merges. If a run

@@ -10,7 +10,7 @@ from typing import TypedDict
 from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import RunnableConfig
 
-from greval.datasets import CaseReader
+from greval.datasets.case_reader import CaseReader
 from greval.datasets.case_records import CaseRecords
 from greval.datasets.file_identity import UNKNOWN_SOURCE, CaseSource
 from greval.errors import DataError

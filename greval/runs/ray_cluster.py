@@ -19,7 +19,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Unpack, cast
 
-from greval.datasets import read_cases
+from greval.datasets.case_reader import read_cases
 from greval.errors import DataError, GrevalError, MissingExtraError, StoreError
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.judge import Judge
@@ -29,7 +29,7 @@ from greval.metrics.python_metrics import list_file_modules
 from greval.records.metric import Metric
 from greval.records.result import Usage
 from greval.runs.evaluation import Run, evaluate_async
-from greval.runs.merging import merge
+from greval.runs.merging import merge_runs
 from greval.runs.options import EvaluateOptions, get_asked_names
 from greval.runs.progress import Progress
 from greval.runs.shard import Shard
@@ -118,7 +118,7 @@ def evaluate_on_ray(  # noqa: PLR0913 - what a run is made of
         crew = RayDriver(ray, replace(job, judge=judge.model_copy(update=limits)), width, total, options)
         crew.run()
     begun = [job.shard_folder(n) for n in range(1, shards + 1) if (job.shard_folder(n) / FILE).is_file()]
-    merge(out, begun, metrics=[metric.name for metric in add_dependencies(metrics)])
+    merge_runs(out, begun, metrics=[metric.name for metric in add_dependencies(metrics)])
     return Run(Path(out), crew.progress, why=crew.why, fatal=crew.fatal)
 
 

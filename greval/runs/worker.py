@@ -31,8 +31,8 @@ from langchain_core.runnables import RunnableConfig
 
 from greval._util.concurrency import run_workers
 from greval._util.wording import format_names
-from greval.datasets import RowFault
 from greval.datasets.case_records import MAX_LISTED_ROWS, dump_case, read_case
+from greval.datasets.row_faults import RowFault
 from greval.errors import DataError, StoppedError
 from greval.judging.call_record import CallRecord, record_calls
 from greval.judging.metric_runnable import BoundCall, MetricRunnable, bind_config

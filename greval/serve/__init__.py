@@ -1,7 +1,27 @@
-"""The HTTP server: metrics over LangServe and plain REST, and a web page. Needs `greval[server]`."""
+"""The HTTP server: metrics over LangServe and plain REST, and a web page.
+
+It is an app beside greval, which needs it for nothing. What it needs itself: `pip install 'greval[server]'`.
+"""
 
 from __future__ import annotations
 
-from greval.serve.settings import ServerLimits, ServerSettings
+from typing import Any
 
-__all__ = ["ServerLimits", "ServerSettings"]
+import lazy_loader
+
+from greval.errors import MissingExtraError
+
+# Names load when they are used. The stub beside this file is their table.
+_load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - any public name
+    """Load a public name.
+
+    Raises:
+        MissingExtraError: If a package that it needs is not installed.
+    """
+    try:
+        return _load(name)
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("server", str(error.name)) from error

@@ -288,7 +288,7 @@ def summarise(
 
     Example:
         >>> from greval.runs.runnable import compile_metric
-        >>> from greval import COMPUTED_METRICS
+        >>> from greval.metrics.computed import COMPUTED_METRICS
         >>> cases = [{"question": "?", "usage": {"latency": seconds}} for seconds in (1.0, 2.0)]
         >>> results = compile_metric(COMPUTED_METRICS["latency"]).batch(cases)
         >>> (summary,) = summarise(results, [COMPUTED_METRICS["latency"]])

@@ -8,21 +8,13 @@ import pytest
 
 from greval import (
     Case,
-    DataError,
-    DefinitionError,
-    JudgeError,
-    MethodError,
-    Prices,
-    Shard,
     Store,
-    StoreError,
     agreement,
     align,
-    audit,
     collect,
     compare,
     compile_metric,
-    draft,
+    draft_metric,
     estimate,
     evaluate,
     evaluate_config,
@@ -30,8 +22,12 @@ from greval import (
     load_metric,
     panel,
     probe,
-    summarise,
 )
+from greval.errors import DataError, DefinitionError, JudgeError, MethodError, StoreError
+from greval.judging import Prices
+from greval.methods import audit_contexts
+from greval.runs import Shard
+from greval.stats import summarise
 from greval.testing import ScriptedJudge
 
 CASE = {"question": "Who?", "expected_answer": "Ada", "answer": "Ada"}
@@ -69,7 +65,7 @@ def test_one_thing_in_place_of_others(tmp_path):
     with pytest.raises(DataError, match=r"samples: expected several, got str"):
         collect("questions.jsonl", {"walk": str}, out=tmp_path / "responses.jsonl")
     with pytest.raises(DataError, match=SEVERAL.format("str")):
-        audit("cases.jsonl")
+        audit_contexts("cases.jsonl")
     with pytest.raises(MethodError, match=r"name each, as \{'walk': walk\}; got list"):
         collect([CASE], [str], out=tmp_path / "responses.jsonl")
 
@@ -137,7 +133,7 @@ def test_names_in_place_of_metrics_and_judges(judge, tmp_path):
     for wrong in (
         lambda: compile_metric(METRIC, "openai:m"),
         lambda: evaluate([CASE], [METRIC], "openai:m", out=tmp_path / "run"),
-        lambda: draft("tone", "Its tone.", judge="openai:m"),
+        lambda: draft_metric("tone", "Its tone.", judge="openai:m"),
     ):
         with pytest.raises(JudgeError, match=JUDGES):
             wrong()

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from greval import CategoricalMetric, ComputedMetric, MeasureScale, OutcomeError, ValueMetric, load_metric
+from greval import CategoricalMetric, ComputedMetric, MeasureScale, ValueMetric, load_metric
 from greval.analysis.bounds import Bounds, check_bounds
-from greval.errors import DefinitionError
+from greval.errors import DefinitionError, OutcomeError
 from greval.judging.repeats import merge_repeats
 from greval.records.result import Failed, Failure, Judgement, Result, Scored, Skipped
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from greval.analysis.data_summary import summarise_data
-from greval.datasets import read_cases
+from greval.datasets.case_reader import read_cases
 from greval.datasets.case_records import read_records
 from greval.records.recorded_fields import list_recorded_fields
 from greval.report.data_summary import render

@@ -8,9 +8,10 @@ from agreed_runs import said, write
 from night import at_night
 from typer.testing import CliRunner
 
-from greval import COMPUTED_METRICS, evaluate
+from greval import evaluate
 from greval.cli.agreement import agreement
 from greval.errors import DataError
+from greval.metrics.computed import COMPUTED_METRICS
 from greval.trust.agreement.records import Agreement
 from greval.trust.annotations.files import keep_annotations, write_annotations
 

@@ -8,9 +8,10 @@ from aligned_runs import MAGIC, TEXTS, TONE, case, labels, tones
 from fault_server import gives
 from typer.testing import CliRunner
 
-from greval import Judge, evaluate, read_metric, write_metric
+from greval import Judge, evaluate, write_metric
 from greval.cli.align import align
 from greval.errors import DataError, JudgeError
+from greval.metrics.files import read_metric
 from greval.trust.alignment.records import Alignment, AlignmentForecast
 from greval.trust.annotations.files import keep_annotations
 

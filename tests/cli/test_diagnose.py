@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from command_line import case, write
 
-from greval import ScriptedJudge, evaluate, load_metric, read_cases
+from greval import evaluate, load_metric, read_cases
+from greval.testing import ScriptedJudge
 
 pytestmark = pytest.mark.usefixtures("empty_folder")
 

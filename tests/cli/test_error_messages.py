@@ -244,6 +244,7 @@ def test_visible_leaves_text_alone():
 
 def test_a_server_that_could_serve_nobody_does_not_start(greval_says):
     """A misspelt judge and a file that holds no keys are told before the server takes connections."""
+    pytest.importorskip("greval.serve")
     Path("keys.json").write_text("no keys", encoding="utf-8")
     code, out, err = greval_says("serve", "--port", 0, "--keys", "keys.json")
     assert (code, out) == (2, "")

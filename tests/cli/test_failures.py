@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from greval import Failed, Failure, Judgement, Result, Scored, Store
+from greval import Failed, Judgement, Result, Scored, Store
 from greval.cli.failures import print_failure_hints
+from greval.records import Failure
 
 
 def row(number, *failures, scored=False):

@@ -7,8 +7,8 @@ import json
 import pytest
 from command_line import case, write
 
-from greval import DataError
 from greval.cli.input import open_input
+from greval.errors import DataError
 
 pytestmark = pytest.mark.usefixtures("empty_folder")
 

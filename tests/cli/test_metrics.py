@@ -10,6 +10,7 @@ from command_line import TONE, judged_by
 from fault_server import gives
 
 import greval
+from greval.metrics.library import predefined
 
 pytestmark = pytest.mark.usefixtures("empty_folder")
 
@@ -19,7 +20,7 @@ def test_metrics_list_and_show(greval_says, monkeypatch):
     monkeypatch.delenv("COLUMNS")
     code, out, _ = greval_says("metrics", "list")
     assert code == 0
-    assert {line.split()[0] for line in out.splitlines() if re.match(r"[a-z]", line)} >= set(greval.predefined())
+    assert {line.split()[0] for line in out.splitlines() if re.match(r"[a-z]", line)} >= set(predefined())
     shown = greval_says("metrics", "show", "answer_completeness")[1]
     assert greval.parse_metric(shown) == greval.load_metric("answer_completeness")
     assert "computed: true" in greval_says("metrics", "show", "latency")[1]
@@ -111,7 +112,7 @@ def test_check_and_list_agree_about_a_folder(greval_says):
     assert "faulty" in rows["other"]
     assert "faulty" in rows["broken"]
     assert "Polite, Rude" in rows["tone"]
-    assert rows.keys() >= set(greval.predefined())
+    assert rows.keys() >= set(predefined())
     assert "m/tone.yaml: good" in checked[1]
 
 
@@ -179,6 +180,6 @@ def test_the_list_breaks_no_word_at_80_columns(greval_says, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     narrow = greval_says("metrics", "list")[1]
     assert max(map(len, narrow.splitlines())) <= 80
-    assert {*greval.predefined()} <= {*narrow.split()}
+    assert {*predefined()} <= {*narrow.split()}
     monkeypatch.setenv("COLUMNS", "400")
     assert {*narrow.split()} <= {*greval_says("metrics", "list")[1].split()}

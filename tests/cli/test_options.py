@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 from typer.testing import CliRunner
 
-from greval import Judge, JudgeError
+from greval import Judge
 from greval.cli import options
 from greval.cli.options import (
     CapOptions,
@@ -26,6 +26,7 @@ from greval.cli.options import (
     print_report,
     print_table,
 )
+from greval.errors import JudgeError
 
 
 class Size(NamedTuple):

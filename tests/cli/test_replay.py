@@ -7,7 +7,9 @@ import json
 import pytest
 from command_line import TONE
 
-from greval import COMPUTED_METRICS, evaluate, read_metric
+from greval import evaluate
+from greval.metrics.computed import COMPUTED_METRICS
+from greval.metrics.files import read_metric
 from greval.testing import ScriptedJudge
 
 CASES = [{"id": f"q{n}", "question": f"Question {n}?", "answer": f"Answer {n}."} for n in range(3)]

@@ -14,8 +14,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import greval
-from greval.datasets import FIELD_ALIASES, CaseReader, RowFault, read_cases
-from greval.datasets.field_names import FIELD_BY_NAME
+from greval.datasets.case_reader import CaseReader, read_cases
+from greval.datasets.field_names import FIELD_ALIASES, FIELD_BY_NAME
+from greval.datasets.row_faults import RowFault
 from greval.errors import DataError
 from greval.records.case import Case
 
@@ -173,7 +174,7 @@ def test_a_large_file_is_streamed(tmp_path, ending):
 @pytest.mark.parametrize("text", ['{"query": "q"}\n[\n{"query": "r"}\n', '\n [{"query": "q"}, 3, {"query": "r"}]'])
 def test_standard_input_is_lines_or_a_list_by_its_first_character(text):
     """A dash reads what is piped in, in either form, and tells the names it mapped."""
-    code = "from greval.datasets import read_cases as r; x = r('-'); print([i.id for i in x], x.notice())"
+    code = "from greval.datasets.case_reader import read_cases as r; x = r('-'); print([i.id for i in x], x.notice())"
     done = subprocess.run([sys.executable, "-c", code], input=text, capture_output=True, text=True, check=True)
     assert done.stdout == "['row-1', 'row-2', 'row-3'] stdin: read query as question.\n"
 
@@ -181,9 +182,7 @@ def test_standard_input_is_lines_or_a_list_by_its_first_character(text):
 def test_parquet_without_pyarrow_says_what_to_install(tmp_path):
     """Without the extra the error holds the command that brings it."""
     (tmp_path / "a.parquet").touch()
-    code = (
-        "import sys; sys.modules['pyarrow'] = None; from greval.datasets import read_cases; [*read_cases('a.parquet')]"
-    )
+    code = "import sys; sys.modules['pyarrow'] = None; from greval import read_cases; [*read_cases('a.parquet')]"
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert "MissingExtraError: pyarrow is not installed: pip install 'greval[stats]'" in done.stderr
 

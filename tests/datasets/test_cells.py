@@ -17,10 +17,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from greval.datasets import CaseReader, RowFault, read_cases
+from greval.datasets.case_reader import CaseReader, read_cases
 from greval.datasets.case_records import read_records
 from greval.datasets.cells import read_cells, split_passages
 from greval.datasets.json_files import RawRow
+from greval.datasets.row_faults import RowFault
 from greval.records.case import Case
 
 Cells = dict[str, str]

@@ -7,8 +7,9 @@ import json
 import pytest
 
 from greval import evaluate, load_metric
-from greval.datasets import RowFault, read_cases
+from greval.datasets.case_reader import read_cases
 from greval.datasets.case_records import read_records
+from greval.datasets.row_faults import RowFault
 from greval.errors import DataError
 from greval.records.case import Case
 

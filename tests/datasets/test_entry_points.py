@@ -15,9 +15,9 @@ from langchain_core.documents import Document
 from langchain_core.load import dumpd
 from langchain_core.messages import AIMessage, HumanMessage
 from pydantic import BaseModel
-from served_metrics import app_of, client_of
 
-from greval import Case, DataError, DataWarning, evaluate, load_metric, read_cases
+from greval import Case, evaluate, load_metric, read_cases
+from greval.errors import DataError, DataWarning
 from greval.runs.store import Store
 
 METRICS = ("token_f1", "recall@5", "edge_recall", "latency")
@@ -376,7 +376,8 @@ def asked(client, rows):
 @pytest.fixture(scope="module")
 def client(tmp_path_factory):
     """Give a client of one server for all cells."""
-    return client_of(app_of(tmp_path_factory.mktemp("served"), {}, limits={"batch": 50}))
+    served = pytest.importorskip("served_metrics")
+    return served.client_of(served.app_of(tmp_path_factory.mktemp("served"), {}, limits={"batch": 50}))
 
 
 @pytest.fixture(scope="module")
@@ -385,14 +386,14 @@ def expected():
     return {}
 
 
-def through(door, shape, tmp_path, monkeypatch, client):
+def through(door, shape, tmp_path, monkeypatch, request):
     """Bring a shape through a door."""
     if door == "sdk":
         given = shape.rows if shape.sdk is None else shape.sdk
         return judged(given() if callable(given) else given, "cases", tmp_path / door)
     whole = isinstance(shape.rows, dict)
     if door == "rest":
-        return asked(client, shape.rows["results"] if whole else shape.rows)
+        return asked(request.getfixturevalue("client"), shape.rows["results"] if whole else shape.rows)
     text = json.dumps(shape.rows) if whole else "".join(f"{json.dumps(row)}\n" for row in shape.rows)
     if door == "stdin":
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
@@ -404,10 +405,10 @@ def through(door, shape, tmp_path, monkeypatch, client):
 
 @pytest.mark.parametrize("door", DOORS)
 @pytest.mark.parametrize("name", SHAPES)
-def test_every_shape_reads_the_same_at_every_door(name, door, tmp_path, monkeypatch, client, expected):
+def test_every_shape_reads_the_same_at_every_door(name, door, tmp_path, monkeypatch, request, expected):
     """Each cell reads the same cases, tells the same faults and ignored names, or raises the same words."""
     shape = SHAPES[name]
-    found = through(door, shape, tmp_path, monkeypatch, client)
+    found = through(door, shape, tmp_path, monkeypatch, request)
     if isinstance(shape.read, str):
         assert found.error == shape.read
         return

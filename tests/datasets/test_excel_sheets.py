@@ -8,7 +8,8 @@ import sys
 
 import pytest
 
-from greval.datasets import RowFault, read_cases
+from greval.datasets.case_reader import read_cases
+from greval.datasets.row_faults import RowFault
 from greval.errors import DataError
 from greval.records.case import Case
 
@@ -113,7 +114,7 @@ def test_without_openpyxl_it_says_what_to_install(tmp_path):
     path = saved(tmp_path, S=[["question"], ["q"]])
     code = (
         "import sys; sys.modules['openpyxl'] = None\n"
-        "from greval import read_cases, MissingExtraError\n"
+        "from greval import read_cases\nfrom greval.errors import MissingExtraError\n"
         "try:\n"
         f"    [*read_cases({str(path)!r})]\n"
         "except MissingExtraError as error:\n"

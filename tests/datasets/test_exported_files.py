@@ -8,7 +8,7 @@ import json
 
 import pytest
 
-from greval.datasets import CaseReader, read_cases
+from greval.datasets.case_reader import CaseReader, read_cases
 from greval.errors import DataError
 from greval.records.case import Case
 

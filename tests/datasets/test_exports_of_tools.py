@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 from exported_files import EXPORTS, TRUTHS, Truth, write_export
 
-from greval.datasets import RowFault, read_cases
+from greval.datasets.case_reader import read_cases
 from greval.datasets.case_records import read_records
 from greval.datasets.gold import read_gold
+from greval.datasets.row_faults import RowFault
 from greval.errors import DataError
 from greval.records.case import Case
 

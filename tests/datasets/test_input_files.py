@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from greval import DataError, DataWarning, evaluate, load_metric, read_cases
+from greval import evaluate, load_metric, read_cases
 from greval.cli.app import app
+from greval.errors import DataError, DataWarning
 from greval.metrics.columns.trec_files import read_trec, read_trec_qrels
 from greval.metrics.computed import COMPUTED_METRICS
 from greval.runs.store import Store

@@ -6,10 +6,11 @@ import itertools
 
 import pytest
 
-from greval import DataWarning, evaluate, load_metric
+from greval import evaluate, load_metric
 from greval.analysis.data_summary import summarise_data
 from greval.datasets.case_records import read_records
 from greval.datasets.method_column import MAX_VALUES
+from greval.errors import DataWarning
 
 QUESTIONS = ("Who?", "When?", "Why?")
 

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from greval.datasets import read_cases
+from greval.datasets.case_reader import read_cases
 from greval.datasets.parquet_tables import read_table
 from greval.datasets.read_limits import MAX_ROW_BYTES
 from greval.datasets.row_sources import read_rows
@@ -40,7 +40,7 @@ def test_a_small_file_that_stands_for_much_takes_little_memory(tmp_path):
     assert (tmp_path / "a.parquet").stat().st_size < 10_000
     code = f"""
 import resource
-from greval.datasets import read_cases
+from greval.datasets.case_reader import read_cases
 rows = iter(read_cases({str(tmp_path / "a.parquet")!r}))
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 assert [len(next(rows).answer) for _ in range(8)] == [7_900_000] * 8

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from greval import evaluate, load_metric
-from greval.datasets import RowFault, read_cases
+from greval.datasets.case_reader import read_cases
 from greval.datasets.case_records import read_records
+from greval.datasets.row_faults import RowFault
 from greval.records.case import Case
 
 IDS = st.lists(st.from_regex(r"[a-z]{1,4}-[0-9]{1,3}", fullmatch=True), min_size=1, max_size=6)

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from greval import Skipped, evaluate, load_metric, read_trec
-from greval.datasets import read_cases
-from greval.datasets.gold import read_gold, with_gold
+from greval.datasets.case_reader import read_cases
+from greval.datasets.gold import join_gold, read_gold
 from greval.errors import DataError
 
 RUN = "q1 Q0 d1 1 0.5 bm25\nq1 Q0 d2 2 0.9 bm25 more\n\nq2\tQ0\td3\t1\t1\tbm25\n"
@@ -98,5 +98,5 @@ def test_a_run_is_measured_with_its_qrels(tmp_path):
     """The cases of a run, joined with qrels, are judged like any others."""
     run, qrels = wrote(tmp_path, "a.run", RUN), wrote(tmp_path, "a.qrels", QRELS)
     gold = [case for _, case in read_gold(qrels)]
-    found = evaluate(with_gold(read_cases(run), gold), [load_metric("recall@1")], out=tmp_path / "run")
+    found = evaluate(join_gold(read_cases(run), gold), [load_metric("recall@1")], out=tmp_path / "run")
     assert [one.number for result in found.results() for one in result.judgements] == [0.0, 1.0]

@@ -11,7 +11,9 @@ import pytest
 from fault_server import FaultServer, error, gives, hangs, ok, says
 from virtual_time import in_virtual_time
 
-from greval import Judge, JudgeError, check_judge
+from greval import Judge
+from greval.errors import JudgeError
+from greval.judging import check_judge
 from greval.testing import ScriptedJudge
 
 GOOD = {"reason": "Umber is darker.", "value": "Umber"}

@@ -7,7 +7,8 @@ import asyncio
 import fault_server as fault
 import pytest
 
-from greval import Case, Judge, JudgeError, compile_metric, draft, parse_metric, write_metric
+from greval import Case, Judge, compile_metric, draft_metric, parse_metric, write_metric
+from greval.errors import JudgeError
 from greval.testing import ScriptedJudge
 
 STEPS = ["Read the answer.", "Weigh what it says."]
@@ -32,7 +33,7 @@ def levels(*numbers):
 @pytest.mark.parametrize("tier", ["schema", "tools", "text"])
 def test_categories_of_the_models_own(tier):
     """A draft on categories is complete in each tier, and puts the best one first."""
-    metric = draft("tone", "Whether it is polite.", judge=ScriptedJudge([written()], tier=tier))
+    metric = draft_metric("tone", "Whether it is polite.", judge=ScriptedJudge([written()], tier=tier))
     assert metric.scale.names == ("Polite", "Casual", "Rude")
     assert (metric.name, metric.description, metric.needs) == ("tone", "Whether it is polite.", ("answer",))
     assert metric.steps == tuple(STEPS)
@@ -42,7 +43,7 @@ def test_categories_of_the_models_own(tier):
 def test_categories_that_are_given():
     """Names that the caller gives are asked for by name."""
     judge = ScriptedJudge([written()])
-    metric = draft("tone", "Whether it is polite.", scale=["Polite", "Casual", "Rude"], judge=judge)
+    metric = draft_metric("tone", "Whether it is polite.", scale=["Polite", "Casual", "Rude"], judge=judge)
     assert metric.scale.names == ("Polite", "Casual", "Rude")
     assert "exactly Polite, Casual, Rude" in judge.calls[0][0].text
 
@@ -50,14 +51,14 @@ def test_categories_that_are_given():
 def test_other_names_than_those_given_are_mended():
     """Categories that the caller did not name are a fault of the draft."""
     judge = ScriptedJudge([written(), written(categories=CATEGORIES[:2])])
-    assert draft("tone", "d", scale=["Polite", "Rude"], judge=judge).scale.names == ("Polite", "Rude")
+    assert draft_metric("tone", "d", scale=["Polite", "Rude"], judge=judge).scale.names == ("Polite", "Rude")
     assert "must be exactly Polite, Rude" in judge.calls[1][-1].text
 
 
 def test_categories_without_scores_keep_their_order():
     """Where the model tells no scores, its order stands."""
     plain = [{"name": name, "means": f"What {name} means."} for name in ("Polite", "Casual", "Rude")]
-    metric = draft("tone", "d", judge=ScriptedJudge([written(categories=plain)]))
+    metric = draft_metric("tone", "d", judge=ScriptedJudge([written(categories=plain)]))
     assert metric.scale.names == ("Polite", "Casual", "Rude")
 
 
@@ -67,7 +68,7 @@ def test_categories_without_scores_keep_their_order():
 )
 def test_ranges(scale, told, bounds):
     """A short range is described level by level, a long one at its ends and its middle."""
-    metric = draft("depth", "How deep it goes.", scale=scale, judge=ScriptedJudge([levels(*told)]))
+    metric = draft_metric("depth", "How deep it goes.", scale=scale, judge=ScriptedJudge([levels(*told)]))
     assert metric.scale.range == bounds
     assert tuple(metric.scale.levels) == tuple(told)
     assert metric.scale.better == "higher"
@@ -76,14 +77,14 @@ def test_ranges(scale, told, bounds):
 @pytest.mark.parametrize("over", ["chunks", "triples", "claims", "expected_claims"])
 def test_drafts_over_items(over):
     """A draft over items judges each of them, and needs them."""
-    metric = draft("use", "Whether it helps.", over=over, judge=ScriptedJudge([written(needs=["question"])]))
+    metric = draft_metric("use", "Whether it helps.", over=over, judge=ScriptedJudge([written(needs=["question"])]))
     assert metric.over == over
     assert over in metric.needs
 
 
 def test_a_draft_is_ready_to_judge():
     """What was drafted compiles and judges as any definition."""
-    metric = draft("tone", "Whether it is polite.", judge=ScriptedJudge([written()]))
+    metric = draft_metric("tone", "Whether it is polite.", judge=ScriptedJudge([written()]))
     runnable = compile_metric(metric, ScriptedJudge([{"reason": "It thanks.", "value": "Polite"}]))
     assert runnable.invoke(Case(question="Hi?", answer="Thank you.")).judgements[0].number == 1
 
@@ -106,7 +107,7 @@ FAULTY = {
 def test_a_faulty_draft_is_mended(first):
     """A faulty first answer is given back with what is wrong, and the second one counts."""
     judge = ScriptedJudge([first, written()])
-    assert draft("tone", "Whether it is polite.", judge=judge).scale.names == ("Polite", "Casual", "Rude")
+    assert draft_metric("tone", "Whether it is polite.", judge=judge).scale.names == ("Polite", "Casual", "Rude")
     assert len(judge.calls) == 2
     assert judge.calls[1][-1].text.startswith("That cannot be used: ")
 
@@ -117,22 +118,22 @@ def test_a_faulty_draft_is_mended(first):
 def test_faulty_levels_are_mended(levelled):
     """Levels that lack a part are a fault of the draft, not of the program."""
     judge = ScriptedJudge([{**levels(), "levels": levelled}, levels(*range(1, 6))])
-    assert draft("depth", "How deep it goes.", scale="value", judge=judge).scale.range == (1, 5)
+    assert draft_metric("depth", "How deep it goes.", scale="value", judge=judge).scale.range == (1, 5)
 
 
 def test_three_bad_tries_are_an_error():
     """After three bad answers an error names the judge and the fault."""
     judge = ScriptedJudge([written(needs=["anser"])])
     with pytest.raises(JudgeError, match=r"(?s)^ScriptedJudge gave no valid definition in 3 tries: .*anser"):
-        draft("tone", "Whether it is polite.", judge=judge)
+        draft_metric("tone", "Whether it is polite.", judge=judge)
     assert len(judge.calls) == 3
 
 
 def test_a_call_that_fails_is_tried_again():
     """A call that fails counts as a try; where all fail, the error says why."""
-    assert draft("tone", "d", judge=ScriptedJudge([TimeoutError("late"), written()])).name == "tone"
+    assert draft_metric("tone", "d", judge=ScriptedJudge([TimeoutError("late"), written()])).name == "tone"
     with pytest.raises(JudgeError, match=r"3 tries: .*late"):
-        draft("tone", "d", judge=ScriptedJudge([TimeoutError("late")]))
+        draft_metric("tone", "d", judge=ScriptedJudge([TimeoutError("late")]))
 
 
 @pytest.mark.parametrize(
@@ -144,13 +145,13 @@ def test_a_server_that_is_down_is_told_at_once(fault_server, monkeypatch, plan, 
     fault_server.plan = plan
     judge = Judge("openai:m", base_url=fault_server.url, max_retries=1)
     with pytest.raises(JudgeError):
-        draft("tone", "Whether it is polite.", judge=judge)
+        draft_metric("tone", "Whether it is polite.", judge=judge)
     assert fault_server.calls == calls
 
 
 def test_what_the_caller_gave_stays():
     """The name and the description are the caller's, whatever the model writes."""
-    metric = draft("tone", "Whether it is polite.", judge=ScriptedJudge([written(name="x", description="y")]))
+    metric = draft_metric("tone", "Whether it is polite.", judge=ScriptedJudge([written(name="x", description="y")]))
     assert (metric.name, metric.description) == ("tone", "Whether it is polite.")
 
 
@@ -158,6 +159,6 @@ def test_drafting_within_a_running_loop():
     """A draft can be asked for where an event loop runs, as in a notebook."""
 
     async def notebook():
-        return draft("tone", "d", judge=ScriptedJudge([written()]))
+        return draft_metric("tone", "d", judge=ScriptedJudge([written()]))
 
     assert asyncio.run(notebook()).name == "tone"

@@ -11,8 +11,6 @@ from golden_files import GOLDEN, same, titled
 from hypothesis import given
 from hypothesis import strategies as st
 from langchain_openai import ChatOpenAI
-from served_metrics import CASE, app_of, client_of
-from served_runs import ended, over_http, started, uploaded
 from strategies import metrics
 
 from greval import Judge, Result, ValueMetric, evaluate, load_metric
@@ -33,6 +31,7 @@ SCALE = {"range": (0, 1), "levels": {0: "No.", 1: "Yes."}}
 DEPTHS = ("brief", "detailed", "steps")
 FOUND = {"step_1": "It names Ada.", "step_2": "Nothing is left out."}
 GOOD = {"findings": FOUND, "reason": "Ada is named.", "value": 1}
+CASE = {"id": "q1", "question": "Who wrote it?", "answer": "Ada.", "expected_answer": "Ada Lovelace"}
 
 
 def metric(depth="steps", **more):
@@ -247,10 +246,11 @@ def test_the_command_line_has_the_option(greval_says, fault_server: FaultServer)
 @pytest.mark.nightly
 def test_over_http_a_request_and_a_run_set_the_depth(tmp_path):
     """`reason_depth` of `/v1/evaluate` and of `/v1/runs` asks for findings, and results carry them."""
+    served, runs = pytest.importorskip("served_metrics"), pytest.importorskip("served_runs")
     answer = {"findings": {f"step_{n}": "Seen." for n in (1, 2, 3)}, "reason": "r", "value": 1}
     with (
-        over_http({"scripted": ScriptedJudge([answer])}) as judges,
-        client_of(app_of(tmp_path, judges)) as client,
+        runs.over_http({"scripted": ScriptedJudge([answer])}) as judges,
+        served.client_of(served.app_of(tmp_path, judges)) as client,
     ):
         body = {"cases": [CASE], "metrics": ["correctness"], "reason_depth": "steps"}
         (row,) = client.post("/v1/evaluate", json=body).json()["results"]
@@ -259,7 +259,7 @@ def test_over_http_a_request_and_a_run_set_the_depth(tmp_path):
         assert row["outcome"]["judgements"][0]["findings"] == []
         assert client.post("/v1/evaluate", json={**body, "reason_depth": "deep"}).status_code == 422
         assert client.get("/v1/metrics/correctness").json()["reason_depth"] == "brief"
-        run = started(client, uploaded(client, [CASE]), reason_depth="steps")
-        assert ended(client, run)["status"] == "finished"
+        run = runs.started(client, runs.uploaded(client, [CASE]), reason_depth="steps")
+        assert runs.ended(client, run)["status"] == "finished"
         (row,) = client.get(f"/v1/runs/{run}/results").json()["results"]
         assert row["outcome"]["judgements"][0]["findings"] == ["Seen."] * 3

@@ -12,10 +12,10 @@ from waiting import SECONDS
 
 from greval import Response, Sample
 from greval.errors import MethodError
-from greval.methods import Method
 from greval.methods import functions as functions_module
 from greval.methods.functions import FunctionMethod
 from greval.methods.loading import as_method
+from greval.methods.protocol import Method
 
 SAMPLE = Sample(id="q1", question="Who?", tags={"movie": "tt1"})
 

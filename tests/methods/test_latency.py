@@ -4,17 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import random
-import tempfile
-from collections import defaultdict
-from pathlib import Path
 
 import fault_server as fault
 import pytest
-from hypothesis import given
-from hypothesis import settings as examples
-from hypothesis import strategies as st
-from small_index import make_harbour_index
-from virtual_time import VirtualTimeLoop, in_virtual_time
+from collected_usages import QUESTIONS, collect_usages
+from virtual_time import in_virtual_time
 
 from greval import Judge
 from greval.judging.local import serve
@@ -25,74 +19,8 @@ from greval.methods.collecting.method_call import call_method
 from greval.methods.endpoint import Endpoint, HttpMethod
 from greval.methods.fair_context.answer_generation import generate_answers
 from greval.methods.functions import FunctionMethod
-from greval.methods.reference import searches
-from greval.methods.reference.method import ReferenceMethod
-from greval.records.case import Effort, Response, Sample
+from greval.records.case import Response, ResponseUsage, Sample
 from greval.testing import ScriptedJudge
-
-LOADING = 1.5
-SECONDS = {"basic": 0.25, "bm25": 0.125, "graph": 0.5, "local": 0.375, "hybrid": 1.0}
-QUESTIONS = [Sample(id=f"q{number}", question="Who owns the ferry MV Tern?") for number in range(3)]
-
-
-async def collect_usages(methods, concurrency, samples=QUESTIONS):
-    """Return what each method spent on each question."""
-    usages = defaultdict(list)
-    with tempfile.TemporaryDirectory() as folder:
-        done = await collect_async(samples, methods, out=Path(folder) / "responses.jsonl", concurrency=concurrency)
-        for case in done.cases():
-            assert case.error is None, case.error
-            usages[case.method].append(case.usage)
-    return dict(usages)
-
-
-@pytest.fixture(scope="module")
-def timed_searches():
-    """Let each search take its time, and the first search of each kind LOADING seconds more."""
-    search_chunks, opened = searches.search_chunks, set()
-
-    def search(index, question, kind, *rest):
-        index.loop.spend(SECONDS[kind] + (0 if (id(index), kind) in opened else LOADING))
-        opened.add((id(index), kind))
-        return search_chunks(index, question, kind, *rest)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(searches, "search_chunks", search)
-        yield
-
-
-@examples(max_examples=8)
-@given(st.permutations([*SECONDS]), st.sampled_from([1, 2, 15]))
-def test_no_order_of_methods_changes_the_latency_of_one(timed_searches, order, concurrency):
-    """Loading the index and waiting for its lock are in the latency of no method; what was waited is recorded."""
-
-    async def collect():
-        indexes = make_harbour_index(), make_harbour_index()
-        for index in indexes:
-            index.loop = asyncio.get_running_loop()
-        methods = {
-            name: ReferenceMethod(indexes[place % 2], name, aggregates=False) for place, name in enumerate(order)
-        }
-        return await collect_usages(methods, concurrency)
-
-    with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
-        usages = runner.run(collect())
-    assert {name: {one.latency for one in spent} for name, spent in usages.items()} == {
-        name: {SECONDS[name]} for name in order
-    }
-    waited = sum(one.waited for spent in usages.values() for one in spent)
-    assert waited < LOADING if concurrency == 1 else waited > 0
-
-
-@in_virtual_time
-async def test_a_question_asked_without_a_collection_excludes_the_loading(timed_searches):
-    """The loading is recorded as waiting by whoever asks first."""
-    index = make_harbour_index()
-    index.loop = asyncio.get_running_loop()
-    method = ReferenceMethod(index, "hybrid", aggregates=False)
-    first, second = [(await method(QUESTIONS[0])).usage for _ in range(2)]
-    assert (first.latency, second.latency, second.waited) == (SECONDS["hybrid"], SECONDS["hybrid"], 0)
-    assert first.waited >= LOADING
 
 
 @in_virtual_time
@@ -126,7 +54,7 @@ async def test_a_function_in_a_thread_is_timed_in_its_thread():
     assert (case.usage.latency, case.usage.waited) == (2, 0)
 
 
-@pytest.mark.parametrize("reported", [None, Effort(latency=0.5), Effort(latency=0.5, waited=8)])
+@pytest.mark.parametrize("reported", [None, ResponseUsage(latency=0.5), ResponseUsage(latency=0.5, waited=8)])
 @in_virtual_time
 async def test_a_model_that_answers_for_all_is_timed_while_it_answers(reported):
     """With one call at a time, five questions in flight take as long as one, and the queue is counted apart."""

@@ -13,7 +13,7 @@ from langchain_core.documents import Document
 from langchain_core.messages import AIMessage
 from pydantic import BaseModel
 
-from greval.datasets import read_cases
+from greval.datasets.case_reader import read_cases
 from greval.datasets.case_records import read_records
 from greval.datasets.record_rows import to_plain
 from greval.errors import MethodError

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from greval.records.case import ESSENTIAL, FIELDS, HELPFUL, Case, Effort, Gold, Need, Traversal, read_need
+from greval.records.case import ESSENTIAL, FIELDS, HELPFUL, Case, Gold, Need, ResponseUsage, Traversal, read_need
 
 DOCUMENTS = st.lists(st.sampled_from("abcdef"), unique=True, max_size=4)
 GRADES = st.dictionaries(st.sampled_from("abcdef"), st.integers(-2, 5), max_size=4)
@@ -74,7 +74,7 @@ def test_a_mapping_to_numbers_is_grades(grades):
 def test_effort_is_finite_and_not_negative(value):
     """A latency below 0 or without an end is a fault."""
     with pytest.raises(ValidationError):
-        Effort(latency=value)
+        ResponseUsage(latency=value)
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from greval import GrevalError, Judge, compile_metric, load_metric
-from greval.errors import OutcomeError
+from greval import Judge, compile_metric, load_metric
+from greval.errors import GrevalError, OutcomeError
 from greval.records.result import Failed, Failure, Judgement, Result, Scored, Skipped, format_outline, read_outline
 
 CASE = {"question": "Who?", "expected_answer": "Ada", "answer": "Ada Lovelace"}

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 from strategies import metrics
 
-from greval import COMPUTED_METRICS
+from greval.metrics.computed import COMPUTED_METRICS
 from greval.metrics.library import predefined
 from greval.records.metric import ComputedMetric, JudgedMetric, Metric
 from greval.records.scale import ValueScale

@@ -2,7 +2,7 @@
 
 from report_page import find_row, print_page
 
-from greval.methods.fair_context.context_audit import SIZES, Audit, MethodContext, SizeDistribution
+from greval.methods.fair_context.context_audit import SIZES, ContextAudit, MethodContext, SizeDistribution
 from greval.report.audit import ALIKE, ALONE, render
 
 SIZE = SizeDistribution(cases=3, mean=1234.56, p50=2.0, p95=4.0)
@@ -13,7 +13,7 @@ def build(*methods, differences=()):
     counts = {"cases": 3, "with_chunks": 3, "with_triples": 0, "with_aggregates": 0}
     sizes = dict.fromkeys(SIZES) | {"chunks": SIZE}
     given = tuple(MethodContext(method=name, failed=failed, **counts, **sizes) for name, failed in methods)
-    return Audit(methods=given, differences=differences, tokens_how="counted by words")
+    return ContextAudit(methods=given, differences=differences, tokens_how="counted by words")
 
 
 def test_sizes_have_one_decimal_and_missing_ones_dashes():

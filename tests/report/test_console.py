@@ -10,19 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from greval import (
-    Case,
-    CategoricalMetric,
-    ComputedMetric,
-    DataError,
-    Judgement,
-    MeasureScale,
-    Store,
-    ValueMetric,
-    evaluate,
-)
+from greval import Case, CategoricalMetric, ComputedMetric, Judgement, MeasureScale, Store, ValueMetric, evaluate
 from greval.analysis.summary import MetricSpending, Report, build_report, compute_spending
 from greval.cli.progress_bar import ProgressBar, format_progress
+from greval.errors import DataError
 from greval.judging.model.prices import Price
 from greval.records.result import Failed, Failure, Result, Scored, Skipped, Usage
 from greval.report.check_list import list_report_checks

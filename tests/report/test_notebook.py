@@ -15,7 +15,8 @@ from labelled_world import World
 from probed_judges import RIGHT, likes_length, probe_world
 from report_page import print_page
 
-from greval import PreferenceMetric, Run, ScriptedJudge, agreement, compare, estimate, evaluate, summarise_duel
+from greval import PreferenceMetric, Run, agreement, compare, estimate, evaluate
+from greval.analysis import summarise_duel
 from greval.analysis.comparison.records import Comparison
 from greval.analysis.summary import build_report
 from greval.errors import DataError, MissingExtraError
@@ -28,6 +29,7 @@ from greval.report.plot_style import format_svg
 from greval.runs.duels import list_pairs
 from greval.runs.progress import Progress
 from greval.runs.store import Store
+from greval.testing import ScriptedJudge
 
 KINDS = ("run", "comparison", "duel", "agreement", "estimate", "probe")
 HOSTILE = (

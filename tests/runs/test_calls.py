@@ -18,7 +18,7 @@ from greval import Case, evaluate
 from greval.judging.call_record import CallForm, CallRecord
 from greval.judging.model.reply_cache import Reply
 from greval.records.result import Failure, Judgement, Result, Scored, Usage
-from greval.runs.merging import merge
+from greval.runs.merging import merge_runs
 from greval.runs.store import Store
 from greval.runs.store.disk import FILE
 from greval.runs.store.filters import ResultFilter
@@ -138,7 +138,7 @@ def test_merged_runs_keep_their_calls(tmp_path):
         evaluate(cases(6), [TONE], ScriptedJudge([POLITE]), out=folder, shard=shard)
         parts.append(folder)
     for _ in range(2):
-        merge(tmp_path / "whole", parts)
+        merge_runs(tmp_path / "whole", parts)
         with Store.open(tmp_path / "whole") as store:
             assert sorted(call.sample_id for call in store.calls()) == [f"q{n}" for n in range(6)]
             assert {len(call.messages) for call in store.calls(ResultFilter(sample_id="q1"))} == {2}

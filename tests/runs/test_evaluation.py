@@ -10,22 +10,10 @@ from hypothesis import strategies as st
 from langchain_core.callbacks import BaseCallbackHandler
 from tone_metrics import BUILT, PASSAGES, TONE, by_metric, cases
 
-from greval import (
-    Case,
-    ComputedMetric,
-    DataWarning,
-    DefinitionError,
-    JudgeError,
-    Judgement,
-    MeasureScale,
-    RowFault,
-    Store,
-    StoreError,
-    evaluate,
-    evaluate_async,
-    load_metric,
-)
+from greval import Case, ComputedMetric, Judgement, MeasureScale, Store, evaluate, evaluate_async, load_metric
 from greval.analysis.summary import build_report
+from greval.datasets.row_faults import RowFault
+from greval.errors import DataWarning, DefinitionError, JudgeError, StoreError
 from greval.metrics.computed import COMPUTED_METRICS
 from greval.testing import ScriptedJudge
 

@@ -9,7 +9,8 @@ import pytest
 from rich.console import Console
 from tone_metrics import BUILT, PASSAGES, TONE, by_metric, cases
 
-from greval import Case, Judge, RowFault, evaluate
+from greval import Case, Judge, evaluate
+from greval.datasets.row_faults import RowFault
 from greval.judging.model.prices import Price, Prices
 from greval.judging.model.tokens import estimate_tokens
 from greval.metrics.computed import COMPUTED_METRICS

@@ -10,29 +10,28 @@ from hypothesis import strategies as st
 from tone_metrics import BUILT, PASSAGES, TONE, by_metric, cases
 
 from greval import (
-    DefinitionError,
     FormulaMetric,
-    ScriptedJudge,
     Skipped,
     check_gate,
     compare,
     compile_metric,
     evaluate,
-    load_folder,
     load_metric,
     load_metrics,
     parse_metric,
     replay,
     write_metric,
 )
+from greval.errors import DefinitionError
 from greval.metrics.dependencies import order_metrics
 from greval.metrics.fitting import find_fitting_metrics
-from greval.metrics.library import add_dependencies
+from greval.metrics.library import add_dependencies, load_folder
 from greval.records.formula_metric import build_file_metric
 from greval.records.stored_metric import StoredMetric
 from greval.runs.run_reader import find_directions, read_metrics
 from greval.runs.run_summary import summarise_passes
 from greval.runs.store import Store
+from greval.testing import ScriptedJudge
 
 QUALITY = FormulaMetric(
     name="quality",

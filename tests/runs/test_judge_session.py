@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 from fault_server import gives
 
-from greval import Case, JudgeError, ScriptedJudge, StoppedError, load_metric
+from greval import Case, load_metric
+from greval.errors import JudgeError, StoppedError
 from greval.records.judge_choice import JudgeChoice
 from greval.runs.judge_session import CallCap, JudgedRow, JudgeSession, merge_rows
+from greval.testing import ScriptedJudge
 
 CASE = Case(id="q1", question="Who?", expected_answer="Ada", answer="Ada.", chunks=["Ada wrote it."], triples=[])
 GOOD = {"reason": "R.", "value": 1}

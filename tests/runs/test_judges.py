@@ -22,7 +22,7 @@ from greval.runs.evaluation import evaluate
 from greval.runs.forecast import forecast
 from greval.runs.judges import choose_judges
 from greval.runs.manifest import format_judges
-from greval.runs.merging import merge
+from greval.runs.merging import merge_runs
 from greval.runs.runnable import compile_metric
 from greval.runs.store import Store
 from greval.testing import ScriptedJudge
@@ -143,11 +143,11 @@ def test_the_cost_is_that_of_what_was_judged(judges, tmp_path):
     assert (calls, usage["NamedJudge:large"].calls) == (len(CASES), 2 * len(CASES))
     assert cost == pytest.approx(alone[1], rel=0.1)
     assert cheap == pytest.approx(alone[1] / 10, rel=0.1)
-    merge(tmp_path / "merged", [tmp_path / "small"])
+    merge_runs(tmp_path / "merged", [tmp_path / "small"])
     with Store.open(tmp_path / "small") as store, Store.open(tmp_path / "merged") as merged:
         assert merged.usage() == store.usage() == usage
         assert build_report(merged).spending == build_report(store).spending
-    merge(tmp_path / "merged", [tmp_path / "small"])
+    merge_runs(tmp_path / "merged", [tmp_path / "small"])
     with Store.open(tmp_path / "merged") as merged:
         assert merged.usage() == usage
 

@@ -6,8 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from greval import Judgement, Prices, Result, Scored, Store, StoreError, Usage
+from greval import Judgement, Result, Scored, Store
+from greval.errors import StoreError
+from greval.judging import Prices
 from greval.judging.model.budget import RunSpending
+from greval.records import Usage
 from greval.runs.manifest import (
     PROBE_TAG,
     PROBED_CASE_TAG,

@@ -7,8 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tone_metrics import TONE, by_metric, cases
 
-from greval import ScriptedJudge, Store, StoreError, evaluate
-from greval.runs.merging import merge
+from greval import Store, evaluate
+from greval.errors import StoreError
+from greval.runs.merging import merge_runs
+from greval.testing import ScriptedJudge
 
 ALL = cases(6)
 
@@ -38,21 +40,21 @@ def test_the_merged_run_is_the_union(runs, tmp_path_factory, merges):
     for chosen in merges:
         taken = [folders[number] for number in chosen]
         merged |= {name for folder in taken for name in runs[folder]}
-        merge(out, taken)
+        merge_runs(out, taken)
         assert read_ids(out) == sorted(merged)
-        assert merge(out, taken).rows == 0
+        assert merge_runs(out, taken).rows == 0
 
 
 def test_the_summary_counts_new_and_known_rows(runs, tmp_path):
     """A case of two runs is new once and known once."""
-    done = merge(tmp_path / "all", [*runs])
+    done = merge_runs(tmp_path / "all", [*runs])
     assert (done.rows, done.known) == (6, 1)
     assert done.folder == str(tmp_path / "all")
 
 
 def test_metadata_are_merged(runs, tmp_path):
     """The merged run has the metrics and the judge of its parts, and all their cases."""
-    merge(tmp_path / "all", [*runs])
+    merge_runs(tmp_path / "all", [*runs])
     with Store.open(tmp_path / "all") as store:
         assert [metric["name"] for metric in store.fact("metrics")] == ["tone"]
         assert sorted(case.id for case in store.cases()) == sorted(case.id for case in ALL)
@@ -67,12 +69,12 @@ def test_a_run_is_given_once_and_is_not_the_target(runs, tmp_path, given_twice):
     first, *_ = runs
     out = tmp_path / "all" if given_twice else first
     with pytest.raises(StoreError, match="expected each run once, and another folder for the merged run"):
-        merge(out, [first, first] if given_twice else [first])
+        merge_runs(out, [first, first] if given_twice else [first])
     assert not (tmp_path / "all").exists()
 
 
 def test_a_folder_without_a_run_is_refused(runs, tmp_path):
     """Nothing is merged if one of the folders is no run."""
     with pytest.raises(StoreError, match="no run is there"):
-        merge(tmp_path / "all", [*runs, tmp_path / "none"])
+        merge_runs(tmp_path / "all", [*runs, tmp_path / "none"])
     assert not (tmp_path / "all").exists()

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from greval import Case, DataError, Judge, Prices, Shard, read_cases
+from greval import Case, Judge, read_cases
 from greval.datasets.file_identity import UNKNOWN_SOURCE, CaseSource
+from greval.errors import DataError
+from greval.judging import Prices
+from greval.runs import Shard
 from greval.runs.options import (
     DEFAULT_CONCURRENCY,
     LOCAL_CONCURRENCY,

@@ -170,11 +170,11 @@ def test_nothing_is_emitted_unless_asked(exporter, provider):
 WITHOUT = """
 import sys
 sys.modules["opentelemetry"] = sys.modules["opentelemetry._logs"] = None
-import greval
-from greval.runs.otel import OpenTelemetryEvents
+from greval.errors import MissingExtraError
+from greval.runs import OpenTelemetryEvents
 try:
     OpenTelemetryEvents()
-except greval.MissingExtraError as error:
+except MissingExtraError as error:
     print(error)
 """
 

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from greval import Failed, Failure, Judgement, Result, Scored, Skipped, Usage
+from greval import Failed, Judgement, Result, Scored, Skipped
+from greval.records import Failure, Usage
 from greval.runs.progress import Progress, ProgressCounter
 
 FAILURE = Failure(kind="timeout", message="m")

@@ -19,27 +19,25 @@ import greval
 from greval import (
     Case,
     ComputedMetric,
-    DataError,
     Judge,
-    JudgeError,
     MeasureScale,
     PreferenceMetric,
-    ScriptedJudge,
     Store,
-    StoreError,
     compile_metric,
     evaluate,
     load_metric,
-    predefined,
     read_cases,
-    summarise_duel,
 )
+from greval.analysis import summarise_duel
 from greval.datasets.case_records import dump_case
+from greval.errors import DataError, JudgeError, StoreError
 from greval.metrics.computed import COMPUTED_METRICS
+from greval.metrics.library import predefined
 from greval.records.result import Judgement
 from greval.runs.duels import list_pairs
 from greval.runs.ray_cluster import evaluate_on_ray
 from greval.runs.shard import Shard
+from greval.testing import ScriptedJudge
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 from cluster import CONCURRENCY, Killer, Provider, rows, within, written

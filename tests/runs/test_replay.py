@@ -14,24 +14,14 @@ from hypothesis import strategies as st
 from killing import CONTEXT
 from tone_metrics import BUILT, PASSAGES, TONE, by_metric, cases
 
-from greval import (
-    COMPUTED_METRICS,
-    DefinitionError,
-    DerivedMetric,
-    MeasureScale,
-    PreferenceMetric,
-    StoreError,
-    duel,
-    evaluate,
-    load_metric,
-    load_metrics,
-    replay,
-)
+from greval import DerivedMetric, MeasureScale, PreferenceMetric, duel, evaluate, load_metric, load_metrics, replay
+from greval.errors import DefinitionError, StoreError
+from greval.metrics.computed import COMPUTED_METRICS
 from greval.records.case import Case
 from greval.records.metric import build_metric
 from greval.runs.evaluation import evaluate_async
 from greval.runs.manifest import count_replayed, read_replayed
-from greval.runs.merging import merge
+from greval.runs.merging import merge_runs
 from greval.runs.replay import preview_replay
 from greval.runs.run_reader import read_metrics
 from greval.runs.store import Store
@@ -247,7 +237,7 @@ def test_a_merged_run_and_one_of_several_methods(tmp_path):
     for method in ("a", "b"):
         given = [case.model_copy(update={"method": method, "answer": method + case.answer}) for case in cases(3)]
         evaluate(given, [TONE], ScriptedJudge(by_metric), out=tmp_path / method)
-    merge(tmp_path / "whole", [tmp_path / "a", tmp_path / "b"])
+    merge_runs(tmp_path / "whole", [tmp_path / "a", tmp_path / "b"])
     done = replay(tmp_path / "whole", [scored(TONE, 0.25, 0)])
     assert [one.changed for one in done.replayed] == [6]
     assert [(one.planned, one.mean) for one in done.run.summary("method")] == [(3, 0.25), (3, 0.25)]

@@ -14,11 +14,12 @@ from rich.console import Console
 from tone_metrics import PASSAGES, TONE, by_metric, cases
 from typer.testing import CliRunner
 
-from greval import Case, Judge, evaluate, forecast, merge
+from greval import Case, Judge, evaluate, forecast
 from greval.cli.app import app
 from greval.judging.model.budget import RAISE_CAP_HINT, RunSpending, format_cap_reason
 from greval.judging.model.prices import Price, Prices
 from greval.report.forecast import render
+from greval.runs import merge_runs
 from greval.runs.manifest import SPENDING, read_spending, sum_spending
 from greval.runs.store import Store
 from greval.testing import ScriptedJudge
@@ -96,7 +97,7 @@ def test_rows_without_a_note_count(tmp_path):
         store.put_fact(SPENDING, None)
     assert spent(tmp_path / "a").calls == 4
     assert spent(tmp_path / "a").cost == pytest.approx(4 * A_CALL)
-    merge(tmp_path / "all", [tmp_path / "a", tmp_path / "b"])
+    merge_runs(tmp_path / "all", [tmp_path / "a", tmp_path / "b"])
     run = evaluate(cases(12), [TONE], judge, out=tmp_path / "all", max_calls=10)
     assert (run.stopped, len(judge.calls)) == (True, 10)
     assert sum_spending([tmp_path / "all", tmp_path / "b", tmp_path / "none"], PRICES).calls == 14

@@ -7,8 +7,9 @@ import json
 import pytest
 from tone_metrics import BUILT, PASSAGES, by_metric, cases
 
-from greval import COMPUTED_METRICS, evaluate, load_metric
+from greval import evaluate, load_metric
 from greval.errors import DataError
+from greval.metrics.computed import COMPUTED_METRICS
 from greval.metrics.library import predefined
 from greval.records.metric import ValueMetric
 from greval.records.result import Result

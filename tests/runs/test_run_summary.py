@@ -12,7 +12,6 @@ from golden_files import GOLDEN, same, titled
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
-from served_runs import ended, serving, started, uploaded
 
 from greval import CategoricalMetric, ManyCategoricalMetric, ValueMetric, evaluate, write_metric
 from greval.analysis.summary import build_report
@@ -130,14 +129,15 @@ def test_the_report_for_programs_and_over_http_holds_the_same(run, tmp_path, gre
     assert verdict["notes"]["coverage"] == {"count": 2, "of": 2, "share": 1.0}
     assert verdict["cited_items"] == {"chunk 2": "d9"}
     assert verdict["contradictions"] == ["coverage is 1.00, but 'Some' is not the best value, 'All'"]
+    served = pytest.importorskip("served_runs")
     library = tmp_path / "library"
     library.mkdir()
     for metric in (FULL, PLAIN):
         (library / f"{metric.name}.yaml").write_text(write_metric(metric), encoding="utf-8")
     judges = {"scripted": ScriptedJudge(answer)}
-    with serving(tmp_path / "served", judges=judges, library=(library,)) as client:
-        made = started(client, uploaded(client, cases()), "full", "plain")
-        ended(client, made)
+    with served.serving(tmp_path / "served", judges=judges, library=(library,)) as client:
+        made = served.started(client, served.uploaded(client, cases()), "full", "plain")
+        served.ended(client, made)
         assert client.get(f"/v1/runs/{made}/report").json()["shares"] == expected
 
 

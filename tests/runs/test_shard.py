@@ -12,7 +12,7 @@ from tone_metrics import TONE, by_metric, cases
 
 from greval import Store, evaluate
 from greval.errors import DataError
-from greval.runs.merging import merge
+from greval.runs.merging import merge_runs
 from greval.runs.shard import Shard
 from greval.testing import ScriptedJudge
 
@@ -66,7 +66,7 @@ def test_the_shards_of_a_run_are_the_run(tmp_path):
         calls += len(judge.calls)
     assert sorted(seen) == sorted((case.id, case.method) for case in given_cases)
     assert calls == 12
-    merge(tmp_path / "whole", folders)
+    merge_runs(tmp_path / "whole", folders)
     again = ScriptedJudge(by_metric)
     assert evaluate(given_cases, [TONE], again, out=tmp_path / "whole").progress.kept == 24
     assert again.calls == []

@@ -20,7 +20,7 @@ from virtual_time import in_virtual_time, now
 from waiting import until
 
 from greval import Case, ComputedMetric, Judge, Judgement, MeasureScale, Store, evaluate, evaluate_async, load_metric
-from greval.datasets import RowFault
+from greval.datasets.row_faults import RowFault
 from greval.judging.model.budget import RunGuard
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.reply_cache import ReplyCache

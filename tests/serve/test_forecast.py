@@ -30,7 +30,7 @@ def test_a_forecast_is_that_of_the_command(client, tmp_path):
     """Calls, tokens and cost equal those of the dry run, for a data set and for sent cases; nothing is asked."""
     metrics, given = ["correctness", "exact_match"], [*rows(5), {"id": "x", "question": "Why?"}]
     asked = {"metrics": metrics, "repeats": 2}
-    wanted = [greval.load_metric("correctness"), greval.COMPUTED_METRICS["exact_match"]]
+    wanted = [greval.load_metric("correctness"), greval.load_metric("exact_match")]
     own = forecast(given, wanted, JUDGE, out=tmp_path / "none", repeats=2)
     for source in ({"dataset": uploaded(client, given)}, {"cases": given}):
         told = client.post("/v1/forecast", json={**asked, **source}).json()

@@ -19,7 +19,8 @@ from served_metrics import CASE, app_of, client_of, says, tone
 from serving import served
 from waiting import SECONDS, until
 
-from greval import Case, Judge, Result, compile_metric, predefined
+from greval import Case, Judge, Result, compile_metric
+from greval.metrics.library import predefined
 from greval.records.metric import JudgedMetric
 from greval.serve.middleware.api_keys import add_key
 

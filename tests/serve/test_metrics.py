@@ -9,7 +9,8 @@ from drafting_judge import DRAFT
 from served_metrics import CASE, app_of, client_of, says, tone
 from served_runs import ended, serving, started, uploaded
 
-from greval import load_metric, parse_metric, predefined
+from greval import load_metric, parse_metric
+from greval.metrics.library import predefined
 from greval.records.metric import JudgedMetric
 from greval.serve.middleware.api_keys import add_key
 from greval.serve.problems import MAX_FAULTS

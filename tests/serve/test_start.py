@@ -19,10 +19,10 @@ from shell_app import KEY
 from typer.testing import CliRunner
 from waiting import SECONDS, until
 
-from greval.cli.serve import serve
 from greval.errors import GrevalError, JudgeError, MissingExtraError
 from greval.judging.model.judge import Judge
 from greval.serve.app import create_app
+from greval.serve.commands.serve import serve
 from greval.serve.settings import ServerLimits, ServerSettings
 from greval.serve.start import SETTINGS_VARIABLE, app, check_exposure, open_socket, run_server
 

@@ -10,11 +10,14 @@ from scaled_results import SCALES
 from served_runs import serving
 from typer.testing import CliRunner
 
-from greval import DataError, Run, Skipped, Store, Usage, summarise
+from greval import Run, Skipped, Store
 from greval.cli.app import app
+from greval.errors import DataError
+from greval.records import Usage
 from greval.records.metric import Metric
 from greval.records.result import Failed, Failure, Judgement, Result, Scored
 from greval.runs.progress import Progress
+from greval.stats import summarise
 from greval.stats.summary import Summary
 
 METRICS = [

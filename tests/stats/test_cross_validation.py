@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tuned_worlds import draw_noise
+from noisy_scores import draw_noise
 
 from greval.stats.cross_validation import assign_folds, choose_candidate, validate_choice
 

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from greval import Case, CategoricalMetric, ComputedMetric, DefinitionError, MeasureScale, Store, ValueMetric, evaluate
+from greval import Case, CategoricalMetric, ComputedMetric, MeasureScale, Store, ValueMetric, evaluate
 from greval.analysis.summary import build_report
+from greval.errors import DefinitionError
 from greval.metrics.library import load_metric
 from greval.records.result import Failed, Failure, Judgement, Result, Scored, Skipped, Usage
 from greval.report.console import render

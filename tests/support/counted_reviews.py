@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from greval.methods.reference.index import Manifest
-from greval.methods.reference.names import normalise_spelling
-from greval.methods.reference.records import Entity, Relation
-from greval.methods.reference.schema import read_schema
-from greval.methods.reference.storage.graph_address import open_graph
-from greval.methods.reference.storage.graph_store import GraphStore
+from greval.methods.index_records import Entity, Relation
+from greval.reference.index import Manifest
+from greval.reference.names import normalise_spelling
+from greval.reference.schema import read_schema
+from greval.reference.storage.graph_address import open_graph
+from greval.reference.storage.graph_store import GraphStore
 
 SCHEMA = """\
 entities:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from greval import Case
 from greval.analysis.diagnosis.api import diagnose
-from greval.records.inventory import Inventory
+from greval.records.inventory import IndexInventory
 
 CHAIN = (("Silver Boat", "directed by", "Ada Moreau"), ("Ada Moreau", "born in", "Turin"))
 
-INDEX = Inventory(
+INDEX = IndexInventory(
     documents=frozenset({"boat", "ada", "port"}),
     chunks={"boat#1": "boat", "ada#1": "ada", "port#1": "port"},
     nodes={"silver_boat": ("boat",), "Ada Moreau": ("boat", "ada"), "Turin": ("ada", "port"), "Porto": ("port",)},
@@ -65,7 +65,7 @@ def without(*documents):
         left = {name: tuple(d for d in of if d not in documents) for name, of in known.items()}
         return {name: of for name, of in left.items() if of}
 
-    return Inventory(
+    return IndexInventory(
         documents=INDEX.documents - {*documents},
         chunks={name: of for name, of in INDEX.chunks.items() if of not in documents},
         nodes=kept(INDEX.nodes),

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from greval import Gold, Sample
 from greval.analysis.gold.api import check_gold
-from greval.records.inventory import Inventory
+from greval.records.inventory import IndexInventory
 
 EDGE = ("Ada", "wrote", "Notes")
 
-INDEX = Inventory(
+INDEX = IndexInventory(
     documents=frozenset({"d1"}),
     nodes={"Ada": ("d1",), "Notes": ("d1",), "Charles": ("d1",)},
     edges={EDGE: ("d1",)},

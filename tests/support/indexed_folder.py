@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import textwrap
 
-from greval.methods.reference.index import INDEX_FILE, IndexFile
-from greval.methods.reference.ledger import LEDGER_FILE
-from greval.methods.reference.settings import IndexSettings, SearchSettings
+from greval.methods.reference_index import INDEX_FILE, LEDGER_FILE
 
 DOCUMENTS = {
     "bramble": "Old Bramble was built in Port Hallow. It carries 48 cars.",
@@ -18,8 +17,8 @@ DOCUMENTS = {
 def mark_reference(folder, build="build-1", **settings):
     """Write the files by which an index of the reference pipeline is known."""
     folder.mkdir(parents=True, exist_ok=True)
-    file = IndexFile(build=build, settings=IndexSettings(), search_settings=SearchSettings(**settings))
-    (folder / INDEX_FILE).write_text(file.model_dump_json(), encoding="utf-8")
+    content = {"build": build, "settings": {}, "search_settings": settings}
+    (folder / INDEX_FILE).write_text(json.dumps(content), encoding="utf-8")
     (folder / LEDGER_FILE).touch()
 
 

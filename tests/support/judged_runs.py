@@ -4,14 +4,7 @@ from __future__ import annotations
 
 import re
 
-from greval import (
-    Case,
-    CategoricalMetric,
-    ManyCategoricalMetric,
-    ManyValueMetric,
-    ValueMetric,
-    evaluate,
-)
+from greval import Case, CategoricalMetric, ManyCategoricalMetric, ManyValueMetric, ValueMetric, evaluate
 from greval.testing import ScriptedJudge
 from greval.trust.annotations.files import read_annotations
 

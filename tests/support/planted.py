@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from random import Random
 
 from greval.records.case import Case
-from greval.records.inventory import Inventory
+from greval.records.inventory import IndexInventory
 
 STAGES = {
     "index": "not in the index",
@@ -75,7 +75,7 @@ class Planted:
 
     case: Case
     stage: str
-    inventory: Inventory
+    inventory: IndexInventory
     right: bool
 
     @property
@@ -294,7 +294,7 @@ class Pipeline:
             gold["aliases"] = {name: others for name, others in self.aliases.items() if name in nodes}
         return gold
 
-    def inventory(self) -> Inventory:
+    def inventory(self) -> IndexInventory:
         """Write down what the index holds, in writings of its own."""
         lost = self.lost.document if self.broken == "index" and self.whole else None
         documents = {fact.document for fact in self.known} | ({lost} if lost else set())
@@ -302,7 +302,7 @@ class Pipeline:
         for fact in self.known:
             for end in fact.edge[::2]:
                 nodes[end] = (*nodes.get(end, ()), fact.document)
-        return Inventory(
+        return IndexInventory(
             documents=frozenset(documents),
             chunks={f"{document}#0": document for document in documents},
             nodes={name.replace(" ", "_") if self.random.random() < 0.1 else name: of for name, of in nodes.items()},

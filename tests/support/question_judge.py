@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from hashlib import sha256
 
-from greval import generate_questions
+from greval.reference import generate_questions
 from greval.testing import ScriptedJudge
 
 REQUESTS = {

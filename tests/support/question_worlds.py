@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from greval.methods.questions.facts import IndexText
-from greval.methods.reference.building import build_index
-from greval.methods.reference.index import ReferenceIndex
-from greval.methods.reference.records import Document
-from greval.methods.reference.settings import IndexSettings
+from greval.reference.building import build_index
+from greval.reference.index import ReferenceIndex
+from greval.reference.questions.facts import IndexText
+from greval.reference.records import Document
+from greval.reference.settings import IndexSettings
 
 FLEET = {
     "tansy": "Black Tansy was built in Lumm. Black Tansy is owned by Team Petrel.",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from greval.methods.reference.building import build_index
-from greval.methods.reference.records import Document
-from greval.methods.reference.settings import IndexSettings
+from greval.reference.building import build_index
+from greval.reference.records import Document
+from greval.reference.settings import IndexSettings
 from greval.testing import ScriptedJudge
 
 SETTINGS = IndexSettings(embedding="tfidf", chunk_chars=60)

@@ -9,9 +9,10 @@ from pathlib import Path
 from page_judge import FAULTY, page_judge
 
 import greval
-from greval import ScriptedJudge, Store, evaluate, load_metric
+from greval import Store, evaluate, load_metric
 from greval.analysis.summary import build_report
 from greval.report.html.page import PageContent, build_report_page
+from greval.testing import ScriptedJudge
 from greval.trust.annotations.files import keep_annotations, read_annotations
 
 DEMO = Path(greval.__file__).parent / "demo" / "cases.jsonl"

@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 
 from greval.errors import DataError
-from greval.methods.reference.embeddings import load_embedder
-from greval.methods.reference.graph_arrays import EdgeTable, MentionTable
-from greval.methods.reference.index import ChunkColumn
-from greval.methods.reference.names import normalise_spelling
-from greval.methods.reference.records import Entity, IndexedChunk, Relation
-from greval.methods.reference.settings import SearchSettings
-from greval.methods.reference.storage.vectors import VectorIndex
-from greval.methods.reference.storage.words import WordIndex
+from greval.methods.index_records import Entity, IndexedChunk, Relation
+from greval.reference.embeddings import load_embedder
+from greval.reference.graph_arrays import EdgeTable, MentionTable
+from greval.reference.index import ChunkColumn
+from greval.reference.names import normalise_spelling
+from greval.reference.settings import SearchSettings
+from greval.reference.storage.vectors import VectorIndex
+from greval.reference.storage.words import WordIndex
 
 
 class SmallIndex:

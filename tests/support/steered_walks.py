@@ -9,10 +9,10 @@ import re
 
 from prompt_fences import opened
 
-from greval.methods.reference.building import build_index
-from greval.methods.reference.index import ReferenceIndex
-from greval.methods.reference.records import Document
-from greval.methods.reference.settings import IndexSettings
+from greval.reference.building import build_index
+from greval.reference.index import ReferenceIndex
+from greval.reference.records import Document
+from greval.reference.settings import IndexSettings
 from greval.testing import ScriptedJudge
 
 FACTS = {

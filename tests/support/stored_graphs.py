@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from greval.methods.reference.records import Entity, Relation
+from greval.methods.index_records import Entity, Relation
 
 ENTITIES = "MATCH (e:Entity) RETURN e.name AS name, e.type AS type, e.aliases AS aliases, e.chunks AS chunks"
 RELATIONS = (

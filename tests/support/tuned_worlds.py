@@ -1,17 +1,15 @@
-"""Worlds whose best search settings are known: indexed documents and questions, and random scores."""
+"""Worlds whose best search settings are known: indexed documents and questions."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
 
-import numpy as np
-
-from greval.methods.reference.building import build_index
-from greval.methods.reference.index import save_search_settings
-from greval.methods.reference.records import Document
-from greval.methods.reference.settings import IndexSettings, SearchSettings
 from greval.records.case import Case
+from greval.reference.building import build_index
+from greval.reference.index import save_search_settings
+from greval.reference.records import Document
+from greval.reference.settings import IndexSettings, SearchSettings
 
 SYLLABLES = ("bar", "den", "fol", "gim", "hul", "jep", "kor", "lun", "mev", "nos", "pid", "quo")
 
@@ -45,10 +43,3 @@ def index_chains(folder, count=24, **settings):
 def write_questions(path, cases):
     """Write cases as JSON lines."""
     Path(path).write_text("".join(f"{json.dumps(one.model_dump(exclude_none=True))}\n" for one in cases), "utf-8")
-
-
-def draw_noise(seed, questions=60, candidates=30):
-    """Draw recalls of candidates that are all equally good; those of one question are alike."""
-    rng = np.random.default_rng(seed)
-    easy = rng.beta(2, 2, size=(questions, 1))
-    return rng.binomial(2, easy, size=(questions, candidates)) / 2

@@ -83,7 +83,7 @@ def compare(
     Example:
         >>> import tempfile
         >>> from greval.runs.evaluation import evaluate
-        >>> from greval import COMPUTED_METRICS
+        >>> from greval.metrics.computed import COMPUTED_METRICS
         >>> spent = {"walk": 3.0, "local": 1.0}
         >>> cases = [{"id": f"q{n}", "question": "?", "method": name, "usage": {"latency": spent[name] + n / 8}}
         ...          for n in range(8) for name in spent]

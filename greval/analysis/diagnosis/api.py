@@ -19,7 +19,7 @@ from greval.analysis.diagnosis.needs import find_needs
 from greval.analysis.diagnosis.records import LOSSES, Cause, Diagnosis, DiagnosisTable, Evidence, tabulate
 from greval.analysis.gold.index_lookup import IndexLookup
 from greval.records.case import Case, Gold
-from greval.records.inventory import Inventory
+from greval.records.inventory import IndexInventory
 from greval.runs.store import Store
 from greval.stats.summary import METHOD
 
@@ -35,7 +35,7 @@ Decision = tuple[Cause, str, tuple[Evidence, ...]]
 
 
 def diagnose(
-    case: Case, *, verdict: AnswerVerdict | bool | None = None, inventory: Inventory | IndexLookup | None = None
+    case: Case, *, verdict: AnswerVerdict | bool | None = None, inventory: IndexInventory | IndexLookup | None = None
 ) -> Diagnosis:
     """Diagnose an answer: find one cause, the earliest of the steps from the index to the answer.
 
@@ -53,18 +53,18 @@ def diagnose(
         ...     chunks=[{"id": "c1", "text": "It runs at night.", "doc_id": "d1"}],
         ...     gold={"essential_docs": ["d2"]},
         ... )
-        >>> diagnose(case, verdict=False, inventory=Inventory(documents=frozenset({"d1"}))).cause
+        >>> diagnose(case, verdict=False, inventory=IndexInventory(documents=frozenset({"d1"}))).cause
         'not in the index'
     """
     judged = verdict if isinstance(verdict, AnswerVerdict) else AnswerVerdict(right=verdict)
-    holdings = IndexLookup(inventory) if isinstance(inventory, Inventory) else inventory
+    holdings = IndexLookup(inventory) if isinstance(inventory, IndexInventory) else inventory
     cause, reason, evidence = _decide(case, judged, holdings)
     who = {"sample_id": case.id, "method": case.method, "metric": judged.metric, "tags": case.tags}
     return Diagnosis(**who, cause=cause, reason=reason, evidence=evidence)
 
 
 def diagnose_run(
-    run: Store | str | Path | Run, *, metric: str | None = None, inventory: Inventory | None = None
+    run: Store | str | Path | Run, *, metric: str | None = None, inventory: IndexInventory | None = None
 ) -> Iterator[Diagnosis]:
     """Diagnose every case of a run.
 

@@ -14,7 +14,7 @@ from langchain_core.language_models import BaseChatModel
 from greval._util.arguments import check_options
 from greval._util.concurrency import run_sync
 from greval.analysis.duel.schedule import PairSchedule, WidthGoal
-from greval.datasets import RowFault
+from greval.datasets.row_faults import RowFault
 from greval.errors import DataWarning
 from greval.judging.model.judge import Judge
 from greval.records.case import Case
@@ -75,7 +75,8 @@ def duel(
 
     Example:
         >>> import tempfile
-        >>> from greval import COMPUTED_METRICS, PreferenceMetric, evaluate
+        >>> from greval import PreferenceMetric, evaluate
+        >>> from greval.metrics.computed import COMPUTED_METRICS
         >>> from greval.testing import ScriptedJudge
         >>> cases = [{"id": "q1", "question": "Who?", "method": name, "answer": name, "usage": {"latency": 1}}
         ...          for name in ("walk", "local")]

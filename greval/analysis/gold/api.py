@@ -7,10 +7,10 @@ from itertools import repeat
 
 from greval._util.joins import join_ids
 from greval.analysis.gold.index_lookup import IndexLookup
-from greval.analysis.gold.rules import Finding, FindingLevel, RuleMessage, check_consistency, check_index
+from greval.analysis.gold.rules import FindingLevel, GoldFinding, RuleMessage, check_consistency, check_index
 from greval.metrics.computed.graph_walk import normalise_name
 from greval.records.case import Gold, Sample
-from greval.records.inventory import Inventory
+from greval.records.inventory import IndexInventory
 
 COMPARED_FIELDS = ("question", "expected_answer", "gold")
 """The fields in which all rows of one sample must agree, whatever their method is."""
@@ -19,8 +19,8 @@ INDEX = "gold and index"
 
 
 def check_gold(
-    samples: Iterable[Sample], inventory: Inventory | None = None, *, places: Iterable[str] | None = None
-) -> tuple[Finding, ...]:
+    samples: Iterable[Sample], inventory: IndexInventory | None = None, *, places: Iterable[str] | None = None
+) -> tuple[GoldFinding, ...]:
     """Check the gold of samples or cases.
 
     Args:
@@ -55,10 +55,10 @@ class _GoldChecker:
         self._documents: dict[str, None] = {}
         self._nodes: dict[str, None] = {}
 
-    def check(self, sample: Sample, place: str) -> Iterator[Finding]:
+    def check(self, sample: Sample, place: str) -> Iterator[GoldFinding]:
         """Yield all findings on a sample."""
         for level, message in self._check_sample(sample, place):
-            yield Finding(place=place, sample_id=sample.id, level=level, message=message)
+            yield GoldFinding(place=place, sample_id=sample.id, level=level, message=message)
 
     def _check_sample(self, sample: Sample, place: str) -> Iterator[RuleMessage]:
         known = self._first.setdefault(sample.id, (sample, place))
@@ -78,7 +78,7 @@ class _GoldChecker:
             yield from check_consistency(sample.gold)
             yield from check_index(sample.gold, self._holdings) if self._holdings else ()
 
-    def find_join_remarks(self) -> Iterator[Finding]:
+    def find_join_remarks(self) -> Iterator[GoldFinding]:
         """Yield a remark if none of the gold's names is in the index, or some nearly are."""
         if self._holdings is None:
             return
@@ -92,7 +92,7 @@ class _GoldChecker:
             join = join_ids(named, held, (f"{kind} of the gold", f"{kind} of the index"))
             if join.met_nothing or (join.near and join.near.is_certain):
                 message = join.find_remark() or join.describe()
-                yield Finding(place=INDEX, sample_id="", level="remark", message=message)
+                yield GoldFinding(place=INDEX, sample_id="", level="remark", message=message)
 
     def _check_repeated_question(self, sample: Sample) -> Iterator[RuleMessage]:
         """Report a question that another sample asks too."""

@@ -7,7 +7,7 @@ from itertools import product
 
 from greval.metrics.computed.graph_walk import normalise_name
 from greval.records.case import Edge, Gold
-from greval.records.inventory import RELATED, Inventory
+from greval.records.inventory import RELATED, IndexInventory
 
 Documents = tuple[str, ...]
 
@@ -49,12 +49,12 @@ class IndexLookup:
     """An inventory indexed once for the diagnosis of many cases.
 
     Example:
-        >>> holdings = IndexLookup(Inventory(nodes={"Ada Lovelace": ("d1",)}, aliases={"Ada Lovelace": ("ada",)}))
+        >>> holdings = IndexLookup(IndexInventory(nodes={"Ada Lovelace": ("d1",)}, aliases={"Ada Lovelace": ("ada",)}))
         >>> holdings.canonical("ADA"), "ada lovelace" in holdings.nodes
         ('ada lovelace', True)
     """
 
-    def __init__(self, inventory: Inventory) -> None:
+    def __init__(self, inventory: IndexInventory) -> None:
         aliases = ((other, name) for name, others in inventory.aliases.items() for other in others)
         self._canonical = {normalise_name(other): normalise_name(name) for other, name in aliases}
         self.written: dict[str, set[str]] = {}
@@ -75,7 +75,7 @@ class IndexLookup:
         return self._canonical.get(own, own)
 
 
-def _list_documents(inventory: Inventory) -> frozenset[str]:
+def _list_documents(inventory: IndexInventory) -> frozenset[str]:
     """Return the names that gold may use for documents: their ids and those of their chunks."""
     named = {*inventory.documents, *inventory.chunks, *inventory.chunks.values()} - {""}
     tables = (inventory.nodes, inventory.edges)

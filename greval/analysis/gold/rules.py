@@ -19,7 +19,7 @@ SELDOM_EMPTY = ("essential_docs", "expected_edges", "expected_nodes", "start_nod
 """Lists that are rarely empty on purpose."""
 
 
-class Finding(Record):
+class GoldFinding(Record):
     """A finding on the gold of a sample.
 
     `place` is a file and a line, or the sample's id. `level` is `fault` if figures would be wrong or missing, and

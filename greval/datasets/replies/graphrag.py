@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
 from greval.datasets.parquet_tables import Row
-from greval.records.case import Chunk, Effort, Response, Traversal, Triple
+from greval.records.case import Chunk, Response, ResponseUsage, Traversal, Triple
 from greval.records.inventory import format_edge_label
 
 ReportField = Literal["chunks", "aggregates"]
@@ -92,7 +92,7 @@ def build_response(
     *,
     ranking: Mapping[str, float] | None = None,
     reports: ReportField = "chunks",
-    usage: Effort | None = None,
+    usage: ResponseUsage | None = None,
 ) -> Response:
     """Build a response from an answer and its contexts: tables of sources, entities, relationships, reports and claims.
 

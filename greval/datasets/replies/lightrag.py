@@ -7,7 +7,7 @@ from typing import Any
 
 from greval.datasets.field_values import find_first
 from greval.datasets.parquet_tables import Row
-from greval.records.case import Chunk, Edge, Effort, Response, Traversal, Triple
+from greval.records.case import Chunk, Edge, Response, ResponseUsage, Traversal, Triple
 from greval.records.inventory import format_edge_label, strip_quotes
 
 SEPARATOR = "<SEP>"
@@ -68,7 +68,7 @@ def build_response(
     data: Mapping[str, Any],
     documents: Mapping[str, str] | None = None,
     mode: str | None = None,
-    usage: Effort | None = None,
+    usage: ResponseUsage | None = None,
 ) -> Response:
     """Build a response from an answer and the `data` of LightRAG's result.
 

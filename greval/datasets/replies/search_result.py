@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from greval.datasets.replies import graphrag
 from greval.errors import MethodError
-from greval.records.case import Chunk, Edge, Effort, Response, Traversal
+from greval.records.case import Chunk, Edge, Response, ResponseUsage, Traversal
 from greval.records.inventory import format_edge_label
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def build_response(fields: Mapping[str, Any]) -> Response:
 
 
 def build_context_response(
-    answer: str | None, data: object, text: object = None, usage: Effort | None = None
+    answer: str | None, data: object, text: object = None, usage: ResponseUsage | None = None
 ) -> Response:
     """Build a response from an answer and its context: the tables of `context_data`, else the text `context_text`."""
     contexts = _list_contexts(data)
@@ -127,7 +127,7 @@ def _read_answer(given: object) -> str:
     )
 
 
-def _read_usage(fields: Mapping[str, Any]) -> Effort | None:
+def _read_usage(fields: Mapping[str, Any]) -> ResponseUsage | None:
     """Read the figures; None if no figure is given."""
     known = {name: fields[name] for name in USAGE_FIELDS if fields.get(name) is not None}
     for name, number in known.items():
@@ -136,7 +136,7 @@ def _read_usage(fields: Mapping[str, Any]) -> Effort | None:
         if not is_number or not isfinite(number) or number < 0:
             what = "a whole number" if whole else "a number of seconds"
             raise MethodError(f"the search result is wrong: {name}: expected {what}, 0 or more, got {number!r}")
-    return Effort(**{USAGE_FIELDS[name]: number for name, number in known.items()}) if known else None
+    return ResponseUsage(**{USAGE_FIELDS[name]: number for name, number in known.items()}) if known else None
 
 
 def _read_context_text(given: object) -> tuple[Chunk, ...] | None:

@@ -17,16 +17,16 @@ from typing import Any, NamedTuple, TypedDict, Unpack
 from langchain_core.runnables import Runnable
 
 from greval._util.concurrency import run_in_background, run_sync, run_workers
-from greval.datasets import RowFault
 from greval.datasets.case_records import MAX_LISTED_ROWS, dump_case, get_sample_fields, read_case, read_records
+from greval.datasets.row_faults import RowFault
 from greval.errors import DataError, MethodError
 from greval.judging.model.client import read_clock
-from greval.methods import Method, prepare_method
 from greval.methods.collecting.method_call import call_method
 from greval.methods.collecting.response_file import Key, ResponseFile, hash_sample, read_responses
 from greval.methods.functions import use_thread_per_call
 from greval.methods.loading import as_method
-from greval.records.case import Case, Effort, Response, Sample
+from greval.methods.protocol import Method, prepare_method
+from greval.records.case import Case, Response, ResponseUsage, Sample
 from greval.records.record import Record
 from greval.records.result import Usage
 
@@ -66,7 +66,7 @@ class CollectProgress(Record):
 
     def after(self, response: Response, *, seconds: float, in_flight: int) -> CollectProgress:
         """Return the snapshot after one new response."""
-        spent = response.usage or Effort()
+        spent = response.usage or ResponseUsage()
         cost = self.cost if spent.cost is None else (self.cost or 0.0) + spent.cost
         usage = Usage(calls=spent.llm_calls or 0, input_tokens=spent.prompt_tokens, output_tokens=spent.output_tokens)
         update = {"usage": self.usage + usage, "cost": cost, "seconds": seconds, "in_flight": in_flight}

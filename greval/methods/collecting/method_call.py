@@ -9,9 +9,9 @@ from greval._util.work_clock import WorkTime, measure_work
 from greval.datasets.case_records import dump_case, get_sample_fields
 from greval.errors import MethodError
 from greval.judging.model.failures import MAX_MESSAGE_CHARS, redact_secrets
-from greval.methods import Method
+from greval.methods.protocol import Method
 from greval.methods.responses import as_response
-from greval.records.case import Case, Effort, Response, Sample
+from greval.records.case import Case, Response, ResponseUsage, Sample
 
 GRACE_SECONDS = 1.0
 """How long a method may take to release its resources after its timeout."""
@@ -70,7 +70,7 @@ def _retrieve_exception(task: asyncio.Task[tuple[object, WorkTime]]) -> None:
 
 def _add_latency(response: Response, spent: WorkTime) -> Response:
     """Add the measured times if the method did not report a latency."""
-    usage = response.usage or Effort()
+    usage = response.usage or ResponseUsage()
     if usage.latency is not None:
         return response
     times = {"latency": spent.worked, "waited": spent.waited}

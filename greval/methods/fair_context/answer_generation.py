@@ -20,11 +20,11 @@ from greval.judging.model.prices import Prices
 from greval.judging.model.reply_cache import Reply
 from greval.judging.prompt import format_need
 from greval.judging.reply_thoughts import remove_thoughts
-from greval.methods import Method, prepare_method
 from greval.methods.fair_context import Aggregate, ContextMode
-from greval.methods.fair_context.counts import counts_by
+from greval.methods.fair_context.counts import create_fact_counter
 from greval.methods.loading import as_method
-from greval.records.case import Case, Effort, Response, Sample, Turn
+from greval.methods.protocol import Method, prepare_method
+from greval.records.case import Case, Response, ResponseUsage, Sample, Turn
 from greval.records.result import Usage
 
 SYSTEM = """\
@@ -59,7 +59,7 @@ def generate_answers(
         model: The answering model, the same for all methods that are compared: settings as of a judge, a
             LangChain chat model, or a client shared by several methods.
         context: The context of the model, see `ContextMode`.
-        aggregate: Computes the aggregates of `fair`, such as `counts_by(facts)`.
+        aggregate: Computes the aggregates of `fair`, such as `create_fact_counter(facts)`.
 
     Returns:
         A method. It raises `MethodError` if the model gives no answer or the method no context.
@@ -77,7 +77,7 @@ def generate_answers(
         'Ada.'
     """
     if context == "fair" and aggregate is None:
-        raise MethodError("context 'fair' needs what computes the aggregates: aggregate=counts_by(FACTS)")
+        raise MethodError("context 'fair' needs what computes the aggregates: aggregate=create_fact_counter(FACTS)")
     client = model if isinstance(model, JudgeClient) else JudgeClient(model)
     return _AnsweringMethod(as_method(method), client, context, aggregate)
 
@@ -106,10 +106,10 @@ class _AnsweringMethod:
             given = _restrict_context(found, sample, self.context, self.aggregate)
         with measure_work() as answering:
             text, usage = await generate_answer(self.client, sample.question, given, history=sample.history)
-        spent = found.usage or Effort()
+        spent = found.usage or ResponseUsage()
         if spent.latency is None:
             spent = spent.model_copy(update={"latency": retrieving.worked, "waited": retrieving.waited})
-        after = Effort(
+        after = ResponseUsage(
             latency=_add_known(spent.latency, answering.worked),
             waited=(spent.waited or 0.0) + answering.waited,
             llm_calls=_add_known(spent.llm_calls, usage.calls),
@@ -191,7 +191,7 @@ def with_generator(
 ) -> dict[str, Method]:
     """Wrap methods so that one model answers for all of them; without a model they keep their own answers.
 
-    The methods share one client. `facts` and `by` are those of `counts_by`, for the context `fair`.
+    The methods share one client. `facts` and `by` are those of `create_fact_counter`, for the context `fair`.
 
     Raises:
         MethodError: If `context` is `fair` and `facts` is missing.
@@ -204,6 +204,6 @@ def with_generator(
             "context 'fair' needs facts of the documents, to compute every method's aggregates from; "
             "give them with --facts FILE (facts=...), or choose the context default or none"
         )
-    aggregate = None if facts is None else counts_by(facts, by)
+    aggregate = None if facts is None else create_fact_counter(facts, by)
     client = JudgeClient(model)
     return {name: generate_answers(one, client, context=context, aggregate=aggregate) for name, one in methods.items()}

@@ -53,7 +53,7 @@ class MethodContext(Record):
     aggregate_tokens: SizeDistribution | None
 
 
-class Audit(Record):
+class ContextAudit(Record):
     """The contexts of the methods, and a sentence for each difference between them.
 
     `tokens_how` says how tokens were counted.
@@ -80,7 +80,7 @@ class _MethodTally:
     sizes: dict[str, list[float]] = field(default_factory=lambda: {name: [] for name in SIZES})
 
 
-def audit(cases: Iterable[Case], *, tokens: TokenCounter | None = None) -> Audit:
+def audit_contexts(cases: Iterable[Case], *, tokens: TokenCounter | None = None) -> ContextAudit:
     """Compare the contexts that the methods were given.
 
     Args:
@@ -93,7 +93,7 @@ def audit(cases: Iterable[Case], *, tokens: TokenCounter | None = None) -> Audit
         that differ by more than a factor of 1.25.
 
     Example:
-        >>> found = audit([Case(question="Who?", method="a", chunks=["One."], aggregates=["x: 7"]),
+        >>> found = audit_contexts([Case(question="Who?", method="a", chunks=["One."], aggregates=["x: 7"]),
         ...                Case(question="Who?", method="b", chunks=["Two."])])
         >>> found.differences[0]
         'a got aggregates in 1 of 1 cases, b in none: differences of answers may come from these'
@@ -114,7 +114,7 @@ def audit(cases: Iterable[Case], *, tokens: TokenCounter | None = None) -> Audit
             of.sizes[name].append(size)
     ordered = {method: seen[method] for method in sort_methods(seen)}
     given = tuple(_summarise_method(method, found) for method, found in ordered.items())
-    return Audit(
+    return ContextAudit(
         methods=given,
         differences=(
             *_report_case_differences(ordered),

@@ -21,7 +21,7 @@ MAX_VALUES = 20
 FACT_FORMS = "an object of fields, a list of such objects, or a list of (subject, predicate, object)"
 
 
-def counts_by(
+def create_fact_counter(
     facts: Mapping[str, object] | str | Path,
     by: Sequence[str | Sequence[str]] | None = None,
     *,
@@ -41,13 +41,13 @@ def counts_by(
         most: The maximum number of values listed per grouping, most frequent first. The others are counted.
 
     Returns:
-        A function for `generated(..., aggregate=)` that returns one text for each grouping.
+        A function for `generate_answers(..., aggregate=)` that returns one text for each grouping.
 
     Raises:
         DataError: If the facts have an unknown form, or no fact has a field of `by`.
 
     Example:
-        >>> count = counts_by({"d1": {"feature": ["battery", "price"]}, "d2": {"feature": "battery"}})
+        >>> count = create_fact_counter({"d1": {"feature": ["battery", "price"]}, "d2": {"feature": "battery"}})
         >>> count(Sample(question="What fails?"), [Chunk(id="c1", text="", doc_id=d) for d in ("d1", "d2", "d3")])
         ('feature, told by 2 of 3 documents: battery: 2, price: 1',)
     """
@@ -68,8 +68,8 @@ def counts_by(
 def read_facts(path: str | Path) -> Facts:
     """Read facts by document from JSON lines, each with `doc_id` and either `facts` or the fields of one fact.
 
-    `facts` has any form that `counts_by` accepts. Lines of the same document are combined. A file that ends in .json
-    holds one object from document ids to facts.
+    `facts` has any form that `create_fact_counter` accepts. Lines of the same document are combined. A file that ends
+    in .json holds one object from document ids to facts.
 
     Raises:
         DataError: If it cannot be read. The message names the file and the line.

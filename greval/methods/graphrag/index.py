@@ -11,10 +11,9 @@ from greval.datasets.parquet_tables import Row, read_table
 from greval.datasets.replies.graphrag import list_document_ids
 from greval.errors import DataError
 from greval.methods.edges import describe_dangling, format_names
-from greval.methods.index_graph import IndexGraph
-from greval.methods.reference.records import Entity, IndexedChunk, Relation
+from greval.methods.index_records import Entity, IndexedChunk, IndexGraph, Relation
 from greval.records.case import Edge
-from greval.records.inventory import Inventory, format_edge_label, strip_quotes
+from greval.records.inventory import IndexInventory, format_edge_label, strip_quotes
 
 TABLES = ("documents", "text_units", "entities", "relationships")
 GRAPH_TABLES = ("text_units", "entities", "relationships")
@@ -32,7 +31,7 @@ OUTPUT_SECTIONS = ("output", "storage")
 DocumentName = Literal["id", "title"]
 
 
-def read_graphrag(folder: str | Path, *, document: DocumentName = "id") -> Inventory:
+def read_graphrag(folder: str | Path, *, document: DocumentName = "id") -> IndexInventory:
     """Read the inventory of a Microsoft GraphRAG index.
 
     The folder has the Parquet files, or is the root of the project, see `find_tables`. A document is identified by its
@@ -57,7 +56,7 @@ def read_graphrag(folder: str | Path, *, document: DocumentName = "id") -> Inven
     edges = _read_edges(place, chunks, notes)
     notes += describe_dangling(edges, nodes) if nodes else []
     documents = frozenset(names.values()) or frozenset(chunks.values()) - {""}
-    return Inventory(documents=documents, chunks=chunks, nodes=nodes, edges=edges, notes=tuple(notes))
+    return IndexInventory(documents=documents, chunks=chunks, nodes=nodes, edges=edges, notes=tuple(notes))
 
 
 def read_graphrag_graph(folder: str | Path, *, document: DocumentName = "id") -> IndexGraph:

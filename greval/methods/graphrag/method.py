@@ -6,8 +6,8 @@ from pathlib import Path
 
 from greval.datasets.replies.graphrag import IndexIds, ReportField, Search, build_response
 from greval.errors import GrevalError, MethodError
-from greval.methods import Method
 from greval.methods.loading import read_adapter_spec, require_package
+from greval.methods.protocol import Method
 from greval.methods.query_trace import trace_query
 from greval.records.case import Response, Sample
 

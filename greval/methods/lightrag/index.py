@@ -13,11 +13,10 @@ from xml.etree import ElementTree as ET
 from greval.datasets.replies.lightrag import SEPARATOR, build_edge, find_file_path
 from greval.errors import DataError
 from greval.methods.edges import describe_dangling
-from greval.methods.index_graph import IndexGraph
+from greval.methods.index_records import Entity, IndexedChunk, IndexGraph, Relation
 from greval.methods.lightrag.method import DocumentName
-from greval.methods.reference.records import Entity, IndexedChunk, Relation
 from greval.records.case import Edge
-from greval.records.inventory import Inventory, strip_quotes
+from greval.records.inventory import IndexInventory, strip_quotes
 
 STORE_FILE = "kv_store_{}.json"
 STORE_NAMES = ("doc_status", "full_docs", "text_chunks", "full_entities", "full_relations")
@@ -35,7 +34,7 @@ XML = "{http://graphml.graphdrawing.org/xmlns}"
 Key = TypeVar("Key")
 
 
-def read_lightrag(folder: str | Path, *, document: DocumentName = "id") -> Inventory:
+def read_lightrag(folder: str | Path, *, document: DocumentName = "id") -> IndexInventory:
     """Read the inventory of a LightRAG index that is stored in files, as LightRAG does by default.
 
     The folder is the working folder or, if a workspace is used, its subfolder of that name. A document is identified by
@@ -57,7 +56,7 @@ def read_lightrag(folder: str | Path, *, document: DocumentName = "id") -> Inven
     _add_names(stores, names, nodes, edges)
     notes = _describe_missing(place) + (describe_dangling(edges, nodes) if nodes else [])
     documents = frozenset({*names.values(), *chunks.values()} - {""})
-    return Inventory(documents, chunks, _freeze_documents(nodes), _freeze_documents(edges), notes=tuple(notes))
+    return IndexInventory(documents, chunks, _freeze_documents(nodes), _freeze_documents(edges), notes=tuple(notes))
 
 
 def read_lightrag_graph(folder: str | Path, *, document: DocumentName = "id") -> IndexGraph:

@@ -12,8 +12,8 @@ from weakref import WeakKeyDictionary
 from greval._util.work_clock import count_as_waiting
 from greval.datasets.replies.lightrag import build_response, find_file_path
 from greval.errors import MethodError
-from greval.methods import Method
 from greval.methods.loading import load_object, read_adapter_spec, require_package
+from greval.methods.protocol import Method
 from greval.methods.query_trace import get_current_trace, trace_query, wrap_once
 from greval.records.case import Response, Sample
 

@@ -13,7 +13,7 @@ from greval.errors import DataError, DefinitionError
 from greval.judging.model.judge import Judge
 from greval.judging.model.judge_names import complete_judge_name
 from greval.methods.fair_context import ContextMode
-from greval.methods.reference.settings import Search
+from greval.methods.reference_index import REFERENCE_SEARCHES
 from greval.metrics.files.validation import convert_errors
 from greval.metrics.files.yaml_text import MetricFileFault, YamlSource, find_line, read_source_file
 from greval.metrics.sources import load_metrics
@@ -30,8 +30,6 @@ INDEX_PLACEHOLDER = "{index}"
 """The placeholder in the spec of a method for the folder of the group's index."""
 GRAPHRAG_SEARCHES = ("local", "global", "drift", "basic")
 """The searches of Microsoft GraphRAG, which need no spec if the group's folder has its index."""
-REFERENCE_SEARCHES: tuple[str, ...] = get_args(Search)
-"""The searches of greval's reference pipeline, which need no spec if the group's folder has its index."""
 SEARCHES = tuple(dict.fromkeys((*REFERENCE_SEARCHES, *GRAPHRAG_SEARCHES)))
 """Methods that need no spec: searches of the group's index."""
 

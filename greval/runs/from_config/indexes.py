@@ -6,37 +6,27 @@ an index of the reference pipeline is made.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from greval._util.wording import format_count
+from greval.apps import import_by_name
 from greval.errors import DataError
 from greval.methods.graphrag.index import find_tables
-from greval.methods.reference.index import IndexFile, read_index_file
-from greval.methods.reference.inventory import has_reference_index
-from greval.methods.reference.settings import IndexSettings
+from greval.methods.reference_index import INDEX_FILE, REFERENCE_SEARCHES, has_reference_index
 from greval.runs.from_config.config import (
     GRAPHRAG_SEARCHES,
     INDEX_PLACEHOLDER,
-    REFERENCE_SEARCHES,
     EvaluationConfig,
 )
-
-if TYPE_CHECKING:
-    from greval.methods.reference.building import BuildProgress, BuildReport
 
 IndexKind = Literal["reference", "documents", "graphrag", "unknown"]
 DOCUMENTS_FOLDER = "input"
 """The folder of a group's documents, as in a project of Microsoft GraphRAG."""
 BUILT_FOLDER = "greval_index"
 """The folder of the index that is made of a group's documents."""
-RULES = "rules"
 GRAPHRAG_SETTINGS = ("settings.yaml", "settings.yml", "settings.json")
-DIGEST_LENGTH = 12
-REPORT_SECONDS = 10.0
 
 
 @dataclass(frozen=True)
@@ -74,11 +64,10 @@ class GroupIndex:
         Raises:
             DataError: If the index cannot be read.
         """
-        found = read_index_file(self.folder) if self.is_reference else None
-        if found is None:
+        if not (self.is_reference and (self.folder / INDEX_FILE).is_file()):
             return None
-        text = f"{found.build} {found.search_settings.model_dump_json()}"
-        return hashlib.sha256(text.encode()).hexdigest()[:DIGEST_LENGTH]
+        digest: str | None = import_by_name("greval.reference.index").compute_build_digest(self.folder)
+        return digest
 
 
 def find_indexes(config: EvaluationConfig, root: Path) -> dict[str, GroupIndex]:
@@ -118,7 +107,7 @@ def build_search_spec(name: str, index: GroupIndex) -> str:
     if index.kind == "unknown":
         raise DataError(
             f"{root}: holds no index of greval or Microsoft GraphRAG, and no documents; put documents into "
-            f"{index.documents}, or run `greval index DOCUMENTS -o {root / BUILT_FOLDER}`"
+            f"{index.documents}, or run `greval index build DOCUMENTS -o {root / BUILT_FOLDER}`"
         )
     if index.is_reference:
         if name not in REFERENCE_SEARCHES:
@@ -132,7 +121,7 @@ def build_search_spec(name: str, index: GroupIndex) -> str:
         built = f"{INDEX_PLACEHOLDER}/{BUILT_FOLDER}"
         raise DataError(
             f"{root}: Microsoft GraphRAG has no search {name}; its searches are {', '.join(GRAPHRAG_SEARCHES)}. For "
-            f"that of greval, run `greval index {index.documents} -o {root / BUILT_FOLDER}` and write "
+            f"that of greval, run `greval index build {index.documents} -o {root / BUILT_FOLDER}` and write "
             f'{name}: "reference:{built}?search={name}&answer=MODEL"'
         )
     return f"graphrag:{INDEX_PLACEHOLDER}?method={name}"
@@ -161,54 +150,10 @@ def build_indexes(indexes: Iterable[tuple[str, GroupIndex]], report: Callable[[s
         StoreError: If the folder cannot be written, or another process writes to it.
     """
     for group, index in indexes:
-        known = read_index_file(index.folder) if index.kind == "documents" else None
-        if index.kind == "documents" and (known is None or known.settings.extract == RULES):
-            _build_index(group, index, known, report)
+        if index.kind == "documents":
+            _update_index(group, index, report)
 
 
-class _ProgressReporter:
-    """Reports how far an index is, in a sentence every few seconds, so that a long embedding is not silent."""
-
-    def __init__(self, group: str, report: Callable[[str], None]) -> None:
-        self._group = group
-        self._report = report
-        self._due = REPORT_SECONDS
-
-    def __call__(self, progress: BuildProgress) -> None:
-        """Report a snapshot if it is due."""
-        if progress.seconds >= self._due:
-            self._due = progress.seconds + REPORT_SECONDS
-            total = f" of {progress.total:,}" if progress.total else ""
-            self._report(f"{self._group}: {progress.step} {progress.done:,}{total}, {progress.seconds:.0f} s")
-
-
-def _build_index(group: str, index: GroupIndex, known: IndexFile | None, report: Callable[[str], None]) -> None:
-    """Make or update one index."""
-    from greval.methods.reference.building import build_index
-
-    if known is None:
-        report(f"{group}: indexing {index.documents} by rules, without a model")
-    settings = known.settings if known else IndexSettings()
-    done = build_index(index.documents, index.folder, settings, _ProgressReporter(group, report))
-    if done.rebuilt:
-        report(f"{group}: {describe_build(done)}: {index.folder}")
-    if done.failed:
-        first = done.faults[0]
-        report(
-            f"{group}: {format_count(done.failed, 'fault')} in the documents, the first {first.place}: {first.message}"
-        )
-
-
-def describe_build(done: BuildReport) -> str:
-    """Describe in one line what an index holds, and what of it is new.
-
-    Example:
-        >>> from greval.methods.reference.building import BuildReport
-        >>> describe_build(BuildReport(folder="index", documents=2, added=1, chunks=5, entities=1))
-        'indexed 2 documents (1 new): 5 chunks, 1 entity, 0 relations'
-    """
-    parts = {"chunk": done.chunks, "entity": done.entities, "relation": done.relations}
-    listed = ", ".join(format_count(count, what) for what, count in parts.items())
-    changes = {"new": done.added, "changed": done.changed, "gone": done.removed}
-    changed = ", ".join(f"{count:,} {what}" for what, count in changes.items() if count)
-    return f"indexed {format_count(done.documents, 'document')} ({changed or 'none changed'}): {listed}"
+def _update_index(group: str, index: GroupIndex, report: Callable[[str], None]) -> None:
+    update = import_by_name("greval.reference.updating").update_index
+    update(index.documents, index.folder, lambda text: report(f"{group}: {text}"))

@@ -8,12 +8,13 @@ from pathlib import Path
 
 from langchain_core.language_models import BaseChatModel
 
+from greval.apps import import_by_name
 from greval.errors import DataError, GrevalError, MethodError
 from greval.judging.model.judge import Judge
-from greval.methods import Method
 from greval.methods.fair_context.answer_generation import with_generator
 from greval.methods.loading import load_method, resolve_spec
-from greval.methods.reference.inventory import has_reference_index
+from greval.methods.protocol import Method
+from greval.methods.reference_index import has_reference_index
 from greval.records.case import Response, Sample
 from greval.runs.from_config.config import INDEX_PLACEHOLDER, EvaluationConfig
 from greval.runs.from_config.indexes import GroupIndex, build_search_spec, find_indexes
@@ -139,9 +140,8 @@ def _load_index_search(name: str, index: GroupIndex, answering: Judge | BaseChat
         return load_method(spec)
     if not has_reference_index(index.folder):
         return _MissingIndex(index)
-    from greval.methods.reference.method import load
-
-    return load(spec.partition(":")[2], answering)
+    method: Method = import_by_name("greval.reference.method").load(spec.partition(":")[2], answering)
+    return method
 
 
 class _MissingIndex:

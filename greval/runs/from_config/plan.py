@@ -14,8 +14,8 @@ from greval._util.wording import did_you_mean
 from greval.datasets.case_records import filter_by_tags
 from greval.errors import JudgeError, MethodError
 from greval.judging.model.judge import Judge
-from greval.methods import Method
 from greval.methods.collecting.response_file import select_responses
+from greval.methods.protocol import Method
 from greval.records.case import Case, Sample
 from greval.records.metric import needs_judge
 from greval.runs.from_config.config import EvaluationConfig, locate_config, read_config

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from greval.datasets import CaseReader, RowFault
+from greval.datasets.case_reader import CaseReader
 from greval.datasets.case_records import get_sample_fields
 from greval.datasets.field_names import FIELD_BY_NAME, find_known_name, format_printable, list_names, split_dotted
 from greval.datasets.json_files import RawRow
-from greval.datasets.row_faults import describe_row_faults
+from greval.datasets.row_faults import RowFault, describe_row_faults
 from greval.datasets.row_sources import check_file, read_rows
 from greval.errors import DataError
 from greval.records.case import Sample

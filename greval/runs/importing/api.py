@@ -10,10 +10,10 @@ from typing import TypedDict, Unpack
 from pydantic import JsonValue
 
 from greval._util.arguments import check_options
-from greval.datasets import RowFault, read_cases
+from greval.datasets.case_reader import read_cases
 from greval.datasets.case_records import MAX_LISTED_ROWS, CaseRecords, dump_case, read_records
 from greval.datasets.file_identity import UNKNOWN_SOURCE, CaseSource, identify_file
-from greval.datasets.row_faults import build_unreadable_error
+from greval.datasets.row_faults import RowFault, build_unreadable_error
 from greval.datasets.row_sources import STDIN
 from greval.errors import DefinitionError
 from greval.records.case import Case

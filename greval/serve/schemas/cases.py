@@ -7,10 +7,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from greval.datasets import RowFault
 from greval.datasets.case_records import read_records
 from greval.datasets.field_names import OWN_FIELDS, find_known_name
-from greval.datasets.row_faults import build_unreadable_error
+from greval.datasets.row_faults import RowFault, build_unreadable_error
 from greval.datasets.row_fields import read_fields
 from greval.records.case import CLAIM_FIELDS, OTHER_RESPONSE, RESPONSE_FIELDS, TAG, Case, Gold
 from greval.records.metric import Metric, is_preference

@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeVar
 
 from pydantic import Field
 
-from greval.datasets import CaseReader
+from greval.datasets.case_reader import CaseReader
 from greval.datasets.column_map import ColumnMap
 from greval.datasets.field_names import format_printable
 from greval.datasets.json_files import RawRow

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from langchain_core.language_models import BaseChatModel
 
 from greval.analysis.data_summary import MetricFit, summarise_data
-from greval.datasets import CaseReader
+from greval.datasets.case_reader import CaseReader
 from greval.datasets.case_records import read_records
 from greval.datasets.row_faults import RowFault
 from greval.errors import DataError

@@ -13,7 +13,7 @@ from pathlib import Path
 from pydantic import Field, ValidationError
 
 from greval._util.files import sync_folder, write_atomically
-from greval.datasets import CaseReader
+from greval.datasets.case_reader import CaseReader
 from greval.datasets.row_faults import build_unreadable_error
 from greval.records.record import Record
 from greval.serve.ids import build_not_found_error, create_id, resolve_folder

@@ -75,7 +75,7 @@ def agreement(
     Example:
         >>> import tempfile
         >>> from greval.runs.evaluation import evaluate
-        >>> from greval import COMPUTED_METRICS
+        >>> from greval.metrics.computed import COMPUTED_METRICS
         >>> cases = [{"id": f"q{n}", "question": "?", "usage": {"latency": n}} for n in range(6)]
         >>> run = evaluate(cases, [COMPUTED_METRICS["latency"]], out=tempfile.mkdtemp())
         >>> said = [Annotation(sample_id=f"q{n}", metric="latency", annotator="ana", value=n + 1) for n in range(6)]

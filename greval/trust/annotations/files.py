@@ -12,7 +12,7 @@ from typing import NamedTuple
 from greval._util.arguments import build_unknown_name_error
 from greval._util.files import write_atomically
 from greval._util.spreadsheet_cells import escape_formula
-from greval.datasets import RowFault
+from greval.datasets.row_faults import RowFault
 from greval.errors import DataError
 from greval.records.annotation import Annotation
 from greval.records.result import Result

@@ -9,11 +9,11 @@ from typing import NamedTuple
 from pydantic import ValidationError
 
 from greval._util.spreadsheet_cells import unescape_formula
-from greval.datasets import RowFault
 from greval.datasets.field_names import fold_name, format_printable
 from greval.datasets.field_values import as_text
 from greval.datasets.json_files import RawRow
 from greval.datasets.labelled_rows import LABEL_NAMES, VALUE_WORDS, LabelledRows, read_labelled_rows
+from greval.datasets.row_faults import RowFault
 from greval.errors import DataError
 from greval.records.annotation import Annotation
 from greval.records.record import Record

@@ -105,7 +105,7 @@ def estimate(
         >>> import tempfile
         >>> from greval.records.annotation import Annotation
         >>> from greval.runs.evaluation import evaluate
-        >>> from greval import COMPUTED_METRICS
+        >>> from greval.metrics.computed import COMPUTED_METRICS
         >>> cases = [{"id": f"q{n}", "question": "?", "method": "walk", "usage": {"latency": n % 4}} for n in range(40)]
         >>> run = evaluate(cases, [COMPUTED_METRICS["latency"]], out=tempfile.mkdtemp())
         >>> said = [Annotation(sample_id=f"q{n}", method="walk", metric="latency", annotator="ana",

@@ -71,7 +71,8 @@ def write_label_sheet(
 
     Example:
         >>> import tempfile
-        >>> from greval import evaluate, load_metric, ScriptedJudge
+        >>> from greval import evaluate, load_metric
+        >>> from greval.testing import ScriptedJudge
         >>> folder = Path(tempfile.mkdtemp())
         >>> cases = [{"id": "q1", "question": "Who?", "answer": "Ada.", "expected_answer": "Ada."}]
         >>> judge = ScriptedJudge([{"reason": "The same.", "value": 1}])

@@ -19,7 +19,6 @@ from greval.report.finding_plots import plot_comparison
 from greval.report.html.comparison_page import build_comparison_page
 from greval.runs.store import Store
 from greval.runs.store.pages import PageReader
-from greval.serve.state.run_figures import compare_folders
 
 METHODS = ["basic", "local", "walk"]
 PAIRS = [("local", "basic"), ("walk", "basic"), ("walk", "local")]
@@ -32,7 +31,6 @@ def test_every_entry_point_has_one_order(tmp_path, order):
     run = write(tmp_path / "run", {(name, "right"): FIGURES[name] for name in order})
     comparisons = {
         "SDK": compare(run),
-        "REST": compare_folders(run, questions=20),
         "given": compare(run, methods=[*reversed(order)]),
     }
     for door, comparison in comparisons.items():
@@ -52,6 +50,15 @@ def test_every_entry_point_has_one_order(tmp_path, order):
         assert [one.group for one in build_report(store).summaries] == METHODS
         (check,) = check_gate(store, ["right < 0"])
     assert [text.partition(":")[0] for text in check.told] == METHODS
+
+
+@pytest.mark.parametrize("order", [*permutations(METHODS)], ids="-".join)
+def test_the_server_has_the_same_order(tmp_path, order):
+    """REST compares the methods in the order of the other entry points."""
+    figures = pytest.importorskip("greval.serve.state.run_figures")
+    run = write(tmp_path / "run", {(name, "right"): FIGURES[name] for name in order})
+    comparison = figures.compare_folders(run, questions=20)
+    assert [(contrast.method, contrast.baseline) for contrast in comparison.contrasts] == PAIRS
 
 
 def test_the_baseline_is_first(tmp_path):

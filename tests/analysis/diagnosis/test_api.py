@@ -16,13 +16,14 @@ from planted import STAGES, planted
 from rich.console import Console
 from typer.testing import CliRunner
 
-from greval import Case, DataError, Run, Store, StoreError, evaluate, load_metric
+from greval import Case, Run, Store, evaluate, load_metric
 from greval.analysis.diagnosis.api import diagnose, diagnose_run
 from greval.analysis.diagnosis.correctness import AnswerVerdict
 from greval.analysis.diagnosis.records import CAUSES, LOSSES, MEANINGS, tabulate
 from greval.analysis.gold.index_lookup import IndexLookup
 from greval.cli.diagnose import diagnose as command
-from greval.records.inventory import Inventory
+from greval.errors import DataError, StoreError
+from greval.records.inventory import IndexInventory
 from greval.report.diagnosis import print_notes, render
 from greval.runs.progress import Progress
 from greval.testing import ScriptedJudge
@@ -164,7 +165,7 @@ GOLDS = st.builds(
 
 
 INDEXES = st.none() | st.builds(
-    Inventory,
+    IndexInventory,
     documents=st.frozensets(NAMES),
     chunks=st.dictionaries(NAMES, NAMES, max_size=2),
     nodes=st.dictionaries(NAMES, st.tuples(NAMES), max_size=3),

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 from diagnosed_cases import CASES, GOLD, INDEX, case, cause, told_right
 
-from greval import DataError, DefinitionError, Store, ValueMetric, evaluate, load_metric
+from greval import Store, ValueMetric, evaluate, load_metric
 from greval.analysis.diagnosis.api import diagnose_run
 from greval.analysis.diagnosis.correctness import find_threshold
+from greval.errors import DataError, DefinitionError
 from greval.records.scale import CategoricalScale, ValueScale
 from greval.testing import ScriptedJudge
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from diagnosed_cases import CHAIN, GOLD, INDEX, cause, chunks, walk, without
 
-from greval.records.inventory import Inventory
+from greval.records.inventory import IndexInventory
 
 
 def test_names_stand_in_texts_of_any_script():
@@ -32,7 +32,7 @@ def test_labels_count_where_the_graph_uses_them():
     missed = {"chunks": chunks("boat"), "triples": [CHAIN[0], other], "traversal": walk(CHAIN[0], other)}
     assert cause(**missed) == "not reached"
     related = tuple((a, "related", b) for a, _, b in CHAIN)
-    plain = Inventory(INDEX.documents, INDEX.chunks, INDEX.nodes, dict.fromkeys(related, ("ada",)))
+    plain = IndexInventory(INDEX.documents, INDEX.chunks, INDEX.nodes, dict.fromkeys(related, ("ada",)))
     assert cause(plain, chunks=None, triples=related, traversal=walk(*related)) == "not used"
 
 
@@ -71,5 +71,5 @@ def test_a_node_of_many_documents_reaches_none_of_them():
     """A document is reached by its edges; that a visited node occurs in it is not enough where it has edges."""
     gold = {"essential_docs": ["port"], "start_nodes": ["Silver Boat"]}
     assert cause(gold=gold) == "not reached"
-    nodes_only = Inventory(documents=INDEX.documents, nodes=INDEX.nodes)
+    nodes_only = IndexInventory(documents=INDEX.documents, nodes=INDEX.nodes)
     assert cause(nodes_only, gold=gold) == "dropped"

@@ -14,11 +14,13 @@ from planted import planted
 from typer.testing import CliRunner
 
 import greval
-from greval import Case, DataError, Gold, RowFault, Sample, evaluate, load_metric, read_cases
+from greval import Case, Gold, Sample, evaluate, load_metric, read_cases
 from greval.analysis.comparison.api import compare
 from greval.analysis.gold.api import check_gold
 from greval.cli.gold import app
-from greval.datasets.gold import read_gold, with_gold
+from greval.datasets.gold import join_gold, read_gold
+from greval.datasets.row_faults import RowFault
+from greval.errors import DataError
 
 
 def test_good_gold_has_no_findings():
@@ -187,21 +189,21 @@ def test_gold_is_joined_by_id():
     rows = [
         Sample(id="a", question="", gold={"answers": ["new"]}, expected_answer="new", tags={"kind": "x", "area": "y"})
     ]
-    first, second, third = with_gold(cases, rows)
+    first, second, third = join_gold(cases, rows)
     assert (first.gold.answers, first.expected_answer, first.answer) == (("new",), "new", "1")
     assert first.tags == {"kind": "own", "area": "y"}
     assert (second, third) == (cases[1], cases[2])
-    kept = next(with_gold(cases, [Sample(id="a", question="", expected_answer="new")]))
+    kept = next(join_gold(cases, [Sample(id="a", question="", expected_answer="new")]))
     assert kept.gold.answers == ("old",)
 
 
 def test_rows_of_gold_that_differ_are_refused():
     """Two rows with one id must say the same."""
     rows = [Sample(id="a", question="", gold={"answers": [answer]}) for answer in "xxy"]
-    (case,) = with_gold([Case(id="a", question="?")], rows[:2])
+    (case,) = join_gold([Case(id="a", question="?")], rows[:2])
     assert case.gold.answers == ("x",)
     with pytest.raises(DataError, match="gold of a: two rows differ"):
-        with_gold([], rows)
+        join_gold([], rows)
 
 
 def check(*words):

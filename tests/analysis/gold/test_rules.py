@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gold_cases import EDGE, INDEX, only, told
 
-from greval.analysis.gold.rules import Finding
+from greval.analysis.gold.rules import GoldFinding
 
 
 def test_edges_whose_nodes_are_unknown():
@@ -56,8 +56,8 @@ def test_empty_names_are_faults():
 
 def test_a_finding_reads_as_a_line():
     """A finding is printed with its place, its sample, and whether it is a remark."""
-    assert str(Finding(place="f:3", sample_id="q1", message="bad")) == "f:3: q1: bad"
-    assert str(Finding(place="q1", sample_id="q1", level="remark", message="odd")) == "q1: remark: odd"
+    assert str(GoldFinding(place="f:3", sample_id="q1", message="bad")) == "f:3: q1: bad"
+    assert str(GoldFinding(place="q1", sample_id="q1", level="remark", message="odd")) == "q1: remark: odd"
 
 
 def test_grades_that_contradict_the_lists():

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from greval import JudgeError, JudgeUnavailableError, parse_metric, write_metric
+from greval import parse_metric, write_metric
+from greval.errors import JudgeError, JudgeUnavailableError
 from greval.judging.drafting.brief import DraftBrief
 from greval.judging.drafting.parts import write_by_parts
 from greval.judging.drafting.remarks import find_draft_remarks

@@ -24,7 +24,8 @@ from provider_refusals import (
 )
 from pydantic import SecretStr
 
-from greval import Judge, ValueMetric, check_judge, compile_metric, evaluate, evaluate_async
+from greval import Judge, ValueMetric, compile_metric, evaluate, evaluate_async
+from greval.judging import check_judge
 from greval.judging.model.adaptation import Adaptation, JudgeState, find_refused_part
 from greval.judging.model.client import JudgeClient
 from greval.records.case import Case

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tone_metrics import TONE, by_metric, cases
 from virtual_time import ManualClock, in_virtual_time, now
 
-from greval import Judge, Usage, evaluate, evaluate_async
+from greval import Judge, evaluate, evaluate_async
 from greval.errors import StoppedError
 from greval.judging.model.budget import (
     ASSUMED_OUTPUT_TOKENS,
@@ -23,6 +23,7 @@ from greval.judging.model.budget import (
 from greval.judging.model.failures import format_failure_hint
 from greval.judging.model.prices import Price, Prices
 from greval.judging.model.reply_cache import Reply
+from greval.records import Usage
 from greval.records.result import Failure
 from greval.testing import ScriptedJudge
 

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langchain.chat_models import base
 
-from greval import Judge, JudgeError, JudgeUnavailableError
+from greval import Judge
+from greval.errors import JudgeError, JudgeUnavailableError
 from greval.judging.model.judge import check_judge
 from greval.judging.model.judge_names import (
     MODEL_FAMILIES,

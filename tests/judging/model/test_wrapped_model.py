@@ -8,7 +8,8 @@ from langchain_openai import ChatOpenAI
 from provider_refusals import HTTP_REFUSALS, refuse
 from tone_metrics import TONE, cases
 
-from greval import JudgeError, compile_metric, evaluate
+from greval import compile_metric, evaluate
+from greval.errors import JudgeError
 from greval.judging.model.client import JudgeClient
 from greval.testing import ScriptedJudge
 

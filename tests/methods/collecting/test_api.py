@@ -13,7 +13,8 @@ from langchain_core.runnables import RunnableLambda
 from virtual_time import in_virtual_time, now
 from waiting import SECONDS
 
-from greval import Case, Response, RowFault, Sample, evaluate
+from greval import Case, Response, Sample, evaluate
+from greval.datasets.row_faults import RowFault
 from greval.errors import DataError, MethodError, StoreError
 from greval.methods.collecting.api import Collected, CollectProgress, collect, collect_async
 from greval.methods.collecting.method_call import GRACE_SECONDS

@@ -9,7 +9,7 @@ from virtual_time import in_virtual_time, now
 
 from greval.judging.model.failures import MAX_MESSAGE_CHARS
 from greval.methods.collecting.method_call import GRACE_SECONDS, call_method
-from greval.records.case import Case, Effort, Gold, Response, Sample
+from greval.records.case import Case, Gold, Response, ResponseUsage, Sample
 
 SAMPLE = Sample(id="q1", question="Who?", expected_answer="Ada", gold=Gold(essential_docs=("d1",)), tags={"k": "v"})
 
@@ -35,7 +35,7 @@ async def call(result, **options):
 
 async def test_the_sample_and_the_response_are_one_case():
     """The case has every field of the sample, the response, the name of the method, and a measured latency."""
-    case = await call(Response(answer="Ada.", usage=Effort(llm_calls=3)))
+    case = await call(Response(answer="Ada.", usage=ResponseUsage(llm_calls=3)))
     assert type(case) is Case
     assert {name: getattr(case, name) for name in Sample.model_fields} == dict(SAMPLE)
     assert (case.answer, case.method, case.error, case.usage.llm_calls) == ("Ada.", "walk", None, 3)
@@ -44,7 +44,7 @@ async def test_the_sample_and_the_response_are_one_case():
 
 async def test_a_reported_latency_is_kept():
     """The latency that a method reports is not replaced by the measured one."""
-    assert (await call(Response(answer="Ada.", usage=Effort(latency=99.0)))).usage.latency == 99.0
+    assert (await call(Response(answer="Ada.", usage=ResponseUsage(latency=99.0)))).usage.latency == 99.0
 
 
 @pytest.mark.parametrize(

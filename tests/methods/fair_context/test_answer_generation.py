@@ -12,10 +12,10 @@ from greval.errors import MethodError
 from greval.judging.model.judge import Judge
 from greval.methods.collecting.api import collect
 from greval.methods.fair_context.answer_generation import generate_answers, with_generator
-from greval.methods.fair_context.context_audit import audit
-from greval.methods.fair_context.counts import counts_by
+from greval.methods.fair_context.context_audit import audit_contexts
+from greval.methods.fair_context.counts import create_fact_counter
 from greval.metrics.library import load_metric
-from greval.records.case import Case, Effort, Response, Sample
+from greval.records.case import Case, Response, ResponseUsage, Sample
 from greval.runs.runnable import compile_metric
 from greval.testing import USAGE, ScriptedJudge
 
@@ -25,7 +25,7 @@ FOUND = Response(
     chunks=[{"id": "c1", "text": "The battery died.", "doc_id": "d1"}, {"id": "c2", "text": "Dear.", "doc_id": "d2"}],
     triples=[["Phone", "has", "battery"]],
     aggregates=("battery: 7 in the whole graph",),
-    usage=Effort(latency=2.0, llm_calls=3, prompt_tokens=100, output_tokens=10),
+    usage=ResponseUsage(latency=2.0, llm_calls=3, prompt_tokens=100, output_tokens=10),
 )
 FACTS = {"d1": {"feature": "battery"}, "d2": {"feature": "price"}, "d9": {"feature": "screen"}}
 OWN = "battery: 7 in the whole graph"
@@ -57,7 +57,7 @@ def ask(one, sample=SAMPLE):
 def test_the_model_sees_what_the_mode_allows(context, shown, hidden, aggregates, triples):
     """Each mode shows its own part of the context, and the response records just what was shown."""
     model = ScriptedJudge(["The battery."])
-    response = ask(generate_answers(method(), model, context=context, aggregate=counts_by(FACTS)))
+    response = ask(generate_answers(method(), model, context=context, aggregate=create_fact_counter(FACTS)))
     ((_, human),) = model.calls
     assert [text for text in shown if text not in human.text] == []
     assert [text for text in (*hidden, FOUND.answer) if text in human.text] == []
@@ -123,7 +123,7 @@ def test_no_recorded_context_is_an_error_and_none_found_is_not(context):
 
 def test_fair_needs_what_computes_the_aggregates():
     """Without facts there is nothing to count: told when the method is made."""
-    with pytest.raises(MethodError, match="counts_by"):
+    with pytest.raises(MethodError, match="create_fact_counter"):
         generate_answers(method(), ScriptedJudge(["Yes."]))
     with pytest.raises(MethodError, match="needs facts"):
         with_generator({"walk": method()}, ScriptedJudge(["Yes."]))
@@ -147,7 +147,7 @@ def test_one_model_answers_for_all_methods():
 
 def test_judges_see_the_aggregates_that_the_answer_was_built_from():
     """Faithfulness is judged against chunks, triples and the computed texts together."""
-    response = ask(generate_answers(method(), ScriptedJudge(["Battery."]), aggregate=counts_by(FACTS)))
+    response = ask(generate_answers(method(), ScriptedJudge(["Battery."]), aggregate=create_fact_counter(FACTS)))
     judge = ScriptedJudge([{"reason": "It is counted.", "value": 1}])
     case = Case(**{**SAMPLE.model_dump(), **response.model_dump()})
     assert compile_metric(load_metric("faithfulness"), judge).invoke(case).judgements[0].value == 1
@@ -173,7 +173,7 @@ def test_fair_context_makes_methods_alike(tmp_path):
 
     def given(context):
         wrapped = with_generator(methods, ScriptedJudge(["Yes."]), context=context, facts=FACTS)
-        return audit(collect([SAMPLE], wrapped, out=tmp_path / f"{context}.jsonl").cases())
+        return audit_contexts(collect([SAMPLE], wrapped, out=tmp_path / f"{context}.jsonl").cases())
 
     assert "walk got aggregates in 1 of 1 cases, local in none" in " ".join(given("default").differences)
     assert [one.with_aggregates for one in given("fair").methods] == [1, 1]

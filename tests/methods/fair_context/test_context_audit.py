@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from greval.cli.audit import audit as command
 from greval.judging.model.tokens import TokenCounter
-from greval.methods.fair_context.context_audit import audit
+from greval.methods.fair_context.context_audit import audit_contexts
 from greval.records.case import Case
 from greval.report.audit import ALIKE, ALONE, render
 
@@ -36,7 +36,7 @@ def test_figures_of_a_method():
         case("walk", 2, error="TimeoutError: no response within 30 s"),
         case("walk", 3, answer="No context is recorded."),
     ]
-    (walk,) = audit(cases, tokens=TokenCounter(lambda text: len(text.split()), "words")).methods
+    (walk,) = audit_contexts(cases, tokens=TokenCounter(lambda text: len(text.split()), "words")).methods
     assert (walk.cases, walk.failed) == (3, 1)
     assert (walk.with_chunks, walk.with_triples, walk.with_aggregates) == (2, 1, 1)
     assert (walk.documents.cases, walk.documents.mean, walk.documents.p50) == (2, 3.5, 3.5)
@@ -52,7 +52,7 @@ def test_kinds_that_differ_are_told():
     cases = [case("walk", n, chunks=chunks("d1"), aggregates=["x: 7"]) for n in range(20)]
     cases += [case("local", n, chunks=chunks("d1")) for n in range(20)]
     cases += [case("basic", n, chunks=chunks("d1"), aggregates=["x: 7"] if n else []) for n in range(20)]
-    found = audit(cases)
+    found = audit_contexts(cases)
     assert found.differences[0] == (
         "walk got aggregates in 20 of 20 cases, basic in 19 of 20, local in none: "
         "differences of answers may come from these"
@@ -62,19 +62,21 @@ def test_kinds_that_differ_are_told():
 
 def test_sizes_that_differ_are_told():
     """Means that are more than a quarter apart are told with their factor, others are not."""
-    found = audit([case("walk", chunks=chunks("d1", "d2", "d3", "d4", "d5")), case("local", chunks=chunks("d1", "d2"))])
+    found = audit_contexts(
+        [case("walk", chunks=chunks("d1", "d2", "d3", "d4", "d5")), case("local", chunks=chunks("d1", "d2"))]
+    )
     assert found.differences[0] == (
         "walk got 5.0 documents a case, local 2.0 (2.5 times as many): differences of answers may come from these"
     )
     near = [case("walk", chunks=chunks("d1", "d2", "d3", "d4", "d5")), case("local", chunks=chunks(*"abcd"))]
-    assert audit(near).differences == ()
+    assert audit_contexts(near).differences == ()
 
 
 def test_other_questions_are_told():
     """Where methods did not answer the same questions their means are not comparable as they stand."""
     cases = [case("walk", n, chunks=chunks("d1")) for n in range(3)]
     cases += [case("local", n, chunks=chunks("d1")) for n in range(2)] + [case("local", 2, error="It broke.")]
-    assert audit(cases).differences == (
+    assert audit_contexts(cases).differences == (
         "the methods did not answer the same questions (local 2, walk 3, all of them 2): compare these only",
     )
 
@@ -83,14 +85,14 @@ def test_other_questions_are_told():
 def test_methods_that_were_given_the_same_are_alike(contexts, methods):
     """Whatever the context is: methods with the same are alike, in any order of their cases."""
     cases = [case(f"m{m}", n, chunks=texts) for m in range(methods) for n, texts in enumerate(contexts)]
-    assert audit(cases).alike
-    assert {*audit(reversed(cases)).methods} == {*audit(cases).methods}
+    assert audit_contexts(cases).alike
+    assert {*audit_contexts(reversed(cases)).methods} == {*audit_contexts(cases).methods}
 
 
 def test_no_cases():
     """Nothing audited is nothing to tell."""
-    assert audit([]).methods == ()
-    assert audit([case("walk", error="It broke.")]).methods[0].tokens is None
+    assert audit_contexts([]).methods == ()
+    assert audit_contexts([case("walk", error="It broke.")]).methods[0].tokens is None
 
 
 def printed(found):
@@ -103,15 +105,17 @@ def printed(found):
 
 def test_on_paper():
     """The table has a line for each figure; names are shown as they are; what is not recorded is a dash."""
-    told = printed(audit([case("[walk]", 0, chunks=chunks("d1"), aggregates=["x: 7"]), case("local", 0, error="No.")]))
+    told = printed(
+        audit_contexts([case("[walk]", 0, chunks=chunks("d1"), aggregates=["x: 7"]), case("local", 0, error="No.")])
+    )
     assert "[walk]" in told
     assert "local (1 failed)" in told
     assert [line.split() for line in told.splitlines() if line.strip().startswith("aggregates")] == [
         ["aggregates", "1", "1.0", "1.0", "1.0", "1", "of", "1"],
         ["aggregates", "0", "-", "-", "-", "0", "of", "0"],
     ]
-    assert ALONE in printed(audit([case("walk", chunks=chunks("d1"))]))
-    assert ALIKE in printed(audit([case(name, chunks=chunks("d1")) for name in ("walk", "local")]))
+    assert ALONE in printed(audit_contexts([case("walk", chunks=chunks("d1"))]))
+    assert ALIKE in printed(audit_contexts([case(name, chunks=chunks("d1")) for name in ("walk", "local")]))
 
 
 def test_command(tmp_path):

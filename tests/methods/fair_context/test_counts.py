@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from greval.errors import DataError
-from greval.methods.fair_context.counts import counts_by, read_facts
+from greval.methods.fair_context.counts import create_fact_counter, read_facts
 from greval.records.case import Chunk, Sample
 
 SAMPLE = Sample(question="What fails?")
@@ -32,44 +32,44 @@ def chunks(*documents):
 )
 def test_every_form_counts_alike(facts):
     """Objects of fields, lists of them and triples give the same counts, the most frequent first."""
-    counted = counts_by(facts)(SAMPLE, chunks("d1", "d2", "d1", "d3"))
+    counted = create_fact_counter(facts)(SAMPLE, chunks("d1", "d2", "d1", "d3"))
     assert counted == ("feature, told by 2 of 3 documents: battery: 2, price: 1",)
 
 
 def test_the_most_frequent_comes_first():
     """Values are in the order of their counts, and of their names where counts are equal."""
-    (text,) = counts_by({"d1": {"f": ["c", "a", "z"]}, "d2": {"f": "z"}})(SAMPLE, chunks("d1", "d2"))
+    (text,) = create_fact_counter({"d1": {"f": ["c", "a", "z"]}, "d2": {"f": "z"}})(SAMPLE, chunks("d1", "d2"))
     assert text.endswith(": z: 2, a: 1, c: 1")
 
 
 def test_two_fields_of_one_fact_are_counted_together():
     """What is said of a feature is not mixed with what is said of another."""
     facts = {"d1": [{"feature": "battery", "mood": "bad"}, {"feature": "price", "mood": "good"}]}
-    assert counts_by(facts)(SAMPLE, chunks("d1"))[2] == (
+    assert create_fact_counter(facts)(SAMPLE, chunks("d1"))[2] == (
         "feature / mood, told by 1 of 1 documents: battery / bad: 1, price / good: 1"
     )
-    assert counts_by(facts, by=[("mood", "feature")])(SAMPLE, chunks("d1")) == (
+    assert create_fact_counter(facts, by=[("mood", "feature")])(SAMPLE, chunks("d1")) == (
         "mood / feature, told by 1 of 1 documents: bad / battery: 1, good / price: 1",
     )
 
 
 def test_the_chunk_stands_for_its_document_where_none_is_named():
     """A chunk without doc_id is looked up by its own id."""
-    assert counts_by({"c7": {"mood": "bad"}})(SAMPLE, [Chunk(id="c7", text="")]) == (
+    assert create_fact_counter({"c7": {"mood": "bad"}})(SAMPLE, [Chunk(id="c7", text="")]) == (
         "mood, told by 1 of 1 documents: bad: 1",
     )
 
 
 def test_nothing_known_gives_nothing():
     """Documents without facts, and no documents, give no aggregate."""
-    assert counts_by({"d1": {"mood": None}})(SAMPLE, chunks("d1", "d2")) == ()
-    assert counts_by({})(SAMPLE, []) == ()
+    assert create_fact_counter({"d1": {"mood": None}})(SAMPLE, chunks("d1", "d2")) == ()
+    assert create_fact_counter({})(SAMPLE, []) == ()
 
 
 def test_the_rest_is_counted():
     """Many values are cut, and it is told how many."""
     facts = {f"d{n}": {"part": f"p{n:02}"} for n in range(30)}
-    (text,) = counts_by(facts, most=3)(SAMPLE, chunks(*facts))
+    (text,) = create_fact_counter(facts, most=3)(SAMPLE, chunks(*facts))
     assert text == "part, told by 30 of 30 documents: p00: 1, p01: 1, p02: 1, and 27 more values"
 
 
@@ -79,7 +79,7 @@ def test_the_rest_is_counted():
 )
 def test_counts_are_those_of_the_retrieved_documents(facts, retrieved):
     """Each value is counted once for each retrieved document that has it, whatever the order."""
-    counted = counts_by({document: {"f": values} for document, values in facts.items()})
+    counted = create_fact_counter({document: {"f": values} for document, values in facts.items()})
     expected = Counter(value for document in retrieved for value in set(facts.get(document, ())))
     texts = counted(SAMPLE, chunks(*retrieved))
     found = {v: int(n) for text in texts for v, n in (one.split(": ") for one in text.partition(": ")[2].split(", "))}
@@ -95,9 +95,9 @@ def test_files(tmp_path):
     lines.write_text("\n".join(map(json.dumps, rows)) + "\n\n", encoding="utf-8")
     whole = tmp_path / "facts.json"
     whole.write_text(json.dumps({"d1": {"feature": ["battery", "screen"]}, "2": {"feature": "price"}}))
-    (told,) = counts_by(lines)(SAMPLE, chunks("d1", "2"))
+    (told,) = create_fact_counter(lines)(SAMPLE, chunks("d1", "2"))
     assert told == "feature, told by 2 of 2 documents: battery: 1, price: 1, screen: 1"
-    assert counts_by(whole)(SAMPLE, chunks("d1", "2")) == (told,)
+    assert create_fact_counter(whole)(SAMPLE, chunks("d1", "2")) == (told,)
     assert {*read_facts(lines)} == {*read_facts(whole)}
 
 
@@ -119,10 +119,10 @@ def test_faults_are_told_with_their_place(tmp_path, name, text, told):
     if name:
         path.write_text(text, encoding="utf-8")
     with pytest.raises(DataError, match=told):
-        counts_by(path)
+        create_fact_counter(path)
 
 
 def test_a_field_that_no_fact_has_is_told():
     """A slip in `by` is an error with the nearest field, not a count of nothing."""
     with pytest.raises(DataError, match="did you mean feature"):
-        counts_by({"d1": {"feature": "battery"}}, by=["featur"])
+        create_fact_counter({"d1": {"feature": "battery"}}, by=["featur"])

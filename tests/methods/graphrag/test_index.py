@@ -12,7 +12,7 @@ from pyarrow import parquet
 from greval.errors import DataError
 from greval.methods.graphrag.index import read_graphrag
 from greval.methods.inventories import read_inventory
-from greval.records.inventory import Inventory
+from greval.records.inventory import IndexInventory
 
 TABLES = {
     "documents": [{"id": "d1", "title": "one.txt"}, {"id": "d2", "title": "two.txt"}],
@@ -61,7 +61,7 @@ VERSION_1 = VERSION_0 | {
 }
 
 
-OF_BOTH = Inventory(
+OF_BOTH = IndexInventory(
     documents=frozenset({"d1", "d2"}),
     chunks={"u1": "d1", "u2": "d2"},
     nodes={"ADA": ("d1", "d2"), "NOTES": ("d1",)},
@@ -99,7 +99,7 @@ def test_whole_tables(data_set, schema):
 def test_what_comes_from_where(tmp_path):
     """Nodes and edges know their documents, each once; a label is the description, or `related` without one."""
     found = read_graphrag(write(tmp_path))
-    assert found == Inventory(
+    assert found == IndexInventory(
         documents=frozenset({"d1", "d2"}),
         chunks={"u1": "d1", "u2": "d2"},
         nodes={"ADA": ("d1", "d2"), "NOTES": ("d1",)},

@@ -12,7 +12,7 @@ from greval.errors import MethodError
 from greval.methods.graphrag.engines import build_search
 from greval.methods.graphrag.method import GraphRagMethod, load
 from greval.methods.query_trace import get_current_trace
-from greval.records.case import Effort, Sample
+from greval.records.case import ResponseUsage, Sample
 
 TABLES = {
     "documents": pd.DataFrame({"id": ["d1", "d2"], "title": ["one.txt", "two.txt"]}),
@@ -81,7 +81,7 @@ async def test_answer_arrives():
     assert response.answer == "Ada wrote it."
     assert [c.id for c in response.chunks] == ["u-b", "u-a"]
     counted = response.usage.model_copy(update={"latency": None, "waited": None})
-    assert counted == Effort(llm_calls=1, prompt_tokens=3, output_tokens=3)
+    assert counted == ResponseUsage(llm_calls=1, prompt_tokens=3, output_tokens=3)
     assert response.usage.latency > 0
 
 

@@ -10,7 +10,7 @@ from lightrag_folder import EDGE, GRAPH, STORES, write
 from greval.errors import DataError
 from greval.methods.inventories import read_inventory
 from greval.methods.lightrag.index import read_lightrag
-from greval.records.inventory import Inventory
+from greval.records.inventory import IndexInventory
 
 
 def test_whole_files(data_set):
@@ -33,7 +33,7 @@ def test_whole_files(data_set):
 
 def test_graph_and_names(tmp_path):
     """The graph's file and the names of each document are put together; an end that is no node is told."""
-    assert read_lightrag(write(tmp_path)) == Inventory(
+    assert read_lightrag(write(tmp_path)) == IndexInventory(
         documents=frozenset({"doc-1", "doc-2"}),
         chunks={"c1": "doc-1", "c2": "doc-2"},
         nodes={"Ada": ("doc-1", "doc-2"), "Notes": ("doc-1", "doc-2")},

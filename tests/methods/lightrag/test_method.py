@@ -10,7 +10,7 @@ from lightrag_stand_in import Rag, param
 
 from greval.errors import MethodError
 from greval.methods.lightrag.method import LightRagMethod, load
-from greval.records.case import Effort, Sample
+from greval.records.case import ResponseUsage, Sample
 
 
 async def test_answer_arrives():
@@ -20,7 +20,7 @@ async def test_answer_arrives():
     assert response.answer == "It was Ada."
     assert [(c.id, c.doc_id) for c in response.chunks] == [("c1", "doc-1")]
     counted = response.usage.model_copy(update={"latency": None, "waited": None})
-    assert counted == Effort(llm_calls=2, prompt_tokens=12, output_tokens=4)
+    assert counted == ResponseUsage(llm_calls=2, prompt_tokens=12, output_tokens=4)
     assert not rag.enable_llm_cache
     assert not rag.llm_response_cache.global_config["enable_llm_cache"]
 

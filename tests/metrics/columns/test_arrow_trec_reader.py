@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from greval import DataError, read_trec_run
+from greval import read_trec_run
+from greval.errors import DataError
 from greval.metrics.columns.arrow_trec_reader import read_regular_file
 
 RUN = ("question", "Q0", "document", "rank", "score", "name")

@@ -6,12 +6,13 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from greval import Case, ScriptedJudge, compile_metric, evaluate, load_metric, load_metrics
+from greval import Case, compile_metric, evaluate, load_metric, load_metrics
 from greval.metrics.computed import JUDGED_FAMILIES, explain_bad_name, find_computed_metric, list_name_variants
 from greval.metrics.computed.judged_ranking import JUDGED
 from greval.metrics.fitting import find_fitting_metrics
 from greval.records.metric import DerivedMetric
 from greval.records.result import Judgement, Scored, Skipped
+from greval.testing import ScriptedJudge
 
 GAINS = {"Relevant": 1.0, "Indirectly relevant": 0.5, "Irrelevant": 0.0}
 numbers = st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=1, max_size=12)

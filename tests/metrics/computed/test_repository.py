@@ -9,9 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from greval import Case, DataError, Node, RowFault, ValueMetric, compile_metric, fill_sources, read_cases
+from greval import Case, ValueMetric, compile_metric, read_cases
+from greval.datasets import RowFault, fill_sources
+from greval.errors import DataError
 from greval.judging.prompt import format_case_text
 from greval.metrics.library import load_metric
+from greval.records import NodeSource
 from greval.records.result import Skipped
 
 
@@ -159,7 +162,7 @@ class TestWalk:
         row = {"id": "q", "question": "?", "traversal": {"start_nodes": ["a"], "nodes": nodes}}
         (tmp_path / "cases.jsonl").write_text(json.dumps(row), encoding="utf-8")
         (found,) = read_cases(tmp_path / "cases.jsonl")
-        assert found.traversal.nodes == {"a": Node(repo="core", version="2"), "b": Node(doc_id="d1")}
+        assert found.traversal.nodes == {"a": NodeSource(repo="core", version="2"), "b": NodeSource(doc_id="d1")}
         plain = Case(question="?", traversal={"start_nodes": ["a"]})
         assert json.loads(plain.traversal.model_dump_json(exclude_none=True)) == {
             "start_nodes": ["a"],
@@ -196,8 +199,8 @@ class TestRule:
         told = [(chunk.repo, chunk.version) for chunk in found.chunks]
         assert told == [("core", "v1"), ("web", "v3"), ("core", "v1"), (None, None)]
         assert found.traversal.nodes == {
-            "core@v2/a.py": Node(repo="core", version="v2"),
-            "x": Node(doc_id="ops@v1/x.py", repo="ops", version="v1"),
+            "core@v2/a.py": NodeSource(repo="core", version="v2"),
+            "x": NodeSource(doc_id="ops@v1/x.py", repo="ops", version="v1"),
         }
         assert other is fault
         assert judged("version_coherence", found)[1] == "core in v1 (chunks c1, c3) and v2 (node core@v2/a.py)"

@@ -7,9 +7,8 @@ from framework_folder import make_folder
 from indexed_folder import mark_graphrag, mark_reference, put_documents
 
 from greval.errors import DataError, MethodError
-from greval.methods.reference.building import BuildProgress
 from greval.runs.from_config.config import GRAPHRAG_SEARCHES, REFERENCE_SEARCHES, read_config
-from greval.runs.from_config.indexes import GroupIndex, _ProgressReporter, build_search_spec, find_index
+from greval.runs.from_config.indexes import GroupIndex, build_search_spec, find_index
 from greval.runs.from_config.methods import check_searches
 
 
@@ -54,13 +53,13 @@ def test_tog_on_an_index_of_microsoft_says_what_to_do(tmp_path):
     """The error has the command that indexes the documents, and the spec that uses this index."""
     with pytest.raises(DataError) as error:
         build_search_spec("tog", GroupIndex(tmp_path, "graphrag"))
-    assert f"`greval index {tmp_path}/input -o {tmp_path}/greval_index`" in str(error.value)
+    assert f"`greval index build {tmp_path}/input -o {tmp_path}/greval_index`" in str(error.value)
     assert 'tog: "reference:{index}/greval_index?search=tog&answer=MODEL"' in str(error.value)
 
 
 def test_an_empty_folder_says_what_to_do(tmp_path):
     """Neither an index nor documents: the error names both ways."""
-    with pytest.raises(DataError, match=r"put documents into .*input, or run `greval index DOCUMENTS -o "):
+    with pytest.raises(DataError, match=r"put documents into .*input, or run `greval index build DOCUMENTS -o "):
         build_search_spec("basic", GroupIndex(tmp_path, "unknown"))
 
 
@@ -81,24 +80,3 @@ def test_faults_of_all_groups_are_told_together(tmp_path):
     check_searches(config, ["global"], {"tt1": 1}, indexes)
     with pytest.raises(MethodError, match="no index for tt9"):
         check_searches(config, ["global"], {"tt9": 1}, indexes)
-
-
-def test_the_digest_covers_content_and_search_settings(tmp_path):
-    """Another build or other tuned settings are another index; reading it twice is not."""
-    digests = []
-    for build, depth in (("build-1", 2), ("build-1", 2), ("build-2", 2), ("build-1", 3)):
-        mark_reference(tmp_path, build, depth=depth)
-        digests.append(find_index(tmp_path).compute_digest())
-    assert digests[0] == digests[1]
-    assert len({*digests}) == 3
-    assert GroupIndex(tmp_path / "none", "documents").compute_digest() is None
-    assert GroupIndex(tmp_path, "graphrag").compute_digest() is None
-
-
-def test_a_long_index_reports_how_far_it_is():
-    """A sentence is due every ten seconds, however many snapshots there are in between."""
-    reports = []
-    reporter = _ProgressReporter("tt1", reports.append)
-    for second in range(0, 31, 3):
-        reporter(BuildProgress(step="embedding", done=second * 2, total=1_000, seconds=second))
-    assert reports == ["tt1: embedding 24 of 1,000, 12 s", "tt1: embedding 48 of 1,000, 24 s"]

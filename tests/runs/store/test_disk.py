@@ -11,7 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tone_metrics import TONE, by_metric, cases
 
-from greval import Store, StoreError, Usage, evaluate
+from greval import Store, evaluate
+from greval.errors import StoreError
+from greval.records import Usage
 from greval.runs.store.disk import (
     FILE,
     LAYOUT_VERSION,

@@ -19,7 +19,7 @@ from greval import Judge, Store, evaluate, read_cases
 from greval.analysis.summary import build_report
 from greval.records.metric import CategoricalMetric
 from greval.runs.batch import collect, read_status, submit
-from greval.runs.merging import merge
+from greval.runs.merging import merge_runs
 from greval.runs.store.pages import PageReader
 from greval.testing import ScriptedJudge
 
@@ -352,7 +352,7 @@ def test_a_run_that_is_merged_again_takes_its_own_place(tmp_path):
     runs = [tmp_path / "a", tmp_path / "b"]
     for number, folder in enumerate(runs):
         evaluate([row(n) for n in (2 * number, 2 * number + 1)], [TONE], ScriptedJudge(by_answer), out=folder)
-        merge(tmp_path / "all", [folder])
+        merge_runs(tmp_path / "all", [folder])
 
     def reported():
         with Store.open(tmp_path / "all") as store:
@@ -362,10 +362,10 @@ def test_a_run_that_is_merged_again_takes_its_own_place(tmp_path):
 
     assert reported() == ({(f"q{n}", "Good") for n in range(4)}, {}, 0)
     evaluate([row(0, WRONG)], [TONE], ScriptedJudge(by_answer), out=runs[0])
-    merge(tmp_path / "all", runs)
+    merge_runs(tmp_path / "all", runs)
     expected = ({("q0", "Bad"), ("q2", "Good"), ("q3", "Good")}, {}, 1)
     assert reported() == expected
-    again = merge(tmp_path / "all", runs)
+    again = merge_runs(tmp_path / "all", runs)
     assert (again.rows, reported()) == (0, expected)
 
 

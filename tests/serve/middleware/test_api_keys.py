@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from shell_app import logged
 from typer.testing import CliRunner
 
-from greval.cli.keys import app as keys_app
 from greval.errors import GrevalError
+from greval.serve.commands.keys import app as keys_app
 from greval.serve.middleware.api_keys import (
     ApiKeys,
     LastUseFolder,

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from greval import Case, predefined
+from greval import Case
+from greval.metrics.library import predefined
 from greval.records.metric import ValueMetric
 from greval.records.metric_input import explain_missing_needs
 from greval.serve.case_limits import find_excess

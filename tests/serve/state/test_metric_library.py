@@ -9,9 +9,8 @@ from threading import Barrier
 import pytest
 from served_metrics import app_of, client_of, tone
 
-from greval import predefined
 from greval.metrics.files import parse_metric
-from greval.metrics.library import find_predefined_folder
+from greval.metrics.library import find_predefined_folder, predefined
 from greval.serve.problems import ServeError
 from greval.serve.state.metric_library import MAX_OWN_METRICS, MetricLibrary
 

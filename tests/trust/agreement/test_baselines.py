@@ -4,10 +4,11 @@ import pytest
 from agreed_runs import said, write
 from claim_judge import make_judge
 
-from greval import ScriptedJudge, evaluate, load_metric
+from greval import evaluate, load_metric
 from greval.metrics.library import add_dependencies
 from greval.records.case import Case
 from greval.runs.store import Store
+from greval.testing import ScriptedJudge
 from greval.trust.agreement.api import agreement
 from greval.trust.agreement.baselines import measure_lengths
 from greval.trust.annotations.matching import AnnotatedItem

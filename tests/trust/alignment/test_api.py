@@ -18,9 +18,10 @@ from aligned_runs import (
 )
 from langchain_core.language_models import BaseChatModel
 
-from greval import Annotation, evaluate, load_metric, parse_metric, read_metric, write_metric
+from greval import Annotation, evaluate, load_metric, parse_metric, write_metric
 from greval.errors import DataError, DefinitionError, StoreError
 from greval.judging.model.prices import Price, Prices
+from greval.metrics.files import read_metric
 from greval.stats.interval import Interval
 from greval.testing import ScriptedJudge
 from greval.trust.alignment.api import add_provenance, align, forecast_align

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from tone_metrics import PASSAGES, TONE, by_metric, cases
 
-from greval import COMPUTED_METRICS, evaluate
+from greval import evaluate
+from greval.metrics.computed import COMPUTED_METRICS
 from greval.records.result import Judgement
 from greval.runs.store import Store
 from greval.testing import ScriptedJudge

@@ -10,8 +10,9 @@ from argilla_stand_in import KEY
 from tone_metrics import BUILT, PASSAGES, TONE, by_metric, cases
 
 import greval.argilla as door
-from greval import COMPUTED_METRICS, CategoricalMetric, evaluate
+from greval import CategoricalMetric, evaluate
 from greval.errors import ArgillaArgumentError, ArgillaError, DataError, DefinitionError, MissingExtraError
+from greval.metrics.computed import COMPUTED_METRICS
 from greval.testing import ScriptedJudge
 from greval.trust.annotations.files import read_run_annotations
 from greval.trust.argilla.client import ArgillaClient

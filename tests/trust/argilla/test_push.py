@@ -9,8 +9,9 @@ import pytest
 from argilla_stand_in import KEY
 from tone_metrics import BUILT, TONE, by_metric, cases
 
-from greval import COMPUTED_METRICS, evaluate
+from greval import evaluate
 from greval.errors import ArgillaError, DataError
+from greval.metrics.computed import COMPUTED_METRICS
 from greval.runs.run_reader import read_judged_cases
 from greval.testing import ScriptedJudge
 from greval.trust.argilla.push import push_to_argilla

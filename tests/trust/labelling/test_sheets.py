@@ -7,9 +7,10 @@ import openpyxl
 import pytest
 from judged_runs import CHUNK, TONE, judged
 
-from greval import ScriptedJudge, agreement, evaluate, import_verdicts, load_metric
+from greval import agreement, evaluate, import_verdicts, load_metric
 from greval.errors import DataError
 from greval.metrics.scale_text import build_scale_metric
+from greval.testing import ScriptedJudge
 from greval.trust.annotations.reading import read_annotations
 from greval.trust.labelling.sheets import MAX_CELL, write_label_sheet
 

@@ -13,9 +13,10 @@ from night import at_night
 from sklearn.metrics import accuracy_score, cohen_kappa_score
 from typer.testing import CliRunner
 
-from greval import COMPUTED_METRICS, ComputedMetric, Judgement, ValueScale, evaluate, load_metric
+from greval import ComputedMetric, Judgement, ValueScale, evaluate, load_metric
 from greval.cli.panel import panel as command
 from greval.errors import DataError
+from greval.metrics.computed import COMPUTED_METRICS
 from greval.runs.store import Store
 from greval.stats.measured import Undefined
 from greval.testing import ScriptedJudge

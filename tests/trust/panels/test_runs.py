@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from agreed_runs import FAILED, write
 
-from greval import COMPUTED_METRICS, evaluate
+from greval import evaluate
 from greval.errors import DataError
+from greval.metrics.computed import COMPUTED_METRICS
 from greval.trust.panels.runs import PanelNumbers, count_run_verdicts, read_panel_items, read_run, read_runs
 from greval.trust.panels.shown_inputs import UNKNOWN, hash_inputs
 

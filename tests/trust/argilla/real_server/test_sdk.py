@@ -19,11 +19,13 @@ from sdk_pushes import push_through_client  # noqa: E402
 from sklearn import metrics as sklearn_metrics  # noqa: E402
 
 import greval.argilla as door  # noqa: E402
-from greval import ScriptedJudge, evaluate, keep_annotations, load_metric, read_annotations  # noqa: E402
 from greval import agreement as measure_agreement  # noqa: E402
+from greval import evaluate, load_metric, read_annotations  # noqa: E402
 from greval.errors import ArgillaArgumentError, ArgillaError  # noqa: E402
 from greval.records.result import Result  # noqa: E402
 from greval.runs.store import Store  # noqa: E402
+from greval.testing import ScriptedJudge  # noqa: E402
+from greval.trust import keep_annotations  # noqa: E402
 from greval.trust.annotations.reading import STATUS_UNKNOWN  # noqa: E402
 from greval.trust.argilla.form import JUDGE_FIELD  # noqa: E402
 from greval.trust.argilla.push import MAX_BATCH  # noqa: E402

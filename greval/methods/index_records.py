@@ -1,0 +1,91 @@
+"""Records of an index: its chunks with their texts, and its graph, as the readers of several systems return them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from pydantic import Field
+
+from greval.records.case import InputTags
+from greval.records.record import Record
+
+
+def find_document(chunk: str) -> str:
+    """Return the id of a chunk's document, given the id of the chunk.
+
+    Example:
+        >>> find_document("core/ledger#2")
+        'core/ledger'
+    """
+    return chunk.rpartition("#")[0]
+
+
+def list_documents(chunks: Iterable[str]) -> tuple[str, ...]:
+    """Return the ids of the documents of chunks, each once, in the order of the chunks."""
+    return tuple(dict.fromkeys(map(find_document, chunks)))
+
+
+class IndexedChunk(Record):
+    """A passage of a document, with the document's title, repository, version and tags.
+
+    The id is the document's id, `#` and the position in the document from 1, so that it does not change when other
+    documents do. If `triples` is true, the text is a triple.
+    """
+
+    id: str
+    doc_id: str
+    text: str
+    title: str = ""
+    repo: str | None = None
+    version: str | None = None
+    tags: InputTags = Field(default_factory=dict)
+    triples: bool = False
+
+    @property
+    def content(self) -> str:
+        """The text with the title in front of it, as it is embedded, searched for words and extracted from."""
+        return f"{self.title}. {self.text}" if self.title and not self.text.startswith(self.title) else self.text
+
+
+class Entity(Record):
+    """A node of the graph: its name, its other names, and the ids of the chunks that mention it.
+
+    Names that are resolved to one entity have the most frequent of them as its name.
+    """
+
+    name: str
+    type: str = ""
+    aliases: tuple[str, ...] = ()
+    chunks: tuple[str, ...] = ()
+
+
+class Relation(Record):
+    """An edge of the graph, from one entity to another, with the ids of the chunks that state it."""
+
+    source: str
+    label: str
+    target: str
+    chunks: tuple[str, ...] = ()
+
+    @property
+    def documents(self) -> tuple[str, ...]:
+        """The ids of the documents that state the relation, in the order of the chunks."""
+        return list_documents(self.chunks)
+
+
+@dataclass(frozen=True)
+class IndexGraph:
+    """The chunks, entities and relations of an index, with the names that the index has.
+
+    Args:
+        chunks: The chunks, each with its text and its document; these are empty if the index does not have them.
+        entities: The entities, each with the ids of its chunks.
+        relations: The relations, each with the ids of its chunks; the label is a description.
+        notes: What the reader left out, one sentence each.
+    """
+
+    chunks: Sequence[IndexedChunk]
+    entities: Sequence[Entity]
+    relations: Sequence[Relation]
+    notes: tuple[str, ...] = ()

@@ -1,0 +1,355 @@
+"""Aggregates: counts and groupings over the whole graph, computed in Cypher for questions such as "which has most?".
+
+With a schema, the words of the question decide what is counted: relations, filters (entities that it names) and the
+type to group by. Without one, the entities are counted that a named entity is related to by a verb of the question.
+Documents are counted, each once, however many of its chunks state a relation.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from greval._util.wording import format_count
+from greval.methods.index_records import find_document
+from greval.reference.count_questions import (
+    AGGREGATION,
+    CountQuestion,
+    find_content_stems,
+    find_named_entities,
+    read_count_question,
+    stem_word,
+)
+from greval.reference.schema import GraphSchema, RelationType
+
+if TYPE_CHECKING:
+    from greval.reference.index import ReferenceIndex
+
+Where = Mapping[str, str | Collection[str]]
+
+MAX_VALUES = 20
+"""The most values that one aggregate lists."""
+MAX_AGGREGATES = 12
+"""The most aggregates of one question."""
+
+
+class _Companion(NamedTuple):
+    """Entities of a further type that a counted document must have.
+
+    `label` is the relation between them and the sources, which the documents state; if it is empty, they are
+    sources of the counted relation themselves.
+    """
+
+    kind: str
+    names: tuple[str, ...] = ()
+    label: str = ""
+    forward: bool = True
+
+
+@dataclass(frozen=True)
+class _Count:
+    """A count of documents that state a relation, grouped by the entities of one type.
+
+    Args:
+        label: The relation.
+        by: The variable to group by: `s` (sources), `t` (targets) or `x` (companions).
+        kind: The type of the entities to group by.
+        source_kinds: The types of the sources.
+        target_kinds: The types of the targets.
+        sources: The names of the sources that are counted; if it is empty, all are.
+        targets: The names of the targets that are counted; if it is empty, all are.
+        companion: Entities of a further type.
+    """
+
+    label: str
+    by: str
+    kind: str
+    source_kinds: tuple[str, ...]
+    target_kinds: tuple[str, ...]
+    sources: tuple[str, ...] = ()
+    targets: tuple[str, ...] = ()
+    companion: _Companion | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names that the groups are restricted to; if it is empty, all are."""
+        companions = self.companion.names if self.companion else ()
+        return {"s": self.sources, "t": self.targets, "x": companions}[self.by]
+
+
+def compute_aggregates(index: ReferenceIndex, question: str, where: Where | None = None) -> tuple[str, ...]:
+    """Return what a question asks to be counted, as texts for an answering model; empty if it asks for no count.
+
+    Args:
+        index: The index, whose graph is asked in Cypher.
+        question: The question.
+        where: A metadata filter; only the documents that it selects are counted.
+    """
+    schema = index.manifest.graph_schema
+    if schema is None:
+        return tuple(_count_related(index, question, where)) if AGGREGATION.search(question) else ()
+    asked = read_count_question(index, schema, question)
+    if not asked.labels:
+        return ()
+    planned = dict.fromkeys(count for label in asked.labels for count in _Planner(schema, asked, label).plan_counts())
+    scope = _Scope(index, where)
+    texts = (_compute_count(scope, schema, count, asked) for count in [*planned][:MAX_AGGREGATES])
+    return tuple(text for text in texts if text)
+
+
+def derive_filter(index: ReferenceIndex, question: str) -> dict[str, tuple[str, ...]]:
+    """Return the metadata filter that a question implies: the tags whose values it names, by the schema.
+
+    It is empty if the question names none, or if no chunk has all of the tags that it names.
+    """
+    schema = index.manifest.graph_schema
+    if schema is None or not schema.tags:
+        return {}
+    tags = {kind: tag for tag, kind in schema.tags.items()}
+    where: dict[str, tuple[str, ...]] = {}
+    for entity in find_named_entities(index, question, schema):
+        if entity.kind in tags:
+            known = where.get(tags[entity.kind], ())
+            where[tags[entity.kind]] = tuple(dict.fromkeys((*known, entity.name, *entity.aliases)))
+    selected = index.select_chunks(where)
+    return where if selected is not None and selected.any() else {}
+
+
+class _Scope:
+    """The documents that are counted, and the graph that is asked."""
+
+    def __init__(self, index: ReferenceIndex, where: Where | None) -> None:
+        self.graph = index.graph
+        selected = index.select_chunks(where) if where else None
+        ids: Sequence[str] = index.chunk_ids
+        if selected is not None:
+            ids = [chunk for chunk, is_selected in zip(ids, selected, strict=True) if is_selected]
+        documents = frozenset(map(find_document, ids))
+        self.size = len(documents)
+        self.documents = None if selected is None else documents
+
+    def list_names(self, kind: str) -> list[str]:
+        """Return the names of all entities of a type."""
+        rows = self.graph.query("MATCH (e:Entity) WHERE e.type = $kind RETURN e.name AS name", {"kind": kind})
+        return [str(row["name"]) for row in rows]
+
+
+class _Planner:
+    """Decides which counts of one relation answer a question."""
+
+    def __init__(self, schema: GraphSchema, asked: CountQuestion, label: str) -> None:
+        self._label = label
+        self._relation = schema.relations[label]
+        self._joins = _find_joins(schema, self._relation)
+        self._group_by = asked.group_by
+        named: dict[str, tuple[str, ...]] = {}
+        for entity in asked.entities:
+            named[entity.kind] = (*named.get(entity.kind, ()), entity.name)
+        self._sources = {kind: names for kind, names in named.items() if self._is_source(kind)}
+        self._targets = {kind: names for kind, names in named.items() if kind in self._relation.to}
+        self._targets = {kind: names for kind, names in self._targets.items() if kind not in self._sources}
+        self._target_names = tuple(name for names in self._targets.values() for name in names)
+
+    def plan_counts(self) -> Iterator[_Count]:
+        """Iterate over the counts: by the types that are asked for, else by the side of which nothing is named."""
+        groups = [kind for kind in self._group_by if self._is_source(kind) or kind in self._relation.to]
+        for kind in groups:
+            if self._is_source(kind):
+                yield self._group_sources(kind, self._sources.get(kind, ()), self._target_names)
+            else:
+                yield from self._group_targets(kind, ())
+        if not groups:
+            yield from self._plan_without_groups()
+
+    def _plan_without_groups(self) -> Iterator[_Count]:
+        if self._target_names and not (self._sources and len(self._target_names) > 1):
+            for kind, names in (self._sources or dict.fromkeys(self._relation.from_, ())).items():
+                yield self._group_sources(kind, names, self._target_names)
+            return
+        for kind, names in self._sources.items():
+            if len(names) > 1 and not self._target_names:
+                yield self._group_sources(kind, names, ())
+        for kind in self._relation.to:
+            yield from self._group_targets(kind, self._targets.get(kind, ()))
+
+    def _is_source(self, kind: str) -> bool:
+        return kind in self._relation.from_ or kind in self._joins
+
+    def _group_sources(self, kind: str, names: tuple[str, ...], targets: tuple[str, ...]) -> _Count:
+        """Return the count by sources of one type; if others are named, of documents that have one of these as well."""
+        ends = self._relation.from_, self._relation.to
+        if kind in self._joins:
+            return _Count(self._label, "x", kind, *ends, targets=targets, companion=self._join(kind, names))
+        others = [self._join(one, found) for one, found in self._sources.items() if one != kind and not names]
+        return _Count(self._label, "s", kind, (kind,), ends[1], names, targets, others[0] if others else None)
+
+    def _group_targets(self, kind: str, targets: tuple[str, ...]) -> Iterator[_Count]:
+        """Iterate over the counts by targets of one type, one count for each named source."""
+        if not self._sources:
+            yield _Count(self._label, "t", kind, self._relation.from_, (kind,), targets=targets)
+        for source_kind, name in ((kind, name) for kind, names in self._sources.items() for name in names):
+            if source_kind in self._joins:
+                joined = self._join(source_kind, (name,))
+                yield _Count(self._label, "t", kind, self._relation.from_, (kind,), (), targets, joined)
+            else:
+                yield _Count(self._label, "t", kind, (source_kind,), (kind,), (name,), targets)
+
+    def _join(self, kind: str, names: tuple[str, ...]) -> _Companion:
+        label, forward = self._joins.get(kind, ("", True))
+        return _Companion(kind, names, label, forward)
+
+
+def _find_joins(schema: GraphSchema, relation: RelationType) -> dict[str, tuple[str, bool]]:
+    """Return the types that are no end of a relation, but that documents relate to its sources, each with how."""
+    joins: dict[str, tuple[str, bool]] = {}
+    for label, between in schema.stated_by_documents.items():
+        for kind in between.from_ if {*between.to} & {*relation.from_} else ():
+            joins.setdefault(kind, (label, True))
+        for kind in between.to if {*between.from_} & {*relation.from_} else ():
+            joins.setdefault(kind, (label, False))
+    return {kind: how for kind, how in joins.items() if kind not in relation.from_ and kind not in relation.to}
+
+
+def _build_match(count: _Count) -> tuple[str, dict[str, object]]:
+    """Return the MATCH of a count with its parameters, without its companion.
+
+    The text is made of fixed parts: names and labels are parameters only. It has a single relation: over patterns of
+    two, ladybug 0.22.0 loses rows if both the first relation and its node have a condition.
+    """
+    conditions = ["r.label = $label", "s.type IN $source_kinds", "t.type IN $target_kinds"]
+    parameters: dict[str, object] = {
+        "label": count.label,
+        "source_kinds": [*count.source_kinds],
+        "target_kinds": [*count.target_kinds],
+    }
+    if count.sources:
+        conditions.append("s.name IN $sources")
+        parameters["sources"] = [*count.sources]
+    if count.targets:
+        conditions.append("t.name IN $targets")
+        parameters["targets"] = [*count.targets]
+    return (
+        f"MATCH (s:Entity)-[r:RELATION]->(t:Entity) WHERE {' AND '.join(conditions)} "
+        "UNWIND r.documents AS document WITH s, t, document"
+    ), parameters
+
+
+def _count_groups(scope: _Scope, count: _Count) -> tuple[dict[str, int], int]:
+    """Return the number of documents by group, and in all."""
+    match, parameters = _build_match(count)
+    if scope.documents is None and count.companion is None:
+        number = "count(DISTINCT document) AS number"
+        rows = scope.graph.query(f"{match} RETURN {count.by}.name AS name, {number}", parameters)
+        total = scope.graph.query(f"{match} RETURN {number}", parameters)
+        return {str(row["name"]): int(str(row["number"])) for row in rows}, sum(
+            int(str(row["number"])) for row in total
+        )
+    groups: dict[str, set[str]] = defaultdict(set)
+    companions = _read_companions(scope, count)
+    end = "t" if count.companion and not count.companion.label else "s"
+    for row in scope.graph.query(f"{match} RETURN DISTINCT s.name AS s, t.name AS t, document", parameters):
+        document = str(row["document"])
+        if scope.documents is not None and document not in scope.documents:
+            continue
+        if companions is None:
+            groups[str(row[count.by])].add(document)
+            continue
+        for name in companions.get((str(row[end]), document), ()):
+            groups[name if count.by == "x" else str(row[count.by])].add(document)
+    return {name: len(found) for name, found in groups.items()}, len(set[str]().union(*groups.values()))
+
+
+def _read_companions(scope: _Scope, count: _Count) -> dict[tuple[str, str], list[str]] | None:
+    """Return the companions by what they are related to in which document; None if the count has no companion."""
+    if count.companion is None:
+        return None
+    kind, names, label, forward = count.companion
+    this, other = ("s", "t") if forward else ("t", "s")
+    conditions = ["r.label = $label", f"{this}.type = $kind", *([f"{this}.name IN $names"] if names else [])]
+    parameters = {"label": label or count.label, "kind": kind, **({"names": [*names]} if names else {})}
+    rows = scope.graph.query(
+        f"MATCH (s:Entity)-[r:RELATION]->(t:Entity) WHERE {' AND '.join(conditions)} "
+        f"UNWIND r.documents AS document RETURN DISTINCT {this}.name AS name, {other}.name AS other, document",
+        parameters,
+    )
+    found: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for row in rows:
+        found[str(row["other"]), str(row["document"])].append(str(row["name"]))
+    return found
+
+
+def _compute_count(scope: _Scope, schema: GraphSchema, count: _Count, asked: CountQuestion) -> str:
+    """Compute a count and format it; empty if no document states the relation."""
+    found, total = _count_groups(scope, count)
+    if count.names or asked.ascending:
+        found = {name: found.get(name, 0) for name in count.names or scope.list_names(count.kind)}
+    if not found:
+        return ""
+    relation = schema.relations[count.label]
+    text = _format_count(count, relation, found, total, ascending=asked.ascending)
+    if not relation.cues and count.by == "s" and not count.targets and scope.documents is None:
+        match, parameters = _build_match(count)
+        rows = scope.graph.query(f"{match} RETURN s.name AS name, count(DISTINCT t.name) AS number", parameters)
+        related = {str(row["name"]): int(str(row["number"])) for row in rows}
+        text += f"; distinct {' or '.join(count.target_kinds)}: {_format_values(related, ascending=asked.ascending)}"
+    return f"{text}; counted in Cypher over {format_count(scope.size, 'document')}"
+
+
+def _format_count(
+    count: _Count, relation: RelationType, found: Mapping[str, int], total: int, *, ascending: bool
+) -> str:
+    """Format what was counted, and the counts."""
+    words = f" ({relation.words[0]})" if relation.words else ""
+    head = f"documents that state {count.label}{words}"
+    single = len(count.names) == 1
+    if count.sources and (count.by != "s" or single):
+        head += f" of {' or '.join(count.source_kinds)} {', '.join(count.sources)}"
+    if count.companion and count.companion.names and (count.by != "x" or single):
+        head += f" of {count.companion.kind} {', '.join(count.companion.names)}"
+    if count.targets and (count.by != "t" or single):
+        head += f" for {' or '.join(count.target_kinds)} {', '.join(count.targets)}"
+    if single:
+        return f"{head}: {total}"
+    order = ", fewest first" if ascending else ""
+    size = "" if count.names else f" ({format_count(len(found), 'value')}{order})"
+    return f"{head}, by {count.kind}{size}: {_format_values(found, ascending=ascending)}; {total} in all"
+
+
+def _format_values(found: Mapping[str, int], *, ascending: bool) -> str:
+    """Format counts, highest first, or lowest first."""
+    ranked = sorted(found.items(), key=lambda one: (one[1] if ascending else -one[1], one[0]))
+    listed = ", ".join(f"{name}: {number}" for name, number in ranked[:MAX_VALUES])
+    return f"{listed}, and {len(ranked) - MAX_VALUES} more" if len(ranked) > MAX_VALUES else listed
+
+
+def _count_related(index: ReferenceIndex, question: str, where: Where | None) -> Iterator[str]:
+    """Count the entities that the named ones are related to by a label that shares a word with the question."""
+    named = find_named_entities(index, question, None)
+    if not named:
+        return
+    stems = find_content_stems(question, [entity.name for entity in named])
+    scope = _Scope(index, where)
+    for entity in named:
+        for this, other in (("s", "t"), ("t", "s")):
+            rows = scope.graph.query(
+                f"MATCH (s:Entity)-[r:RELATION]->(t:Entity) WHERE {this}.name = $name UNWIND r.documents AS document "
+                f"RETURN DISTINCT r.label AS label, {other}.name AS name, document",
+                {"name": entity.name},
+            )
+            related: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+            for row in rows:
+                if scope.documents is None or str(row["document"]) in scope.documents:
+                    related[str(row["label"])][str(row["name"])].add(str(row["document"]))
+            for label, names in sorted(related.items()):
+                if stems.isdisjoint(map(stem_word, label.replace("_", " ").split())):
+                    continue
+                listed = ", ".join(sorted(names)[:MAX_VALUES])
+                more = f", and {len(names) - MAX_VALUES} more" if len(names) > MAX_VALUES else ""
+                statement = f"{entity.name} {label} ..." if this == "s" else f"... {label} {entity.name}"
+                documents = len(set[str]().union(*names.values()))
+                yield (
+                    f"entities in the place of ... in '{statement}': {len(names)} ({listed}{more}), stated by "
+                    f"{documents} of {format_count(scope.size, 'document')}; counted in Cypher"
+                )

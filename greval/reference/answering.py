@@ -1,0 +1,242 @@
+"""Answers from what a search found: written by a model, or without one the sentences that match the question best."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from math import log
+from typing import NamedTuple, TypeVar
+
+from greval._util.work_clock import run_in_turn
+from greval.judging.model.client import JudgeClient
+from greval.judging.model.tokens import TokenCounter, create_token_counter
+from greval.methods.fair_context.answer_generation import generate_answer
+from greval.records.case import Chunk, Response, Triple
+from greval.records.result import Usage
+from greval.reference.chunking import split_sentences
+from greval.reference.linking import FUNCTION_WORDS
+
+NOT_FOUND = "The documents do not hold the answer."
+LOCAL_CONTEXT_TOKENS = 1_000
+"""The default for the embedded model, which reads about 40 tokens a second on two cores."""
+CONTEXT_TOKENS = 12_000
+AGGREGATE_SHARE = 1 / 2
+TRIPLE_SHARE = 1 / 4
+"""The most of the context that aggregates and triples take, because the chunks have the wording to answer from."""
+FENCE_TOKENS = 14
+"""The tokens of the fence around an item."""
+MIN_CUT_TOKENS = 30
+"""A chunk is not cut to less than this."""
+NAME_WEIGHT = 0.5
+"""The weight of a name of the question. Most retrieved sentences have it, and it is not the answer."""
+KIND_BONUS = 0.2
+"""The share of the question's weight that a sentence gets if it has a word of the kind that is asked for."""
+RANK_DISCOUNT = 0.03
+"""The share by which a sentence counts less with each rank of its chunk."""
+MAX_SENTENCES = 2
+MIN_GAIN = 0.35
+"""The least share of the question's weight that a second sentence must add."""
+
+_COUNTING = re.compile(
+    r"\b(how (many|much|often)|number of|count of|total|average|share|percentage|most|fewest|least|top|rank\w*)\b",
+    re.IGNORECASE,
+)
+_NUMERIC = re.compile(
+    r"\b(when|how (many|much|long|old|often|far|tall|high|big)|(what|which) (year|date|number|time))\b", re.IGNORECASE
+)
+_NAMING = re.compile(r"\b(who|whom|whose|where|which|what)\b", re.IGNORECASE)
+_WORD = re.compile(r"\w+")
+_NUMBER = re.compile(
+    r"\d|\b(one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|noon|midnight|once|twice|"
+    r"(mon|tues|wednes|thurs|fri|satur|sun)day)\b",
+    re.IGNORECASE,
+)
+_ENDING = re.compile(r"(?<=\w{3})(ings?|ed|es|s|e)$")
+Item = TypeVar("Item")
+
+
+async def answer_question(
+    question: str,
+    chunks: Sequence[Chunk],
+    triples: Sequence[Triple] = (),
+    aggregates: Sequence[str] = (),
+    client: JudgeClient | None = None,
+    *,
+    context_tokens: int | None = None,
+) -> tuple[str, Usage]:
+    """Return the answer to a question from what was found, and the usage.
+
+    A model gets as much of the context as fits, see `select_context`. Without a model, the answer consists of the
+    sentences that match the question best, see `extract_answer`.
+
+    Args:
+        question: The question.
+        chunks: The chunks, best first.
+        triples: The triples, best first.
+        aggregates: Texts that were computed from the graph, such as counts.
+        client: The model that answers. None: no model is asked.
+        context_tokens: The most tokens of the context; by default 1,000 for the embedded model, 12,000 for others.
+
+    Raises:
+        MethodError: If the model fails or gives an empty answer.
+
+    Example:
+        >>> import asyncio
+        >>> chunk = Chunk(id="d#1", text="The harbour is old. It opens at nine.")
+        >>> asyncio.run(answer_question("When does it open?", [chunk]))[0]
+        'It opens at nine.'
+    """
+    if client is None:
+        return extract_answer(question, chunks, triples, aggregates), Usage()
+    given = Response(chunks=tuple(chunks), triples=tuple(triples), aggregates=tuple(aggregates))
+    return await generate_answer(client, question, await select_context(given, client, context_tokens))
+
+
+async def select_context(
+    given: Response, client: JudgeClient, context_tokens: int | None = None, *, share: float = 1
+) -> Response:
+    """Return a response with the part of its context that a model can be given, the best items of each kind.
+
+    Aggregates take at most a half of the tokens and triples a quarter; chunks take the rest. If not even the first
+    chunk fits, its text is cut. Tokens of the embedded model are counted exactly, those of others are estimated.
+
+    Args:
+        given: The response.
+        client: The model.
+        context_tokens: The most tokens; by default 1,000 for the embedded model, 12,000 for others.
+        share: The share of these tokens to use.
+    """
+    most = int(share * (context_tokens or (LOCAL_CONTEXT_TOKENS if client.judge.local else CONTEXT_TOKENS)))
+    model = (await client.ready()).model if client.judge.local else None
+
+    def select() -> Response:
+        return _fit_context(given, most, TokenCounter() if model is None else create_token_counter(model))
+
+    # the embedded model counts by HTTP, which would block the event loop
+    return await run_in_turn(nullcontext(), select)
+
+
+def _fit_context(given: Response, most: int, count: TokenCounter) -> Response:
+    aggregates, used = _take_first(given.aggregates or (), [*(given.aggregates or ())], most * AGGREGATE_SHARE, count)
+    texts = [f"subject: {one.subject}\npredicate: {one.predicate}\nobject: {one.object}" for one in given.triples or ()]
+    triples, more = _take_first(given.triples or (), texts, most * TRIPLE_SHARE, count)
+    room = most - used - more
+    listed = given.chunks or ()
+    chunks, _ = _take_first(listed, [chunk.text or "" for chunk in listed], room, count)
+    if listed and not chunks:
+        chunks = (listed[0].model_copy(update={"text": _cut_text(listed[0].text or "", room - FENCE_TOKENS, count)}),)
+    return given.model_copy(update={"aggregates": aggregates, "triples": triples, "chunks": chunks})
+
+
+def _take_first(
+    items: Sequence[Item], texts: Sequence[str], most: float, count: TokenCounter
+) -> tuple[tuple[Item, ...], float]:
+    """Return the first items whose texts fit into a number of tokens, and the tokens that they take."""
+    used, taken = 0.0, 0
+    for text in texts:
+        cost = count(text) + FENCE_TOKENS
+        if used + cost > most:
+            break
+        used += cost
+        taken += 1
+    return tuple(items[:taken]), used
+
+
+def _cut_text(text: str, most: float, count: TokenCounter) -> str:
+    """Return the beginning of a text that has at most some tokens, cut after a word."""
+    room = max(most, MIN_CUT_TOKENS)
+    while (tokens := count(text)) > room:
+        kept = text[: min(int(len(text) * room / tokens), len(text) - 1)]
+        text = kept.rpartition(" ")[0] or kept
+    return text
+
+
+def extract_answer(
+    question: str, chunks: Sequence[Chunk], triples: Sequence[Triple] = (), aggregates: Sequence[str] = ()
+) -> str:
+    """Return the sentences that match a question best, or a sentence which says that no sentence does.
+
+    A sentence gets the weights of the question's words that it has; rare words weigh more, names in the question less.
+    A second sentence is added if it has much of what the first one lacks. If the question asks for a count or an
+    extreme, the aggregate that matches best is the answer. Triples count only if no sentence matches.
+
+    Example:
+        >>> extract_answer("How many ferries are late?", [], aggregates=["late ferries: 7"])
+        'late ferries: 7'
+        >>> extract_answer("Who is Ada?", [])
+        'The documents do not hold the answer.'
+    """
+    wanted = _weigh_words(question)
+    if aggregates and _COUNTING.search(question):
+        return max(aggregates, key=lambda text: sum(wanted.get(word, 0) for word in _list_stems(text)))
+    facts = [f"{one.subject} {' '.join(one.predicate.split('_'))} {one.object}." for one in triples]
+    for candidates in (list(_list_sentences(chunks)), [_Sentence(text, 0) for text in (*facts, *aggregates)]):
+        if answer := _select_sentences(question, wanted, candidates):
+            return answer
+    return NOT_FOUND
+
+
+class _Sentence(NamedTuple):
+    """A sentence, and the rank of its chunk from 0."""
+
+    text: str
+    rank: int
+
+
+def _list_sentences(chunks: Sequence[Chunk]) -> Iterator[_Sentence]:
+    """Iterate over the different sentences of chunks. Chunks overlap, so that a sentence may be in several."""
+    seen = set()
+    for rank, chunk in enumerate(chunks):
+        for sentence in split_sentences(chunk.text or ""):
+            text = " ".join(sentence.split())
+            if text and text not in seen:
+                seen.add(text)
+                yield _Sentence(text, rank)
+
+
+def _select_sentences(question: str, wanted: Mapping[str, float], candidates: Sequence[_Sentence]) -> str:
+    """Select the sentences that answer a question; empty if none has a word of it."""
+    stems = [frozenset(_list_stems(one.text)) & wanted.keys() for one in candidates]
+    spread = Counter(word for found in stems for word in found)
+    weights = {word: wanted[word] * log(1 + len(candidates) / spread[word]) for word in spread}
+    total = sum(weights.values())
+    missing, chosen = set(weights), list[int]()
+    bonus = [KIND_BONUS * total if _has_kind(question, one.text) else 0.0 for one in candidates]
+    while len(chosen) < MAX_SENTENCES:
+        gains = {
+            place: (sum(weights[word] for word in found & missing) + bonus[place]) / (1 + RANK_DISCOUNT * one.rank)
+            for place, (one, found) in enumerate(zip(candidates, stems, strict=True))
+            if place not in chosen and found & missing
+        }
+        best = max(gains, key=gains.__getitem__, default=None)
+        if best is None or (chosen and sum(weights[word] for word in stems[best] & missing) < MIN_GAIN * total):
+            break
+        chosen.append(best)
+        missing -= stems[best]
+    return " ".join(candidates[place].text for place in chosen)
+
+
+def _weigh_words(question: str) -> dict[str, float]:
+    """Return the words of a question that can be searched for, with the weight that each has by its kind."""
+    names = {stem for name in _list_names(question) for stem in _list_stems(name)}
+    return {stem: NAME_WEIGHT if stem in names else 1.0 for stem in _list_stems(question)}
+
+
+def _list_stems(text: str) -> list[str]:
+    """List the words of a text that carry meaning, without common endings."""
+    return [_ENDING.sub("", word) for word in _WORD.findall(text.casefold()) if word not in FUNCTION_WORDS]
+
+
+def _has_kind(question: str, sentence: str) -> bool:
+    """Return whether a sentence has a number or a name that the question does not have, as the question asks for."""
+    if _NUMERIC.search(question):
+        return _NUMBER.search(sentence) is not None
+    inner = sentence.partition(" ")[2]  # the first word of a sentence is capitalised in any case
+    return _NAMING.search(question) is not None and bool(_list_names(inner) - _list_names(question))
+
+
+def _list_names(text: str) -> set[str]:
+    """List the capitalised words of a text."""
+    return {word for word in _WORD.findall(text) if word[0].isupper()}

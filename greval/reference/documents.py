@@ -1,0 +1,418 @@
+"""Documents to index: from text and Markdown files, from rows of JSON, CSV and Parquet, and from folders of them.
+
+A file or row that is no document is a `RowFault` with its place, and stops no other.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import date
+from pathlib import Path
+from typing import NamedTuple
+
+from pydantic import ValidationError
+
+from greval._util.wording import find_typo
+from greval.datasets.field_names import format_printable
+from greval.datasets.field_values import as_text, find_first, unwrap_serialised
+from greval.datasets.json_files import BOM, describe_encoding_fault, describe_type
+from greval.datasets.row_faults import RowFault
+from greval.datasets.row_purpose import LIST_KEYS, RowPurpose
+from greval.datasets.row_sources import JSON_READERS, TABLES, read_rows
+from greval.errors import DataError
+from greval.methods.reference_index import LEDGER_FILE
+from greval.reference.records import Document
+from greval.reference.triple_tables import (
+    TripleColumns,
+    build_triple_document,
+    find_triple_columns,
+    format_triple,
+)
+
+TEXT_SUFFIXES = frozenset({".txt", ".text"})
+MARKDOWN_SUFFIXES = frozenset({".md", ".markdown"})
+IDS = ("id", "doc_id", "document_id", "_id")
+TEXTS = ("text", "content", "page_content", "body", "contents")
+TITLES = ("title",)
+SOURCES = ("repo", "version")
+TAG_PREFIXES = ("tags.", "tag:")
+BINARY_STARTS = {
+    b"%PDF-": "a PDF",
+    b"PK\x03\x04": "a ZIP archive, as .docx, .xlsx, .pptx, .odt and .epub are",
+    b"\xd0\xcf\x11\xe0": "an old Office file, such as .doc or .xls",
+}
+"""How binary files begin that people take for texts, with what each is."""
+UTF_16_STARTS = (b"\xff\xfe", b"\xfe\xff")
+_OWN_NAMES = frozenset({*IDS, *TEXTS, *TITLES, *SOURCES, "tags", "metadata", "type"})
+_TERMS = re.compile(r"(?:UN)?LICEN[CS]E(?:[-_.].*)?|COPYING(?:[-_.].*)?|NOTICE|PATENTS")
+_FRONT_MATTER = re.compile(r"---[ \t]*\r?\n(.*?)(?:^|\n)---[ \t]*(?:\r?\n|$)", re.DOTALL)
+_HEADING = re.compile(r"[ ]{0,3}#{1,6}[ \t]+(?P<title>.*?)(?:[ \t]+#+)?[ \t]*$")
+_UNDERLINE = re.compile(r"[ ]{0,3}(?:=+|-{2,})[ \t]*$")
+_FENCE = re.compile(r"[ ]{0,3}(?P<mark>`{3,}|~{3,})")
+_EMPHASIS = re.compile(r"(\*\*|__|`)(.+?)\1")
+
+
+class DocumentDefaults(NamedTuple):
+    """What documents have that do not say otherwise: repository, version and tags."""
+
+    repo: str | None = None
+    version: str | None = None
+    tags: Mapping[str, str] = {}
+
+
+class _Place(NamedTuple):
+    """A row of a file, or a whole file: how messages name it, and the id of a document without one."""
+
+    name: str
+    made_id: str
+
+
+def read_documents(
+    sources: str | Path | Document | RowFault | Iterable[str | Path | Document | RowFault],
+    defaults: DocumentDefaults = DocumentDefaults(),  # noqa: B008 - a tuple
+) -> Iterator[Document | RowFault]:
+    r"""Read documents from files and folders, or take those that a program passes.
+
+    The id of a file is its path in the given folder, or its name. The id of a row is its own, or the file's and its
+    number. Fields of rows that are not those of a document become tags if they are texts, numbers or flags. A file
+    that is named is read as text if its ending is unknown; in folders such files are passed over, hidden ones, and
+    the terms of a licence.
+
+    Args:
+        sources: Paths of files and folders, and documents.
+        defaults: What documents have that do not say otherwise.
+
+    Yields:
+        Documents with different ids, and faults.
+
+    Raises:
+        DataError: If a path does not exist.
+
+    Example:
+        >>> import tempfile
+        >>> folder = Path(tempfile.mkdtemp())
+        >>> _ = (folder / "ferry.md").write_text("# Ferry\nIt leaves at nine.")
+        >>> [(one.id, one.title, one.text) for one in read_documents(folder)]
+        [('ferry.md', 'Ferry', 'It leaves at nine.')]
+    """
+    given = [sources] if isinstance(sources, str | Path | Document | RowFault) else sources
+    places: dict[str, str] = {}
+    for place, found in _read_sources(given):
+        if isinstance(found, RowFault):
+            yield found
+            continue
+        document = _add_defaults(found, defaults)
+        fault = _find_fault(document)
+        if not fault and document.id in places:
+            shown = format_printable(document.id)
+            fault = f"id: {shown} is at {places[document.id]} already; give each document its own"
+        if fault:
+            yield RowFault(place=place, message=fault, id=document.id)
+        else:
+            places[document.id] = place
+            yield document
+
+
+def list_files(folder: Path) -> list[Path]:
+    """List the files of a folder that hold documents, sorted by path.
+
+    Hidden files and folders are passed over, the folders of indexes, and the terms of a licence, such as LICENSE.md.
+    """
+    return [path for path in _list_visible(folder) if _holds_documents(path)]
+
+
+class FileCounts(NamedTuple):
+    """How many files of folders are taken as documents and passed over, by their endings, the most frequent first."""
+
+    taken: Mapping[str, int]
+    passed_over: Mapping[str, int]
+
+
+def count_files(sources: Iterable[str | Path]) -> FileCounts:
+    """Count the visible files of folders by their endings; a file without one, or with terms, by its name.
+
+    Example:
+        >>> import tempfile
+        >>> folder = Path(tempfile.mkdtemp())
+        >>> for name in ("Plan.PDF", "plan.md", "LICENSE.md"):
+        ...     (folder / name).touch()
+        >>> count_files([folder])
+        FileCounts(taken={'.md': 1}, passed_over={'LICENSE.md': 1, '.pdf': 1})
+    """
+    files = [path for source in sources if Path(source).is_dir() for path in _list_visible(Path(source))]
+    taken = Counter(path.suffix.lower() for path in files if _holds_documents(path))
+    others = (path for path in files if not _holds_documents(path))
+    passed_over = Counter(path.name if _has_terms(path) else path.suffix.lower() or path.name for path in others)
+    return FileCounts(dict(taken.most_common()), dict(passed_over.most_common()))
+
+
+def _holds_documents(path: Path) -> bool:
+    return path.suffix.lower() in READERS and not _has_terms(path)
+
+
+def _has_terms(path: Path) -> bool:
+    """Return whether a file has the terms of a licence, by its name, which is in capitals by convention."""
+    return _TERMS.fullmatch(path.stem) is not None
+
+
+def _list_visible(folder: Path) -> list[Path]:
+    """List the files of a folder that are neither hidden nor those of an index, sorted by path."""
+    found = sorted(folder.rglob("*"), key=lambda path: path.relative_to(folder).parts)
+    indexes = {path.parent for path in found if path.name == LEDGER_FILE}
+    return [
+        path
+        for path in found
+        if not any(part.startswith(".") for part in path.relative_to(folder).parts)
+        and not indexes & {*path.parents}
+        and path.is_file()
+    ]
+
+
+def _read_sources(sources: Iterable[str | Path | Document | RowFault]) -> Iterator[tuple[str, Document | RowFault]]:
+    """Yield documents and faults with their places."""
+    for number, source in enumerate(sources, 1):
+        if isinstance(source, Document):
+            yield f"document {number}", source
+        elif isinstance(source, RowFault):
+            yield source.place, source
+        else:
+            yield from _read_path(Path(source))
+
+
+def _read_path(path: Path) -> Iterator[tuple[str, Document | RowFault]]:
+    if not path.exists():
+        near = find_typo(path.name, (other.name for other in path.parent.glob("*")))
+        hint = f"; is it {format_printable(near)}?" if near else ""
+        raise DataError(f"{format_printable(str(path), 4096)}: no such file or folder{hint}")
+    files = list_files(path) if path.is_dir() else [path]
+    for file in files:
+        made_id = file.relative_to(path).as_posix() if path.is_dir() else file.name
+        yield from _read_file(file, made_id)
+
+
+def _read_file(path: Path, made_id: str) -> Iterator[tuple[str, Document | RowFault]]:
+    """Read the documents of a file; a file that cannot be read is a fault."""
+    name = format_printable(str(path), 4096)
+    reader = READERS.get(path.suffix.lower(), _read_text)
+    try:
+        for place, found in reader(path, _Place(name, made_id)):
+            yield place, RowFault(place=place, message=found) if isinstance(found, str) else found
+    except DataError as error:
+        yield name, RowFault(place=name, message=str(error).removeprefix(f"{path}: "), id=made_id)
+    except OSError as error:
+        yield name, RowFault(place=name, message=f"cannot be read: {error.strerror or error}", id=made_id)
+
+
+def _decode(content: bytes) -> str:
+    """Decode a text; raise `DataError` if it is not UTF-8 or not text."""
+    if content.startswith(UTF_16_STARTS):
+        raise DataError("is UTF-16; save the file as UTF-8")
+    kind = next((kind for start, kind in BINARY_STARTS.items() if content.startswith(start)), None)
+    if kind:
+        raise DataError(f"is {kind}; convert it to text or Markdown first")
+    try:
+        text = content.removeprefix(BOM).decode()
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise DataError(describe_encoding_fault(content[error.start], f"in line {line}")) from error
+    if "\0" in text:
+        raise DataError("is no text, but a binary file; convert it to text first")
+    return text
+
+
+_ReadDocuments = Iterator[tuple[str, Document | str]]
+
+
+def _read_text(path: Path, place: _Place) -> _ReadDocuments:
+    yield place.name, Document(id=place.made_id, text=_decode(path.read_bytes()))
+
+
+def _read_markdown(path: Path, place: _Place) -> _ReadDocuments:
+    """Read a Markdown file, with its front matter if it has any."""
+    text = _decode(path.read_bytes())
+    fields: Mapping[str, object] = {}
+    if (front := _FRONT_MATTER.match(text)) and (parsed := _parse_front_matter(front[1])) is not None:
+        fields, text = parsed, text[front.end() :]
+    title, body = split_title(text)
+    values = {"title": title or path.stem, **_drop_nothing(fields), "text": body}
+    yield place.name, _build_document({**values, "id": place.made_id}, place)
+
+
+def _parse_front_matter(text: str) -> Mapping[str, object] | None:
+    """Parse front matter; None if it is text between two horizontal rules."""
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import YAMLError
+
+    try:
+        found = YAML(typ="safe", pure=True).load(text)
+    except (YAMLError, ValueError, RecursionError) as error:
+        mark = getattr(error, "problem_mark", None)
+        line = f"in line {mark.line + 2}" if mark else "at its beginning"
+        raise DataError(
+            f"its front matter is no YAML {line}; correct it, or put an empty line before the first ---"
+        ) from error
+    return {str(name): value for name, value in found.items()} if isinstance(found, dict) else None
+
+
+def split_title(text: str) -> tuple[str, str]:
+    r"""Return the first heading of a Markdown text, and the text without it if it begins with it; "" if none.
+
+    Example:
+        >>> split_title("## The *ferry* of `Ada`\n\nIt leaves at nine.")
+        ('The *ferry* of Ada', 'It leaves at nine.')
+    """
+    fence, begun, position, before = "", False, 0, ""
+    for line in text.splitlines(keepends=True):
+        end = position + len(line)
+        bare = line.rstrip("\r\n")
+        if mark := _FENCE.match(line):
+            fence = ("" if mark["mark"].startswith(fence) else fence) if fence else mark["mark"]
+        elif not fence and (heading := _HEADING.match(bare)) and heading["title"]:
+            return _strip_emphasis(heading["title"]), text if begun else text[end:].lstrip()
+        elif not fence and before and _UNDERLINE.match(bare):
+            first = not text[: position - len(before)].strip()
+            return _strip_emphasis(before.strip()), text[end:].lstrip() if first else text
+        begun = begun or bool(line.strip())
+        before = "" if fence or mark or not line.strip() else line
+        position = end
+    return "", text
+
+
+def _strip_emphasis(title: str) -> str:
+    return _EMPHASIS.sub(r"\2", title).strip()
+
+
+def _read_rows(path: Path, place: _Place) -> _ReadDocuments:
+    """Read the documents and triples of the rows of a table or of JSON."""
+    lines: dict[str, list[str]] = {}
+    for row in read_rows(path, DOCUMENT_ROWS):
+        at = _Place(f"{place.name}{row.unit}{row.number}", f"{place.made_id}#{row.number}")
+        if row.faults:
+            faults = (f"{format_printable(name)}: {why}" if name else why for name, why in row.faults.items())
+            yield at.name, "; ".join(faults)
+        elif (columns := _find_triples(row.values)) is not None:
+            try:
+                own = as_text(row.values.get(columns.document)) if columns.document else None
+                lines.setdefault(str(own or at.made_id), []).append(format_triple(row.values, columns))
+            except ValueError as error:
+                yield at.name, str(error)
+        else:
+            yield at.name, _build_document(row.values, at)
+    for document, listed in lines.items():
+        yield place.name, build_triple_document(document, listed)
+
+
+def _find_triples(names: Iterable[str]) -> TripleColumns | None:
+    """Find the columns of triples of a table that has no column for a text."""
+    given = [*names]
+    return None if {*TEXTS} & {*given} else find_triple_columns(given)
+
+
+def _check_columns(names: Sequence[str], place: str) -> None:
+    """Raise `DataError` if a table has no column for the text, as every row would be wrong."""
+    given = [*names]
+    if not {*TEXTS} & {*given} and not find_triple_columns(given):
+        near = next((name for name in given if find_typo(name, TEXTS)), None)
+        hint = f"; is it {format_printable(near)!r}?" if near else f"; it may be called {', '.join(TEXTS)}"
+        found = format_printable(", ".join(given), 200)
+        raise DataError(
+            f"{place}: no column for the text{hint} (columns: {found}); triples have head, relation and tail"
+        )
+
+
+def _build_document(values: Mapping[str, object], place: _Place) -> Document | str:
+    """Build the document of a row; return what is wrong with it if it is none."""
+    given = unwrap_serialised(values)
+    metadata = given.get("metadata")
+    inner = metadata if isinstance(metadata, Mapping) else {}
+    merged: dict[str, object] = {**_drop_nothing(inner), **_drop_nothing(given)}
+    text = find_first(given, TEXTS)
+    if text is None and (empty := next((name for name in TEXTS if name in given), None)):
+        return f"{empty}: is empty"
+    if text is None:
+        near = next((name for name in given if find_typo(str(name), TEXTS)), None)
+        return "text: is missing" + (
+            f", nearest: {format_printable(near)}" if near else f"; it may be called {', '.join(TEXTS)}"
+        )
+    if not isinstance(text, str):
+        return f"text: must be a text, got {describe_type(text)}"
+    own_id = as_text(find_first(merged, IDS))
+    fields = {name: as_text(merged[name]) for name in (*TITLES, *SOURCES) if name in merged}
+    tags = _collect_tags(merged)
+    if isinstance(tags, str):
+        return tags
+    try:
+        return Document.model_validate(
+            {"id": place.made_id if own_id in (None, "") else own_id, "text": text, "tags": tags, **fields}
+        )
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        at = ".".join(map(str, first["loc"]))
+        return f"{format_printable(at)}: must be a text, got {describe_type(first['input'])}"
+
+
+def _collect_tags(values: Mapping[str, object]) -> dict[str, object] | str:
+    """Return the tags of a row: those it names, and its other columns that are plain; a text if they are wrong."""
+    found: dict[str, object] = {}
+    for name, value in values.items():
+        if name not in _OWN_NAMES and (plain := _convert_plain(value)) is not None:
+            prefix = next((prefix for prefix in TAG_PREFIXES if name.startswith(prefix)), "")
+            found[name.removeprefix(prefix) or name] = plain
+    given = values.get("tags")
+    if isinstance(given, Mapping):
+        return {**found, **{str(name): _convert_plain(value) or value for name, value in _drop_nothing(given).items()}}
+    if isinstance(given, list | tuple):  # keywords, as in front matter
+        return {**found, **{str(as_text(name)): "true" for name in given if isinstance(name, str | int | float)}}
+    if isinstance(given, str | int | float):
+        return {**found, "tags": str(as_text(given))}
+    return found if given is None else f"tags: must be an object of texts, got {describe_type(given)}"
+
+
+def _convert_plain(value: object) -> str | None:
+    """Return the text of a text, number, flag or date; None for anything else."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, date):
+        return value.isoformat()
+    converted = as_text(value)
+    if isinstance(converted, float):
+        return str(converted)
+    return converted if isinstance(converted, str) else None
+
+
+def _drop_nothing(values: Mapping[str, object]) -> dict[str, object]:
+    return {str(name): value for name, value in values.items() if value is not None}
+
+
+def _add_defaults(document: Document, defaults: DocumentDefaults) -> Document:
+    if not any(defaults):
+        return document
+    return document.model_copy(
+        update={
+            "repo": document.repo if document.repo is not None else defaults.repo,
+            "version": document.version if document.version is not None else defaults.version,
+            "tags": {**defaults.tags, **document.tags},
+        }
+    )
+
+
+def _find_fault(document: Document) -> str:
+    """Return why a document cannot be indexed; "" if it can."""
+    if not document.text.strip() and not document.title.strip():
+        return "text: is empty"
+    try:
+        f"{document.id}{document.title}{document.text}".encode()
+    except UnicodeEncodeError:
+        return "text: holds half a character (a lone surrogate); write the whole character"
+    return "" if document.id.strip() else "id: is empty"
+
+
+DOCUMENT_ROWS = RowPurpose("document", "a text", TEXTS, _check_columns, ("documents", "docs", *LIST_KEYS))
+READERS: Mapping[str, Callable[[Path, _Place], _ReadDocuments]] = {
+    **dict.fromkeys(TEXT_SUFFIXES, _read_text),
+    **dict.fromkeys(MARKDOWN_SUFFIXES, _read_markdown),
+    **dict.fromkeys((*JSON_READERS, *TABLES), _read_rows),
+}
+"""The readers by the endings of files."""

@@ -1,0 +1,486 @@
+"""Entities and relations of a chunk by rules: patterns of names and the words between them, without a model.
+
+Names are found by their form: the title, capitals, quotation marks, identifiers of code, and compounds in lower case
+that recur. Two names that follow each other in a sentence are related by the verb phrase between them. The title is
+related to the names of its chunk by the verb phrase in front of each, because a text about one thing names it by a
+pronoun or not at all.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from greval.methods.index_records import IndexedChunk
+from greval.records.inventory import RELATED
+from greval.reference.chunking import split_sentences
+from greval.reference.extraction.phrases import (
+    NameSpan,
+    TextToken,
+    find_names,
+    is_common_word,
+    is_roman,
+    split_tokens,
+)
+from greval.reference.extraction.schema_rules import read_by_schema
+from greval.reference.extraction.words import (
+    AUXILIARIES,
+    COMPOUND_HEADS,
+    COMPOUND_TAILS,
+    DETERMINERS,
+    GENERIC_NAMES,
+    NATIONALITIES,
+    NEVER_NAMES,
+    NO_VERBS,
+    PERSON_PRONOUNS,
+    PLACE_HEADS,
+    PRONOUNS,
+    VERBS,
+)
+from greval.reference.names import ALIAS, split_qualifier
+from greval.reference.records import Extraction, Mention, Statement
+from greval.reference.schema import GraphSchema
+
+RULES_VERSION = "2"
+"""The version of the rules, part of the key of an extraction. Increase it whenever they find something else."""
+MAX_STATEMENTS = 12
+"""The most statements of one sentence: a list of many names would have as many as it has pairs of names."""
+MAX_PREDICATE_WORDS = 6
+MAX_LEAD = 4
+"""The most characters in front of the name with which a sentence begins: an article, a quotation mark."""
+MAX_COMPOUNDS = 3
+"""The most compounds in lower case of one chunk."""
+
+_ALIAS_PHRASE = re.compile(
+    r"""\s*[,(]?\s*(?:which\ is\ |who\ is\ |is\ |was\ |it\ is\ )?
+    (?:(?:also|better|best|commonly|formerly|generally|locally|more|now|often|originally|popularly|previously|
+    professionally|simply|sometimes|usually|widely|and|or|was)\s+)+
+    (?:known|called|named|credited|referred\ to|abbreviated)(?:\s+(?:commonly|professionally|simply|mononymously))?
+    (?:\s+(?:as|by\ (?:his|her|their|its)\ (?:stage|pen)\ name))?(?:\s+the)?\s*["“]?\s*\Z""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_DEFINITION = re.compile(r"\b(?:is|was|are|were)\s+(?:an?|the|one of the)\s+([^.;:()]{3,120})")
+_DEFINED = re.compile(
+    r"(?:An?|The)\s+([a-z]+(?:[ -][a-z]+){0,2})(?:\s+or\s+[a-z ]{3,30}|\s+\([^)]*\))?\s+(?:is|are)\s+(?:an?|the)\b"
+)
+_NOUN_ENDINGS = (
+    "ss",
+    "ers",
+    "ors",
+    "ists",
+    "ians",
+    "ties",
+    "ches",
+    "ments",
+    "ions",
+    "isms",
+    "ings",
+    "ans",
+    "ages",
+    "ous",
+)
+_ADVERBS = frozenset(("not", "never", "also", "longer", "no", "later", "first", "often", "still", "now", "then"))
+_PREPOSITIONS = frozenset(("in", "at", "on", "to", "by", "with", "from", "for", "of", "as", "under", "into"))
+_COORDINATIONS = frozenset(("and", "or", "but", "then", "before", "after", "while", "when", "he", "she", "it", "they"))
+_WORD = re.compile(r"[^\W_][\w'\u2019-]*")
+_HEAD_END = _PREPOSITIONS | {"that", "which", "who", "whose", "and", "or", "when", "where", "based", "located", "born"}
+
+
+@dataclass
+class _Topic:
+    """What the text of a chunk is about: its title, and the words that stand for it in the text.
+
+    `is_named` is set if the text names the title. A text that does not, such as a page of a novel, is not related to
+    it. `is_title` is not set if there is no title: the pronouns of the text mean the name with which it begins.
+    """
+
+    name: str = ""
+    variants: tuple[str, ...] = ()
+    last_name: str = ""
+    is_code: bool = False
+    is_named: bool = False
+    is_title: bool = True
+    words: frozenset[str] = frozenset()
+
+
+@dataclass
+class _ChunkFindings:
+    """What has been found in a chunk so far: types of names in the order of mention, and statements."""
+
+    names: dict[str, str] = field(default_factory=dict)
+    statements: dict[tuple[str, str, str], None] = field(default_factory=dict)
+    related: set[tuple[str, str]] = field(default_factory=set)
+
+    def add_statement(self, subject: str, predicate: str, object_: str) -> bool:
+        """Add a statement, unless an end is missing or the pair is related already and nothing new is said of it."""
+        if not subject or not object_ or subject == object_:
+            return False
+        if predicate == RELATED and ((subject, object_) in self.related or (object_, subject) in self.related):
+            return False
+        self.related.add((subject, object_))
+        self.statements.setdefault((subject, predicate, object_))
+        return True
+
+
+def extract_with_rules(chunk: IndexedChunk, schema: GraphSchema | None = None) -> Extraction:
+    """Return the entities and relations of a chunk, the title first.
+
+    With a schema, its entities and relations come first; a name that is a term of the schema has the term's name.
+
+    Args:
+        chunk: The chunk to read.
+        schema: The entity types and relations of the user.
+
+    Example:
+        >>> text = "Maximum Overdrive is a film directed by Stephen King. The film stars Emilio Estevez."
+        >>> found = extract_with_rules(IndexedChunk(id="d#1", doc_id="d", title="Maximum Overdrive", text=text))
+        >>> [mention.name for mention in found.mentions], found.mentions[0].type
+        (['Maximum Overdrive', 'Stephen King', 'Emilio Estevez'], 'film')
+        >>> [(each.subject, each.predicate, each.object) for each in found.statements][:2]
+        [('Maximum Overdrive', 'directed by', 'Stephen King'), ('Maximum Overdrive', 'stars', 'Emilio Estevez')]
+    """
+    lines = [line.strip() for part in split_sentences(chunk.text) for line in part.split("\n")]
+    sentences = [line for line in lines if line]
+    tokens = [split_tokens(sentence) for sentence in sentences]
+    topic = _read_topic(chunk, tokens)
+    found = _ChunkFindings()
+    for name in _list_title_names(chunk.title.strip()):
+        found.names[name] = ""
+    if topic.name:
+        found.names[topic.name] = _find_type(sentences)
+    compounds = _find_compounds(sentences, tokens)
+    spans = [_find_spans(sentence, words, topic, compounds) for sentence, words in zip(sentences, tokens, strict=True)]
+    spans = _drop_common_words(spans, tokens, topic)
+    _rename_last_names(spans, topic, found)
+    if not topic.name and spans and spans[0] and spans[0][0].start <= MAX_LEAD:
+        topic.name, topic.is_named, topic.is_title = spans[0][0].name, True, False
+    for place, (sentence, words, names) in enumerate(zip(sentences, tokens, spans, strict=True)):
+        if place == 0:
+            _rename_full_name(names, topic, found)
+        for span in names:
+            found.names.setdefault(span.name, "")
+            if part := _find_inner_name(span):
+                found.names.setdefault(part, "")
+        _state_sentence(sentence, words, names, topic, found)
+    if schema is not None:
+        return read_by_schema(chunk, sentences, found.names, [*found.statements], schema)
+    return Extraction(
+        mentions=tuple(Mention(name=name, type=kind) for name, kind in found.names.items()),
+        statements=tuple(
+            Statement(subject=subject, predicate=predicate, object=object_)
+            for subject, predicate, object_ in found.statements
+        ),
+    )
+
+
+def _find_inner_name(span: NameSpan) -> str:
+    """Return the name behind the last "of" of a name: the place of a museum, the country of a president."""
+    part = "" if span.quoted else span.name.rpartition(" of ")[2].removeprefix("the ")
+    if not part or part == span.name or not part[0].isupper():
+        return ""
+    return "" if part.lower() in GENERIC_NAMES or part.lower() in NATIONALITIES else part
+
+
+def _list_title_names(title: str) -> Iterator[str]:
+    """Iterate over the names that a title has: itself, without its qualifier, and the parts of a place's name."""
+    if not title:
+        return
+    yield title
+    base, qualifier = split_qualifier(title)
+    if qualifier:
+        yield base
+    if qualifier.startswith(","):
+        part = qualifier[1:].strip()
+        if part[:1].isupper() and part.lower() not in NATIONALITIES:
+            yield part
+    if "/" in title and " " not in title:
+        yield title.rstrip("/").rpartition("/")[2].partition("@")[0]
+
+
+def _read_topic(chunk: IndexedChunk, tokens: Sequence[Sequence[TextToken]]) -> _Topic:
+    """Read what a chunk is about from its title and from whether the text names it."""
+    title = chunk.title.strip()
+    if not title:
+        starts = any(words and words[0].text[0].islower() for words in tokens)
+        return _Topic(is_code=starts)
+    variants = tuple(dict.fromkeys(name for name in _list_title_names(title) if not title.endswith(f", {name}")))
+    base = split_qualifier(title)[0]
+    words = base.split()
+    is_code = " " not in title and title == title.lower() and title[:1].isalpha()
+    last_name = ""
+    if 2 <= len(words) <= 4 and all(word[:1].isupper() for word in words):  # noqa: PLR2004
+        pronouns = {token.text.lower() for sentence in tokens for token in sentence} & PERSON_PRONOUNS
+        last_name = words[-1] if pronouns else ""
+    own = frozenset(word.lower() for word in _WORD.findall(base)) - NEVER_NAMES
+    text = {part for sentence in tokens for token in sentence for part in _WORD.findall(token.text.lower())}
+    is_named = bool(own & text) or chunk.id.endswith("#1")
+    return _Topic(title, variants, last_name, is_code, is_named, words=own)
+
+
+def _find_type(sentences: Sequence[str]) -> str:
+    """Return the type of the title by its definition in the first sentence: a "film" if the text says "is a film"."""
+    found = _DEFINITION.search(sentences[0]) if sentences else None
+    if not found:
+        return ""
+    head = ""
+    for piece in found[1].split():
+        word = piece.strip("\"'“”,")
+        ends_phrase = (
+            (word.endswith("ed") and head and word not in NO_VERBS) or word in _HEAD_END or word in AUXILIARIES
+        )
+        if ends_phrase or not word or (word[0].isupper() and head):
+            break
+        if word.islower() and word.isalpha() and word not in NEVER_NAMES:
+            head = word
+        if piece.endswith(","):
+            break
+    return head
+
+
+def _find_compounds(sentences: Sequence[str], tokens: Sequence[Sequence[TextToken]]) -> list[str]:
+    """Find compounds in lower case: those that are defined, and pairs of words that recur."""
+    found: dict[str, None] = {}
+    for sentence in sentences:
+        defined = _DEFINED.match(sentence)
+        if defined and (" " in defined[1] or sentence.startswith("A")) and not _is_plain(defined[1].split()[-1]):
+            found[defined[1]] = None
+    pairs: Counter[str] = Counter()
+    for words in tokens:
+        for first, second in pairwise(words):
+            if first.kind == second.kind == "word" and not _is_plain(first.text):
+                if second.text not in GENERIC_NAMES and _is_plain(second.text):
+                    continue
+                pairs[f"{first.text} {second.text}"] += 1
+    found.update(dict.fromkeys(pair for pair, count in pairs.most_common(MAX_COMPOUNDS) if count > 1))
+    return [*found][:MAX_COMPOUNDS]
+
+
+def _is_plain(word: str) -> bool:
+    """Return whether a word cannot be a part of a compound."""
+    return (
+        len(word) < 4  # noqa: PLR2004
+        or not word.isascii()
+        or not word.islower()
+        or not word.isalpha()
+        or word in NEVER_NAMES
+        or word in VERBS
+        or word in GENERIC_NAMES
+        or word in COMPOUND_HEADS
+        or word in COMPOUND_TAILS
+        or word.endswith(("ly", "ed"))
+    )
+
+
+def _find_spans(sentence: str, tokens: Sequence[TextToken], topic: _Topic, compounds: Sequence[str]) -> list[NameSpan]:
+    """Find the names of a sentence: those of the title, those by their form, and the compounds of the chunk."""
+    known = frozenset(topic.variants) if topic.is_code else frozenset[str]()
+    spans = find_names(sentence, tokens, known, code=topic.is_code or not topic.name)
+    for variant in topic.variants:
+        spans = _put_phrase(sentence, variant, topic.name, spans, any_case=not topic.is_code)
+    for compound in compounds:
+        spans = _put_phrase(sentence, compound, compound, spans)
+    return spans
+
+
+def _put_phrase(
+    sentence: str, phrase: str, name: str, spans: list[NameSpan], *, any_case: bool = False
+) -> list[NameSpan]:
+    """Put a phrase into the names of a sentence; it replaces names within it, and is left out within a longer name."""
+    text, part = (sentence.lower(), phrase.lower()) if any_case and " " in phrase else (sentence, phrase)
+    start = text.find(part)
+    while start >= 0:
+        end = start + len(part)
+        if _is_bounded(text, start, end):
+            overlapping = [span for span in spans if span.start < end and span.end > start]
+            if all(start <= span.start and span.end <= end for span in overlapping):
+                spans = [span for span in spans if span not in overlapping]
+                spans.append(NameSpan(start, end, name))
+        start = text.find(part, end)
+    return sorted(spans, key=lambda span: span.start)
+
+
+def _is_bounded(text: str, start: int, end: int) -> bool:
+    """Return whether a part of a text is neither preceded nor followed by a letter, digit or hyphen."""
+    before, after = text[start - 1 : start], text[end : end + 1]
+    return not (before.isalnum() or before in {"-", "_", "/"}) and not (after.isalnum() or after in {"_", "/"})
+
+
+def _drop_common_words(
+    spans: Sequence[list[NameSpan]], tokens: Sequence[Sequence[TextToken]], topic: _Topic
+) -> list[list[NameSpan]]:
+    """Drop single words that have their capital from the start of a sentence only."""
+    certain = {span.name for names in spans for span in names if not span.single}
+    lower = {token.text for words in tokens for token in words if token.kind == "word" and token.text[0].islower()}
+    certain |= {word for name in certain for word in name.split() if word.lower() not in lower}
+
+    def is_name(span: NameSpan) -> bool:
+        if not span.single or span.name in certain or span.name == topic.name:
+            return True
+        return not is_common_word(span.name) and span.name.lower() not in lower
+
+    return [[span for span in names if is_name(span)] for names in spans]
+
+
+def _is_person_name(words: Sequence[str]) -> bool:
+    """Return whether a name may be that of a person or a team, which is called by its last word alone."""
+    if not 2 <= len(words) <= 4:  # noqa: PLR2004
+        return False
+    first, last = words[0].lower(), words[-1].lower()
+    return (
+        first not in PLACE_HEADS
+        and first not in NATIONALITIES
+        and last not in GENERIC_NAMES
+        and all(word[0].isupper() for word in words)
+    )
+
+
+def _rename_last_names(spans: Sequence[list[NameSpan]], topic: _Topic, found: _ChunkFindings) -> None:
+    """Replace a last name by the full name of its chunk, if there is exactly one, and state that it is another name.
+
+    Other chunks have the last name only; what is stated here resolves it there.
+    """
+    full: dict[str, set[str]] = {topic.last_name: {topic.name}} if topic.last_name else {}
+    for name in {span.name for names in spans for span in names if not span.quoted and " " in span.name}:
+        words = [word for word in name.split() if not is_roman(word)]
+        if _is_person_name(words):
+            full.setdefault(words[-1], set()).add(name)
+    for names in spans:
+        for span in names:
+            if len(full.get(span.name, ())) == 1 and not span.quoted and not span.name.isupper():
+                (name,) = full[span.name]
+                found.names.setdefault(name, "")
+                found.names.setdefault(span.name, "")
+                found.statements.setdefault((name, ALIAS, span.name))
+                span.name, span.single = name, False
+
+
+def _rename_full_name(names: Sequence[NameSpan], topic: _Topic, found: _ChunkFindings) -> None:
+    """Rename the first name of a text to the title, if it is the full name of the person of the title."""
+    if not names or not topic.name or names[0].name == topic.name or names[0].start > 8:  # noqa: PLR2004
+        return
+    first = names[0]
+    own = [word.lower() for word in _WORD.findall(first.name)]
+    base = [word.lower() for word in _WORD.findall(split_qualifier(topic.name)[0])]
+    if 1 < len(base) < len(own) and base[-1] in own and base[0] in own and topic.words <= {*own}:
+        found.names.setdefault(first.name, "")
+        found.add_statement(topic.name, ALIAS, first.name)
+        first.name = topic.name
+
+
+def _state_sentence(
+    sentence: str, tokens: Sequence[TextToken], names: Sequence[NameSpan], topic: _Topic, found: _ChunkFindings
+) -> None:
+    """Add what one sentence states of neighbouring names, and of the title."""
+    if not names:
+        return
+    count = 0
+    subject = _find_subject(tokens, names, topic)
+    core = ""
+    end = 0
+    before = subject if subject and names[0].name != subject else ""
+    for place, span in enumerate(names):
+        gap = sentence[end : span.start]
+        words = gap.lower().split() if len(gap) < 4 else _WORD.findall(gap.lower())  # noqa: PLR2004
+        predicate = _find_predicate(words, follows_name=place > 0)
+        core = _find_core(gap, words, core, predicate)
+        if predicate and words[0] in {"and", "but", "or"}:
+            before = subject  # "A is owned by B and written in C" says it of A
+        if before and count < MAX_STATEMENTS:
+            count += _state_pair(sentence, gap, before, span, predicate, found)
+        related = topic.is_named and (topic.is_title or subject == topic.name)
+        if topic.name not in {"", before, span.name} and related and count < MAX_STATEMENTS:
+            count += found.add_statement(topic.name, (core if subject == topic.name else "") or RELATED, span.name)
+        before, end = span.name, span.end
+
+
+def _find_subject(tokens: Sequence[TextToken], names: Sequence[NameSpan], topic: _Topic) -> str:
+    """Return the name that a sentence is about: its first, or the title for "He ...", "The film ..." and the like."""
+    if names[0].start <= 2 or not topic.is_named:  # noqa: PLR2004
+        return names[0].name
+    first = tokens[0].text.lower()
+    second = tokens[1].text if len(tokens) > 1 else ""
+    refers = first in PRONOUNS or (first in {"the", "this"} and second.islower())
+    named = any(span.name == topic.name for span in names)
+    return topic.name if refers or named else names[0].name
+
+
+def _state_pair(sentence: str, gap: str, before: str, span: NameSpan, predicate: str, found: _ChunkFindings) -> bool:
+    """Add what a sentence states of two neighbouring names: another name, an acronym, or a relation."""
+    if _ALIAS_PHRASE.match(gap) or (
+        gap.strip() == "(" and sentence[span.end : span.end + 1] in {")", ";", ","} and _is_acronym(span.name, before)
+    ):
+        return found.add_statement(before, ALIAS, span.name)
+    return found.add_statement(before, predicate or RELATED, span.name)
+
+
+def _is_acronym(short: str, name: str) -> bool:
+    """Return whether a short name has the first letters of the words of a name."""
+    letters = short.replace(".", "").removesuffix("s")
+    if not letters.isupper() or not 2 <= len(letters) <= 8:  # noqa: PLR2004
+        return False
+    words = [word for part in _WORD.findall(name) for word in part.split("-") if word]
+    every = "".join(word[0].upper() for word in words)
+    capitals = "".join(word[0] for word in words if word[0].isupper())
+    return letters in {every, capitals}
+
+
+def _is_verb(words: Sequence[str], place: int, *, follows_name: bool) -> bool:
+    """Return whether a word between two names is a verb, by a list, by its ending, or by its place behind a name."""
+    word = words[place]
+    if word in AUXILIARIES:
+        return True
+    if place and words[place - 1] in DETERMINERS:
+        return False
+    if word in VERBS:
+        return True
+    if word.endswith("ed"):
+        return len(word) > 3 and word not in NO_VERBS  # noqa: PLR2004
+    if not follows_name or not word.endswith("s") or len(word) < 4 or word.endswith(_NOUN_ENDINGS):  # noqa: PLR2004
+        return False
+    first = place == 0 or (place == 1 and words[0] in {"which", "that", "who", "also"})
+    following = words[place + 1] if place + 1 < len(words) else ""
+    return first and word not in NEVER_NAMES and (not following or following in NEVER_NAMES)
+
+
+def _find_predicate(words: Sequence[str], *, follows_name: bool) -> str:
+    """Return the last verb phrase of the words between two names, up to the second; empty if there is no verb."""
+    place = len(words) - 1
+    while place >= 0 and not _is_verb(words, place, follows_name=follows_name):
+        place -= 1
+    if place < 0:
+        return ""
+    while place > 0:
+        before = words[place - 1]
+        if _is_verb(words, place - 1, follows_name=follows_name) or before in _ADVERBS:
+            place -= 1
+        else:
+            break
+    return _shorten([word for word in words[place:] if word not in DETERMINERS])
+
+
+def _shorten(words: Sequence[str]) -> str:
+    """Return words as a predicate: without numbers, and with the last word if the middle is left out."""
+    kept = [word for word in words if not word[0].isdigit()]
+    if len(kept) > MAX_PREDICATE_WORDS:
+        kept = [*kept[: MAX_PREDICATE_WORDS - 1], kept[-1]]
+    return " ".join(kept)
+
+
+def _find_core(gap: str, words: Sequence[str], core: str, predicate: str) -> str:
+    """Return the predicate of the subject of a sentence for the next name.
+
+    That is the verb phrase in front of the name if the gap coordinates it, and else the one before, with the
+    preposition of the gap. A verb phrase that follows a name directly says something of that name.
+    """
+    if predicate:
+        coordinated = not core or gap.lstrip()[:1] in {",", ";"} or (words and words[0] in _COORDINATIONS)
+        relative = not _COORDINATIONS.isdisjoint(words[:1]) or not {"which", "who", "that", "whose"} & {*words}
+        return predicate if coordinated and relative else ""
+    if core and words and words[-1] in _PREPOSITIONS:
+        kept = core.split()
+        known = kept[:-1] if kept[-1] in _PREPOSITIONS else kept
+        return " ".join([*known[: MAX_PREDICATE_WORDS - 1], words[-1]])
+    return core

@@ -1,0 +1,187 @@
+"""The graph of an index as arrays: edges with their neighbours, and which chunk mentions which entity.
+
+A walk over a graph store would cost a query a step. These arrays are read from one file when an index is opened.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from greval.methods.index_records import Entity, Relation
+
+IntArray = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class GroupedPositions:
+    """Items by group in compressed form: those of group `n` are `items[offsets[n]:offsets[n + 1]]`."""
+
+    offsets: IntArray
+    items: IntArray
+
+    def get_items(self, group: int) -> IntArray:
+        """Return the items of a group."""
+        return self.items[self.offsets[group] : self.offsets[group + 1]]
+
+    @classmethod
+    def build(cls, groups: IntArray, items: IntArray, count: int) -> GroupedPositions:
+        """Group items by the number of their group, in the order given.
+
+        Example:
+            >>> grouped = GroupedPositions.build(np.array([1, 0, 1], np.int32), np.array([7, 8, 9], np.int32), 2)
+            >>> grouped.get_items(1).tolist()
+            [7, 9]
+        """
+        order = np.argsort(groups, kind="stable")
+        counts = np.bincount(groups, minlength=count) if len(groups) else np.zeros(count, np.int64)
+        offsets = np.concatenate(([0], np.cumsum(counts))).astype(np.int32)
+        return cls(offsets, items[order].astype(np.int32))
+
+
+@dataclass(frozen=True)
+class EdgeTable:
+    """The edges of a graph as columns; an edge is its position in them.
+
+    Args:
+        source: The position of the entity that each edge leaves.
+        target: The position of the entity that each edge enters.
+        label_codes: The position of the label of each edge in `label_names`.
+        label_names: The different labels.
+        weight: The number of chunks that state each edge.
+        leaving: The edges that leave each entity, those that most chunks state first.
+        entering: The edges that enter each entity, in the same order.
+        evidence: The positions of the chunks that state each edge.
+    """
+
+    source: IntArray
+    target: IntArray
+    label_codes: IntArray
+    label_names: tuple[str, ...]
+    weight: IntArray
+    leaving: GroupedPositions
+    entering: GroupedPositions
+    evidence: GroupedPositions
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    @cached_property
+    def labels(self) -> Sequence[str]:
+        """The label of each edge."""
+        names = self.label_names
+        return [names[code] for code in self.label_codes.tolist()]
+
+    def label(self, edge: int) -> str:
+        """Return the label of an edge."""
+        return self.label_names[int(self.label_codes[edge])]
+
+    @classmethod
+    def build(cls, relations: Sequence[Relation], entities: Mapping[str, int], chunks: Mapping[str, int]) -> EdgeTable:
+        """Build the table of relations, given the positions of entities and chunks."""
+        names = {label: code for code, label in enumerate(dict.fromkeys(relation.label for relation in relations))}
+        source = _to_array(entities[relation.source] for relation in relations)
+        target = _to_array(entities[relation.target] for relation in relations)
+        weight = _to_array(len(relation.chunks) for relation in relations)
+        evidence = GroupedPositions.build(
+            np.repeat(np.arange(len(relations), dtype=np.int32), weight),
+            _to_array(chunks[chunk] for relation in relations for chunk in relation.chunks),
+            len(relations),
+        )
+        by_weight = np.argsort(-weight, kind="stable").astype(np.int32)
+        return cls(
+            source=source,
+            target=target,
+            label_codes=_to_array(names[relation.label] for relation in relations),
+            label_names=tuple(names),
+            weight=weight,
+            leaving=GroupedPositions.build(source[by_weight], by_weight, len(entities)),
+            entering=GroupedPositions.build(target[by_weight], by_weight, len(entities)),
+            evidence=evidence,
+        )
+
+
+@dataclass(frozen=True)
+class MentionTable:
+    """Which chunk mentions which entity.
+
+    Args:
+        chunks: The positions of the chunks that mention each entity.
+        entities: The positions of the entities that each chunk mentions.
+    """
+
+    chunks: GroupedPositions
+    entities: GroupedPositions
+
+    @classmethod
+    def build(cls, entities: Sequence[Entity], chunks: Mapping[str, int]) -> MentionTable:
+        """Build the table of entities, given the positions of chunks."""
+        counts = _to_array(len(entity.chunks) for entity in entities)
+        owners = np.repeat(np.arange(len(entities), dtype=np.int32), counts)
+        positions = _to_array(chunks[chunk] for entity in entities for chunk in entity.chunks)
+        return cls(
+            chunks=GroupedPositions.build(owners, positions, len(entities)),
+            entities=GroupedPositions.build(positions, owners, len(chunks)),
+        )
+
+
+def _to_array(values: Iterable[int]) -> IntArray:
+    return np.fromiter(values, np.int32)
+
+
+def dump_arrays(edges: EdgeTable, mentions: MentionTable) -> dict[str, npt.NDArray[np.generic]]:
+    """Return the arrays of both tables by name, to store them in one file."""
+    groupings = {
+        "leaving": edges.leaving,
+        "entering": edges.entering,
+        "evidence": edges.evidence,
+        "chunks": mentions.chunks,
+        "entities": mentions.entities,
+    }
+    stored: dict[str, npt.NDArray[np.generic]] = {
+        "source": edges.source,
+        "target": edges.target,
+        "label_codes": edges.label_codes,
+        "label_names": np.frombuffer(json.dumps(edges.label_names).encode(), np.uint8),
+        "weight": edges.weight,
+    }
+    for name, grouping in groupings.items():
+        stored |= {f"{name}_offsets": grouping.offsets, f"{name}_items": grouping.items}
+    return stored
+
+
+def restore_arrays(stored: Mapping[str, npt.NDArray[np.generic]]) -> tuple[EdgeTable, MentionTable]:
+    """Restore both tables from their stored arrays.
+
+    Example:
+        >>> ada, notes = Entity(name="Ada", chunks=("d#1",)), Entity(name="Notes", chunks=("d#1", "d#2"))
+        >>> wrote = Relation(source="Ada", label="wrote", target="Notes", chunks=("d#1",))
+        >>> chunks = {"d#1": 0, "d#2": 1}
+        >>> edges = EdgeTable.build([wrote], {"Ada": 0, "Notes": 1}, chunks)
+        >>> edges, mentions = restore_arrays(dump_arrays(edges, MentionTable.build([ada, notes], chunks)))
+        >>> edges.labels, mentions.chunks.get_items(1).tolist(), mentions.entities.get_items(0).tolist()
+        (['wrote'], [0, 1], [0, 1])
+    """
+
+    def get(name: str) -> IntArray:
+        return stored[name].astype(np.int32, copy=False)
+
+    def group(name: str) -> GroupedPositions:
+        return GroupedPositions(get(f"{name}_offsets"), get(f"{name}_items"))
+
+    edges = EdgeTable(
+        source=get("source"),
+        target=get("target"),
+        label_codes=get("label_codes"),
+        label_names=tuple(json.loads(stored["label_names"].tobytes())),
+        weight=get("weight"),
+        leaving=group("leaving"),
+        entering=group("entering"),
+        evidence=group("evidence"),
+    )
+    return edges, MentionTable(chunks=group("chunks"), entities=group("entities"))

@@ -1,0 +1,400 @@
+"""An index that is read: its chunks, vectors, words and graph. Its parts are opened when they are first used."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from threading import RLock
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, ParamSpec, Self, TypeVar
+from zipfile import BadZipFile
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field, ValidationError
+
+from greval._util.files import CloseOnExit, write_atomically
+from greval._util.groups import take_groups
+from greval._util.work_clock import run_in_turn
+from greval.errors import DataError
+from greval.methods.index_records import Entity, IndexedChunk, Relation
+from greval.methods.reference_index import INDEX_FILE
+from greval.records.record import Record
+from greval.reference.graph_arrays import EdgeTable, MentionTable, restore_arrays
+from greval.reference.ledger import IndexLedger
+from greval.reference.names import normalise_spelling
+from greval.reference.schema import GraphSchema
+from greval.reference.settings import IndexSettings, SearchSettings
+
+if TYPE_CHECKING:
+    from greval.reference.embeddings import Embedder
+    from greval.reference.storage.graph_store import GraphStore
+    from greval.reference.storage.vectors import VectorIndex
+    from greval.reference.storage.words import WordIndex
+
+LAYOUT = 1
+"""The version of the files of an index; increased when they change."""
+COLUMNS = ("doc_id", "repo", "version")
+"""The fields of chunks that a search can filter by, in addition to tags."""
+TAG_PREFIX = "tags."
+DAMAGE = (OSError, ValueError, KeyError, BadZipFile)
+"""The errors of reading a damaged file."""
+VECTOR_STEPS = 10_000
+"""Vectors and scores are rounded to steps of 1/10,000 when two indexes are compared."""
+DIGESTED_CHUNKS = 1_000
+"""The number of chunks that are read together for a digest."""
+DIGESTED_QUESTIONS, DIGESTED_RESULTS = 100, 20
+"""A digest covers the best results for about this many chunks as questions to the index of words."""
+BUILD_DIGEST_LENGTH = 12
+P = ParamSpec("P")
+T = TypeVar("T")
+_READING = RLock()
+"""The lock of all indexes. Their files are opened when first used, and searches in parallel threads would share one
+interpreter, so that each would take as long as all of them."""
+
+
+class IndexFile(Record):
+    """What `index.json` holds: the settings of an index, and the name of its current build."""
+
+    layout: int = LAYOUT
+    build: Annotated[str, Field(pattern=r"^build-\w+$")]
+    settings: IndexSettings
+    search_settings: SearchSettings = Field(default_factory=SearchSettings)
+
+
+class Manifest(Record):
+    """What `manifest.json` of a build holds.
+
+    Args:
+        embedder: The name of the embedder, never `auto`.
+        extractor: The name of the extractor with its version.
+        graph: Where the graph is: `embedded`, or the address of a server.
+        graph_schema: The schema of entities and relations, if there is one.
+        chunks: The number of chunks.
+        entities: The number of entities.
+        relations: The number of relations.
+        names: The number of different spellings of the entities.
+        merged: The number of names that each step of the resolution merged with another name.
+    """
+
+    embedder: str
+    extractor: str
+    graph: str = "embedded"
+    graph_schema: GraphSchema | None = None
+    chunks: int = 0
+    entities: int = 0
+    relations: int = 0
+    names: int = 0
+    merged: dict[str, int] = Field(default_factory=dict)
+
+
+def read_index_file(folder: Path) -> IndexFile | None:
+    """Read `index.json` of a folder; None if it has no such file.
+
+    Raises:
+        DataError: If it cannot be read.
+    """
+    path = folder / INDEX_FILE
+    try:
+        return IndexFile.model_validate_json(path.read_bytes())
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, ValidationError) as error:
+        raise DataError(f"{path}: cannot be read as the settings of an index; delete it and index again") from error
+
+
+def compute_build_digest(folder: Path) -> str | None:
+    """Return a digest of the build of an index and of its search settings; None if the folder has no index.
+
+    Raises:
+        DataError: If the index cannot be read.
+    """
+    file = read_index_file(folder)
+    if file is None:
+        return None
+    text = f"{file.build} {file.search_settings.model_dump_json()}"
+    return hashlib.sha256(text.encode()).hexdigest()[:BUILD_DIGEST_LENGTH]
+
+
+async def read_in_turn(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Run a function that reads an index in a thread, one at a time; the time until its turn counts as waiting."""
+    return await run_in_turn(_READING, function, *args, **kwargs)
+
+
+def save_search_settings(folder: str | Path, settings: SearchSettings) -> None:
+    """Store the settings that searches of an index use by default.
+
+    Raises:
+        DataError: If the folder holds no index.
+    """
+    found = read_index_file(Path(folder))
+    if found is None:
+        raise _describe_missing(Path(folder))
+    changed = found.model_copy(update={"search_settings": settings})
+    write_atomically(Path(folder) / INDEX_FILE, changed.model_dump_json(indent=2) + "\n")
+
+
+class ChunkColumn(NamedTuple):
+    """A field of all chunks: the different values, and for each chunk the position of its own, -1 if it has none."""
+
+    values: Sequence[str]
+    codes: npt.NDArray[np.int32]
+
+
+class EntityNames(NamedTuple):
+    """What `entities.json` of a build holds: of each entity its name, type and other names, and `positions` by name."""
+
+    names: Sequence[str]
+    positions: Mapping[str, int]
+    types: Sequence[str]
+    aliases: Sequence[Sequence[str]]
+
+
+class ReferenceIndex(CloseOnExit):
+    """An index, opened to be read. Any number of processes may do so, also while another one changes it.
+
+    Attributes:
+        folder: The folder of the index.
+        settings: How its documents were indexed.
+        search_settings: How it is searched by default.
+        chunk_ids: The id of each chunk. A position in this list is the number of the chunk everywhere else.
+        entities: The name of each entity. A position in this list is the number of the entity everywhere else.
+    """
+
+    def __init__(self, folder: Path, file: IndexFile) -> None:
+        self.folder = folder
+        self.settings = file.settings
+        self.search_settings = file.search_settings
+        self._build = folder / file.build
+        self._ledger = IndexLedger(folder)
+        try:
+            self.manifest = Manifest.model_validate_json((self._build / "manifest.json").read_bytes())
+            self._chunks: dict[str, Any] = json.loads((self._build / "chunks.json").read_bytes())
+            arrays = _load_arrays(self._build / "chunks.npz")
+            self._rows, self._codes = arrays["rows"], arrays["codes"]
+        except DAMAGE as error:
+            self._ledger.close()
+            raise _describe_damage(self._build, error) from error
+        self.chunk_ids: Sequence[str] = self._chunks["ids"]
+
+    @classmethod
+    def open(cls, folder: str | Path) -> Self:
+        """Open the index of a folder.
+
+        Raises:
+            DataError: If the folder holds no index.
+        """
+        place = Path(folder)
+        file = read_index_file(place)
+        while file is not None:
+            try:
+                return cls(place, file)
+            except DataError:
+                newer = read_index_file(place)
+                if newer == file:
+                    raise
+                file = newer  # a new build took the place of this one meanwhile
+        raise _describe_missing(place)
+
+    def close(self) -> None:
+        """Close all files."""
+        self._ledger.close()
+        if "graph" in vars(self):
+            self.graph.close()
+
+    @cached_property
+    def chunk_positions(self) -> Mapping[str, int]:
+        """The position of each chunk by its id."""
+        return {chunk: position for position, chunk in enumerate(self.chunk_ids)}
+
+    def read_chunks(self, ids: Sequence[str]) -> list[IndexedChunk]:
+        """Return chunks by their ids, in the order asked.
+
+        Raises:
+            DataError: If there is no such chunk, or if the index was made anew since it was opened.
+        """
+        positions = self.chunk_positions
+        unknown = next((one for one in ids if one not in positions), None)
+        if unknown is not None:
+            raise DataError(f"{self.folder}: holds no chunk {unknown!r}; an id is DOCUMENT#NUMBER")
+        return self._ledger.read_chunks([int(self._rows[positions[one]]) for one in ids])
+
+    @cached_property
+    def _names(self) -> EntityNames:
+        try:
+            content = json.loads((self._build / "entities.json").read_bytes())
+            return EntityNames(*(content[name] for name in EntityNames._fields))
+        except DAMAGE as error:
+            raise _describe_damage(self._build, error) from error
+
+    @property
+    def entities(self) -> Sequence[str]:
+        """The name of each entity, sorted."""
+        return self._names.names
+
+    @property
+    def entity_positions(self) -> Mapping[str, int]:
+        """The position of each entity by each of its names, normalised."""
+        return self._names.positions
+
+    def find_entity(self, name: str) -> int | None:
+        """Return the position of an entity by its name or another of its names, however it is spelled; None if none.
+
+        If several entities differ in their spelling only, it is the one that is spelled exactly so.
+        """
+        names = self.entities
+        place = bisect_left(names, name)
+        return place if names[place : place + 1] == [name] else self.entity_positions.get(normalise_spelling(name))
+
+    def read_entities(self) -> list[Entity]:
+        """Return all entities, in the order of `entities`."""
+        ids, mentions = self.chunk_ids, self.mentions.chunks
+        return [
+            Entity(
+                name=name,
+                type=kind,
+                aliases=tuple(aliases),
+                chunks=tuple(ids[chunk] for chunk in mentions.get_items(position).tolist()),
+            )
+            for position, (name, kind, aliases) in enumerate(
+                zip(self._names.names, self._names.types, self._names.aliases, strict=True)
+            )
+        ]
+
+    def read_relations(self) -> list[Relation]:
+        """Return all relations, in the order of `edges`."""
+        ids, names, edges = self.chunk_ids, self.entities, self.edges
+        return [
+            Relation(
+                source=names[source],
+                label=label,
+                target=names[target],
+                chunks=tuple(ids[chunk] for chunk in edges.evidence.get_items(edge).tolist()),
+            )
+            for edge, (source, label, target) in enumerate(
+                zip(edges.source.tolist(), edges.labels, edges.target.tolist(), strict=True)
+            )
+        ]
+
+    def select_chunks(self, where: Mapping[str, str | Collection[str]]) -> npt.NDArray[np.bool_] | None:
+        """Return which chunks have one of the values accepted for each field; None if no field is given.
+
+        A field is `doc_id`, `repo`, `version`, or a tag by its name.
+
+        Raises:
+            DataError: If no chunk has such a field.
+        """
+        if not where:
+            return None
+        selected = np.ones(len(self.chunk_ids), dtype=bool)
+        values: dict[str, list[str]] = self._chunks["values"]
+        for name, wanted in where.items():
+            column = _name_column(name)
+            if column not in values:
+                known = ", ".join(one.removeprefix(TAG_PREFIX) for one in values)
+                raise DataError(f"{self.folder}: no chunk has {name!r}; known are {known}")
+            accepted = {wanted} if isinstance(wanted, str) else {*wanted}
+            known_values, codes = self.get_column(column)
+            selected &= np.isin(codes, [code for code, value in enumerate(known_values) if value in accepted])
+        return selected
+
+    def list_values(self, name: str) -> Sequence[str]:
+        """Return the values of `doc_id`, `repo`, `version` or a tag, sorted; empty if no chunk has any."""
+        values: dict[str, list[str]] = self._chunks["values"]
+        return sorted(values.get(_name_column(name), ()))
+
+    def get_column(self, name: str) -> ChunkColumn:
+        """Return a field of all chunks: `doc_id`, `repo`, `version`, or `tags.` and the name of a tag that one has."""
+        values: dict[str, list[str]] = self._chunks["values"]
+        return ChunkColumn(values[name], self._codes[[*values].index(name)])
+
+    @cached_property
+    def embedder(self) -> Embedder:
+        """The embedder that the chunks were embedded with, which embeds questions."""
+        from greval.reference.embeddings import load_stored_embedder
+
+        return load_stored_embedder(self.manifest.embedder).with_state(self._read_arrays("embedder.npz"))
+
+    @cached_property
+    def vectors(self) -> VectorIndex:
+        """The vectors of the chunks."""
+        from greval.reference.storage.vectors import VectorIndex
+
+        return VectorIndex.load(self._build / "vectors")
+
+    @cached_property
+    def words(self) -> WordIndex:
+        """The words of the chunks."""
+        from greval.reference.storage.words import WordIndex
+
+        return WordIndex.load(self._build / "words")
+
+    @cached_property
+    def graph(self) -> GraphStore:
+        """The graph, which can be asked in Cypher."""
+        from greval.reference.storage.graph_address import check_stored_address, open_graph
+
+        check_stored_address(self.manifest.graph)
+        return open_graph(self.manifest.graph, self._build)
+
+    @cached_property
+    def _tables(self) -> tuple[EdgeTable, MentionTable]:
+        return restore_arrays(self._read_arrays("graph.npz"))
+
+    def _read_arrays(self, name: str) -> dict[str, np.ndarray]:
+        try:
+            return _load_arrays(self._build / name)
+        except DAMAGE as error:
+            raise _describe_damage(self._build, error) from error
+
+    @property
+    def edges(self) -> EdgeTable:
+        """The edges of the graph as arrays."""
+        return self._tables[0]
+
+    @property
+    def mentions(self) -> MentionTable:
+        """The chunks of each entity and the entities of each chunk, as arrays."""
+        return self._tables[1]
+
+    def digest(self) -> str:
+        """Return the hash of all that a search can find; equal content has equal digests, whatever its files hold.
+
+        It covers chunks, entities, relations, vectors (rounded), and the scores of the words of chunks.
+        """
+        found = hashlib.sha256()
+        for ids in take_groups(self.chunk_ids, DIGESTED_CHUNKS):
+            for chunk in self.read_chunks(ids):
+                found.update(chunk.model_dump_json().encode())
+        for part in (self.read_entities(), self.read_relations()):
+            for one in part:
+                found.update(one.model_dump_json().encode())
+        found.update(np.round(self.vectors.rows * VECTOR_STEPS).astype(np.int32).tobytes())
+        step = max(1, len(self.chunk_ids) // DIGESTED_QUESTIONS)
+        for chunk in self.read_chunks(self.chunk_ids[::step]):
+            positions, scores = self.words.search(chunk.content, DIGESTED_RESULTS)
+            ranked = zip(positions.tolist(), np.round(scores * VECTOR_STEPS).astype(int).tolist(), strict=True)
+            found.update(repr(sorted(ranked)).encode())
+        return found.hexdigest()
+
+
+def _name_column(field: str) -> str:
+    """Return the name of the column of a field that a search can filter by."""
+    return field if field in COLUMNS or field.startswith(TAG_PREFIX) else f"{TAG_PREFIX}{field}"
+
+
+def _load_arrays(path: Path) -> dict[str, np.ndarray]:
+    """Load arrays; the file is opened here, as numpy leaves a damaged one open."""
+    with path.open("rb") as file, np.load(file) as stored:
+        return {name: stored[name] for name in stored.files}
+
+
+def _describe_damage(build: Path, error: Exception) -> DataError:
+    return DataError(f"{build}: cannot be read ({error}); delete this folder and index the documents again")
+
+
+def _describe_missing(folder: Path) -> DataError:
+    return DataError(f"{folder}: holds no index; make one with greval index build DOCUMENTS -o {folder}")

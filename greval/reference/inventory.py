@@ -1,0 +1,35 @@
+"""Reader of an index of the reference pipeline as an inventory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from greval.methods.edges import describe_dangling
+from greval.methods.index_records import find_document, list_documents
+from greval.records.inventory import IndexInventory
+from greval.reference.index import ReferenceIndex
+
+
+def read_reference(folder: str | Path) -> IndexInventory:
+    """Read the inventory of an index of the reference pipeline.
+
+    Documents and chunks are identified by their ids, a node by the name of its entity, which has the other names of
+    the entity as aliases. A document without a chunk, such as an empty one, is left out.
+
+    Raises:
+        DataError: If the folder holds no index, or it cannot be read.
+        MissingExtraError: If a package of the extra `reference` is not installed.
+    """
+    with ReferenceIndex.open(folder) as index:
+        chunks = {chunk: find_document(chunk) for chunk in index.chunk_ids}
+        entities, relations = index.read_entities(), index.read_relations()
+    nodes = {one.name: list_documents(one.chunks) for one in entities}
+    edges = {(one.source, one.label, one.target): one.documents for one in relations}
+    return IndexInventory(
+        documents=frozenset(chunks.values()),
+        chunks=chunks,
+        nodes=nodes,
+        edges=edges,
+        aliases={one.name: one.aliases for one in entities if one.aliases},
+        notes=tuple(describe_dangling(edges, nodes)) if nodes else (),
+    )

@@ -1,0 +1,218 @@
+"""Entities of a question: by their exact names, by similar names, and by embedding if no name is in it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import numpy as np
+
+from greval.reference.names import normalise_spelling
+from greval.reference.search_tables import SearchTables, gather_items
+from greval.reference.storage.words import STOP_WORDS
+from greval.reference.traversal import Mask, Positions
+
+if TYPE_CHECKING:
+    from greval.reference.embeddings import Embedder
+
+MAX_WORDS = 9
+"""The most words of a name that is looked up."""
+MAX_COMPARED_NAMES = 64
+"""The most names whose embeddings are compared with that of the question."""
+CANDIDATES = 10
+"""The number of similar names among which one with the same numbers is looked for."""
+FUNCTION_WORDS = STOP_WORDS | {"few", "many", "may", "much", "one", "per"}
+"""The stop words of the word index and other words of questions, which are no entity by themselves."""
+_WORD = re.compile(r"\w+")
+_GAP = re.compile("[\\s.,:&+/'\u2019-]*")
+"""What may stand between two words of a name."""
+_NUMBER = re.compile(r"\d+")
+_QUOTED = re.compile(r"`([^`]+)`|\"([^\"]+)\"|\u201c([^\u201d]+)\u201d|(?<!\w)'([^']+)'(?!\w)")
+_CODE = re.compile(r"[A-Za-z_]\w*(?:(?:\.|::|/|-)\w+)*(?:\(\))?")
+_CODE_MARK = re.compile(r"[_/]|\w\.\w|::|\(\)|[a-z][A-Z]|[A-Za-z]\d")
+_CAPITALISED = re.compile(
+    r"[A-Z0-9][\w.'\u2019&-]*(?:\s+(?:(?:of|the|de|la|von|van|and|for|in)\s+){0,2}[A-Z0-9][\w.'\u2019&-]*)*"
+)
+
+
+class LinkedEntity(NamedTuple):
+    """An entity that was found in a question: the phrase, how it was found, and how similar it is (0 to 1).
+
+    The phrase is empty if the whole question was compared. `position` is that of the entity in the index.
+    """
+
+    name: str
+    phrase: str
+    how: Literal["exact", "fuzzy", "embedding"]
+    score: float
+    position: int
+
+
+class _Span(NamedTuple):
+    start: int
+    end: int
+
+
+def link_exact(question: str, tables: SearchTables) -> tuple[list[LinkedEntity], list[_Span]]:
+    """Return the entities whose names are in a question, in its order, and their places.
+
+    Names match whole words that only spaces and a few marks separate. The longest match wins: a word is part of one
+    match at most.
+    """
+    words = [found.span() for found in _WORD.finditer(question)]
+    gaps = [bool(_GAP.fullmatch(question[one[1] : other[0]])) for one, other in pairwise(words)]
+    free = [True] * len(words)
+    matches: list[tuple[_Span, int]] = []
+    for size in range(min(MAX_WORDS, len(words)), 0, -1):
+        for first in range(len(words) - size + 1):
+            if not all(free[first : first + size]) or not all(gaps[first : first + size - 1]):
+                continue
+            span = _Span(words[first][0], words[first + size - 1][1])
+            phrase = question[span.start : span.end]
+            if _is_function_phrase([question[start:end] for start, end in words[first : first + size]]):
+                continue
+            entity = tables.find_entity(phrase)
+            if entity is not None:
+                matches.append((span, entity))
+                free[first : first + size] = [False] * size
+    matches.sort()
+    linked = [
+        LinkedEntity(tables.entities[entity], question[span.start : span.end], "exact", 1.0, entity)
+        for span, entity in matches
+    ]
+    return linked, [span for span, _ in matches]
+
+
+def _is_function_phrase(words: Sequence[str]) -> bool:
+    """Return whether a phrase has function words only. Several with capitals may be a name, such as The Who."""
+    if any(word.lower() not in FUNCTION_WORDS for word in words):
+        return False
+    return len(words) == 1 or not all(word[0].isupper() for word in words)
+
+
+def link_similar(
+    question: str, tables: SearchTables, threshold: float, taken: Iterable[_Span] = ()
+) -> list[LinkedEntity]:
+    """Return the entities whose names are similar to a capitalised or quoted phrase, or to an identifier of code.
+
+    Args:
+        question: The question.
+        tables: The tables of the index.
+        threshold: The least share of equal characters, from 0 to 1. Numbers in the names must be the same.
+        taken: Places of the question that are not looked at.
+    """
+    from rapidfuzz import fuzz, process
+
+    spellings, entities = tables.spellings
+    linked: list[LinkedEntity] = []
+    for phrase in find_phrases(question, taken):
+        wanted = normalise_spelling(phrase)
+        numbers = _NUMBER.findall(wanted)
+        near = process.extract(
+            wanted, spellings, scorer=fuzz.ratio, processor=None, score_cutoff=100 * threshold, limit=CANDIDATES
+        )
+        for spelling, score, place in sorted(near, key=lambda found: (-found[1], found[0])):
+            entity = entities[place]
+            if _NUMBER.findall(spelling) == numbers:
+                linked.append(LinkedEntity(tables.entities[entity], phrase, "fuzzy", score / 100, entity))
+                break
+    return linked
+
+
+def find_phrases(question: str, taken: Iterable[tuple[int, int]] = ()) -> list[str]:
+    """Return the quoted phrases, identifiers of code and capitalised phrases of a question, outside of taken places.
+
+    Example:
+        >>> find_phrases('Who calls `load_all` in "the loader" of Acme Corp?')
+        ['load_all', 'the loader', 'Acme Corp']
+    """
+    used = [False] * len(question)
+    for start, end in taken:
+        used[start:end] = [True] * (end - start)
+    found: list[tuple[int, str]] = []
+
+    def add(start: int, end: int) -> None:
+        words = _WORD.findall(question[start:end])
+        if any(used[start:end]) or not words or _is_function_phrase(words):
+            return
+        used[start:end] = [True] * (end - start)
+        found.append((start, question[start:end]))
+
+    for match in _QUOTED.finditer(question):
+        group = match.lastindex or 0
+        add(match.start(group), match.end(group))
+    for match in _CODE.finditer(question):
+        if _CODE_MARK.search(match[0]):
+            add(*match.span())
+    for start, end in _find_capitalised(question, used):
+        add(start, end)
+    return [phrase for _, phrase in sorted(found)]
+
+
+def _find_capitalised(question: str, used: Sequence[bool]) -> Iterable[tuple[int, int]]:
+    """Yield the places of capitalised phrases between used places, without function words at their start."""
+    masked = "".join("|" if mark else sign for sign, mark in zip(question, used, strict=True))
+    for match in _CAPITALISED.finditer(masked):
+        start, end = match.span()
+        for word in _WORD.finditer(masked, start, end):
+            if word[0].lower() not in FUNCTION_WORDS:
+                start = word.start()
+                break
+        yield start, start + len(masked[start:end].rstrip(".'\u2019&-"))
+
+
+def link_by_embedding(
+    vector: np.ndarray,
+    tables: SearchTables,
+    embedder: Embedder,
+    chunks: Positions,
+    threshold: float,
+    allowed: Mask | None = None,
+) -> list[LinkedEntity]:
+    """Return the entity whose name is nearest to the vector of a question, among those that given chunks mention.
+
+    The names of all entities are not compared, because the embedding of some ten thousand names takes minutes.
+    """
+    entities = np.unique(gather_items(tables.mentions.entities, chunks)[0])
+    entities = entities if allowed is None else entities[allowed[entities]]
+    if not len(entities):
+        return []
+    rarest = entities[np.argsort(-tables.rarity[entities], kind="stable")][:MAX_COMPARED_NAMES]
+    unknown = [int(one) for one in rarest if int(one) not in tables.name_vectors]
+    if unknown:
+        vectors = embedder.embed_passages([tables.entities[one] for one in unknown])
+        tables.name_vectors.update(zip(unknown, vectors, strict=True))
+    scores = np.array([float(tables.name_vectors[int(one)] @ vector) for one in rarest])
+    best = int(scores.argmax())
+    if scores[best] < threshold:
+        return []
+    entity, score = int(rarest[best]), min(float(scores[best]), 1.0)
+    return [LinkedEntity(tables.entities[entity], "", "embedding", score, entity)]
+
+
+def link_entities(
+    question: str,
+    tables: SearchTables,
+    *,
+    threshold: float,
+    allowed: Mask | None = None,
+    by_embedding: Callable[[], list[LinkedEntity]] | None = None,
+) -> tuple[LinkedEntity, ...]:
+    """Return the entities of a question, each once, in the order of the question.
+
+    `allowed` says whether each entity may be linked; None: all may. `by_embedding` is called if none is linked by its
+    name.
+    """
+    exact, taken = link_exact(question, tables)
+    linked = exact + link_similar(question, tables, threshold, taken)
+    if allowed is not None:  # only now, so that no shorter name is linked in place of one that is not allowed
+        linked = [one for one in linked if allowed[one.position]]
+    if not linked and by_embedding:
+        linked = by_embedding()
+    best: dict[str, LinkedEntity] = {}
+    for one in linked:
+        if one.name not in best or one.score > best[one.name].score:
+            best[one.name] = one
+    return tuple(sorted(best.values(), key=lambda one: question.find(one.phrase)))

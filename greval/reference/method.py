@@ -1,0 +1,340 @@
+"""The reference pipeline as a method under test: search an index, and answer from what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Literal, get_args, get_origin
+
+from langchain_core.language_models import BaseChatModel
+from pydantic import ValidationError
+
+from greval._util.work_clock import count_as_waiting, measure_work
+from greval.errors import DataError, MethodError
+from greval.judging.model.client import JudgeClient
+from greval.judging.model.judge import Judge
+from greval.judging.model.prices import Prices
+from greval.methods.loading import read_adapter_spec
+from greval.methods.protocol import Method
+from greval.methods.reference_index import REFERENCE_SEARCHES, Search
+from greval.records.case import Response, ResponseUsage, Sample
+from greval.records.result import Usage
+from greval.reference.index import read_in_turn
+from greval.reference.settings import DEFAULT_SEARCH, TEXT_SEARCHES, SearchSettings
+
+if TYPE_CHECKING:
+    from greval.reference.index import IndexFile, ReferenceIndex
+    from greval.reference.searches import SearchFindings, Where
+
+AnswerModel = Judge | BaseChatModel | JudgeClient
+SWITCH = ("true", "false")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A response, and what the search found."""
+
+    response: Response
+    found: SearchFindings
+
+
+class ReferenceMethod:
+    """A search of an index as a method; it returns the answer, chunks, triples, the traversal, aggregates and usage.
+
+    The answer consists of sentences of the chunks if no model is given. If a model answers, the response holds the
+    chunks, triples and aggregates that the model was given, so that a judge sees the same. Aggregates are computed
+    if the question asks for a count or a comparison. The basic and the bm25 search use no graph, and record neither
+    triples nor a traversal.
+
+    Args:
+        index: The folder of the index, or the opened index. Methods of the same folder share one.
+        search: The search.
+        settings: How to search; by default as the index says.
+        answer: The model that answers, and that the search `tog` asks.
+        where: The tags of a sample whose values chunks must have, such as `repo`.
+        aggregates: Whether aggregates are computed.
+        filter_by_question: Whether chunks must have the tags whose values the question names, by the index's schema.
+
+    Raises:
+        DataError: If the folder holds no index.
+        MethodError: If the search is unknown or needs a model.
+    """
+
+    def __init__(  # noqa: PLR0913 - its options
+        self,
+        index: ReferenceIndex | Path | str,
+        search: Search = DEFAULT_SEARCH,
+        settings: SearchSettings | None = None,
+        *,
+        answer: AnswerModel | None = None,
+        where: Collection[str] = (),
+        aggregates: bool = True,
+        filter_by_question: bool = False,
+    ) -> None:
+        if search not in REFERENCE_SEARCHES:
+            raise MethodError(f"search: expected one of {', '.join(REFERENCE_SEARCHES)}, got {search!r}")
+        if search == "tog" and answer is None:
+            raise MethodError("search: tog asks a model at each step; name it with answer=local or --answer local")
+        self.index = open_shared_index(index) if isinstance(index, str | Path) else index
+        self.search = search
+        self.settings = settings or self.index.search_settings
+        self._client = answer if isinstance(answer, JudgeClient) or answer is None else JudgeClient(answer)
+        self._where = tuple(where)
+        self._aggregates = aggregates and search not in TEXT_SEARCHES
+        self._filter_by_question = filter_by_question
+        self._prepared = False
+
+    def __repr__(self) -> str:
+        """Name the folder and the search."""
+        return f"ReferenceMethod({str(self.index.folder)!r}, {self.search!r})"
+
+    async def prepare(self) -> None:
+        """Open what a search reads and start the model, so that the first question takes no longer than the others.
+
+        What cannot be opened is reported by the questions.
+        """
+        if not self._prepared:
+            await read_in_turn(self._warm_up)
+        if self._client:
+            with suppress(Exception):
+                await self._client.ready()
+
+    async def __call__(self, sample: Sample, /) -> Response:
+        """Answer the sample's question.
+
+        Raises:
+            MethodError: If the sample lacks a tag to filter by, or the model gives no answer.
+            DataError: If no chunk has a field to filter by.
+        """
+        missing = [name for name in self._where if name not in sample.tags]
+        if missing:
+            raise MethodError(f"where: the sample has no tag {missing[0]!r}, whose value its chunks must have")
+        asked = await self.ask(sample.question, {name: sample.tags[name] for name in self._where})
+        return asked.response
+
+    async def ask(self, question: str, where: Where | None = None) -> Asked:
+        """Answer a question from the chunks that a metadata filter selects.
+
+        Raises:
+            MethodError: If the model gives no answer.
+            DataError: If no chunk has a field of the filter.
+        """
+        with measure_work() as spent:
+            with count_as_waiting():
+                await self.prepare()
+            if self._filter_by_question:
+                where = await read_in_turn(self._add_filter, question, where or {})
+            if self.search == "tog":
+                answer, found, usage = await self._think(question, where)
+                response = await self._select_context(await read_in_turn(self._build_response, question, where, found))
+            else:
+                found, response = await read_in_turn(self._retrieve, question, where)
+                response = await self._select_context(response)
+                answer, usage = await self._answer(question, response)
+        usage = ResponseUsage(
+            latency=spent.worked,
+            waited=spent.waited,
+            llm_calls=usage.calls,
+            prompt_tokens=usage.input_tokens if usage.calls else 0,
+            output_tokens=usage.output_tokens if usage.calls else 0,
+            cost=Prices.load().cost(self._client.label, usage) if self._client else 0.0,
+        )
+        return Asked(response.model_copy(update={"answer": answer, "usage": usage}), found)
+
+    def _add_filter(self, question: str, where: Where) -> Where:
+        """Return a filter with the tags that the question names; those that are given count first."""
+        from greval.reference.aggregates import derive_filter
+
+        return {**derive_filter(self.index, question), **where}
+
+    def _warm_up(self) -> None:
+        """Search for the name of an entity, or for the words of a chunk, as a question does."""
+        if self._prepared:
+            return
+        self._prepared = True
+        with suppress(Exception):
+            question = next(iter(self.index.entities or self.index.chunk_ids), "")
+            if self._filter_by_question:
+                self._add_filter(question, {})
+            self._retrieve(question, None)
+
+    def _retrieve(self, question: str, where: Where | None) -> tuple[SearchFindings, Response]:
+        from greval.reference.searches import search_chunks
+
+        search = "local" if self.search == "tog" else self.search  # where Think-on-Graph begins
+        found = search_chunks(self.index, question, search, self.settings, where)
+        return found, self._build_response(question, where, found)
+
+    def _build_response(self, question: str, where: Where | None, found: SearchFindings) -> Response:
+        """Build the response without its answer."""
+        from greval.reference.response_parts import build_traversal, read_found_chunks, select_triples
+
+        chunks = read_found_chunks(self.index, found)
+        if self.search in TEXT_SEARCHES:
+            return Response(chunks=chunks)
+        return Response(
+            chunks=chunks,
+            triples=select_triples(self.index, found, self.settings.triples),
+            traversal=build_traversal(self.index, found, where),
+            aggregates=self._compute_aggregates(question, where),
+        )
+
+    def _compute_aggregates(self, question: str, where: Where | None) -> tuple[str, ...] | None:
+        if not self._aggregates:
+            return None
+        from greval.reference.aggregates import compute_aggregates
+
+        return compute_aggregates(self.index, question, where)
+
+    async def _think(self, question: str, where: Where | None) -> tuple[str, SearchFindings, Usage]:
+        from greval.reference.think_on_graph import think_on_graph
+
+        assert self._client is not None  # noqa: S101 - checked when the method was made
+        return await think_on_graph(self.index, question, self.settings, self._client, where)
+
+    async def _select_context(self, found: Response) -> Response:
+        """Return what the answering model gets, so that a judge sees the same; without a model everything."""
+        from greval.reference.answering import select_context
+
+        if self._client is None:
+            return found
+        given = await select_context(found, self._client, self.settings.context_tokens)
+        if self.search in TEXT_SEARCHES:  # nothing of the graph is recorded, which is not the same as empty
+            return found.model_copy(update={"chunks": given.chunks})
+        return given
+
+    async def _answer(self, question: str, given: Response) -> tuple[str, Usage]:
+        from greval.reference.answering import answer_question
+
+        return await answer_question(
+            question,
+            given.chunks or (),
+            given.triples or (),
+            given.aggregates or (),
+            self._client,
+            context_tokens=self.settings.context_tokens,
+        )
+
+
+_OPENED: dict[Path, tuple[IndexFile, ReferenceIndex]] = {}
+_OPENING = Lock()
+
+
+def open_shared_index(folder: Path | str) -> ReferenceIndex:
+    """Open the index of a folder, or return the one that is open. It is opened again if it was built anew.
+
+    Raises:
+        DataError: If the folder holds no index.
+    """
+    from greval.reference.index import ReferenceIndex, read_index_file
+
+    place = Path(folder).resolve()
+    with _OPENING:
+        file = read_index_file(place)
+        known = _OPENED.get(place)
+        if file is not None and known and known[0] == file:
+            return known[1]
+        index = ReferenceIndex.open(folder)
+        if file is not None:
+            _OPENED[place] = file, index
+        return index
+
+
+def load(spec: str, answer: AnswerModel | None = None) -> Method:
+    """Load a search of an index as a method.
+
+    Args:
+        spec: `FOLDER?name=value&...`: the folder of the index, and options: `search` (basic, bm25, local, graph,
+            hybrid or tog; default hybrid), `answer` (the name of a judge; by default no model), `where` (tags of the
+            sample that its chunks must have, such as repo,version), `aggregates` (true or false), `filter` (auto: its
+            chunks must have the tags whose values the question names, by the schema), and every field of
+            `greval.reference.settings.SearchSettings`, by default as the index says.
+        answer: The model that answers if the spec names none.
+
+    Raises:
+        MethodError: If an option is unknown or has a value that is not allowed, or there is no index.
+    """
+    own: Mapping[str, tuple[str, ...] | None] = {
+        "search": REFERENCE_SEARCHES,
+        "answer": None,
+        "where": None,
+        "aggregates": SWITCH,
+        "filter": ("auto",),
+    }
+    place, given = read_adapter_spec("reference", spec, **own, **_list_setting_values())
+    try:
+        index = open_shared_index(place)
+        changed = {name: value for name, value in given.items() if name not in own}
+        settings = change_settings(index.search_settings, changed)
+        return ReferenceMethod(
+            index,
+            given.get("search", DEFAULT_SEARCH),  # type: ignore[arg-type]  # checked by `read_adapter_spec`
+            settings,
+            answer=create_answer_model(given.get("answer")) or answer,
+            where=_split_names(given.get("where", "")),
+            aggregates=given.get("aggregates") != "false",
+            filter_by_question="filter" in given,
+        )
+    except (DataError, MethodError) as error:
+        raise MethodError(f"reference:{spec}: {error}") from error
+
+
+def create_answer_model(name: str | None) -> Judge | None:
+    """Return the settings of the model of this name; None if there is no name.
+
+    Raises:
+        MethodError: If there can be no such model.
+    """
+    if not name:
+        return None
+    try:
+        return Judge(name)
+    except ValidationError as error:
+        raise MethodError(f"answer: {_format_faults(error)}") from error
+
+
+def change_settings(settings: SearchSettings, changes: Mapping[str, str]) -> SearchSettings:
+    """Return settings with other values, given as text.
+
+    Raises:
+        MethodError: If a setting is unknown or a value is not allowed.
+
+    Example:
+        >>> change_settings(SearchSettings(), {"alpha": "0.5", "passages": "false"}).alpha
+        0.5
+        >>> change_settings(SearchSettings(), {"alpha": "2"})
+        Traceback (most recent call last):
+        greval.errors.MethodError: alpha: should be less than or equal to 1, got '2'
+    """
+    from greval._util.wording import did_you_mean
+
+    for name in changes:
+        if name not in SearchSettings.model_fields:
+            raise MethodError(f"unknown setting {name!r}{did_you_mean(name, SearchSettings.model_fields)}")
+    try:
+        return SearchSettings.model_validate({**settings.model_dump(), **changes}, strict=False)
+    except ValidationError as error:
+        raise MethodError(_format_faults(error)) from error
+
+
+def _format_faults(error: ValidationError) -> str:
+    return "; ".join(
+        f"{'.'.join(map(str, fault['loc']))}: {fault['msg'].removeprefix('Input ').removeprefix('Value error, ')}, "
+        f"got {fault['input']!r}"
+        for fault in error.errors(include_url=False)
+    )
+
+
+def _list_setting_values() -> dict[str, tuple[str, ...] | None]:
+    """Return the allowed values of each setting that has a list of them; None for others, which pydantic checks."""
+    return {
+        name: get_args(field.annotation) if get_origin(field.annotation) is Literal else None
+        for name, field in SearchSettings.model_fields.items()
+    }
+
+
+def _split_names(names: str) -> Sequence[str]:
+    return [name.strip() for name in names.split(",") if name.strip()]

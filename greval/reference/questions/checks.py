@@ -1,0 +1,90 @@
+"""Checks of drawn questions that need no model: the answer is there, it is the only one, and the question is new."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from greval.reference.questions.fact_table import FactTable
+from greval.reference.questions.facts import IndexText, has_phrase
+from greval.reference.questions.records import DraftQuestion, Rejection, StatedFact
+
+MIN_DUPLICATE_RATIO = 92
+"""The similarity in percent from which two questions with one answer are near duplicates."""
+
+
+def find_rejection(draft: DraftQuestion, table: FactTable, accepted: Sequence[DraftQuestion]) -> Rejection | None:
+    """Return the first check that a question fails, given those accepted before; None if it passes all."""
+    if not has_answer_in_documents(draft, table.text):
+        return "answer_not_in_documents"
+    if quotes_answer(draft):
+        return "quotes_answer"
+    if has_several_answers(draft, table):
+        return "several_answers"
+    return "near_duplicate" if any(is_duplicate(draft, one) for one in accepted) else None
+
+
+def has_answer_in_documents(draft: DraftQuestion, text: IndexText) -> bool:
+    """Return whether a gold document holds the answer or an alternative; true of answers that are no names.
+
+    The sentences of the evidence must be in their chunks in any case, except for descriptions.
+    """
+    chunks = {one.chunk: " ".join(text.chunks[one.chunk].content.split()) for one in draft.evidence}
+    if not all(one.described or one.sentence in chunks[one.chunk] for one in draft.evidence):
+        return False
+    names = (draft.answer, *draft.answers)
+    return draft.fixed_answer or any(has_phrase(chunk, name) for chunk in chunks.values() for name in names)
+
+
+def quotes_answer(draft: DraftQuestion) -> bool:
+    """Return whether a question holds its answer; false of answers that are no names."""
+    return not draft.fixed_answer and any(has_phrase(draft.question, name) for name in (draft.answer, *draft.answers))
+
+
+def has_several_answers(draft: DraftQuestion, table: FactTable) -> bool:
+    """Return whether another entity fits the pattern as well, or the name of the answer is that of several entities.
+
+    Of an intersection, only an entity that fits both facts would be another answer.
+    """
+    if draft.type == "unanswerable" or draft.pattern == "mentions":
+        return False
+    if not draft.fixed_answer and draft.type != "temporal" and draft.answer.casefold() not in table.text.owners:
+        return True
+    rivals = [_has_rival(fact, draft, table) for fact in draft.evidence if fact.clause]
+    return all(rivals) and bool(rivals) if draft.pattern == "intersection" else any(rivals)
+
+
+def _has_rival(fact: StatedFact, draft: DraftQuestion, table: FactTable) -> bool:
+    """Return whether the graph or another sentence gives the fact another end than the one that is asked for.
+
+    A sentence that has the name of the other end and the main word of the predicate is taken for one that does.
+    """
+    known = [one.sentence for one in table.facts if (one.subject, one.object) == (fact.subject, fact.object)]
+    names = {name for one in draft.evidence for name in (one.subject, *one.names)}
+    told = [*(one.sentence for one in draft.evidence), *table.list_descriptions(names, of_both_ends=True)]
+    asks_for_object = draft.pattern in {"chain", "pair"} or (draft.pattern == "edge" and draft.answer == fact.object)
+    if not fact.predicate:
+        rest = [one for one in fact.names if one != draft.answer]
+        return (
+            table.has_rival(fact.clause.split()[0], rest[0], told, name_first=False) if rest else table.has_twin(fact)
+        )
+    objects, subjects = table.ends
+    others = [
+        objects[source, label] if asks_for_object else subjects[label, target] for source, label, target in fact.edges
+    ]
+    stated = {one.subject for one in draft.evidence} if draft.pattern == "star" else set[str]()
+    if any(len(found - stated) > (draft.pattern != "star") for found in others):
+        return True
+    name = fact.subject if asks_for_object else fact.object
+    return table.has_rival(fact.predicate, name, [*known, *told], name_first=asks_for_object)
+
+
+def is_duplicate(draft: DraftQuestion, other: DraftQuestion) -> bool:
+    """Return whether two questions are alike, or ask for the same by the same evidence."""
+    from rapidfuzz import fuzz
+
+    if draft.question.casefold() == other.question.casefold():
+        return True
+    is_near = fuzz.ratio(draft.question, other.question) >= MIN_DUPLICATE_RATIO
+    told = {(one.chunk, one.sentence) for one in draft.evidence}
+    same = draft.type == other.type != "unanswerable" and told == {(one.chunk, one.sentence) for one in other.evidence}
+    return same or (is_near and draft.answer == other.answer and draft.type not in {"unanswerable", "comparison"})

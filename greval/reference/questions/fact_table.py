@@ -1,0 +1,217 @@
+"""The facts of an index in the order in which questions are drawn, and the gold of questions about them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from random import Random
+
+from greval.methods.index_records import Relation
+from greval.records.case import Edge, Gold
+from greval.reference.questions.facts import (
+    PREPOSITIONS,
+    IndexText,
+    compile_phrase,
+    list_telling_words,
+)
+from greval.reference.questions.records import StatedFact
+from greval.reference.questions.templates import choose_question_word
+
+MAX_HELPFUL = 5
+_WORD = re.compile(r"\w+")
+_STEM_CHARS = 5
+
+
+@dataclass(frozen=True)
+class FactTable:
+    """The facts of an index with its text, in the order in which questions are drawn.
+
+    Args:
+        text: The text of the index.
+        facts: What sentences of the text state.
+        random: What decides on the order.
+        described: What descriptions of relations state, if a model is to word questions about them.
+    """
+
+    text: IndexText
+    facts: Sequence[StatedFact]
+    random: Random
+    described: Sequence[StatedFact] = ()
+
+    @cached_property
+    def by_subject(self) -> Mapping[str, Sequence[StatedFact]]:
+        """The facts of each subject."""
+        found: dict[str, list[StatedFact]] = {}
+        for fact in self.facts:
+            found.setdefault(fact.subject, []).append(fact)
+        return found
+
+    @cached_property
+    def relations(self) -> Sequence[StatedFact]:
+        """The facts that are relations of the graph."""
+        return [fact for fact in self.facts if fact.predicate]
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The names of all entities that facts are about."""
+        facts = (*self.facts, *self.described)
+        return frozenset(name for fact in facts for name in (fact.subject, *fact.names))
+
+    @cached_property
+    def ends(self) -> tuple[Mapping[tuple[str, str], set[str]], Mapping[tuple[str, str], set[str]]]:
+        """The objects of each subject and label of the graph, and the subjects of each label and object."""
+        objects: dict[tuple[str, str], set[str]] = {}
+        subjects: dict[tuple[str, str], set[str]] = {}
+        for one in self.text.relations:
+            objects.setdefault((one.source, one.label), set()).add(one.target)
+            subjects.setdefault((one.label, one.target), set()).add(one.source)
+        return objects, subjects
+
+    @cached_property
+    def roles(self) -> frozenset[tuple[str, str]]:
+        """Each name of a clause with the preposition before it."""
+        return frozenset((find_role(fact.clause, name), name) for fact in self.facts for name in fact.names)
+
+    @cached_property
+    def told(self) -> Sequence[tuple[str, str]]:
+        """All sentences of the text, each with its chunk."""
+        return [*self.text.list_sentences()]
+
+    @cached_property
+    def sentences(self) -> Sequence[str]:
+        """All sentences in lower case, in the order of `told`; descriptions of relations follow them."""
+        described = (one.label for one in self.text.relations) if self.text.described else ()
+        return [one.casefold() for one in (*(sentence for _, sentence in self.told), *described)]
+
+    @cached_property
+    def _places(self) -> Mapping[str, Sequence[int]]:
+        """The positions of the sentences with each word."""
+        found: dict[str, list[int]] = {}
+        for position, sentence in enumerate(self.sentences):
+            for word in {*_WORD.findall(sentence)}:
+                found.setdefault(word, []).append(position)
+        return found
+
+    def find_candidates(self, name: str) -> list[int]:
+        """Return the positions of the sentences with the rarest word of an entity's name, which may have the name."""
+        found: set[int] = set()
+        for one in self.text.list_names(name):
+            words = _WORD.findall(one.casefold())
+            found |= {*min((self._places.get(word, ()) for word in words), key=len, default=())}
+        return sorted(found)
+
+    @cached_property
+    def _described_relations(self) -> Mapping[str, Sequence[Relation]]:
+        """The relations with descriptions of each entity."""
+        found: dict[str, list[Relation]] = {}
+        for one in self.text.relations if self.text.described else ():
+            for end in {one.source, one.target}:
+                found.setdefault(end, []).append(one)
+        return found
+
+    def list_descriptions(self, names: Collection[str], *, of_both_ends: bool) -> list[str]:
+        """List the descriptions of relations with one end, or both, among some names."""
+        found = (one for name in names for one in self._described_relations.get(name, ()))
+        return [one.label for one in found if not of_both_ends or (one.source in names and one.target in names)]
+
+    def choose_word(self, name: str) -> str:
+        """Return the question word for an entity, by its name and by what is stated of it."""
+        told = " ".join(fact.sentence for fact in self.by_subject.get(name, ()))
+        return choose_question_word(self.text.entities[name], told)
+
+    def get_kind(self, name: str) -> str:
+        """Return the kind of an entity: its type, else its question word. One can stand in place of another of it."""
+        return self.text.entities[name].type or self.choose_word(name)
+
+    def has_rival(self, predicate: str, name: str, known: Iterable[str], *, name_first: bool) -> bool:
+        """Return whether a sentence, other than the known ones, has a name before or after the predicate's main word.
+
+        Args:
+            predicate: The predicate.
+            name: The name of an entity.
+            known: The sentences that do not count.
+            name_first: Whether the name is the subject, before the word, or the object, behind it.
+        """
+        stem, seen = find_stem(predicate), {one.casefold() for one in known}
+        phrases = [compile_phrase(one) for one in self.text.list_names(name)]
+        for sentence in map(self.sentences.__getitem__, self.find_candidates(name)):
+            before, found, after = sentence.partition(stem)
+            part = before if name_first else after
+            if found and sentence not in seen and any(phrase.search(part) for phrase in phrases):
+                return True
+        return False
+
+    def has_twin(self, fact: StatedFact) -> bool:
+        """Return whether another sentence has the two longest words of a fact's clause."""
+        first, second, *_ = *sorted(list_telling_words(fact.clause), key=len, reverse=True), "", ""
+        known = {one.casefold() for one in self.list_descriptions({fact.subject}, of_both_ends=False)}
+        known.add(fact.sentence.casefold())
+        return any(first in sentence and second in sentence and sentence not in known for sentence in self.sentences)
+
+
+def find_stem(predicate: str) -> str:
+    """Return the beginning of the main word of a predicate, which its other forms share.
+
+    Example:
+        >>> find_stem("is owned by"), find_stem("calls")
+        ('owne', 'call')
+    """
+    longest: str = max(_WORD.findall(predicate.casefold()), key=len)
+    return longest[: max(3, min(_STEM_CHARS, len(longest) - 1))]
+
+
+def find_role(clause: str, name: str) -> str:
+    """Return the preposition before a name in a clause; empty if another word is there."""
+    found = re.search(rf"([\w-]+)\s+(?:the\s+)?{compile_phrase(name).pattern}", clause)
+    return found[1].casefold() if found and found[1].casefold() in PREPOSITIONS else ""
+
+
+def build_gold(
+    text: IndexText,
+    facts: Sequence[StatedFact],
+    answer: str,
+    *,
+    hidden: Sequence[str] = (),
+    known: Sequence[str] | None = None,
+) -> Gold:
+    """Return the gold of a question about facts.
+
+    Args:
+        text: The text of the index.
+        facts: What the question is about.
+        answer: The entity that is the answer; empty if none is.
+        hidden: Entities that the question describes without their names.
+        known: The entities that the question names; by default all of the facts but the answer and hidden ones.
+    """
+    edges: tuple[Edge, ...] = tuple(dict.fromkeys(edge for fact in facts for edge in fact.edges))
+    ends = {end for source, _, target in edges for end in (source, target)}
+    nodes = dict.fromkeys(name for fact in facts for name in (fact.subject, *fact.names))
+    if edges and (not answer or answer in ends):
+        nodes = dict.fromkeys(name for name in nodes if name in ends)
+    else:
+        edges = ()
+    given = [*nodes] if known is None else known
+    start = tuple(name for name in given if name in nodes and name != answer and name not in hidden)
+    essential = tuple(dict.fromkeys(fact.document for fact in facts))
+    aliases = {name: text.list_names(name)[1:] for name in nodes if text.list_names(name)[1:]}
+    return Gold(
+        essential_docs=essential,
+        helpful_docs=_list_helpful(text, [*nodes], essential),
+        expected_edges=edges or None,
+        expected_nodes=tuple(nodes) or None,
+        start_nodes=start or None,
+        aliases=aliases or None,
+    )
+
+
+def _list_helpful(text: IndexText, names: Sequence[str], essential: Sequence[str]) -> tuple[str, ...]:
+    """Return documents that mention at least two of the entities, as far as they are not essential."""
+    counts: dict[str, int] = {}
+    for name in names:
+        documents = dict.fromkeys(text.chunks[one].doc_id for one in text.entities[name].chunks if one in text.chunks)
+        for document in documents:
+            counts[document] = counts.get(document, 0) + 1
+    found = [document for document, count in counts.items() if count > 1 and document not in essential]
+    return tuple(found[:MAX_HELPFUL])

@@ -1,0 +1,339 @@
+"""Reading the facts of an index: sentences that state something of an entity, in words that a question can use.
+
+Relations that rules extracted from free text are noisy. A relation is used only if a sentence has its subject, its
+predicate and its object one right after the other. Sentences that begin with the name of an entity and a verb are facts
+as well, whether the graph has a relation of them or not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from itertools import combinations
+
+from greval.judging.prompt import join_lines
+from greval.methods.index_records import Entity, IndexedChunk, Relation
+from greval.records.inventory import RELATED
+from greval.reference.chunking import split_sentences
+from greval.reference.extraction.words import (
+    AUXILIARIES,
+    DETERMINERS,
+    NEVER_NAMES,
+    NO_VERBS,
+    PRONOUNS,
+    STARTERS,
+    VERBS,
+    read_words,
+)
+from greval.reference.questions.records import StatedFact
+from greval.reference.questions.templates import DATE
+
+MIN_CLAUSE_WORDS, MAX_CLAUSE_WORDS = 3, 22
+MIN_TELLING_WORDS, MIN_TELLING_CHARS = 3, 5
+"""A clause without another name must identify the subject by this many words of this length."""
+MIN_NAME_CHARS, MAX_NAME_WORDS = 3, 5
+_WORD = re.compile(r"[^\W_](?:[\w\u2019-]|'\w)*")
+_UNFIT = re.compile(r"[\"\u201c\u201d\u2018\u00ab\u00bb_*\[\]|=<>:;()?!]|--|\u2014|\s['\u2019]|['\u2019]\s|\.\s+[a-z]")
+"""Marks of speech, notes and lists. A clause with one of them is seldom clear by itself."""
+_UNCLEAR = (PRONOUNS - {"his", "her", "its", "their"}) | read_words(
+    """
+    this that these those there here then thus we us our i my me you your them him such same another other others
+    former latter above below following so too also yet however therefore though one ones not never no nothing none
+    now still again more
+    """
+)
+"""Words that point out of their sentence, or that turn it around. A question with one of them is not understood by
+itself. Possessives are not among them, as they mean the subject."""
+_REPORTING = read_words("said says replied asked cried answered added remarked exclaimed continued began")
+_NO_START = read_words("being been having including starring featuring called known born")
+PREPOSITIONS = read_words("in at on to by with from for of as under into over near through against upon")
+_COMMON = NEVER_NAMES | STARTERS | VERBS
+_NEW_SUBJECTS = PRONOUNS | DETERMINERS
+_END = re.compile(r"[.\s]+\Z")
+_CLAUSE_END = re.compile(r"(?P<joined>\s+(?:and|but)\s+(?P<next>\w+))|\s+(?:who|which|where)\s|[,;]|:(?=\s)|--|\u2014")
+NAME_END = (
+    r"(?=\s*[.,;]|\s+(?:to|in|on|at|for|from|with|by|because|when|while|where|who|which|as|after|before)\b"
+    r"|\s+and\s+(?:is|was|has|[a-z]+(?:s|ed|en))\b|\s*\Z)"
+)
+"""What may follow the object of a relation, so that its name is not the beginning of a longer one."""
+_LOOSE_END = PREPOSITIONS | read_words("the a an and or but his her its their very which who")
+
+
+@dataclass(frozen=True)
+class IndexText:
+    """The chunks of an index, its entities and its relations, by the names that texts use.
+
+    `owners` has the entity of each of its names in lower case. A name of several entities is in none. `described` is
+    true if the labels of relations are descriptions, as whole sentences, and not predicates.
+    """
+
+    chunks: Mapping[str, IndexedChunk]
+    entities: Mapping[str, Entity]
+    relations: Sequence[Relation]
+    owners: Mapping[str, str] = field(default_factory=dict)
+    described: bool = False
+
+    @classmethod
+    def build(
+        cls,
+        chunks: Sequence[IndexedChunk],
+        entities: Sequence[Entity],
+        relations: Sequence[Relation],
+        *,
+        described: bool = False,
+    ) -> IndexText:
+        """Return the text of an index, with the names of its entities."""
+        owners: dict[str, set[str]] = {}
+        for entity in entities:
+            for name in (entity.name, *entity.aliases):
+                owners.setdefault(name.casefold(), set()).add(entity.name)
+        single = {name: next(iter(found)) for name, found in owners.items() if len(found) == 1}
+        by_id, by_name = {one.id: one for one in chunks}, {one.name: one for one in entities}
+        return cls(by_id, by_name, relations, single, described)
+
+    def list_names(self, entity: str) -> tuple[str, ...]:
+        """Return the names of an entity, its main name first."""
+        return (entity, *self.entities[entity].aliases)
+
+    def find_entities(self, question: str) -> frozenset[str]:
+        """Return the entities that a question names, by names that only one entity has."""
+        folded = question.casefold()
+        return frozenset(
+            entity for name, entity in self.owners.items() if name in folded and has_phrase(question, name)
+        )
+
+    @cached_property
+    def longer_names(self) -> Mapping[str, Sequence[str]]:
+        """The names that begin with, end with or enclose the name of an entity, by that name in lower case."""
+        known = {name.casefold() for entity in self.entities for name in self.list_names(entity)}
+        found: dict[str, list[str]] = {}
+        for name in known:
+            words = name.split()
+            spans = combinations(range(len(words) + 1), 2)
+            for part in {" ".join(words[begin:end]) for begin, end in spans} & known - {name}:
+                found.setdefault(part, []).append(name)
+        return found
+
+    @cached_property
+    def sentences(self) -> Mapping[str, Sequence[str]]:
+        """The sentences of each chunk, each on one line."""
+        return {one.id: [*map(join_lines, split_sentences(one.text))] for one in self.chunks.values()}
+
+    def list_sentences(self) -> Iterator[tuple[str, str]]:
+        """Yield all sentences, each with its chunk."""
+        return ((chunk, sentence) for chunk, found in self.sentences.items() for sentence in found)
+
+
+def has_phrase(text: str, phrase: str) -> bool:
+    """Return whether a text holds a phrase as whole words, in any case.
+
+    Example:
+        >>> has_phrase("Team Eider owns it.", "team eider"), has_phrase("Eiderdown", "Eider")
+        (True, False)
+    """
+    return compile_phrase(phrase).search(text) is not None
+
+
+@lru_cache(65_536)
+def compile_phrase(phrase: str) -> re.Pattern[str]:
+    """Return the pattern of a phrase as whole words, in any case."""
+    words = r"\s+".join(map(re.escape, phrase.split()))
+    return re.compile(rf"(?<![\w-]){words}(?![\w-])", re.IGNORECASE)
+
+
+def list_facts(text: IndexText) -> list[StatedFact]:
+    """Return the facts of an index: those of its relations first, each sentence once for each document."""
+    named = _find_sound_names(text)
+    found: dict[tuple[str, str, str], StatedFact] = {}
+    for fact in (*_list_relation_facts(text, named), *_list_sentence_facts(text, named)):
+        found.setdefault((fact.document, fact.subject, fact.clause.casefold()), fact)
+    return [*found.values()]
+
+
+def _find_sound_names(text: IndexText) -> dict[str, list[str]]:
+    """Return the names that are used in each chunk, of entities that also stand within a sentence.
+
+    A word that only begins sentences or stands in headings is capitalised for that reason, and may be no name.
+    """
+    sound: dict[str, list[str]] = {}
+    for entity in text.entities.values():
+        if not _is_clean_name(entity.name):
+            continue
+        phrase = re.compile(rf"[\w,] {compile_phrase(entity.name).pattern}")
+        within = any(
+            phrase.search(one) for chunk in entity.chunks for one in text.sentences.get(chunk, ()) if one[-1:] == "."
+        )
+        if within or not entity.name[0].isupper():
+            for chunk in entity.chunks:
+                sound.setdefault(chunk, []).append(entity.name)
+    return sound
+
+
+def _is_clean_name(name: str) -> bool:
+    """Return whether a name is one that a question can use: short, with letters, and no common word.
+
+    Example:
+        >>> [_is_clean_name(name) for name in ("Team Eider", "fare-engine", "However", "OPIUM 59 X.")]
+        [True, True, False, False]
+    """
+    words = name.split()
+    if len(name) < MIN_NAME_CHARS or len(words) > MAX_NAME_WORDS or not re.fullmatch(r"[\w .'\u2019&-]*\w", name):
+        return False
+    if len(words) > 1 and any(word.isdigit() for word in words[:-1]):
+        return False
+    is_heading = name.isupper() and len(words) > 1
+    return any(c.isalpha() for c in name) and not is_heading and not {*map(str.casefold, words)} <= _COMMON
+
+
+def _list_relation_facts(text: IndexText, named: Mapping[str, Sequence[str]]) -> Iterator[StatedFact]:
+    for relation in () if text.described else text.relations:
+        if relation.label in {RELATED, ""}:
+            continue
+        for chunk in relation.chunks:
+            if {relation.source, relation.target} <= {*named.get(chunk, ())} and chunk in text.chunks:
+                yield from _read_relation(text.chunks[chunk], text.sentences[chunk], relation)
+
+
+def _read_relation(chunk: IndexedChunk, sentences: Sequence[str], relation: Relation) -> Iterator[StatedFact]:
+    """Yield the relation as a fact if a sentence states it word by word.
+
+    The subject may be "It" if the sentence before begins with its name, or if it is the title of the document.
+    """
+    words = relation.label.casefold().split()
+    if not begins_with_verb(words) or not _ends_a_predicate(words) or _UNCLEAR & {*words}:
+        return
+    verb = r"\s+(?:(?:a|an|the)\s+)?".join(map(re.escape, relation.label.split()))
+    target = compile_phrase(relation.target).pattern
+    stated = re.compile(rf"\s+(?P<verb>{verb})\s+(?P<article>(?:a|an|the)\s+)?{target}{NAME_END}")
+    before = chunk.title
+    for sentence in sentences:
+        start = re.match(rf"(?:(?:The|A|An)\s+)?{compile_phrase(relation.source).pattern}|It(?=\s)", sentence)
+        is_meant = start is not None and (start[0] != "It" or _begins_with(before, relation.source))
+        if start and is_meant and (found := stated.match(sentence, start.end())):
+            predicate = " ".join(found["verb"].split())
+            article = found["article"] or ""
+            yield StatedFact(
+                subject=relation.source,
+                clause=f"{predicate} {article}{relation.target}",
+                names=(relation.target,),
+                predicate=predicate,
+                object=relation.target,
+                edges=((relation.source, relation.label, relation.target),),
+                chunk=chunk.id,
+                document=chunk.doc_id,
+                sentence=sentence,
+            )
+            return
+        if not sentence.startswith("It "):
+            before = sentence
+
+
+def _begins_with(text: str, name: str) -> bool:
+    return _compile_beginning(name).match(text) is not None
+
+
+@lru_cache(65_536)
+def _compile_beginning(name: str) -> re.Pattern[str]:
+    """Return the pattern of a name with an article before it, if there is one."""
+    return re.compile(rf"(?:(?:The|A|An)\s+)?{compile_phrase(name).pattern}")
+
+
+def _list_sentence_facts(text: IndexText, named: Mapping[str, Sequence[str]]) -> Iterator[StatedFact]:
+    """Yield the facts of sentences with the relations between their names.
+
+    An edge has no label if the index has descriptions, because a sentence need not state all that one does.
+    """
+    edges: dict[str, list[Relation]] = {}
+    for relation in text.relations:
+        for chunk in relation.chunks:
+            edges.setdefault(chunk, []).append(relation)
+    for chunk, names in named.items():
+        for sentence in text.sentences[chunk]:
+            fact = _read_sentence(text.chunks[chunk], sentence, names)
+            if fact is not None:
+                ends = {fact.subject, *fact.names}
+                stated = (one for one in edges.get(chunk, ()) if {one.source, one.target} <= ends)
+                yield fact.model_copy(
+                    update={
+                        "edges": tuple(
+                            dict.fromkeys(
+                                (one.source, "" if text.described else one.label, one.target) for one in stated
+                            )
+                        )
+                    }
+                )
+
+
+def _read_sentence(chunk: IndexedChunk, sentence: str, names: Sequence[str]) -> StatedFact | None:
+    """Return what a sentence states of the entity that it begins with; None if it is not clear by itself.
+
+    It is cut at the end of the first clause, because what follows may have another subject.
+    """
+    begun = [name for name in names if _begins_with(sentence, name)]
+    if not begun or not sentence.endswith("."):
+        return None
+    subject = max(begun, key=len)
+    rest = _END.sub("", _compile_beginning(subject).sub("", sentence, count=1))
+    if not rest.startswith(" "):
+        return None
+    clause = _cut_clause(rest).strip()
+    others = [name for name in names if name != subject and has_phrase(clause, name)]
+    outer = tuple(name for name in others if not any(name != one and has_phrase(one, name) for one in others))
+    is_telling = len(list_telling_words(clause)) >= MIN_TELLING_WORDS or DATE.search(clause) is not None
+    if not _is_clear(clause) or not (outer or is_telling):
+        return None
+    return StatedFact(
+        subject=subject, clause=clause, names=outer, chunk=chunk.id, document=chunk.doc_id, sentence=sentence
+    )
+
+
+def _cut_clause(rest: str) -> str:
+    """Return what follows a subject up to the end of the first clause; an "and" between nouns does not end it.
+
+    Example:
+        >>> _cut_clause("kept every payment and every refund, and her ship sank")
+        'kept every payment and every refund'
+    """
+    for found in _CLAUSE_END.finditer(rest):
+        following = (found["next"] or "").casefold()
+        if not found["joined"] or begins_with_verb([following]) or following in _NEW_SUBJECTS:
+            return rest[: found.start()]
+    return rest
+
+
+def list_telling_words(clause: str) -> list[str]:
+    """List the words of a clause that are long enough to make it differ from others, in lower case."""
+    return [word for word in map(str.casefold, _WORD.findall(clause)) if len(word) >= MIN_TELLING_CHARS]
+
+
+def _is_clear(clause: str) -> bool:
+    """Return whether a clause begins with a verb, and has no word that points out of its sentence.
+
+    Example:
+        >>> _is_clear("was built in Port Hallow"), _is_clear("gave it to them")
+        (True, False)
+    """
+    words = [word.casefold() for word in _WORD.findall(clause)]
+    if _UNFIT.search(clause) or not MIN_CLAUSE_WORDS <= len(words) <= MAX_CLAUSE_WORDS:
+        return False
+    is_verb = begins_with_verb(words) and words[0] not in _REPORTING
+    return is_verb and not _UNCLEAR & {*words} and words[-1] not in _LOOSE_END
+
+
+def begins_with_verb(words: Sequence[str]) -> bool:
+    """Return whether the first of some words in lower case is a finite verb, as far as its form or a list shows."""
+    first = words[0]
+    known = first in AUXILIARIES or first in VERBS or (first.endswith("ed") and len(first) > MIN_NAME_CHARS + 1)
+    return known and first not in _NO_START and first not in NO_VERBS
+
+
+def _ends_a_predicate(words: Sequence[str]) -> bool:
+    """Return whether an object can follow a predicate: it ends with a preposition, or is a single verb.
+
+    Example:
+        >>> [_ends_a_predicate(text.split()) for text in ("is owned by", "calls", "was one of old")]
+        [True, True, False]
+    """
+    return words[-1] in PREPOSITIONS or (len(words) == 1 and words[0] not in AUXILIARIES)

@@ -1,0 +1,364 @@
+"""Generation of questions with gold from an index: draw them, word and check them with models, and write samples.
+
+Models are optional. Their replies are kept beside the file, so that the same command repeats no call.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypedDict, Unpack
+
+from pydantic import ValidationError
+
+from greval._util.arguments import check_options
+from greval._util.concurrency import run_sync
+from greval._util.files import write_atomically
+from greval.errors import MethodError, StoppedError, StoreError
+from greval.judging.model.budget import ASSUMED_OUTPUT_TOKENS, RunGuard, RunSpending
+from greval.judging.model.client import JudgeClient
+from greval.judging.model.prices import Prices
+from greval.judging.model.reply_cache import ReplyCache
+from greval.judging.model.tokens import estimate_tokens
+from greval.records.result import Usage
+from greval.reference.index import ReferenceIndex
+from greval.reference.questions.drawing import QuestionDraw
+from greval.reference.questions.judged_checks import FindChunks, check_with_judge
+from greval.reference.questions.output import build_draw, build_report, check_arguments, write_questions
+from greval.reference.questions.prompts import (
+    build_agreement_messages,
+    build_answers_messages,
+    build_recall_messages,
+    build_wording_messages,
+)
+from greval.reference.questions.question_model import QuestionModel
+from greval.reference.questions.records import (
+    QUESTION_TYPES,
+    CallForecast,
+    DraftQuestion,
+    QuestionReport,
+    QuestionType,
+)
+from greval.reference.questions.sources import open_question_source
+from greval.reference.questions.wording import word_question
+from greval.runs.evaluation import stop_on_request
+from greval.runs.judges import (
+    JudgeGroup,
+    JudgeModel,
+    RunJudges,
+    build_judge_guard,
+    build_run_guard,
+    is_same_judge,
+)
+from greval.runs.options import get_concurrency
+
+BATCH = 16
+"""The number of questions that models work on at a time. It is fixed, so that the same command draws the same ones."""
+REPLIES_SUFFIX, SPENT_SUFFIX = ".replies.sqlite", ".spent.json"
+"""The ends of the names of the files with the replies of models, and with what all commands spent."""
+
+
+class QuestionOptions(TypedDict, total=False):
+    """Options of a generation of questions; see `generate_questions`."""
+
+    types: Sequence[QuestionType]
+    seed: int
+    write: bool
+    model: JudgeModel | None
+    judge: JudgeModel | None
+    concurrency: int | None
+    max_calls: int | None
+    max_cost: float | None
+    deadline: float | None
+    prices: Prices | None
+
+
+def generate_questions(
+    index: str | Path | ReferenceIndex,
+    out: str | Path,
+    count: int = 50,
+    **options: Unpack[QuestionOptions],
+) -> QuestionReport:
+    """Draw questions with gold from an index, and write them as samples that `read_cases` reads.
+
+    A question is made of sentences that are clear by themselves. Its gold documents, edges, nodes and answer are those
+    of the sentences. A question that fails a check is left out and counted; the file of drafts has it with the reason.
+
+    Args:
+        index: The folder of an index of greval, Microsoft GraphRAG or LightRAG, or an open one of greval. With
+            `?document=title` after a folder of GraphRAG, or `?document=path` after one of LightRAG, documents are
+            identified by these.
+        out: The file of questions, `.jsonl`. The drafts are written beside it, and with models also their replies.
+        count: The number of questions; fewer are written if the texts do not hold as many.
+        **options: `types`: the types of questions, which get equally many as long as there are any; all by default.
+            `seed` (0): the random seed. The same index, seed and replies give the same questions. `write` (true): if
+            false, no file is written and no call is made; with models, the report has a forecast of the calls. `model`:
+            the model that words the drawn questions, as settings of a judge or a chat model; without it they have the
+            words of templates. `judge`: the model that checks them, by default `model`. `concurrency`: the maximum
+            number of concurrent calls. `max_calls`, `max_cost` (US dollars): the budget, counted over all commands for
+            this file, at which generation stops cleanly. `deadline`: a timeout in seconds. `prices`: the price table.
+
+    Raises:
+        DataError: If the folder holds no index or the index lacks what questions need, a type is unknown, or the output
+            is no `.jsonl` file.
+        JudgeError: If a model cannot be used at all, or there is a cap on the cost but no price.
+        MissingExtraError: If a package of the extra `reference` is missing.
+        StoreError: If the replies cannot be stored.
+        TypeError: If an option does not exist.
+
+    Example:
+        >>> import tempfile
+        >>> from greval.reference.building import build_index
+        >>> from greval.reference.records import Document
+        >>> from greval.reference.settings import IndexSettings
+        >>> ferry = Document(id="ferry", text="Old Tansy is owned by Team Petrel. At night Old Tansy stays in port.")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = build_index([ferry], f"{folder}/index", IndexSettings(embedding="tfidf"))
+        ...     report = generate_questions(f"{folder}/index", f"{folder}/q.jsonl", types=["single_fact"])
+        >>> report.accepted
+        {'single_fact': 1}
+    """
+    return run_sync(generate_questions_async(index, out, count, **options))
+
+
+async def generate_questions_async(
+    index: str | Path | ReferenceIndex,
+    out: str | Path,
+    count: int = 50,
+    *,
+    stop: asyncio.Event | None = None,
+    **options: Unpack[QuestionOptions],
+) -> QuestionReport:
+    """Generate questions as `generate_questions` does; when `stop` is set, finish the calls in flight and stop."""
+    check_options(options, QuestionOptions, "generate_questions")
+    began = time.monotonic()
+    path, types, write = Path(out), options.get("types", QUESTION_TYPES), options.get("write", True)
+    check_arguments(path, count, types)
+    model = options.get("model")
+    judge = options.get("judge") or model
+    with ExitStack() as opened:
+        source = opened.enter_context(open_question_source(index))
+        draw = build_draw(source, types, count, options.get("seed", 0), has_model=model is not None)
+        find_chunks = source.find_chunks
+        if judge is None or not write:
+            await draw.draw(_accept_all, batch=1)
+            forecast = _forecast_calls(draw, find_chunks, model, judge, options) if judge is not None else None
+            figures: dict[str, object] = {"forecast": forecast}
+        else:
+            figures = await _check_drawn(path, draw, find_chunks, model, judge, stop=stop, options=options)
+    if write:
+        write_questions(path, draw)
+    labels = {name: JudgeClient(one).label for name, one in (("model", model), ("judge", judge)) if one is not None}
+    return build_report(path, draw, **labels, **figures, seconds=time.monotonic() - began)
+
+
+async def _accept_all(drafts: Sequence[DraftQuestion]) -> Sequence[DraftQuestion]:
+    return drafts
+
+
+class SpendingMeter:
+    """Counts the calls of this command, and keeps what all commands spent in a file.
+
+    The file is written after the reply of a call was stored, so that a killed command repeats no stored call.
+    """
+
+    def __init__(self, path: Path, prices: Prices, labels: Sequence[str]) -> None:
+        """Read what earlier commands spent.
+
+        Raises:
+            StoreError: If the file cannot be read.
+        """
+        self.usage = Usage()
+        self.cost: float | None = 0.0
+        self.before = _read_spending(path)
+        self._path = path
+        self._prices = prices
+        self._is_priced = all(prices.of(label) is not None for label in labels)
+        self._written = 0
+
+    @property
+    def spent(self) -> RunSpending:
+        """The calls and the cost of all commands."""
+        return self.before + RunSpending(calls=self.usage.calls, cost=self.cost if self._is_priced else None)
+
+    def admit_call(self, judge: str) -> str | None:  # noqa: ARG002 - the protocol of meters
+        """Admit every call: the caps are those of the guard."""
+        return None
+
+    def withdraw_call(self, judge: str) -> None:
+        """Do nothing, because only calls that were made are counted."""
+
+    def record_usage(self, judge: str, usage: Usage) -> None:
+        """Count a call."""
+        self.usage += usage
+        cost = self._prices.cost(judge, usage)
+        self.cost = None if cost is None or self.cost is None else self.cost + cost
+
+    def write(self) -> None:
+        """Write what was spent, if there were calls since it was written.
+
+        Raises:
+            StoreError: If the file cannot be written.
+        """
+        if self.usage.calls == self._written:
+            return
+        self._written = self.usage.calls
+        try:
+            write_atomically(self._path, self.spent.model_dump_json())
+        except OSError as error:
+            raise StoreError(
+                f"{self._path}: what was spent cannot be written: {error.strerror or error}; free some space, then run "
+                "the same command again"
+            ) from error
+
+
+def _read_spending(path: Path) -> RunSpending:
+    """Return what earlier commands spent; nothing if there is no file.
+
+    Raises:
+        StoreError: If the file holds something else, or its folder cannot be made.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return RunSpending.model_validate_json(path.read_bytes()) if path.exists() else RunSpending()
+    except (OSError, ValidationError) as error:
+        raise StoreError(
+            f"{path}: expected what earlier commands spent, found what cannot be read; take the file away, or name "
+            "another file of questions"
+        ) from error
+
+
+@dataclass
+class _Models:
+    """The models of a generation with their common guard and meter."""
+
+    writer: QuestionModel | None
+    judge: QuestionModel
+    guard: RunGuard
+    meter: SpendingMeter
+
+    def build_figures(self) -> dict[str, object]:
+        """Return the figures of the report about calls."""
+        reused = sum(one.reused for one in {id(one): one for one in (self.writer, self.judge) if one}.values())
+        return {
+            "usage": self.meter.usage + Usage(hits=reused),
+            "cost": self.meter.cost,
+            "spent": self.meter.spent,
+            "stopped": self.guard.why,
+        }
+
+
+@asynccontextmanager
+async def _open_models(
+    path: Path, model: JudgeModel | None, judge: JudgeModel, options: QuestionOptions
+) -> AsyncIterator[_Models]:
+    """Open the replies of earlier commands, and connect to the models.
+
+    Raises:
+        JudgeError: If a model cannot be used at all, or there is a cap on the cost but no price.
+        StoreError: If the replies cannot be stored.
+    """
+    prices = options.get("prices") or Prices.load()
+    others = [] if model is None or is_same_judge(model, judge) else [JudgeGroup(model)]
+    judges = RunJudges((JudgeGroup(judge), *others))
+    guard = build_run_guard(
+        judges,
+        prices,
+        max_calls=options.get("max_calls"),
+        max_cost=options.get("max_cost"),
+        clock=asyncio.get_running_loop().time,
+    )
+    meter = SpendingMeter(path.with_name(f"{path.stem}{SPENT_SUFFIX}"), prices, judges.labels)
+    guard.before = meter.before
+    with ReplyCache(path.with_name(f"{path.stem}{REPLIES_SUFFIX}")) as replies:
+        made: list[QuestionModel] = []
+        for group in judges.groups:
+            gate = asyncio.Semaphore(get_concurrency(group.judge, {"concurrency": options.get("concurrency")}))
+            client = JudgeClient(
+                group.judge,
+                gate=gate,
+                guard=build_judge_guard(guard, group, judges, prices),
+                cache=replies,
+                meter=meter,
+            )
+            await client.ready()
+            made.append(QuestionModel(client, meter.write))
+        yield _Models(None if model is None else made[-1], made[0], guard, meter)
+
+
+async def _check_drawn(  # noqa: PLR0913 - what a generation needs
+    path: Path,
+    draw: QuestionDraw,
+    find_chunks: FindChunks,
+    model: JudgeModel | None,
+    judge: JudgeModel,
+    *,
+    stop: asyncio.Event | None,
+    options: QuestionOptions,
+) -> dict[str, object]:
+    """Draw questions, let the models word and check them, and return the figures about the calls."""
+    async with AsyncExitStack() as opened:
+        models = await opened.enter_async_context(_open_models(path, model, judge, options))
+        await opened.enter_async_context(stop_on_request(models.guard, stop, options.get("deadline")))
+
+        async def check(drafts: Sequence[DraftQuestion]) -> Sequence[DraftQuestion | None]:
+            return await asyncio.gather(*(_word_and_check(one, draw, find_chunks, models) for one in drafts))
+
+        await draw.draw(check, batch=BATCH)
+        return models.build_figures()
+
+
+async def _word_and_check(
+    draft: DraftQuestion, draw: QuestionDraw, find_chunks: FindChunks, models: _Models
+) -> DraftQuestion | None:
+    """Return a drawn question as it was worded and checked, or with its failure; None if the command is to stop."""
+    try:
+        worded = draft if models.writer is None else await word_question(draft, draw.table, models.writer)
+        if worded.rejected:
+            return worded
+        return await check_with_judge(worded, draw.table.text, find_chunks, models.judge)
+    except MethodError as error:
+        return draft.model_copy(update={"failure": str(error)})
+    except StoppedError:
+        return None
+
+
+def _forecast_calls(
+    draw: QuestionDraw,
+    find_chunks: FindChunks,
+    model: JudgeModel | None,
+    judge: JudgeModel,
+    options: QuestionOptions,
+) -> CallForecast:
+    """Return what the drawn questions would need if none is rejected and each answer has to be compared once."""
+    prices = options.get("prices") or Prices.load()
+    total, cost = Usage(), 0.0
+    is_priced = True
+    for draft in draw.accepted:
+        chunks = [*dict.fromkeys(fact.chunk for fact in draft.evidence)]
+        if draft.type == "unanswerable":
+            chunks = [*dict.fromkeys((*chunks, *find_chunks(draft.question)))]
+        asked = [(judge, build_answers_messages(draft.question, draw.table.text, chunks))]
+        if draft.type != "unanswerable":
+            asked += [
+                (judge, build_agreement_messages(draft, draft.answer)),
+                (judge, build_recall_messages(draft.question)),
+            ]
+        if model is not None:
+            asked.append((model, build_wording_messages(draft)))
+        for one, messages in asked:
+            tokens = sum(estimate_tokens(message.text) for message in messages)
+            usage = Usage(calls=1, input_tokens=tokens, output_tokens=ASSUMED_OUTPUT_TOKENS)
+            price = prices.cost(JudgeClient(one).label, usage)
+            is_priced = is_priced and price is not None
+            total, cost = total + usage, cost + (price or 0.0)
+    return CallForecast(
+        calls=total.calls,
+        input_tokens=total.input_tokens or 0,
+        output_tokens=total.output_tokens or 0,
+        cost=cost if is_priced else None,
+    )

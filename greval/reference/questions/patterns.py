@@ -1,0 +1,324 @@
+"""Patterns of the graph: which facts are asked about together, and the question that the templates make of them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import combinations
+
+from greval.records.case import Gold
+from greval.reference.questions.descriptions import DESCRIPTION_DRAWERS
+from greval.reference.questions.fact_table import FactTable, build_gold, find_role, find_stem
+from greval.reference.questions.facts import NAME_END, PREPOSITIONS, begins_with_verb, compile_phrase, has_phrase
+from greval.reference.questions.records import NOT_STATED, DraftQuestion, QuestionType, StatedFact
+from greval.reference.questions.templates import (
+    ask_for_object,
+    ask_for_subject,
+    front_verb,
+    is_place,
+    replace_date,
+    use_plural,
+)
+
+MAX_NESTED_WORDS, MAX_JOINED_WORDS = 10, 11
+"""The most words of a clause that stands within another one, and of one that is joined with another one."""
+MAX_USES = 2
+"""The number of intersections that one fact may be part of."""
+MAX_TRIED_NAMES = 200
+"""How many other names are tried for a question that the documents do not answer."""
+MAX_COUNT = 10
+NUMBERS = ("none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+
+
+def draw_questions(table: FactTable, kind: QuestionType) -> list[DraftQuestion]:
+    """Return all questions of a type that the facts allow, one document after the other in turn.
+
+    Those that count mentions come last, because they ask least of a system.
+    """
+    described = DESCRIPTION_DRAWERS.get(kind)
+    drafts = [*_DRAWERS[kind](table), *(described(table) if described else ())]
+    last = [draft for draft in drafts if draft.pattern == "mentions"]
+    return [*_take_turns(draft for draft in drafts if draft.pattern != "mentions"), *_take_turns(last)]
+
+
+def _take_turns(drafts: Iterable[DraftQuestion]) -> list[DraftQuestion]:
+    """Return the drafts so that each document has its turn before one has a second."""
+    groups: dict[str, list[DraftQuestion]] = {}
+    for draft in drafts:
+        groups.setdefault(draft.evidence[0].document if draft.evidence else "", []).append(draft)
+    turns = [(turn, place, draft) for place, group in enumerate(groups.values()) for turn, draft in enumerate(group)]
+    return [draft for _, _, draft in sorted(turns, key=lambda one: one[:2])]
+
+
+def _draw_single_facts(table: FactTable) -> Iterator[DraftQuestion]:
+    for fact in table.facts:
+        about_object = _draft_object_question(table, fact) if fact.predicate else None
+        both = [_draft_subject_question(table, fact), *([about_object] if about_object else [])]
+        table.random.shuffle(both)
+        yield from both
+
+
+def _draft_subject_question(table: FactTable, fact: StatedFact) -> DraftQuestion:
+    word = table.choose_word(fact.subject)
+    return DraftQuestion(
+        type="single_fact",
+        pattern="edge",
+        question=ask_for_subject(word, fact.clause),
+        answer=fact.subject,
+        answers=table.text.list_names(fact.subject)[1:],
+        gold=build_gold(table.text, [fact], fact.subject),
+        evidence=(fact,),
+    )
+
+
+def _draft_object_question(table: FactTable, fact: StatedFact) -> DraftQuestion | None:
+    word = table.choose_word(fact.object)
+    question = ask_for_object(word, fact.subject, fact.predicate)
+    if question is None:
+        return None
+    return DraftQuestion(
+        type="single_fact",
+        pattern="edge",
+        question=question,
+        answer=fact.object,
+        answers=table.text.list_names(fact.object)[1:],
+        gold=build_gold(table.text, [fact], fact.object),
+        evidence=(fact,),
+    )
+
+
+def _draw_multi_hop(table: FactTable) -> Iterator[DraftQuestion]:
+    found = [*_draw_chains(table), *_draw_descriptions(table), *_draw_intersections(table)]
+    table.random.shuffle(found)
+    return iter(found)
+
+
+def _draw_chains(table: FactTable) -> Iterator[DraftQuestion]:
+    """Yield the questions for the end of a chain of two relations, whose middle the question calls X."""
+    objects, _ = table.ends
+    for first in table.relations:
+        for second in table.by_subject.get(first.object, ()):
+            if not second.predicate or second.object == first.subject:
+                continue
+            word = table.choose_word(second.object)
+            asked = ask_for_object(word, "X", second.predicate)
+            if asked and all(len(objects[edge[0], edge[1]]) == 1 for edge in (*first.edges, *second.edges)):
+                facts = [first, second]
+                article = first.clause.removesuffix(first.object)
+                yield DraftQuestion(
+                    type="multi_hop",
+                    pattern="chain",
+                    question=f"{first.subject} {article}X. {asked}",
+                    answer=second.object,
+                    answers=table.text.list_names(second.object)[1:],
+                    gold=build_gold(table.text, facts, second.object, hidden=(first.object,)),
+                    evidence=tuple(facts),
+                )
+
+
+def _draw_descriptions(table: FactTable) -> Iterator[DraftQuestion]:
+    """Yield the questions in which an entity is not named, but described by another fact."""
+    for first in table.facts:
+        for name in first.names:
+            for second in table.by_subject.get(name, ()):
+                clause = _replace_name(first.clause, name, second, table)
+                if clause is None or first.sentence == second.sentence:
+                    continue
+                word = table.choose_word(first.subject)
+                facts = [first, second]
+                yield DraftQuestion(
+                    type="multi_hop",
+                    pattern="description",
+                    question=ask_for_subject(word, clause),
+                    answer=first.subject,
+                    answers=table.text.list_names(first.subject)[1:],
+                    gold=build_gold(table.text, facts, first.subject, hidden=(name,)),
+                    evidence=tuple(facts),
+                )
+
+
+def _replace_name(clause: str, name: str, by: StatedFact, table: FactTable) -> str | None:
+    """Return a clause with a name at its end replaced by what a fact says of it; None if that would not be clear."""
+    found = re.search(rf"(?P<before>[\w-]+)\s+(?:the\s+)?{compile_phrase(name).pattern}\Z", clause)
+    if found is None or len(by.clause.split()) > MAX_NESTED_WORDS or any(has_phrase(clause, one) for one in by.names):
+        return None
+    before = found["before"].casefold()
+    if before not in PREPOSITIONS and not begins_with_verb([before]):
+        return None
+    word = table.choose_word(name)
+    described = f"the person who {by.clause}" if word == "who" else f"the one that {by.clause}"
+    return f"{clause[: found.start()]}{found['before']} {described}"
+
+
+def _draw_intersections(table: FactTable) -> Iterator[DraftQuestion]:
+    """Yield the questions for the entity of which two sentences each state something."""
+    uses: Counter[StatedFact] = Counter()
+    for subject, facts in table.by_subject.items():
+        short = [fact for fact in facts if len(fact.clause.split()) <= MAX_JOINED_WORDS and "," not in fact.clause]
+        for first, second in combinations(short, 2):
+            if first.sentence == second.sentence or find_stem(first.clause) == find_stem(second.clause):
+                continue
+            if max(uses[first], uses[second]) >= MAX_USES:
+                continue
+            uses.update((first, second))
+            word = table.choose_word(subject)
+            yield DraftQuestion(
+                type="multi_hop",
+                pattern="intersection",
+                question=f"{ask_for_subject(word, first.clause)[:-1]}, and also {second.clause}?",
+                answer=subject,
+                answers=table.text.list_names(subject)[1:],
+                gold=build_gold(table.text, [first, second], subject),
+                evidence=(first, second),
+            )
+
+
+def _draw_comparisons(table: FactTable) -> Iterator[DraftQuestion]:
+    """Yield the questions whether two subjects have the same object of one predicate."""
+    objects, _ = table.ends
+    groups: dict[str, list[StatedFact]] = {}
+    for fact in table.relations:
+        if all(len(objects[edge[0], edge[1]]) == 1 for edge in fact.edges):
+            groups.setdefault(fact.predicate, []).append(fact)
+    for predicate, facts in groups.items():
+        pairs = [pair for pair in combinations(facts, 2) if pair[0].subject != pair[1].subject]
+        table.random.shuffle(pairs)
+        pairs.sort(key=lambda pair: pair[0].object != pair[1].object)  # few are alike, and those come first in turns
+        alike = sum(one.object == other.object for one, other in pairs)
+        for first, second in pairs[: 2 * max(alike, 1)]:
+            fronted = front_verb(first.subject, predicate)
+            if fronted is None or first.object == second.subject or second.object == first.subject:
+                continue
+            is_same = first.object == second.object
+            same = f"the same {'place' if is_place(predicate) else 'one'}"
+            stated = f"{first.subject} {first.clause}"
+            yield DraftQuestion(
+                type="comparison",
+                pattern="pair",
+                question=f"{fronted[:1].upper()}{fronted[1:]} {same} as {second.subject}?",
+                answer=f"{'Yes' if is_same else 'No'}: {stated}, and {second.subject} {second.clause}.",
+                answers=("Yes" if is_same else "No",),
+                gold=build_gold(table.text, [first, second], "", known=(first.subject, second.subject)),
+                evidence=(first, second),
+                fixed_answer=True,
+            )
+
+
+def _draw_aggregations(table: FactTable) -> Iterator[DraftQuestion]:
+    yield from _draw_stars(table)
+    yield from _draw_document_counts(table)
+
+
+def _draw_stars(table: FactTable) -> Iterator[DraftQuestion]:
+    """Yield the questions how many subjects have one predicate and object, if sentences state all of them."""
+    _, subjects = table.ends
+    groups: dict[tuple[str, str], dict[str, StatedFact]] = {}
+    for fact in table.relations:
+        groups.setdefault((fact.edges[0][1], fact.object), {}).setdefault(fact.subject, fact)
+    for (label, target), by_subject in groups.items():
+        facts, plural = [*by_subject.values()], use_plural(next(iter(by_subject.values())).clause)
+        if plural is None or not 1 < len(facts) <= MAX_COUNT or by_subject.keys() != subjects[label, target]:
+            continue
+        names = sorted(by_subject)
+        yield DraftQuestion(
+            type="aggregation",
+            pattern="star",
+            question=f"How many different things {plural}, according to the documents?",
+            answer=f"{len(names)}: {', '.join(names)}",
+            answers=(str(len(names)), NUMBERS[len(names)]),
+            gold=build_gold(table.text, facts, "", known=(target,)),
+            evidence=tuple(facts),
+            fixed_answer=True,
+        )
+
+
+def _draw_document_counts(table: FactTable) -> Iterator[DraftQuestion]:
+    """Yield the questions how many documents name an entity."""
+    subjects = [*table.by_subject]
+    for name in subjects:
+        phrases = [compile_phrase(one) for one in table.text.list_names(name)]
+        first: dict[str, StatedFact] = {}
+        told = (table.told[position] for position in table.find_candidates(name) if position < len(table.told))
+        for chunk, sentence in told:
+            document = table.text.chunks[chunk].doc_id
+            if document not in first and any(phrase.search(sentence) for phrase in phrases):
+                first[document] = StatedFact(subject=name, clause="", chunk=chunk, document=document, sentence=sentence)
+        if not 1 < len(first) <= MAX_COUNT:
+            continue
+        yield DraftQuestion(
+            type="aggregation",
+            pattern="mentions",
+            question=f"In how many of the documents is {name} mentioned by name?",
+            answer=f"{len(first)}: {', '.join(sorted(first))}",
+            answers=(str(len(first)), NUMBERS[len(first)]),
+            gold=Gold(
+                essential_docs=tuple(sorted(first)),
+                expected_nodes=(name,),
+                start_nodes=(name,),
+            ),
+            evidence=tuple(first[document] for document in sorted(first)),
+            fixed_answer=True,
+        )
+
+
+def _draw_temporal(table: FactTable) -> Iterator[DraftQuestion]:
+    for fact in table.facts:
+        found = None if fact.predicate else replace_date(fact)
+        if found:
+            question, date = found
+            yield DraftQuestion(
+                type="temporal",
+                pattern="date",
+                question=question,
+                answer=date,
+                gold=build_gold(table.text, [fact], "", known=(fact.subject,)),
+                evidence=(fact,),
+            )
+
+
+def _draw_unanswerable(table: FactTable) -> Iterator[DraftQuestion]:
+    """Yield questions with another name in place of the right one, if no sentence has it with the predicate."""
+    names = [*dict.fromkeys(name for fact in table.facts for name in (fact.subject, *fact.names))]
+    for fact in table.facts:
+        others = [*names]
+        table.random.shuffle(others)
+        tried = others[:MAX_TRIED_NAMES]
+        draft = next((one for other in tried if (one := _draft_absent(table, fact, other))), None)
+        if draft:
+            yield draft
+
+
+def _draft_absent(table: FactTable, fact: StatedFact, other: str) -> DraftQuestion | None:
+    """Return the question about a fact with another name in it; None if that would not be a question of its kind."""
+    if other in {fact.subject, *fact.names}:
+        return None
+    replaced = fact.object or (fact.names[0] if len(fact.names) == 1 else "")
+    role = find_role(fact.clause, replaced) if replaced else ""
+    has_role = (role, other) in table.roles if role else bool(fact.predicate)
+    if not replaced or not has_role or table.get_kind(other) != table.get_kind(replaced):
+        return None
+    predicate = fact.predicate or fact.clause.partition(replaced)[0]
+    clause = re.sub(rf"{compile_phrase(replaced).pattern}{NAME_END}", other, fact.clause)
+    is_related = any((label, other) in table.ends[1] for _, label, _ in fact.edges)
+    if clause == fact.clause or is_related or table.has_rival(predicate, other, (), name_first=False):
+        return None
+    return DraftQuestion(
+        type="unanswerable",
+        pattern="absent",
+        question=ask_for_subject(table.choose_word(fact.subject), clause),
+        answer=NOT_STATED,
+        gold=Gold(essential_docs=(), helpful_docs=()),
+        evidence=(fact,),
+        fixed_answer=True,
+    )
+
+
+_DRAWERS: Mapping[QuestionType, Callable[[FactTable], Iterator[DraftQuestion]]] = {
+    "single_fact": _draw_single_facts,
+    "multi_hop": _draw_multi_hop,
+    "comparison": _draw_comparisons,
+    "aggregation": _draw_aggregations,
+    "temporal": _draw_temporal,
+    "unanswerable": _draw_unanswerable,
+}

@@ -1,0 +1,120 @@
+"""The parts of a response, from what a search found: chunks, triples and the traversal."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from greval.records.case import Chunk, NodeSource, Traversal, Triple
+from greval.reference.search_tables import gather_items, get_tables
+
+if TYPE_CHECKING:
+    from greval.reference.index import ReferenceIndex
+    from greval.reference.searches import SearchFindings, WalkedEdge, Where
+
+SEPARATOR = "|"
+
+
+def read_found_chunks(index: ReferenceIndex, found: SearchFindings) -> tuple[Chunk, ...]:
+    """Read the chunks that a search found, best first, with the titles of their documents in front."""
+    read = index.read_chunks([index.chunk_ids[position] for position, _ in found.chunks])
+    return tuple(
+        Chunk(id=one.id, text=one.content, doc_id=one.doc_id, repo=one.repo, version=one.version, score=score)
+        for one, (_, score) in zip(read, found.chunks, strict=True)
+    )
+
+
+def select_triples(index: ReferenceIndex, found: SearchFindings, limit: int) -> tuple[Triple, ...]:
+    """Return the followed relations: first those that the returned chunks state, then those of highest activation.
+
+    Args:
+        index: The index.
+        found: What a search found.
+        limit: The most triples.
+    """
+    walked: dict[tuple[str, str, str], WalkedEdge] = {}
+    for edge in found.edges:
+        walked.setdefault(edge[:3], edge)
+    chosen: dict[tuple[str, str, str], None] = {}
+    if walked:
+        tables, edges = get_tables(index), index.edges
+        for position, _ in found.chunks:
+            stated = [
+                (tables.entities[edges.source[one]], edges.label(one), tables.entities[edges.target[one]])
+                for one in tables.stated_edges.get_items(position).tolist()
+            ]
+            here = [one for one in stated if one in walked]
+            chosen.update(dict.fromkeys(sorted(here, key=lambda one: -walked[one].activation)))
+            if len(chosen) >= limit:
+                break
+    others = (one for one in walked if one not in chosen)
+    more = heapq.nsmallest(max(limit - len(chosen), 0), others, key=lambda one: -walked[one].activation)
+    return tuple(build_triple(*one) for one in [*chosen, *more][:limit])
+
+
+def build_triple(source: str, label: str, target: str) -> Triple:
+    """Build a triple whose id names the relation, so that it is the same in every response.
+
+    A separator within a name is escaped, so that two relations never have one id.
+
+    Example:
+        >>> build_triple("billing", "depends on", "ledger").id
+        'billing|depends on|ledger'
+    """
+    parts = (part.replace("\\", "\\\\").replace(SEPARATOR, f"\\{SEPARATOR}") for part in (source, label, target))
+    return Triple(id=SEPARATOR.join(parts), subject=source, predicate=label, object=target)
+
+
+def build_traversal(index: ReferenceIndex, found: SearchFindings, where: Where | None = None) -> Traversal:
+    """Return the traversal of a search. Its final nodes are the reached ones that the returned chunks mention.
+
+    Args:
+        index: The index.
+        found: What the search found.
+        where: The filter of the search. Sources of nodes are read from the chunks that it selects.
+    """
+    by_chunk = index.mentions.entities
+    mentioned = {index.entities[entity] for chunk, _ in found.chunks for entity in by_chunk.get_items(chunk)}
+    traversal = Traversal(
+        start_nodes=found.start_nodes,
+        traversed_edges=tuple(edge[:3] for edge in found.edges),
+        final_nodes=tuple(node for node in found.nodes if node in mentioned),
+    )
+    return traversal.model_copy(update={"nodes": find_sources(index, traversal.visited, where)})
+
+
+def find_sources(
+    index: ReferenceIndex, names: tuple[str, ...], where: Where | None = None
+) -> dict[str, NodeSource] | None:
+    """Return the document, repository and version of entities, each as far as all chunks of the entity have the same.
+
+    An entity without a repository and a version is left out. None if the documents of the index have neither.
+
+    Args:
+        index: The index.
+        names: The names of the entities.
+        where: A filter. Only the chunks that it selects count.
+    """
+    columns = {name: index.get_column(name) for name in ("doc_id", "repo", "version")}
+    if not columns["repo"].values and not columns["version"].values:
+        return None
+    positions = [position for name in names if (position := index.find_entity(name)) is not None]
+    chunks, places = gather_items(index.mentions.chunks, np.array(positions, dtype=np.int64))
+    if (allowed := index.select_chunks(where or {})) is not None:
+        chunks, places = chunks[allowed[chunks]], places[allowed[chunks]]
+    fields: list[dict[str, str]] = [{} for _ in positions]
+    for name, column in columns.items():
+        codes = column.codes[chunks]
+        lowest, highest = np.full(len(positions), len(column.values)), np.full(len(positions), -1)
+        np.minimum.at(lowest, places, codes)
+        np.maximum.at(highest, places, codes)
+        for place in np.flatnonzero((lowest == highest) & (highest >= 0)).tolist():
+            fields[place][name] = column.values[highest[place]]
+    return _build_nodes({index.entities[one]: own for one, own in zip(positions, fields, strict=True)})
+
+
+def _build_nodes(fields: Mapping[str, Mapping[str, str]]) -> dict[str, NodeSource]:
+    return {name: NodeSource(**own) for name, own in fields.items() if "repo" in own or "version" in own}

@@ -1,0 +1,128 @@
+"""What searches compute from an index once: sorted neighbours, rarity of entities, and the matrix of PageRank."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from threading import RLock
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import numpy.typing as npt
+
+from greval.reference.pagerank import RankGraph
+from greval.reference.traversal import Mask, Neighbours, Scores, sort_neighbours
+
+if TYPE_CHECKING:
+    from greval.reference.graph_arrays import GroupedPositions
+    from greval.reference.index import ReferenceIndex
+
+_LOCK = RLock()
+
+
+class SearchTables:
+    """What searches of one index share. Each part is computed when a search first needs it."""
+
+    def __init__(self, index: ReferenceIndex) -> None:
+        self.edges = index.edges
+        self.mentions = index.mentions
+        self.entities = index.entities
+        self.names = index.entity_positions
+        self.find_entity = index.find_entity
+        self.chunks = len(index.chunk_ids)
+        self.name_vectors: dict[int, npt.NDArray[np.float32]] = {}
+
+    @cached_property
+    def neighbours(self) -> Neighbours:
+        """The edges at each entity, in both directions."""
+        return sort_neighbours(self.edges.source, self.edges.target, self.edges.weight, self.entities)
+
+    @cached_property
+    def spellings(self) -> tuple[list[str], list[int]]:
+        """All normalised names, and the position of the entity of each."""
+        return [*self.names], [*self.names.values()]
+
+    @cached_property
+    def stated_edges(self) -> GroupedPositions:
+        """The edges that each chunk states."""
+        from greval.reference.graph_arrays import GroupedPositions
+
+        evidence = self.edges.evidence
+        edges = np.repeat(np.arange(len(self.edges), dtype=np.int32), np.diff(evidence.offsets))
+        return GroupedPositions.build(evidence.items, edges, self.chunks)
+
+    @cached_property
+    def rarity(self) -> Scores:
+        """The inverse document frequency of each entity over chunks: log(1 + chunks / chunks that mention it)."""
+        counts = np.diff(self.mentions.chunks.offsets)
+        return np.log1p(self.chunks / np.maximum(counts, 1))
+
+    @cached_property
+    def _rank_graphs(self) -> dict[bool, RankGraph]:
+        return {}
+
+    def get_rank_graph(self, *, passages: bool, allowed: Mask | None = None) -> RankGraph:
+        """Return the graph for PageRank: the entities, and with `passages` also the chunks, which follow them.
+
+        With a mask over chunks, only what allowed chunks state or mention is in it.
+        """
+        if allowed is not None:
+            return self._build_rank_graph(passages=passages, allowed=allowed)
+        if passages not in self._rank_graphs:
+            self._rank_graphs[passages] = self._build_rank_graph(passages=passages)
+        return self._rank_graphs[passages]
+
+    def _build_rank_graph(self, *, passages: bool, allowed: Mask | None = None) -> RankGraph:
+        edges, entities = self.edges, len(self.entities)
+        kept = slice(None) if allowed is None else find_allowed(edges.evidence, allowed)
+        left, right = edges.source[kept].astype(np.int64), edges.target[kept].astype(np.int64)
+        weight = edges.weight[kept].astype(np.float64)
+        if not passages:
+            return RankGraph.build(left, right, weight, entities)
+        by_entity = self.mentions.chunks
+        owners = np.repeat(np.arange(entities), np.diff(by_entity.offsets))
+        mentioned = by_entity.items.astype(np.int64)
+        if allowed is not None:
+            owners, mentioned = owners[allowed[mentioned]], mentioned[allowed[mentioned]]
+        return RankGraph.build(
+            np.concatenate((left, owners)),
+            np.concatenate((right, entities + mentioned)),
+            np.concatenate((weight, np.ones(len(owners)))),
+            entities + self.chunks,
+        )
+
+
+def get_tables(index: ReferenceIndex) -> SearchTables:
+    """Return the tables of an index, the same ones at each call."""
+    with _LOCK:
+        if index not in _TABLES:
+            _TABLES[index] = SearchTables(index)
+        return _TABLES[index]
+
+
+_TABLES: WeakKeyDictionary[ReferenceIndex, SearchTables] = WeakKeyDictionary()
+
+
+def find_allowed(grouping: GroupedPositions, allowed: Mask) -> Mask:
+    """Return whether each group has an item that a mask over items allows."""
+    before = np.concatenate(([0], np.cumsum(allowed[grouping.items])))
+    return np.asarray(before[grouping.offsets[1:]] > before[grouping.offsets[:-1]])
+
+
+def gather_items(
+    grouping: GroupedPositions, groups: npt.NDArray[np.integer]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return the items of several groups one after the other, and for each item the place of its group in `groups`.
+
+    Example:
+        >>> import numpy as np
+        >>> from greval.reference.graph_arrays import GroupedPositions
+        >>> grouped = GroupedPositions.build(np.array([0, 0, 1], np.int32), np.array([7, 8, 9], np.int32), 2)
+        >>> items, places = gather_items(grouped, np.array([1, 0]))
+        >>> items.tolist(), places.tolist()
+        ([9, 7, 8], [0, 1, 1])
+    """
+    starts = grouping.offsets[groups].astype(np.int64)
+    counts = grouping.offsets[np.asarray(groups) + 1] - starts
+    slots = np.repeat(starts - (np.cumsum(counts) - counts), counts) + np.arange(int(counts.sum()))
+    return grouping.items[slots].astype(np.int64), np.repeat(np.arange(len(counts)), counts)

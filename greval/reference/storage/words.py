@@ -1,0 +1,167 @@
+"""The index of words: BM25 over texts, with identifiers of code found whole and by their parts."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from greval.errors import DataError, MissingExtraError
+from greval.reference.storage.vectors import select_best
+
+K1 = 1.5
+B = 0.75
+_STOP_WORDS = """
+a about after all also am an and any are as at be because been before being between both but by can could did do
+does doing during each for from had has have having he her here hers him his how i if in into is it its itself just
+me more most my no nor not of off on once only or other our ours out over own s same she should so some such t than
+that the their theirs them then there these they this those through to too under until up very was we were what when
+where which while who whom whose why will with would you your yours
+"""
+STOP_WORDS = frozenset(_STOP_WORDS.split())
+"""The most frequent words of English, and its question words."""
+_WORD = re.compile(r"\w+(?:[-.]\w+)*")
+_JOINTS = re.compile(r"[-._]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+")
+"""Scripts without spaces between words: Han, Hiragana and Katakana."""
+
+
+def split_search_words(text: str, *, stop_words: bool = True) -> list[str]:
+    """Return the words of a text in lower case, in their order.
+
+    A name with hyphens, dots, underscores or capitals within is followed by its parts. Text of a script without spaces
+    is split into pairs of characters.
+
+    Args:
+        text: The text.
+        stop_words: Whether the most frequent words of English are left out.
+
+    Example:
+        >>> split_search_words("The HTTPServer reads retry_limit")
+        ['httpserver', 'http', 'server', 'reads', 'retry_limit', 'retry', 'limit']
+    """
+    words = _iterate_words(unicodedata.normalize("NFKC", text))
+    return [word for word in words if word not in STOP_WORDS] if stop_words else [*words]
+
+
+def _iterate_words(text: str) -> Iterator[str]:
+    for found in _WORD.finditer(text):
+        word = found[0]
+        if _UNSPACED.search(word):
+            yield from _split_unspaced(word)
+            continue
+        yield word.casefold()
+        if word.isascii() and (word.islower() or word.isupper()) and word.isalnum():
+            continue
+        parts = [part for part in _JOINTS.split(word) if part]
+        if len(parts) > 1 or (parts and parts[0] != word):
+            yield from (part.casefold() for part in parts)
+
+
+def _split_unspaced(word: str) -> Iterator[str]:
+    start = 0
+    for run in _UNSPACED.finditer(word):
+        yield from _iterate_words(word[start : run.start()])
+        characters = run[0]
+        yield from (characters[n : n + 2] for n in range(max(1, len(characters) - 1)))
+        start = run.end()
+    yield from _iterate_words(word[start:])
+
+
+class WordIndex:
+    """Texts, found by their words: BM25 as in Lucene, with k1 = 1.5 and b = 0.75.
+
+    Example:
+        >>> index = WordIndex.build(["The ferry sails at noon", "The harbour closes", "A ferry and a harbour"])
+        >>> index.search("When does the harbour close?", k=5)[0].tolist()
+        [1, 2]
+    """
+
+    def __init__(self, ranking: Any, size: int, *, stop_words: bool) -> None:  # noqa: ANN401 - bm25s has no types
+        self._ranking = ranking
+        self._size = size
+        self._stop_words = stop_words
+
+    def __len__(self) -> int:
+        return self._size
+
+    @classmethod
+    def build(cls, texts: Sequence[str], *, stop_words: bool = True) -> WordIndex:
+        """Build the index of texts.
+
+        Args:
+            texts: The texts.
+            stop_words: Whether the most frequent words of English are left out; turn it off for other languages.
+
+        Raises:
+            MissingExtraError: If bm25s is not installed.
+        """
+        numbers: dict[str, int] = {}
+        rows = [
+            [numbers.setdefault(word, len(numbers)) for word in split_search_words(text, stop_words=stop_words)]
+            for text in texts
+        ]
+        if not numbers:
+            return cls(None, len(rows), stop_words=stop_words)
+        ranking = _import_bm25s().BM25(k1=K1, b=B, method="lucene")
+        ranking.index((rows, numbers), create_empty_token=False, show_progress=False)
+        return cls(ranking, len(rows), stop_words=stop_words)
+
+    def save(self, folder: Path) -> None:
+        """Write the index to a folder, which is created."""
+        folder.mkdir(parents=True, exist_ok=True)
+        np.save(folder / "size.npy", np.array([self._size, self._stop_words], dtype=np.int64))
+        if self._ranking is not None:
+            self._ranking.save(str(folder / "bm25"), show_progress=False)
+
+    @classmethod
+    def load(cls, folder: Path) -> WordIndex:
+        """Open an index. It is mapped to memory, and read from disk when it is needed.
+
+        Raises:
+            DataError: If the folder has none.
+            MissingExtraError: If bm25s is not installed.
+        """
+        try:
+            size, stop_words = np.load(folder / "size.npy").tolist()
+            ranking = None
+            if (folder / "bm25").exists():
+                ranking = _import_bm25s().BM25.load(str(folder / "bm25"), mmap=True, show_progress=False, verbosity=0)
+        except (OSError, ValueError) as error:
+            raise DataError(
+                f"{folder}: expected an index of words ({error}); build it again with greval index build"
+            ) from error
+        return cls(ranking, size, stop_words=bool(stop_words))
+
+    def search(self, text: str, k: int, allowed: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Return positions and scores of the `k` best texts, best first, ties by position; none with a score of 0.
+
+        Args:
+            text: The question. A word that it has twice counts twice.
+            k: The most texts to return.
+            allowed: Whether each text may be returned; None: all may.
+
+        Raises:
+            DataError: If the mask has another number of texts.
+        """
+        if allowed is not None and len(allowed) != self._size:
+            raise DataError(f"the mask has {len(allowed)} values for {self._size} texts; give one for each")
+        known = self._ranking.vocab_dict if self._ranking is not None else {}
+        words = [known[word] for word in split_search_words(text, stop_words=self._stop_words) if word in known]
+        if not words:
+            return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32)
+        scores: np.ndarray = self._ranking.get_scores_from_ids(words)
+        found = scores > 0
+        return select_best(scores, k, np.flatnonzero(found if allowed is None else found & allowed))
+
+
+def _import_bm25s() -> Any:  # noqa: ANN401 - bm25s has no types
+    try:
+        import bm25s
+    except ImportError as error:
+        raise MissingExtraError("reference", "bm25s") from error
+    return bm25s

@@ -1,0 +1,456 @@
+"""Tuning of the search settings on labelled questions, by nested cross-validation."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import sha256
+from itertools import product
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from pydantic import Field, ValidationError
+
+from greval._util.wording import did_you_mean, format_count, format_names
+from greval.errors import DataError
+from greval.methods.index_records import find_document
+from greval.methods.reference_index import Search
+from greval.metrics.computed import explain_bad_name, find_computed_metric, list_name_variants
+from greval.metrics.computed.outcomes import compute_outcome
+from greval.records.case import Case, Chunk, Gold
+from greval.records.metric import ComputedMetric
+from greval.records.record import Record
+from greval.records.result import Failed, Skipped
+from greval.records.scale_direction import find_direction
+from greval.reference.index import save_search_settings
+from greval.reference.searches import QuestionSearch
+from greval.reference.settings import SearchSettings
+from greval.stats.bootstrap import Floats, Integers, encode_names
+from greval.stats.cross_validation import CURRENT, ChoiceValidation, assign_folds, choose_candidate, validate_choice
+from greval.stats.interval import LEVEL, Interval, check_level
+from greval.stats.mean_interval import sum_by_cluster
+from greval.stats.paired import compute_difference_intervals, detectable_mean, round_differences, sign_flip_test
+
+if TYPE_CHECKING:
+    from greval.reference.index import ReferenceIndex
+
+DEFAULT_MEASURE = "recall@5"
+DEFAULT_FOLDS = 5
+MIN_QUESTIONS = 20
+"""With fewer questions the interval of a gain is too wide, or too narrow to be believed."""
+DEFAULT_GRID: Mapping[str, tuple[object, ...]] = {
+    "alpha": (0.2, 0.4, 0.6, 0.8, 1.0),
+    "top_k": (10, 20, 50),
+    "depth": (1, 2, 3),
+    "decay": (0.3, 0.5, 0.7),
+    "damping": (0.5, 0.7, 0.85),
+}
+"""The values that are tried by default, of the settings that have an effect."""
+OF_GRAPH = {"top_k", "graph", "linking", "linking_embedding"}
+SETTINGS_OF_SEARCH: Mapping[str, set[str]] = {
+    "basic": {"k"},
+    "bm25": {"k"},
+    "local": {"k", "depth", "decay", "neighbours", "linking", "linking_embedding"},
+    "graph": {"k", *OF_GRAPH},
+    "hybrid": {"k", "fusion", *OF_GRAPH},
+}
+"""The settings that have an effect on each search; those of a way to score or to fuse are in `SETTINGS_OF_WAY`."""
+SETTINGS_OF_WAY: Mapping[str, set[str]] = {
+    "activation": {"depth", "decay", "neighbours"},
+    "pagerank": {"damping", "passages"},
+    "weighted": {"alpha"},
+    "minmax": {"alpha"},
+    "rrf": {"rrf_k"},
+}
+MAX_CANDIDATES = 2_000
+Settings = dict[str, Any]
+"""Settings by name."""
+
+
+class TunedFold(Record):
+    """What was chosen on all folds but one, and its gain.
+
+    `changes` are the settings that differ from the current ones. `learned_gain` is the gain on the questions that chose
+    it, which flatters it; `gain` is that on the questions of the fold.
+    """
+
+    fold: int
+    questions: int
+    changes: Settings
+    learned_gain: float
+    gain: float
+
+
+class Tuning(Record):
+    """The result of tuning.
+
+    Args:
+        folder: The folder of the index.
+        measure: The name of the metric that was improved.
+        search: The search that was tuned.
+        grid: The values that were tried.
+        candidates: The number of different settings among them, with the current ones.
+        questions: The number of questions with gold.
+        skipped: The number of questions that were left out, by the reason.
+        folds: What was chosen on all folds but one.
+        before: The mean of the measure with the current settings.
+        gain: The mean gain over all folds.
+        interval: The confidence interval of the gain, by questions.
+        p: The p-value of the sign-flip test of the gain.
+        detectable: The smallest gain that as many questions would have found with a probability of 80 %.
+        changes: The settings chosen on all questions that differ from the current ones.
+        optimistic_gain: The gain of these settings on the questions that chose them, which flatters them.
+        accepted: Whether the gain is more than noise, and the settings are others than the current ones.
+        why: The reason.
+        written: Whether the settings were stored in the index.
+        warnings: What limits the figures.
+    """
+
+    folder: str
+    measure: str
+    search: Search
+    grid: dict[str, tuple[Any, ...]]
+    candidates: int
+    questions: int
+    skipped: dict[str, int] = Field(default_factory=dict)
+    folds: tuple[TunedFold, ...]
+    before: float
+    gain: float
+    interval: Interval | None
+    p: float
+    detectable: float | None = None
+    changes: Settings
+    optimistic_gain: float
+    accepted: bool
+    why: str
+    written: bool = False
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def agreeing(self) -> int:
+        """The number of folds that chose the same settings as all questions."""
+        return sum(fold.changes == self.changes for fold in self.folds)
+
+
+class _TuningPlan(NamedTuple):
+    """What is tried and how it is measured; the current settings are the first candidate."""
+
+    search: Search
+    metric: ComputedMetric
+    grid: Mapping[str, tuple[object, ...]]
+    candidates: Sequence[SearchSettings]
+    level: float
+
+
+class _LabelledQuestions(NamedTuple):
+    """The scores of questions by candidate, shape (questions, candidates), and what was left out."""
+
+    ids: list[str]
+    scores: Floats
+    skipped: Counter[str]
+    unknown: list[str]
+
+
+def tune(  # noqa: PLR0913 - the options of a command
+    index: ReferenceIndex,
+    questions: Iterable[Case],
+    *,
+    search: Search = "hybrid",
+    measure: str = DEFAULT_MEASURE,
+    grid: Mapping[str, Sequence[object]] | None = None,
+    folds: int = DEFAULT_FOLDS,
+    level: float = LEVEL,
+    write: bool = True,
+) -> Tuning:
+    """Tune the search settings of an index on labelled questions, and store them if the gain is more than noise.
+
+    For each fold, the best settings of the grid are chosen on the other folds, and their gain over the current settings
+    is measured on the fold. If the interval of the gain over all folds is above 0, the best settings on all questions
+    become the search settings of the index.
+
+    Args:
+        index: The index.
+        questions: Questions with gold: documents, or chunks by their ids in the index.
+        search: The search to tune.
+        measure: The name of a computed metric of the ranking; higher must be better.
+        grid: The values to try, by the name of the setting. By default those of `DEFAULT_GRID` that have an effect.
+        folds: The number of folds.
+        level: The confidence level of the interval.
+        write: Whether to store the settings.
+
+    Raises:
+        DataError: If there are too few questions with gold, or the measure or grid cannot be used.
+    """
+    if folds < 2:  # noqa: PLR2004 - one fold to choose from, one to measure on
+        raise DataError(f"folds: expected 2 or more, got {folds}; what is chosen on some is measured on the others")
+    plan = _plan_tuning(index.search_settings, search, measure, grid, check_level(level))
+    found = _score_questions(index, questions, plan)
+    count, needed = len({*found.ids}), max(MIN_QUESTIONS, folds)
+    if count < needed:
+        raise DataError(
+            f"expected at least {needed} questions with gold, got {count}{_format_skipped(found.skipped)}; "
+            "with fewer, a gain cannot be distinguished from noise; label more questions"
+        )
+    tuning = _build_tuning(index, plan, found, validate_choice(found.scores, number_folds(found.ids, folds)))
+    if tuning.accepted and write:
+        save_search_settings(index.folder, plan.candidates[choose_candidate(found.scores)])
+        return tuning.model_copy(update={"written": True})
+    return tuning
+
+
+def number_folds(questions: Sequence[str], count: int) -> Integers:
+    """Return the fold of each question, numbered from 0, by the hash of its id: equal ids are in the same fold.
+
+    Example:
+        >>> folds = number_folds(["q1", "q2", "q3", "q1"], 3)
+        >>> sorted(folds[:3].tolist()), bool(folds[0] == folds[3])
+        ([0, 1, 2], True)
+    """
+    ordered = sorted({*questions}, key=lambda question: (sha256(question.encode(errors="replace")).digest(), question))
+    fold_of = assign_folds(dict.fromkeys(ordered, 1), count)
+    return np.array([fold_of[question] for question in questions], dtype=np.int64)
+
+
+def _plan_tuning(
+    current: SearchSettings, search: Search, measure: str, grid: Mapping[str, Sequence[object]] | None, level: float
+) -> _TuningPlan:
+    """Check the measure and the grid, and list the settings to try."""
+    metric = find_ranking_metric(measure)
+    values = check_grid(grid, current, search)
+    if "k" in values and "@" not in metric.name:
+        raise DataError(
+            f"grid: more chunks improve {metric.name} by themselves; name a measure with a cut-off, {metric.name}@5"
+        )
+    return _TuningPlan(search, metric, values, list_candidates(current, values, search), level)
+
+
+def find_ranking_metric(name: str) -> ComputedMetric:
+    """Return the computed metric of a ranking by its name.
+
+    Raises:
+        DataError: If there is no such metric, it needs more than chunks and gold, or lower is better.
+    """
+    metric = find_computed_metric(name)
+    if metric is None:
+        bad = explain_bad_name(name)
+        explained = (
+            f": {bad}"
+            if bad
+            else did_you_mean(
+                name, ["recall@5", "perfect_recall@5", "ndcg@10", "mrr", "map", *list_name_variants(name)]
+            )
+        )
+        raise DataError(f"measure: {name!r} is no computed metric{explained}")
+    by_gold = {*metric.needs} <= {"chunks", "gold"} and find_direction(metric.scale).better == "higher"
+    if not isinstance(metric, ComputedMetric) or not by_gold:
+        raise DataError(f"measure: {metric.name} does not measure a ranking; expected one such as recall@5 or ndcg@10")
+    return metric
+
+
+def check_grid(
+    grid: Mapping[str, Sequence[object]] | None, current: SearchSettings, search: Search
+) -> dict[str, tuple[object, ...]]:
+    """Return the values to try as the settings read them; by default those that have an effect.
+
+    Raises:
+        DataError: If a setting does not exist or has no effect, or a value is not allowed.
+
+    Example:
+        >>> check_grid({"alpha": ["0.2", "0.4"]}, SearchSettings(), "hybrid")
+        {'alpha': (0.2, 0.4)}
+    """
+    if search not in SETTINGS_OF_SEARCH:
+        raise DataError(f"search: expected one of {', '.join(SETTINGS_OF_SEARCH)}, got {search!r}, which asks a model")
+    given = DEFAULT_GRID if grid is None else grid
+    known = [*SearchSettings.model_fields]
+    for name in given:
+        if name not in known:
+            raise DataError(f"grid: {name!r} is no setting{did_you_mean(name, known)}")
+    ways = [str(value) for name in ("graph", "fusion") for value in (*given.get(name, ()), getattr(current, name))]
+    effective = _list_effective(search, ways)
+    values: dict[str, tuple[object, ...]] = {}
+    for name, tried in given.items():
+        if name in effective:
+            values[name] = tuple(dict.fromkeys(_read_value(current, name, one) for one in tried))
+        elif grid is not None:
+            raise DataError(f"grid: {name} has no effect on {search} with {', '.join(ways)}; remove it, or add another")
+    if not any(values.values()):
+        raise DataError(f"grid: no setting of {search} to try; name some, such as k=5,10")
+    return values
+
+
+def _list_effective(search: Search, ways: Iterable[str]) -> set[str]:
+    """Return the settings that have an effect on a search with some ways to score and to fuse."""
+    own = SETTINGS_OF_SEARCH[search]
+    if "graph" not in own:
+        return own
+    fused = ("weighted", "minmax", "rrf")
+    used = (way for way in ways if way not in fused or "fusion" in own)
+    return own.union(*(SETTINGS_OF_WAY.get(way, ()) for way in used))
+
+
+def _read_value(current: SearchSettings, name: str, value: object) -> object:
+    try:
+        read: object = getattr(SearchSettings.model_validate({**current.model_dump(), name: value}), name)
+    except ValidationError as error:
+        message = error.errors()[0]["msg"]
+        raise DataError(f"grid: {name}: {value!r} is no value of it: {message}") from error
+    return read
+
+
+def list_candidates(
+    current: SearchSettings, values: Mapping[str, Sequence[object]], search: Search
+) -> list[SearchSettings]:
+    """List the distinct settings of a grid, those with the fewest changes first, so that of equal ones they are chosen.
+
+    The first are the current ones. Settings without effect stay as they are.
+
+    Raises:
+        DataError: If there are too many.
+
+    Example:
+        >>> settings = SearchSettings(fusion="rrf")
+        >>> found = list_candidates(settings, {"fusion": ["rrf", "minmax"], "alpha": [0.2, 0.4]}, "hybrid")
+        >>> [(one.fusion, one.alpha) for one in found]
+        [('rrf', 0.6), ('minmax', 0.2), ('minmax', 0.4)]
+    """
+    count = int(np.prod([len(tried) for tried in values.values()]))
+    if count > MAX_CANDIDATES:
+        raise DataError(f"grid: {count:,} combinations; expected at most {MAX_CANDIDATES:,}; try fewer values")
+    found = [current]
+    for combination in product(*values.values()):
+        changed = current.model_copy(update=dict(zip(values, combination, strict=True)))
+        effective = _list_effective(search, [changed.graph, changed.fusion])
+        unused = {name: getattr(current, name) for name in values if name not in effective}
+        found.append(changed.model_copy(update=unused))
+    distinct = [one for place, one in enumerate(found) if one not in found[:place]]
+    return sorted(distinct, key=lambda one: len(_list_changes(one, current, values)))
+
+
+def _score_questions(index: ReferenceIndex, questions: Iterable[Case], plan: _TuningPlan) -> _LabelledQuestions:
+    """Compute the metric of each question with gold for each candidate. A question that comes again counts once."""
+    found = _LabelledQuestions([], np.empty((0, len(plan.candidates))), Counter(), [])
+    documents = {find_document(chunk) for chunk in index.chunk_ids}
+    seen: set[tuple[str, str]] = set()
+    rows = []
+    for case in questions:
+        key = (case.id or case.question, case.question)
+        if key in seen:
+            continue
+        seen.add(key)
+        why = _find_skip_reason(plan.metric, case)
+        if why is not None:
+            found.skipped[why] += 1
+            continue
+        gold = _list_expected(case.gold)
+        by_chunk = gold <= index.chunk_positions.keys() and gold.isdisjoint(documents)
+        if not by_chunk:
+            found.unknown.extend(sorted(gold - documents))
+        found.ids.append(key[0])
+        rows.append(_score_question(index, case, plan, by_chunk=by_chunk))
+    return found._replace(scores=np.array(rows) if rows else found.scores)
+
+
+def _score_question(index: ReferenceIndex, case: Case, plan: _TuningPlan, *, by_chunk: bool) -> list[float]:
+    """Compute the metric of one question for each candidate; equal rankings are measured once."""
+    query = QuestionSearch(index, case.question)
+    known: dict[tuple[int, ...], float] = {}
+    scores = []
+    for settings in plan.candidates:
+        ranking = tuple(position for position, _ in query.search(plan.search, settings).chunks)
+        if ranking not in known:
+            names = [index.chunk_ids[position] for position in ranking]
+            chunks = (Chunk(id=name, doc_id=None if by_chunk else find_document(name)) for name in names)
+            known[ranking] = _measure(plan.metric, Case(question=case.question, gold=case.gold, chunks=tuple(chunks)))
+        scores.append(known[ranking])
+    return scores
+
+
+def _measure(metric: ComputedMetric, case: Case) -> float:
+    outcome = compute_outcome(metric, case)
+    if isinstance(outcome, Skipped | Failed):
+        reason = outcome.reason if isinstance(outcome, Skipped) else outcome.error.message
+        raise DataError(f"{metric.name} of {case.question!r}: {reason}")
+    number = outcome.judgements[0].number
+    return 0.0 if number is None else number
+
+
+def _find_skip_reason(metric: ComputedMetric, case: Case) -> str | None:
+    """Return why a question cannot be measured, or None."""
+    outcome = compute_outcome(metric, Case(question=case.question, gold=case.gold, chunks=()))
+    return outcome.reason if isinstance(outcome, Skipped) else None
+
+
+def _list_expected(gold: Gold | None) -> set[str]:
+    """Return the documents that the gold expects."""
+    return {*((gold.gains if gold else None) or {}), *((gold.essential if gold else None) or ())}
+
+
+def _build_tuning(
+    index: ReferenceIndex, plan: _TuningPlan, found: _LabelledQuestions, validation: ChoiceValidation
+) -> Tuning:
+    """Build the result: the gain with its interval, the decision and its reason."""
+    current, best = plan.candidates[CURRENT], choose_candidate(found.scores)
+    means = found.scores.mean(axis=0)
+    sums = sum_by_cluster(round_differences(validation.gains), encode_names(found.ids))
+    ends = find_direction(plan.metric.scale).difference_ends
+    interval = compute_difference_intervals(sums, level=plan.level, ends=ends).interval
+    detectable = detectable_mean(sums.error, len(sums.sums), alpha=1 - plan.level)
+    changes = [_list_changes(one, current, plan.grid) for one in plan.candidates]
+    accepted, why = _decide(sums.mean, interval, is_changed=best != CURRENT, candidates=len(plan.candidates))
+    return Tuning(
+        folder=str(index.folder),
+        measure=plan.metric.name,
+        search=plan.search,
+        grid=dict(plan.grid),
+        candidates=len(plan.candidates),
+        questions=len({*found.ids}),
+        skipped=dict(found.skipped),
+        folds=tuple(
+            TunedFold(
+                fold=one.fold + 1,
+                questions=one.questions,
+                changes=changes[one.candidate],
+                learned_gain=one.learned_gain,
+                gain=one.gain,
+            )
+            for one in validation.folds
+        ),
+        before=float(means[CURRENT]),
+        gain=sums.mean,
+        interval=interval,
+        p=sign_flip_test(sums.sums),
+        detectable=detectable,
+        changes=changes[best],
+        optimistic_gain=float(means[best] - means[CURRENT]),
+        accepted=accepted,
+        why=why,
+        warnings=tuple(_find_warnings(found)),
+    )
+
+
+def _decide(gain: float, interval: Interval | None, *, is_changed: bool, candidates: int) -> tuple[bool, str]:
+    """Decide whether the chosen settings are better than the current ones beyond noise, and say why."""
+    if not is_changed:
+        return False, f"none of the {candidates:,} settings is better on all questions than the current ones"
+    if interval is None or interval.low <= 0:
+        return False, "the gain is not more than noise: its interval includes 0" if gain > 0 else "there is no gain"
+    return True, "the gain is more than noise: its interval is above 0"
+
+
+def _list_changes(settings: SearchSettings, current: SearchSettings, names: Iterable[str]) -> Settings:
+    return {name: getattr(settings, name) for name in names if getattr(settings, name) != getattr(current, name)}
+
+
+def _find_warnings(found: _LabelledQuestions) -> Iterable[str]:
+    if found.unknown:
+        names = [*dict.fromkeys(found.unknown)]
+        yield (
+            f"{format_count(len(names), 'expected document')} not in the index, so no search finds them: "
+            + format_names(names)
+        )
+
+
+def _format_skipped(skipped: Mapping[str, int]) -> str:
+    """Format how many questions were left out and why."""
+    return "".join(f", and {count} left out: {reason}" for reason, count in skipped.items())

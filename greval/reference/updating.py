@@ -1,0 +1,57 @@
+"""Making or updating the index of a folder of documents, as a command does that needs it for something else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from greval._util.wording import format_count
+from greval.reference.building import RULES, BuildProgress, build_index
+from greval.reference.index import read_index_file
+from greval.reference.settings import IndexSettings
+
+REPORT_SECONDS = 10.0
+
+
+def update_index(documents: Path, folder: Path, report: Callable[[str], None]) -> None:
+    """Make or update the index of documents, by rules and without a model.
+
+    An index keeps the settings that it was made with. One whose entities a model extracted is left as it is.
+
+    Args:
+        documents: The folder of the documents.
+        folder: The folder of the index.
+        report: Called with a sentence before the index is made, during a long work, and if it was made or changed.
+
+    Raises:
+        DataError: If no document can be read.
+        MissingExtraError: If a package of the extra `reference` is not installed.
+        StoreError: If the folder cannot be written, or another process writes to it.
+    """
+    file = read_index_file(folder)
+    if file is None:
+        report(f"indexing {documents} by rules, without a model")
+    elif file.settings.extract != RULES:
+        return
+    settings = file.settings if file else IndexSettings()
+    built = build_index(documents, folder, settings, _ProgressReporter(report))
+    if built.rebuilt:
+        report(f"{built.describe()}: {folder}")
+    if built.failed:
+        first = built.faults[0]
+        report(f"{format_count(built.failed, 'fault')} in the documents, the first {first.place}: {first.message}")
+
+
+class _ProgressReporter:
+    """Reports how far an index is, in a sentence every few seconds, so that a long embedding is not silent."""
+
+    def __init__(self, report: Callable[[str], None]) -> None:
+        self._report = report
+        self._due = REPORT_SECONDS
+
+    def __call__(self, progress: BuildProgress) -> None:
+        """Report a snapshot if it is due."""
+        if progress.seconds >= self._due:
+            self._due = progress.seconds + REPORT_SECONDS
+            total = f" of {progress.total:,}" if progress.total else ""
+            self._report(f"{progress.step} {progress.done:,}{total}, {progress.seconds:.0f} s")

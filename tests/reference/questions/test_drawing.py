@@ -1,0 +1,166 @@
+"""Questions that are drawn from an index: gold by construction, and nothing that is not sure."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from question_worlds import FLEET, build_fleet, read_text
+
+from greval import read_cases
+from greval.analysis import check_gold
+from greval.errors import DataError
+from greval.methods import read_inventory
+from greval.reference import generate_questions
+from greval.reference.questions.facts import has_phrase, list_facts
+from greval.reference.questions.records import NOT_STATED, QUESTION_TYPES, DraftQuestion
+
+
+@pytest.fixture(scope="module")
+def fleet(tmp_path_factory):
+    """Return the folder of the index of the fleet."""
+    return build_fleet(tmp_path_factory.mktemp("fleet"))
+
+
+def draw(fleet, tmp_path, count=40, **options):
+    """Generate questions, and return the report with the drafts."""
+    report = generate_questions(fleet, tmp_path / "q.jsonl", count, **options)
+    lines = (tmp_path / "q.drafts.jsonl").read_text(encoding="utf-8").splitlines()
+    return report, [DraftQuestion.model_validate_json(line) for line in lines]
+
+
+def test_every_type_is_drawn_with_its_answer(fleet, tmp_path):
+    """A small world gives the questions of each type that a reader would expect of it."""
+    _, drafts = draw(fleet, tmp_path)
+    found = {(one.type, one.question): one.answer for one in drafts if one.rejected is None}
+    assert found["single_fact", "Who or what is led by Ines Marrow?"] == "Team Petrel"
+    assert found["single_fact", "Where was Bramble built?"] == "Saltness"
+    assert found["multi_hop", "Black Tansy is owned by X. Who or what is X led by?"] == "Ines Marrow"
+    assert found["aggregation", "How many different things are owned by Team Petrel, according to the documents?"] == (
+        "2: Black Tansy, Bramble"
+    )
+    assert any(kind == "comparison" and answer.startswith("Yes") for (kind, _), answer in found.items())
+    assert any(kind == "comparison" and answer.startswith("No") for (kind, _), answer in found.items())
+    assert found["temporal", "Grey Gull was painted in which year?"] == "1921"
+    assert NOT_STATED in {answer for (kind, _), answer in found.items() if kind == "unanswerable"}
+
+
+def test_gold_is_that_of_the_evidence(fleet, tmp_path):
+    """Essential documents, edges, nodes and start nodes of a chain are those of its two sentences."""
+    _, drafts = draw(fleet, tmp_path, types=["multi_hop"])
+    chain = next(one for one in drafts if one.question.startswith("Black Tansy is owned by X"))
+    assert chain.gold.essential_docs == ("tansy", "teams")
+    assert chain.gold.expected_edges == (
+        ("Black Tansy", "is owned by", "Team Petrel"),
+        ("Team Petrel", "is led by", "Ines Marrow"),
+    )
+    assert set(chain.gold.expected_nodes) == {"Black Tansy", "Team Petrel", "Ines Marrow"}
+    assert chain.gold.start_nodes == ("Black Tansy",)
+
+
+def test_the_file_is_read_as_samples_and_its_gold_fits_the_index(fleet, tmp_path):
+    """`read_cases` reads every row, and the gold has no fault against the inventory of the index."""
+    report, drafts = draw(fleet, tmp_path)
+    cases = list(read_cases(tmp_path / "q.jsonl"))
+    assert len(cases) == sum(report.accepted.values()) == sum(one.rejected is None for one in drafts)
+    assert {case.tags["query_type"] for case in cases} <= {*QUESTION_TYPES}
+    assert not [one for one in check_gold(cases, read_inventory(fleet)) if one.level == "fault"]
+    assert len({case.id for case in cases}) == len(cases)
+
+
+def test_accepted_questions_keep_the_promises_of_the_checks(fleet, tmp_path):
+    """The evidence stands in its document, holds a name that is the answer, and the question does not quote it."""
+    _, drafts = draw(fleet, tmp_path)
+    for one in (draft for draft in drafts if draft.rejected is None):
+        assert all(fact.sentence in FLEET[fact.document] for fact in one.evidence)
+        if not one.fixed_answer:
+            assert any(has_phrase(FLEET[document], one.answer) for document in one.documents)
+            assert not has_phrase(one.question, one.answer)
+
+
+def test_what_is_left_out_is_counted_and_kept_with_its_reason(fleet, tmp_path):
+    """Drawn questions are accepted or rejected; two ships are owned by one team, so neither is the only answer."""
+    report, drafts = draw(fleet, tmp_path)
+    assert sum(report.drawn.values()) == len(drafts)
+    assert sum(report.rejected.values()) == len(drafts) - sum(report.accepted.values())
+    refused = {one.question: one.rejected for one in drafts if one.rejected}
+    assert refused["Who or what is owned by Team Petrel?"] == "several_answers"
+
+
+def test_one_seed_draws_the_same_questions(fleet, tmp_path):
+    """The file depends on index, seed and settings alone."""
+    files = []
+    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
+        generate_questions(fleet, tmp_path / f"{name}.jsonl", 12, seed=seed)
+        files.append((tmp_path / f"{name}.jsonl").read_bytes())
+    assert files[0] == files[1] != files[2]
+
+
+def test_types_are_balanced_and_the_count_is_kept(fleet, tmp_path):
+    """With enough of two types, each has half of the questions."""
+    report, _ = draw(fleet, tmp_path, 4, types=["single_fact", "aggregation"])
+    assert report.accepted == {"single_fact": 2, "aggregation": 2}
+
+
+def test_coverage_counts_what_the_questions_touch(fleet, tmp_path):
+    """The totals are those of the index, and all questions together touch no more."""
+    report, _ = draw(fleet, tmp_path)
+    text = read_text(fleet)
+    totals = (report.documents.total, report.entities.total, report.relations.total)
+    assert totals == (len(FLEET), len(text.entities), len(text.relations))
+    assert 4 <= report.documents.touched <= len(FLEET)
+
+
+def test_sentences_that_point_out_of_themselves_are_no_facts(tmp_path):
+    """A pronoun for something else, speech, and a word that only begins sentences make no fact."""
+    told = {
+        "a": "Black Tansy gave it to them in Lumm. However was built in Lumm. At night Black Tansy rests in Lumm.",
+        "b": 'Black Tansy was called "the ship" in Lumm by everyone. Black Tansy said nothing of Lumm.',
+    }
+    assert list_facts(read_text(build_fleet(tmp_path / "index", told))) == []
+
+
+def test_a_pronoun_stands_for_the_name_of_the_sentence_before(tmp_path):
+    """The word "It" is the entity with which the sentence before begins, and nothing else."""
+    told = {
+        "a": "Black Tansy sails at nine. It is owned by Team Petrel. At noon Team Petrel waits for Black Tansy.",
+        "b": "The wind turned. It is owned by Team Petrel.",
+    }
+    facts = [one for one in list_facts(read_text(build_fleet(tmp_path / "index", told))) if one.predicate]
+    assert [(one.subject, one.clause, one.document) for one in facts] == [
+        ("Black Tansy", "is owned by Team Petrel", "a")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"types": ["riddle"]}, "types: riddle unknown"),
+        ({"types": []}, "expected at least one"),
+        ({"count": 0}, "expected at least one"),
+        ({"out": "q.csv"}, r"q.csv: expected a file that ends in .jsonl"),
+    ],
+)
+def test_wrong_arguments_are_named(fleet, tmp_path, monkeypatch, options, message):
+    """A wrong argument ends with an error that says what was expected, before anything is written."""
+    monkeypatch.chdir(tmp_path)
+    given = {"out": "q.jsonl", "count": 3, **options}
+    with pytest.raises(DataError, match=message):
+        generate_questions(fleet, **given)
+    assert not [*tmp_path.iterdir()]
+
+
+@given(st.text(max_size=40), st.text(max_size=20))
+def test_a_phrase_is_found_only_if_its_letters_are_there(text, phrase):
+    """Whatever the texts, a phrase that is found has all of its words in the text, in their order."""
+    if phrase.split() and has_phrase(text, phrase):
+        assert "".join(phrase.split()).casefold()[:1] in "".join(text.split()).casefold()
+
+
+def test_drafts_are_json_lines(fleet, tmp_path):
+    """Other programs read the drafts line by line."""
+    draw(fleet, tmp_path, 3)
+    rows = [json.loads(line) for line in (tmp_path / "q.drafts.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert all({"type", "pattern", "question", "answer", "evidence", "rejected"} <= row.keys() for row in rows)

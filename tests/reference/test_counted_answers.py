@@ -1,0 +1,100 @@
+"""A method filters by the tags that a question names, and its aggregates reach the model as the mode allows."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from counted_reviews import SCHEMA
+
+from greval.errors import MethodError
+from greval.methods.fair_context.answer_generation import generate_answers
+from greval.methods.fair_context.counts import create_fact_counter
+from greval.records.case import Sample
+from greval.reference.building import build_index
+from greval.reference.method import load
+from greval.reference.records import Document
+from greval.reference.settings import IndexSettings
+from greval.testing import ScriptedJudge
+
+QUESTION = Sample(question="What is the most common complaint about Volta?")
+TEXTS = {
+    "d1": ("Volta", "Volta One", "The battery of the Volta One is poor."),
+    "d2": ("Volta", "Volta Two", "Poor battery, poor screen."),
+    "d3": ("Ohmly", "Ohmly Air", "I love the battery, but the charger is poor."),
+    "d4": ("Ohmly", "Ohmly Air", "Poor charger. A complaint about Volta is common."),
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    place = tmp_path_factory.mktemp("reviews")
+    (place / "schema.yaml").write_text(SCHEMA, encoding="utf-8")
+    documents = [
+        Document(id=name, text=text, tags={"brand": brand, "product": product})
+        for name, (brand, product, text) in TEXTS.items()
+    ]
+    build_index(documents, place / "index", IndexSettings(schema_file=str(place / "schema.yaml"), embedding="tfidf"))
+    (place / "schema.yaml").unlink()  # the index keeps the schema that it was made with
+    return place / "index"
+
+
+def ask(method, sample=QUESTION):
+    return asyncio.run(method(sample))
+
+
+def test_aggregates_of_an_index(folder):
+    """What the rules extract is counted, and comes with the response of a search that uses the graph."""
+    assert ask(load(f"{folder}?search=hybrid")).aggregates == (
+        (
+            "documents that state HAS_NEGATIVE (complaint) of Brand Volta, by Feature (2 values): "
+            "battery: 2, screen: 1; 2 in all; counted in Cypher over 4 documents"
+        ),
+    )
+    assert ask(load(f"{folder}?search=hybrid&aggregates=false")).aggregates is None
+    assert ask(load(f"{folder}?search=basic")).aggregates is None
+
+
+def test_filter_of_the_question(folder):
+    """With `filter=auto` only documents are found that have the tags that the question names."""
+    everything = {chunk.doc_id for chunk in ask(load(f"{folder}?search=basic")).chunks}
+    filtered = {chunk.doc_id for chunk in ask(load(f"{folder}?search=basic&filter=auto")).chunks}
+    assert (everything, filtered) == ({"d1", "d2", "d3", "d4"}, {"d1", "d2"})
+    other = Sample(question="What is the most common complaint?")
+    assert len(ask(load(f"{folder}?search=basic&filter=auto"), other).chunks) == 4
+
+
+def test_given_filter_counts_first(folder):
+    """A tag of the sample that the method filters by is not replaced by the one that the question names."""
+    sample = QUESTION.model_copy(update={"tags": {"brand": "Ohmly"}})
+    found = ask(load(f"{folder}?search=basic&filter=auto&where=brand"), sample)
+    assert {chunk.doc_id for chunk in found.chunks} == {"d3", "d4"}
+
+
+def test_unknown_filter(folder):
+    """Another value of `filter` is rejected."""
+    with pytest.raises(MethodError, match="filter"):
+        load(f"{folder}?filter=brand")
+
+
+@pytest.mark.parametrize(
+    ("mode", "expected"),
+    [
+        ("default", "by Feature (2 values): battery: 2, screen: 1; 2 in all"),
+        ("fair", "feature, told by 2 of 4 documents: battery: 2"),
+        ("none", None),
+    ],
+)
+def test_modes_of_context(folder, mode, expected):
+    """The answering model gets the method's aggregates, those of its own chunks, or none, by the mode."""
+    facts = {"d1": {"feature": "battery"}, "d2": {"feature": "battery"}}
+    model = ScriptedJudge(["battery"], tier="text")
+    method = generate_answers(
+        load(f"{folder}?search=hybrid"), model, context=mode, aggregate=create_fact_counter(facts)
+    )
+    response = ask(method)
+    prompt = model.calls[0][-1].content
+    assert response.answer == "battery"
+    assert ('<context kind="aggregate"' in prompt) == (expected is not None)
+    assert expected is None or expected in prompt
+    assert (response.aggregates or ()) == () if expected is None else expected in response.aggregates[0]
