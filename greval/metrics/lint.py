@@ -14,8 +14,7 @@ from typing import NamedTuple
 from greval.records.formula import Formula, FormulaFault, FormulaText
 from greval.records.formula_metric import FormulaMetric
 from greval.records.metric import JudgedMetric, Metric
-from greval.records.number_range import find_number_range
-from greval.records.scale import CategoricalScale, MeasureScale, Scale, ValueScale
+from greval.records.scale import CategoricalScale, MeasureScale, Scale, ValueScale, find_number_range
 
 MIN_SIMILARITY = 88
 """Similarity, of 100, from which the words of two descriptions are likely to be confused by a judge."""

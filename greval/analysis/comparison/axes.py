@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from math import floor, log10
 
 from greval.analysis.comparison.records import Contrast, DifferenceAxis
-from greval.records.scale_direction import ScaleDirection
+from greval.records.scale import ScaleDirection
 
 MIN_SHARE = 0.25
 """The share of the width of a scale with two ends that an axis reaches at least to."""

@@ -10,7 +10,7 @@ from functools import lru_cache
 from greval.analysis.comparison.records import Contrast
 from greval.analysis.gate.conditions import FIGURES
 from greval.analysis.gate.figures import FigureName, GateFigure, GatePlace
-from greval.records.method_order import sort_methods
+from greval.records.case import sort_methods
 from greval.runs.run_reader import read_metrics
 from greval.runs.run_summary import is_passed
 from greval.runs.store import Store

@@ -23,7 +23,7 @@ from greval.records.case import Case, Chunk, Gold
 from greval.records.metric import ComputedMetric
 from greval.records.record import Record
 from greval.records.result import Failed, Skipped
-from greval.records.scale_direction import find_direction
+from greval.records.scale import find_direction
 from greval.stats.bootstrap import Floats, Integers, encode_names
 from greval.stats.cross_validation import CURRENT, ChoiceValidation, assign_folds, choose_candidate, validate_choice
 from greval.stats.interval import LEVEL, Interval, check_level
