@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import NamedTuple, get_args
+from typing import NamedTuple
 
 from greval._util.arguments import build_unknown_name_error
-from greval.analysis.gate.figures import FigureName, GateFigures, GatePlace
+from greval.analysis.gate.figures import FIGURES, FigureName, GateFigures, GatePlace
 from greval.errors import DataError
 from greval.records.formula import Limit, split_comparison
 
@@ -16,7 +16,6 @@ GRAMMAR = (
     "write [METHOD:]METRIC[@GROUP][.FIGURE] < LIMIT, with .low .high .n .failed or .passed for another figure than the "
     "mean, with < <= > or >=, and a limit such as 0.7, baseline, baseline - 0.02 or baseline * 1.2"
 )
-FIGURES: tuple[FigureName, ...] = get_args(FigureName)
 
 
 class GateCondition(NamedTuple):

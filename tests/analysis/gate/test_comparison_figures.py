@@ -5,8 +5,8 @@ from compared_runs import FAILED, write
 
 from greval.analysis.comparison.api import compare
 from greval.analysis.gate.api import check_gate
-from greval.analysis.gate.comparison_figures import ComparisonFigures
 from greval.analysis.gate.conditions import parse_condition
+from greval.analysis.gate.figures import ComparisonFigures
 from greval.errors import DataError
 
 KINDS = [{"kind": "multi hop"}] * 5 + [{"kind": "10"}] * 5
