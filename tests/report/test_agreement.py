@@ -3,8 +3,7 @@
 import pytest
 from report_page import find_row, print_page
 
-from greval.report.agreement import build_pairs_tables, format_legend, render
-from greval.report.agreement_verdict import format_verdict
+from greval.report.agreement import build_pairs_tables, format_legend, format_verdict, render
 from greval.trust.agreement.records import Agreement, PeopleAgreement
 
 

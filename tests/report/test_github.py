@@ -6,8 +6,7 @@ from ci_formats import HOSTILE, gated_comparison, gated_report, list_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from greval.report.check_list import list_comparison_checks, list_report_checks
-from greval.report.github import format_command, format_github
+from greval.report.check_list import format_command, format_github, list_comparison_checks, list_report_checks
 
 COMMAND = re.compile(r"::(error|warning|notice) title=([^:,\r\n]*)::([^\r\n]*)")
 

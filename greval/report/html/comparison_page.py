@@ -40,10 +40,9 @@ from greval.report.html.archive import ArchiveLimits, CaseArchive, PackedCases
 from greval.report.html.case_index import build_line
 from greval.report.html.case_view import EXPECTED, QUESTION, CaseView, CaseViewBuilder
 from greval.report.html.plots import LABELLED_WIDTH, DistributionPlot, IntervalPlot, Segment, plot_interval
-from greval.report.html.run_facts import build_versions_table, list_run_facts
-from greval.report.html.table_view import TableView
-from greval.report.html.templating import PageOrigin, render_changed, render_page
+from greval.report.html.templating import PageOrigin, build_versions_table, list_run_facts, render_changed, render_page
 from greval.report.html.tones import find_mean_tone, format_values
+from greval.report.html_console import TableView
 from greval.report.tables import split_warnings
 from greval.runs.run_reader import read_metrics
 from greval.runs.store import Store
