@@ -1,4 +1,8 @@
-"""Repeats: the merging of several judgements of the same item into one, with the votes and the flip rate."""
+"""The merging of several judgements of the same item into one: repeats, and both orders of a pair.
+
+A judge that prefers whatever stands first, or whatever is called A, contradicts itself if the responses are exchanged.
+Its verdicts then cancel out, and the judgement says so.
+"""
 
 from __future__ import annotations
 

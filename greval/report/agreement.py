@@ -1,4 +1,7 @@
-"""An agreement for the terminal: judge and people, people among themselves, the baselines, and the groups."""
+"""An agreement for the terminal: judge and people, people among themselves, the baselines, the groups.
+
+A paragraph at its head says what it means for the use of the judge.
+"""
 
 from __future__ import annotations
 

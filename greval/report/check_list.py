@@ -1,4 +1,7 @@
-"""What the formats for CI show of a report or a comparison: a check for each figure and each condition of the gate."""
+"""What the formats for CI show of a report or a comparison: a check for each figure and each condition of the gate.
+
+They are written as JUnit XML, as Markdown for a comment on a pull request, and as annotations of GitHub Actions.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rows of a run for the terminal: a table, or one block for each row if it has texts."""
+"""The rows of a run for the terminal, a table or one block for each row if it has texts, and the calls of its judge."""
 
 from __future__ import annotations
 

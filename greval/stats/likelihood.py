@@ -1,4 +1,4 @@
-"""Maximum likelihood of concave models by Newton's method, and the covariance of its estimates over clusters."""
+"""Maximum likelihood of concave models, logistic regression among them, with covariances over clusters."""
 
 from __future__ import annotations
 

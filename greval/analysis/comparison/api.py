@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from math import prod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import floor, log10, prod
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
@@ -19,10 +19,11 @@ from greval.analysis.comparison.contrast import (
 )
 from greval.analysis.comparison.pairs import QuestionPairs, build_figures
 from greval.analysis.comparison.plan import ComparisonPlan, ComparisonRequest, PlannedContrast, plan_comparison
-from greval.analysis.comparison.records import Comparison, Contrast, CorrectionFamily, MethodMean
+from greval.analysis.comparison.records import Comparison, Contrast, CorrectionFamily, DifferenceAxis, MethodMean
 from greval.analysis.comparison.unpaired import check_pairs
 from greval.analysis.comparison.warnings import find_warnings
 from greval.errors import DataError
+from greval.records.scale import ScaleDirection
 from greval.stats.correction import Correction, correct_discrete, count_capable
 from greval.stats.interval import LEVEL, check_level
 from greval.stats.paired import RESAMPLES
@@ -33,13 +34,6 @@ if TYPE_CHECKING:
 
     from greval.runs.evaluation import Run
     from greval.runs.score_columns import ComparisonSide
-
-
-from collections.abc import Iterable, Mapping
-from math import floor, log10
-
-from greval.analysis.comparison.records import DifferenceAxis
-from greval.records.scale import ScaleDirection
 
 DRAWS_PER_TEST = 200
 """The minimum number of draws for each test of the family, so that a corrected p can come well below the level."""
@@ -52,6 +46,7 @@ MIN_SHARE = 0.25
 NICE_FACTORS = (1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10)
 """The ends of axes, times a power of ten."""
 ROUNDING = 1e-9
+"""The relative difference below which a nice number is not below another one."""
 
 
 class CompareOptions(TypedDict, total=False):

@@ -1,10 +1,12 @@
-"""Templates of pages, and the policy that forbids a page every request and every script but its own."""
+"""Templates of pages, what a page says of its run, and the policy that forbids a page every request and every script but its own."""
 
 from __future__ import annotations
 
+import json
+import platform
 import re
 from base64 import b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from functools import lru_cache
 from hashlib import sha256
@@ -12,22 +14,15 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, NamedTuple
 
 from markupsafe import Markup
-
-from greval.report.html.case_view import CaseView
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
-
-
-import json
-import platform
-from collections.abc import Iterator
-
 from pydantic import JsonValue
 
 from greval.analysis.run_origin import RunOrigin
+from greval.report.html.case_view import CaseView
 from greval.report.html_console import TableView
 from greval.runs.manifest import RunCommand
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 FOLDER = "templates"
 JOINING_SIGN = re.compile(r"(?<=[_/.:@])(?=\w)")

@@ -1,4 +1,7 @@
-"""The checks of a probe: the metrics each applies to, its mutants, and the relation that must hold."""
+"""The checks of a probe: the metrics each applies to, its mutants, and the relation that must hold.
+
+A relation is between the verdicts on a case and on its mutant, by the position of a value on its scale.
+"""
 
 from __future__ import annotations
 
