@@ -118,7 +118,7 @@ def _merge_sides(metric: JudgedMetric, as_given: Sequence[Judgement], exchanged:
     if isinstance(metric.scale, CategoricalScale):
         value: Value = first if first == second else TIE
     else:
-        value = _shorten(fmean((float(first), float(second))))
+        value = _as_whole_number(fmean((float(first), float(second))))
     orders = _build_verdict("A", first, as_given), _build_verdict("B", second, exchanged)
     votes = Counter(str(one.value) for one in (*as_given, *exchanged))
     told = next((one for one in as_given if one.value == value), None)
@@ -138,12 +138,12 @@ def _merge_sides(metric: JudgedMetric, as_given: Sequence[Judgement], exchanged:
 def _merge_repeats(metric: JudgedMetric, given: Sequence[Judgement]) -> Value:
     """Return the verdict of one order."""
     if not isinstance(metric.scale, CategoricalScale):
-        return _shorten(fmean(float(one.value) for one in given))
+        return _as_whole_number(fmean(float(one.value) for one in given))
     (value, most), *others = Counter(one.value for one in given).most_common()
     return TIE if others and others[0][1] == most else value
 
 
-def _shorten(mean: float) -> float:
+def _as_whole_number(mean: float) -> float:
     """Return a whole number as an integer, so that a level of the scale is named as the scale names it."""
     return int(mean) if mean.is_integer() else mean
 

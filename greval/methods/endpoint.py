@@ -28,7 +28,7 @@ from urllib.parse import urlsplit
 from pydantic import Field, JsonValue, ValidationError, field_validator, model_validator
 
 from greval._util.json_path import JsonPath, JsonPathError
-from greval._util.wording import did_you_mean
+from greval._util.wording import did_you_mean, shorten_text
 from greval._util.work_clock import count_as_waiting
 from greval.errors import MethodError
 from greval.methods.responses import as_response, read_response_fields
@@ -225,12 +225,13 @@ class HttpMethod:
         """Return the JSON of the reply, with the secrets that were sent redacted."""
         sent = await self._send_request(sample)
         text = self._redact(sent.text)
+        excerpt = shorten_text(text, MAX_BODY_SHOWN) or "(empty)"
         if sent.status_code not in SUCCESS_STATUSES:
-            raise MethodError(f"status {sent.status_code}: {_shorten_body(text)}")
+            raise MethodError(f"status {sent.status_code}: {excerpt}")
         try:
             return json.loads(text)
         except (ValueError, RecursionError):
-            raise MethodError(f"the reply is not JSON: {_shorten_body(text)}") from None
+            raise MethodError(f"the reply is not JSON: {excerpt}") from None
 
     async def _send_request(self, sample: Sample) -> httpx.Response:
         with count_as_waiting():
@@ -262,12 +263,6 @@ class HttpMethod:
 
 def _encode_json(body: JsonValue) -> bytes:
     return json.dumps(body, ensure_ascii=False).encode()
-
-
-def _shorten_body(text: str) -> str:
-    """Return the beginning of a body in one line."""
-    line = " ".join(text.split())
-    return f"{line[:MAX_BODY_SHOWN]}..." if len(line) > MAX_BODY_SHOWN else line or "(empty)"
 
 
 @cache

@@ -50,17 +50,17 @@ def render(agreement: Agreement, console: Console) -> None:
     important, others = split_warnings(agreement.warnings, PROMINENT)
     uncertain, notes = split_warnings(agreement.notes, STATUS_UNKNOWN)
     print_lines(console, [*uncertain, *important], "bold red")
-    print_line(console, format_title(agreement), "italic")
+    print_line(console, format_agreement_title(agreement), "italic")
     if agreement.label_columns:
         print_line(console, f"labels: {'; '.join(agreement.label_columns)}", "italic")
     print_lines(console, notes, "yellow")
-    print_tables(console, build_tables(agreement, console))
+    print_tables(console, build_agreement_tables(agreement, console))
     print_lines(console, [format_verdict(agreement), ""])
-    print_lines(console, format_legend(agreement), "dim")
+    print_lines(console, format_agreement_legend(agreement), "dim")
     print_lines(console, others, "yellow")
 
 
-def format_legend(agreement: Agreement) -> Iterator[str]:
+def format_agreement_legend(agreement: Agreement) -> Iterator[str]:
     """Yield sentences that explain the figures."""
     whole = agreement.groups[0]
     stands = {"majority": "what most of them said", "mean": "the mean of their numbers", "each": "each value by itself"}
@@ -85,7 +85,7 @@ def format_legend(agreement: Agreement) -> Iterator[str]:
             yield f"Floor, {baseline.name}: not known, {baseline.why}."
 
 
-def format_title(agreement: Agreement) -> str:
+def format_agreement_title(agreement: Agreement) -> str:
     """Format what was compared: the run, the metric, the judge, and the number of people and things."""
     whole = agreement.groups[0]
     judge = f", judge {', '.join(agreement.judges)}"
@@ -115,7 +115,7 @@ def _build_figures_tables(group: AgreementGroup, level: float, console: Console)
     yield from split_table(console, columns, rows)
 
 
-def build_tables(agreement: Agreement, console: Console | None = None) -> Iterator[Table]:
+def build_agreement_tables(agreement: Agreement, console: Console | None = None) -> Iterator[Table]:
     """Build the tables of an agreement: the figures, what they are made of, people among themselves, and groups.
 
     Tables that are wider than the console are split; without a console they are whole.

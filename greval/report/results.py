@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from rich.console import Console
 
 from greval.records.judge_call import JudgeCall
-from greval.report.tables import Column, build_fields, build_table, print_line, shorten
+from greval.report.tables import Column, build_fields, build_table, print_line, shorten_name
 
 FIELDS = {"question": "question", "answer": "answer", "expected_answer": "expected", "item_text": "judged"}
 """The columns of texts, and their names in a block."""
@@ -32,7 +32,7 @@ def _list_fields(row: Mapping[str, object]) -> Iterator[tuple[str, str]]:
 
 
 def _format_case(row: Mapping[str, object]) -> str:
-    return " ".join(shorten(str(part)) for part in (row["sample_id"], row["method"], row["item"]) if part)
+    return " ".join(shorten_name(str(part)) for part in (row["sample_id"], row["method"], row["item"]) if part)
 
 
 def _format_value(row: Mapping[str, object]) -> str:
@@ -60,7 +60,7 @@ def _format_head(call: JudgeCall) -> str:
     cached = ("from a cache",) if call.usage.hits and not call.usage.calls else ()
     repeat = (f"repeat {call.repeat + 1}",) if call.repeat else ()
     facts = ", ".join((*repeat, call.judge, *tokens, *cached))
-    return f"{' '.join(shorten(name) for name in names if name)}  {call.metric}  ({facts})"
+    return f"{' '.join(shorten_name(name) for name in names if name)}  {call.metric}  ({facts})"
 
 
 def _list_tokens(call: JudgeCall) -> Iterator[tuple[int | None, str]]:

@@ -17,10 +17,12 @@ from greval.analysis.summary import MetricSpending, Report, summarise_by_tags
 from greval.analysis.worst_cases import WorstCase, read_worst_cases
 from greval.errors import DataError, MissingExtraError
 from greval.records.scale import Scale
-from greval.report import agreement as agreement_report
-from greval.report import duel as duel_report
-from greval.report import probe as probe_report
-from greval.report.agreement import format_verdict
+from greval.report.agreement import (
+    build_agreement_tables,
+    format_agreement_legend,
+    format_agreement_title,
+    format_verdict,
+)
 from greval.report.console import (
     COST_COLUMNS,
     build_passes_table,
@@ -34,6 +36,7 @@ from greval.report.console import (
     format_spending,
     list_spending_rows,
 )
+from greval.report.duel import build_duel_tables, format_duel_legend
 from greval.report.html.archive import ArchiveLimits, CaseArchive, PackedCases
 from greval.report.html.case_index import CaseIndex
 from greval.report.html.case_view import CaseView, CaseViewBuilder
@@ -41,6 +44,7 @@ from greval.report.html.figure_rows import build_figure_groups, build_tag_table
 from greval.report.html.templating import PageOrigin, build_versions_table, list_run_facts, render_case, render_page
 from greval.report.html.tones import find_mean_tone, format_values, is_best_value
 from greval.report.html_console import TableView, read_tables
+from greval.report.probe import build_probe_tables, format_probe_legend, format_troubles
 from greval.runs.duels import read_paired_methods
 from greval.runs.run_reader import CaseKey, read_known_scales, read_metrics
 from greval.runs.store import Store
@@ -282,11 +286,11 @@ def _build_agreement(store: Store, metric: str) -> FindingSection:
         return FindingSection(metric, (), (), (f"no agreement: {error}",))
     return FindingSection(
         title=metric,
-        tables=read_tables(agreement_report.build_tables(found)),
+        tables=read_tables(build_agreement_tables(found)),
         lines=(
-            f"{agreement_report.format_title(found)}.",
+            f"{format_agreement_title(found)}.",
             format_verdict(found),
-            *agreement_report.format_legend(found),
+            *format_agreement_legend(found),
         ),
         warnings=found.warnings,
     )
@@ -296,9 +300,9 @@ def build_probe(probe: Probe) -> FindingSection:
     """Build the section of the faults that were planted for a metric."""
     return FindingSection(
         title=probe.metric,
-        tables=read_tables(probe_report.build_tables(probe)),
-        lines=tuple(probe_report.format_legend(probe)),
-        warnings=tuple(probe_report.format_troubles(probe)),
+        tables=read_tables(build_probe_tables(probe)),
+        lines=tuple(format_probe_legend(probe)),
+        warnings=tuple(format_troubles(probe)),
     )
 
 
@@ -311,7 +315,7 @@ def list_preferences(store: Store) -> Iterator[FindingSection]:
         return
     yield FindingSection(
         title=format_names(one.metric for one in found.metrics),
-        tables=read_tables(duel_report.build_tables(found)),
-        lines=tuple(duel_report.format_legend(found)),
+        tables=read_tables(build_duel_tables(found)),
+        lines=tuple(format_duel_legend(found)),
         warnings=found.warnings,
     )

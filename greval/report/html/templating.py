@@ -1,4 +1,4 @@
-"""Templates of pages, what a page says of its run, and the policy that forbids a page every request and every script but its own."""
+"""Templates of pages, the facts of a run on them, and the policy that forbids requests and scripts of others."""
 
 from __future__ import annotations
 
