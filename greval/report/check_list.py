@@ -163,17 +163,17 @@ def format_github(found: CheckList) -> str:
 def _yield_commands(found: CheckList) -> Iterator[str]:
     for check in found.list_conditions():
         if check.status != "passed":
-            yield format_command("error", f"greval: {check.status}", f"{check.name}; {check.text}")
+            yield format_workflow_command("error", f"greval: {check.status}", f"{check.name}; {check.text}")
     for line in found.warnings:
-        yield format_command("warning", "greval", line)
-    yield format_command("notice", "greval", f"{found.title}: {found.describe()}")
+        yield format_workflow_command("warning", "greval", line)
+    yield format_workflow_command("notice", "greval", f"{found.title}: {found.describe()}")
 
 
-def format_command(level: str, title: str, text: str) -> str:
+def format_workflow_command(level: str, title: str, text: str) -> str:
     r"""Format a workflow command; neither the title nor the text can end it or begin another one.
 
     Example:
-        >>> format_command("error", "a: b", "50% lost\n::error::c")
+        >>> format_workflow_command("error", "a: b", "50% lost\n::error::c")
         '::error title=a%3A b::50%25 lost%0A::error::c'
     """
     title = _escape(title).replace(":", "%3A").replace(",", "%2C")
