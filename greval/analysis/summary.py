@@ -10,7 +10,7 @@ from typing import assert_never
 
 from pydantic import Field
 
-from greval.analysis.gate.records import GateCheck
+from greval.analysis.gate_check import GateCheck
 from greval.analysis.verdicts import ReportVerdict, list_verdicts
 from greval.analysis.worst_cases import WorstCases, read_worst_cases
 from greval.judging.model.prices import Price

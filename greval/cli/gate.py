@@ -8,7 +8,7 @@ from typing import Annotated, Literal, TypeVar
 import typer
 
 from greval.analysis.comparison.records import Comparison
-from greval.analysis.gate.records import GateCheck
+from greval.analysis.gate_check import GateCheck
 from greval.analysis.summary import Report
 from greval.cli import MISSED, USAGE_ERROR
 from greval.cli.console import escape_control_characters
