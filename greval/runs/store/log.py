@@ -31,10 +31,10 @@ from greval.records.judge_call import JudgeCall
 from greval.records.metric_input import hash_json
 from greval.records.result import IMPORTED, Result, Usage, format_outline
 from greval.runs.store.calls import CallReader, CallTable, JudgedContent
+from greval.runs.store.case_heads import CASE_HEAD, CaseHead, parse_case_head
 from greval.runs.store.disk import COST_COLUMNS, FILE, LogSync, lock_folder, prepare_tables, translate_errors
 from greval.runs.store.exports import TableLayout, build_frame, read_layout
 from greval.runs.store.filters import ANY_RESULT, ResultFilter
-from greval.runs.store.pages import CASE_HEAD, CaseHead, parse_case_head
 from greval.runs.store.plans import (
     CASE_SOURCE,
     COUNTED,

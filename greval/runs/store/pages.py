@@ -17,20 +17,11 @@ from greval.records.case import Case, sort_methods
 from greval.records.judge_call import JudgeCall
 from greval.records.record import Record
 from greval.runs.store.calls import CallReader, JudgedContent
+from greval.runs.store.case_heads import CASE_HEAD, IS_PAIR, parse_case_head
 from greval.runs.store.disk import FILE, prepare_tables, translate_errors
-from greval.runs.store.filters import ANY_RESULT, NUL, ResultFilter
+from greval.runs.store.filters import ANY_RESULT, ResultFilter
 from greval.runs.store.plans import COUNTED, COUNTED_CASE
 
-MAX_QUESTION_CHARACTERS = 1000
-"""The number of characters of a question that are read."""
-CASE_HEAD = f"""
-json_extract(row, '$.id', '$.method', '$.other_response.method'), json_type(row, '$.other_response'),
-CASE WHEN instr(row, '{NUL}') THEN json_extract(row, '$.question', '$.id')
-ELSE json_array(substr(json_extract(row, '$.question'), 1, {MAX_QUESTION_CHARACTERS})) END
-"""
-"""Three columns of `cases` that `parse_case_head` reads."""
-IS_PAIR = "instr(row, '\"other_response\":') AND json_type(row, '$.other_response') = 'object'"
-"""SQL condition that is true for a row of `cases` which is a pair; the first part quickly excludes most others."""
 NEWEST = f"NOT EXISTS (SELECT 1 FROM results AS newer WHERE newer.replaces = results.rowid) AND {COUNTED}"  # noqa: S608 - constant
 """Unlike the condition in the log, this one does not list all replaced rows to read a small page."""
 SELECT_CASES = f"""
@@ -229,27 +220,3 @@ class PageReader(CloseOnExit):
     def _fetch_all(self, query: str, *values: object) -> list[Any]:
         with translate_errors(self.folder):
             return self._db.execute(query, values).fetchall()
-
-
-class CaseHead(NamedTuple):
-    """The id, the method and the begin of the question of a case.
-
-    `other` is the method of the other response of a pair, None if the case is no pair.
-    """
-
-    sample_id: str
-    method: str
-    question: str
-    other: str | None = None
-
-
-def parse_case_head(names: str, other: str | None, question: str) -> CaseHead:
-    """Parse the columns that `CASE_HEAD` selects.
-
-    Example:
-        >>> parse_case_head('["q1","walk vs local","local"]', "object", '["Who?"]')
-        CaseHead(sample_id='q1', method='walk vs local', question='Who?', other='local')
-    """
-    sample_id, method, second = (text or "" for text in json.loads(names))
-    start = (json.loads(question)[0] or "")[:MAX_QUESTION_CHARACTERS]
-    return CaseHead(sample_id, method, start, second if other == "object" else None)
