@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import lazy_loader
 
-from greval._util.notebook_display import set_display_module
+from greval._util.notebook_display import FindingRenderers, register_renderers
 
 __version__ = "0.1.0"
 
 # Names load when they are used, so that `import greval` stays fast. The stub beside this file is their table.
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
-# Findings are of layers below the reports that display them; this module is imported when a notebook shows one.
-set_display_module("greval.report.notebook")
+
+@register_renderers
+def _load_renderers() -> FindingRenderers:
+    """Import the renderers of findings, which are in a layer above them, when a notebook shows the first one."""
+    from greval.report.notebook import RENDERERS
+
+    return RENDERERS

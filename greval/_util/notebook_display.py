@@ -1,37 +1,29 @@
 """What a finding shows of itself in a notebook: tables as HTML, a frame of its figures, and a plot.
 
-Findings are records of lower layers, and the modules that format them are in a higher one. So the package root names
-the module that displays them, and it is imported when a notebook first shows something.
+Findings are records of lower layers, and the functions that format them are in a higher one. So the package root, which
+is above all layers, registers a loader of these functions, and it is called when a notebook first shows something.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from importlib import import_module
-from typing import TYPE_CHECKING, Protocol, cast
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-_modules: list[str] = []
-"""The name of the module that displays findings, once the package root has set it."""
+
+class FindingRenderers(NamedTuple):
+    """The functions that show a finding; `draw` also takes the groups of a run's cases."""
+
+    format_html: Callable[[Any], str]
+    build_frame: Callable[[Any], pd.DataFrame]
+    draw: Callable[..., Figure]
 
 
-class DisplayModule(Protocol):
-    """The functions of the module that displays findings."""
-
-    def format_html(self, finding: object, /) -> str:
-        """Format a finding as HTML."""
-        ...
-
-    def build_frame(self, finding: object, /) -> pd.DataFrame:
-        """Build the frame of a finding."""
-        ...
-
-    def draw(self, finding: object, by: str | Sequence[str] = (), /) -> Figure:
-        """Draw a finding, a run by groups of its cases."""
-        ...
+_loaders: list[Callable[[], FindingRenderers]] = []
+"""The loader of the renderers, once the package root has registered it."""
 
 
 class NotebookDisplay:
@@ -39,7 +31,7 @@ class NotebookDisplay:
 
     def _repr_html_(self) -> str:
         """Return the tables of the report as HTML. All text of the data is escaped."""
-        return load_display_module().format_html(self)
+        return load_renderers().format_html(self)
 
     def frame(self) -> pd.DataFrame:
         """Return the figures as a pandas DataFrame with the ends of their intervals; docs/notebook.md has the columns.
@@ -47,7 +39,7 @@ class NotebookDisplay:
         Raises:
             MissingExtraError: If pandas is not installed.
         """
-        return load_display_module().build_frame(self)
+        return load_renderers().build_frame(self)
 
     def plot(self) -> Figure:
         """Return a matplotlib figure of the figures with their intervals, which notebooks show as SVG.
@@ -55,14 +47,15 @@ class NotebookDisplay:
         Raises:
             MissingExtraError: If matplotlib is not installed.
         """
-        return load_display_module().draw(self)
+        return load_renderers().draw(self)
 
 
-def set_display_module(name: str) -> None:
-    """Set the module that displays findings by its name, without importing it."""
-    _modules[:] = [name]
+def register_renderers(load: Callable[[], FindingRenderers]) -> Callable[[], FindingRenderers]:
+    """Register the function that imports the renderers."""
+    _loaders[:] = [load]
+    return load
 
 
-def load_display_module() -> DisplayModule:
-    """Import the module that displays findings."""
-    return cast("DisplayModule", import_module(_modules[0]))
+def load_renderers() -> FindingRenderers:
+    """Import the renderers."""
+    return _loaders[0]()

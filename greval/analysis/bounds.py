@@ -13,10 +13,9 @@ from statistics import fmean
 from greval._util.wording import did_you_mean, format_count, format_names
 from greval.errors import DefinitionError, OutcomeError
 from greval.records.metric import Metric
-from greval.records.number_range import find_number_range
 from greval.records.record import Record
 from greval.records.result import Failed, Judgement, Result, Skipped
-from greval.records.scale import CategoricalScale, Scale, Value
+from greval.records.scale import CategoricalScale, Scale, Value, find_number_range
 
 ROUNDING = 1e-9
 """The relative difference below which two figures are equal: a mean is rounded."""

@@ -14,8 +14,7 @@ from greval.datasets.case_reader import CaseReader
 from greval.datasets.field_names import format_printable
 from greval.datasets.row_faults import RowFault
 from greval.metrics.fitting import FittingMetrics, NearlyFittingMetric, find_fitting_metrics
-from greval.records.case import TAG, Case
-from greval.records.method_order import sort_methods
+from greval.records.case import TAG, Case, sort_methods
 from greval.records.metric import Metric
 from greval.records.record import Record
 from greval.records.recorded_fields import FIELD_ORDER, list_recorded_fields

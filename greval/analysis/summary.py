@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import assert_never
 
 from pydantic import Field
 
-from greval.analysis.gate.records import GateCheck
+from greval.analysis.gate_check import GateCheck
 from greval.analysis.verdicts import ReportVerdict, list_verdicts
 from greval.analysis.worst_cases import WorstCases, read_worst_cases
 from greval.judging.model.prices import Price
@@ -27,9 +28,12 @@ from greval.runs.run_summary import (
     summarise_shares,
 )
 from greval.runs.store import Store
-from greval.stats.summary import Summary
+from greval.stats.summary import METHOD, Summary
 
 MAX_UNREAD = 1_000
+MAX_TAG_VALUES = 12
+"""The number of values up to which a tag divides the cases into groups; one with more is rather an id."""
+MAX_TAGS = 8
 
 
 class MetricSpending(Record):
@@ -204,3 +208,32 @@ def _list_values(scale: Scale) -> tuple[str, ...]:
             return ()
         case _:
             assert_never(scale)
+
+
+class TagFigures(Record):
+    """The summaries by the values of a tag, and by method first if there are several methods."""
+
+    tag: str
+    by: tuple[str, ...]
+    summaries: tuple[Summary, ...]
+
+
+def summarise_by_tags(store: Store, without: Iterable[str] = ()) -> tuple[TagFigures, ...]:
+    """Summarise a run by each tag with two to twelve values, for at most eight tags in the order of their names.
+
+    Args:
+        store: The run, opened for reading.
+        without: Tags to leave out, such as those by which a report is grouped already.
+    """
+    values: dict[str, set[str]] = defaultdict(set)
+    methods: set[str] = set()
+    for text, method in {(tags, method) for _, method, tags, *_ in store.outlines()}:
+        methods.add(method)
+        for name, value in json.loads(text).items():
+            values[name].add(value)
+    usable = sorted(name for name, held in values.items() if 1 < len(held) <= MAX_TAG_VALUES)
+    first = (METHOD,) if len(methods) > 1 else ()
+    return tuple(
+        TagFigures(tag=tag, by=(*first, tag), summaries=summarise_run(store, (*first, tag)).summaries)
+        for tag in [tag for tag in usable if tag not in without][:MAX_TAGS]
+    )

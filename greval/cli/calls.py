@@ -11,7 +11,7 @@ import typer
 
 from greval.cli.options import AllRows, RunFolder, create_console
 from greval.cli.results import translate_write_errors
-from greval.report.calls import print_call
+from greval.report.results import print_call
 from greval.runs.run_reader import check_metric_names
 from greval.runs.store import Store
 from greval.runs.store.filters import ResultFilter

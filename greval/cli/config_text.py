@@ -16,7 +16,7 @@ from greval.metrics.files.yaml_text import YAML_BOOLEANS
 from greval.metrics.library import load_metric
 from greval.records.case import TAG
 from greval.records.metric import JudgedMetric
-from greval.records.scale_direction import find_direction
+from greval.records.scale import find_direction
 
 SCHEMA_FILE = "greval.schema.json"
 """The JSON schema of the file, beside it."""

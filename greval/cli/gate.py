@@ -8,17 +8,14 @@ from typing import Annotated, Literal, TypeVar
 import typer
 
 from greval.analysis.comparison.records import Comparison
-from greval.analysis.gate.records import GateCheck
+from greval.analysis.gate_check import GateCheck
 from greval.analysis.summary import Report
 from greval.cli import MISSED, USAGE_ERROR
 from greval.cli.console import escape_control_characters
 from greval.cli.help_layout import output_option
 from greval.cli.options import print_report
-from greval.report.check_list import CheckList
+from greval.report.check_list import CheckList, format_github, format_junit, format_markdown
 from greval.report.gate import format_check
-from greval.report.github import format_github
-from greval.report.junit import format_junit
-from greval.report.markdown import format_markdown
 
 FailIf = Annotated[
     list[str] | None,

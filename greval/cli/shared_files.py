@@ -14,8 +14,7 @@ from pydantic import ValidationError
 
 from greval.cli.console import escape_control_characters
 from greval.errors import DataError
-from greval.report.check_list import CheckList
-from greval.report.markdown import format_markdown
+from greval.report.check_list import CheckList, format_markdown
 
 if TYPE_CHECKING:
     from greval.trust.probing.records import Probe

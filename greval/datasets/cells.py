@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from greval.datasets.conversations import CONVERSATION_NAMES, HISTORY_NAMES
 from greval.datasets.field_names import (
@@ -25,9 +25,6 @@ from greval.datasets.field_values import list_accepted_answers
 from greval.datasets.json_files import InvalidJsonError, RawRow, find_faults, parse_json
 from greval.datasets.python_literals import InvalidLiteralError, parse_literal
 from greval.records.case import CLAIM_FIELDS
-
-if TYPE_CHECKING:
-    from greval.datasets.column_map import ColumnMap
 
 CellKind = Literal["list", "passages", "turns", "answers", "wrapper", "text"]
 """How a text is read: as a list or an object; as one if it looks like one; as accepted answers; as an object; as is."""
@@ -52,8 +49,8 @@ _TABLE_RULE = re.compile(r"^\s*\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)*\|?", re.
 """The line below the header of a Markdown table."""
 
 
-def read_cells(row: RawRow, columns: ColumnMap | None = None) -> RawRow:
-    """Return a row with its columns named, its texts read by the kinds of their fields, and without an index of pandas.
+def read_cells(row: RawRow) -> RawRow:
+    """Return a row with its texts read by the kinds of their fields, and without an index of pandas.
 
     A blank text, `None` or `nan` in the place of a list or an object is not recorded.
 
@@ -61,28 +58,27 @@ def read_cells(row: RawRow, columns: ColumnMap | None = None) -> RawRow:
         >>> read_cells(RawRow(1, {"contexts": "['By Ada.', 'It rained.']", "answer": "['Ada']"})).values
         {'contexts': ['By Ada.', 'It rained.'], 'answer': "['Ada']"}
     """
-    named = columns.apply(row) if columns else row
     values: dict[str, object] | None = None
-    faults = dict(named.faults)
-    for name, cell in named.values.items():
+    faults = dict(row.faults)
+    for name, cell in row.values.items():
         if name in faults:
             continue
         if name in INDEX_NAMES or (cell is None and name.startswith(NO_NAME)):
-            values = dict(named.values) if values is None else values
+            values = dict(row.values) if values is None else values
             del values[name]
         elif isinstance(cell, str) and (kind := find_cell_kind(name)) != "text":
             content = _read_cell(name, cell, kind, faults)
             if content is not cell:
-                values = dict(named.values) if values is None else values
+                values = dict(row.values) if values is None else values
                 values[name] = content
-    if isinstance(passages := named.values.get(PASSAGES), str) and named.values.keys() >= DEEPEVAL_EXPORT:
-        values = dict(named.values) if values is None else values
+    if isinstance(passages := row.values.get(PASSAGES), str) and row.values.keys() >= DEEPEVAL_EXPORT:
+        values = dict(row.values) if values is None else values
         if values[PASSAGES] is passages:
             values[PASSAGES] = split_passages(passages)
     return (
-        named
-        if values is None and len(faults) == len(named.faults)
-        else replace(named, values=named.values if values is None else values, faults=faults)
+        row
+        if values is None and len(faults) == len(row.faults)
+        else replace(row, values=row.values if values is None else values, faults=faults)
     )
 
 

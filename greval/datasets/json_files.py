@@ -17,18 +17,16 @@ from pathlib import Path
 
 from greval._util.wording import find_typo
 from greval.datasets.field_names import format_printable
-from greval.datasets.query_sets import read_query_set
 from greval.datasets.read_limits import explain_large_row, explain_many_fields, iterate_lines
 from greval.datasets.row_purpose import CASE_ROWS, RowPurpose
 from greval.errors import DataError
 
 MAX_DIGITS = 19
 """The number of digits of a 64-bit integer; longer ones fit neither a table nor a float."""
-
-
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 LIST_UNIT = ", row "
 BOM = b"\xef\xbb\xbf"
+JUDGED_NAMES = ("relevant_docs", "qrels")
 
 
 class InvalidJsonError(ValueError):
@@ -326,3 +324,24 @@ def _read_pandas_table(content: Mapping[str, object], purpose: RowPurpose) -> li
     if content.keys().isdisjoint(purpose.main_names):
         return None
     return [dict(zip(content, row, strict=True)) for row in zip(*(column.values() for column in cells), strict=True)]
+
+
+def read_query_set(content: Mapping[str, object]) -> list[object] | None:
+    """Return a row for each query of a data set; None if the content of a file is none.
+
+    Example:
+        >>> read_query_set({"queries": {"q1": "Who?"}, "corpus": {"d1": "Ada."}, "relevant_docs": {"q1": ["d1"]}})
+        [{'id': 'q1', 'question': 'Who?', 'gold': {'essential_docs': ['d1']}}]
+    """
+    queries = content.get("queries")
+    judged = next((content[name] for name in JUDGED_NAMES if isinstance(content.get(name), Mapping)), None)
+    if not isinstance(queries, Mapping) or not isinstance(judged, Mapping):
+        return None
+    return [
+        {"id": name, "question": text, **({"gold": _build_gold(judged[name])} if name in judged else {})}
+        for name, text in queries.items()
+    ]
+
+
+def _build_gold(documents: object) -> object:
+    return documents if isinstance(documents, Mapping) else {"essential_docs": documents}

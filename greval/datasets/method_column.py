@@ -24,7 +24,7 @@ MIN_COVERAGE = 0.75
 
 
 @dataclass
-class _Column:
+class _CandidateColumn:
     """The values of a column, and those that each question had, as bits."""
 
     values: dict[str, int] = field(default_factory=dict)
@@ -59,7 +59,7 @@ class MethodColumnFinder:
         """Start without rows."""
         self._rows = 0
         self._questions: dict[int, int] = {}
-        self._columns: dict[str, _Column] = {}
+        self._columns: dict[str, _CandidateColumn] = {}
         self._ids: dict[str, dict[int, str]] = {}
         self._dead: set[str] = set()
         self._own_ids: dict[int, str] | None = {}
@@ -89,7 +89,7 @@ class MethodColumnFinder:
         name = fold_name(tag)
         if name in OTHER_MEANINGS or name in ID_NAMES or (name not in METHOD_NAMES and _is_number(value)):
             return False
-        return self._columns.setdefault(place, _Column()).add(question, value)
+        return self._columns.setdefault(place, _CandidateColumn()).add(question, value)
 
     def find_columns(self) -> dict[str, str]:
         """Return the columns of the method and of the question's id, as far as rows are likely to have them."""
@@ -110,7 +110,7 @@ class MethodColumnFinder:
             return f"{place} has {values} values and each question occurs once per value: is it the method?"
         return f"{found['id']} has a value of its own for each question: is it the id?" if found else None
 
-    def _is_method(self, column: _Column) -> bool:
+    def _is_method(self, column: _CandidateColumn) -> bool:
         values, questions = len(column.values), len(self._questions)
         if values < 2 or column.rows < self._rows or questions == self._rows:  # noqa: PLR2004 - two methods
             return False

@@ -12,7 +12,6 @@ from pydantic import BaseModel
 
 from greval.datasets.field_values import format_moment
 from greval.datasets.json_files import LIST_UNIT, RawRow, build_row
-from greval.datasets.replies.objects import read_attributes
 from greval.datasets.row_faults import RowFault
 from greval.datasets.row_purpose import RowPurpose
 from greval.records.case import Case
@@ -21,6 +20,21 @@ BYTE_ORDER_MARK = "\ufeff"
 """What a file of UTF-8 may begin with; it is a part of the first name if the file was not opened as `utf-8-sig`."""
 _MISSING_TYPES = frozenset({"NAType", "NaTType"})
 """The types of the missing values of pandas, neither of which equals itself."""
+SHAPES: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
+    (("page_content", "metadata"), ("id",)),
+    (("source_nodes", "response"), ()),
+    (("node", "score"), ()),
+    (("response", "context_data"), ("context_text", "completion_time", "llm_calls", "prompt_tokens", "output_tokens")),
+    (("response", "completion_time"), ("context_text", "llm_calls", "prompt_tokens", "output_tokens")),
+    (("text", "metadata"), ("id_", "node_id", "doc_id", "ref_doc_id", "score")),
+    (("content", "meta"), ("id", "score")),
+    (("content", "metadata"), ("id", "score")),
+    (("answer", "retriever_result"), ()),
+    (("items", "metadata"), ()),
+    (("payload", "score"), ("id",)),
+    (("content", "type"), ()),
+)
+"""The attributes by which an object is known, and those that it may have besides."""
 
 
 def is_table(given: object) -> bool:
@@ -108,3 +122,21 @@ def _convert_object(value: Any) -> object:  # noqa: ANN401 - as above
     if (content := read_attributes(value)) is not None:
         return to_plain(content)
     return None if type(value).__name__ in _MISSING_TYPES else format_moment(value)
+
+
+def read_attributes(given: Any) -> Mapping[str, object] | None:  # noqa: ANN401 - an object of any package
+    """Return the content of a document, a node, a message or a reply; None for any other object.
+
+    Example:
+        >>> from types import SimpleNamespace
+        >>> read_attributes(SimpleNamespace(page_content="Nine.", metadata={"source": "hours.md"}))
+        {'page_content': 'Nine.', 'metadata': {'source': 'hours.md'}}
+    """
+    if isinstance(given, type):
+        return None
+    for needed, others in SHAPES:
+        values = {name: getattr(given, name, None) for name in needed}
+        if all(hasattr(given, name) and not callable(value) for name, value in values.items()):
+            more = {name: getattr(given, name, None) for name in others}
+            return {**values, **{name: value for name, value in more.items() if not (value is None or callable(value))}}
+    return None

@@ -96,7 +96,8 @@ def read_rows(
 
 def finish_row(row: RawRow, purpose: RowPurpose, columns: ColumnMap | None) -> RawRow:
     """Return a row as `read_rows` does: with its columns named and its cells read."""
-    return read_cells(replace(row, values=purpose.spread(row.values)) if purpose.spread else row, columns)
+    spread = replace(row, values=purpose.spread(row.values)) if purpose.spread else row
+    return read_cells(columns.apply(spread) if columns else spread)
 
 
 def hold_rows(source: object, purpose: RowPurpose) -> Callable[[ColumnMap | None], Iterator[RawRow]]:

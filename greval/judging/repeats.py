@@ -1,14 +1,22 @@
-"""Repeats: the merging of several judgements of the same item into one, with the votes and the flip rate."""
+"""The merging of several judgements of the same item into one: repeats, and both orders of a pair.
+
+A judge that prefers whatever stands first, or whatever is called A, contradicts itself if the responses are exchanged.
+Its verdicts then cancel out, and the judgement says so.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from statistics import fmean
+from typing import Literal
 
-from greval.records.metric import Metric
-from greval.records.result import Failed, Failure, Judgement, Outcome, Scored
-from greval.records.scale import CategoricalScale
+from greval.records.metric import JudgedMetric, Metric
+from greval.records.result import Failed, Failure, Judgement, OrderVerdict, Outcome, Scored
+from greval.records.scale import CategoricalScale, Value
+
+TIE = "Tie"
+_MIRRORED = {"A": "B", "B": "A"}
 
 
 def merge_repeats(metric: Metric, outcomes: Sequence[Outcome]) -> Outcome:
@@ -59,3 +67,95 @@ def _iterate_failures(outcome: Outcome) -> Iterator[Failure]:
         yield from outcome.failures
     elif isinstance(outcome, Failed):
         yield from outcome.failures or (outcome.error,)
+
+
+def merge_orders(metric: JudgedMetric, as_given: Sequence[Outcome], exchanged: Sequence[Outcome]) -> Outcome:
+    """Merge the verdicts on a pair as it is recorded with those on the pair with its responses exchanged.
+
+    Repeats of one order count as one verdict: the most frequent category, a tie if there are several, or the mean.
+    Categories: equal verdicts of both orders are the value, different ones are a tie. Values: the mean of both.
+    `votes` counts the verdicts of all calls, each on the pair as it is recorded. The pair fails if an order has no
+    verdict, because half a pair has the bias that the other half is for.
+    """
+    sides = list_judgements(as_given), [mirror_judgement(one) for one in list_judgements(exchanged)]
+    if not all(sides):
+        lost = next(
+            _list_failures(outcomes)[0]
+            for outcomes, given in zip((as_given, exchanged), sides, strict=True)
+            if not given
+        )
+        return Failed(error=lost)
+    return Scored(judgements=(_merge_sides(metric, *sides),))
+
+
+def mirror_value(value: Value) -> Value:
+    """Return the verdict on a pair for the pair with its responses exchanged.
+
+    Example:
+        >>> mirror_value("A"), mirror_value("Tie"), mirror_value(2)
+        ('B', 'Tie', -2)
+    """
+    return _MIRRORED.get(value, value) if isinstance(value, str) else -value
+
+
+def mirror_judgement(judgement: Judgement) -> Judgement:
+    """Return the judgement of a pair for the pair with its responses exchanged; its reason stays as it is."""
+    return judgement.model_copy(update={"value": mirror_value(judgement.value)})
+
+
+def list_judgements(outcomes: Iterable[Outcome]) -> list[Judgement]:
+    """List the judgements of scored outcomes."""
+    return [judgement for outcome in outcomes if isinstance(outcome, Scored) for judgement in outcome.judgements]
+
+
+def _list_failures(outcomes: Iterable[Outcome]) -> list[Failure]:
+    return [outcome.error for outcome in outcomes if isinstance(outcome, Failed)]
+
+
+def _merge_sides(metric: JudgedMetric, as_given: Sequence[Judgement], exchanged: Sequence[Judgement]) -> Judgement:
+    """Merge the judgements of each order, of which there is at least one."""
+    first, second = (_merge_repeats(metric, given) for given in (as_given, exchanged))
+    if isinstance(metric.scale, CategoricalScale):
+        value: Value = first if first == second else TIE
+    else:
+        value = _as_whole_number(fmean((float(first), float(second))))
+    orders = _build_verdict("A", first, as_given), _build_verdict("B", second, exchanged)
+    votes = Counter(str(one.value) for one in (*as_given, *exchanged))
+    told = next((one for one in as_given if one.value == value), None)
+    return (told or as_given[0]).model_copy(
+        update={
+            "value": value,
+            "number": metric.scale.number(value),
+            "reason": told.reason if told else _explain_orders(*orders),
+            "confidence": told.confidence if told else None,
+            "votes": dict(votes),
+            "flip_rate": 1 - max(votes.values()) / votes.total(),
+            "orders": orders,
+        }
+    )
+
+
+def _merge_repeats(metric: JudgedMetric, given: Sequence[Judgement]) -> Value:
+    """Return the verdict of one order."""
+    if not isinstance(metric.scale, CategoricalScale):
+        return _as_whole_number(fmean(float(one.value) for one in given))
+    (value, most), *others = Counter(one.value for one in given).most_common()
+    return TIE if others and others[0][1] == most else value
+
+
+def _as_whole_number(mean: float) -> float:
+    """Return a whole number as an integer, so that a level of the scale is named as the scale names it."""
+    return int(mean) if mean.is_integer() else mean
+
+
+def _build_verdict(shown_first: Literal["A", "B"], value: Value, given: Sequence[Judgement]) -> OrderVerdict:
+    reason = next((one.reason for one in given if one.value == value), given[0].reason)
+    return OrderVerdict(shown_first=shown_first, value=value, reason=reason)
+
+
+def _explain_orders(first: OrderVerdict, second: OrderVerdict) -> str:
+    """Explain a judgement that neither order gave; the judge knew the responses of the second by each other's name."""
+    return (
+        f"The orders differ. As recorded: {first.value}. {first.reason} "
+        f"Exchanged, so that the judge calls A what is B here: {second.value}. {second.reason}"
+    )

@@ -1,9 +1,10 @@
-"""Dangling edges of graphs, and names in messages."""
+"""Edges of graphs with an end that is not a node, which the readers of indexes note."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 
+from greval._util.wording import format_names
 from greval.records.case import Edge
 
 MAX_LISTED = 3
@@ -21,10 +22,4 @@ def describe_dangling(edges: Iterable[Edge], nodes: Collection[str]) -> list[str
         return []
     ends = sorted({end for edge in loose for end in (edge[0], edge[2]) if end not in nodes})
     count = "1 edge has" if len(loose) == 1 else f"{len(loose)} edges have"
-    return [f"{count} an end that is not a node of the graph: {format_names(ends)}"]
-
-
-def format_names(names: Sequence[str]) -> str:
-    """Format the first few names in quotes, and the number of the others."""
-    text = ", ".join(repr(name[:60]) for name in names[:MAX_LISTED])
-    return f"{text} and {len(names) - MAX_LISTED} more" if len(names) > MAX_LISTED else text
+    return [f"{count} an end that is not a node of the graph: {format_names(map(repr, ends), MAX_LISTED)}"]

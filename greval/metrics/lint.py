@@ -5,14 +5,16 @@ Rules that look for words know English only. Definitions in other languages are 
 
 from __future__ import annotations
 
+import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
+from typing import NamedTuple
 
-from greval.metrics.formula_scales import find_mixed_scales
+from greval.records.formula import Formula, FormulaFault, FormulaText
 from greval.records.formula_metric import FormulaMetric
 from greval.records.metric import JudgedMetric, Metric
-from greval.records.scale import CategoricalScale, ValueScale
+from greval.records.scale import CategoricalScale, MeasureScale, Scale, ValueScale, find_number_range
 
 MIN_SIMILARITY = 88
 """Similarity, of 100, from which the words of two descriptions are likely to be confused by a judge."""
@@ -181,3 +183,134 @@ def _find_unclear_direction(metric: JudgedMetric) -> Iterator[str]:
             yield "scale.categories: have no scores, so there will be no mean; add scores, or set ordered: false"
         elif bare:
             yield f"scale.categories: {', '.join(bare)} without a score, so no mean counts them; add a score to each"
+
+
+class OperandScale(NamedTuple):
+    """The ends of the scale of a part of a formula, and its text without a weight; `high` is None without an end."""
+
+    low: float
+    high: float | None
+    unit: str
+    text: str
+
+    @property
+    def is_share(self) -> bool:
+        """True if the numbers are from 0 to 1."""
+        return (self.low, self.high) == (0, 1)
+
+    def equals(self, other: OperandScale) -> bool:
+        """Return whether the numbers of both parts are on the same scale."""
+        return self[:3] == other[:3]
+
+
+def find_mixed_scales(formula: Formula, scales: Mapping[str, Scale]) -> tuple[FormulaFault, ...]:
+    """Find the parts of a formula that add, average or compare numbers of different scales.
+
+    A factor that is a number is a weight and leaves a scale as it is. What is divided by a number, or has a number
+    added to it, counts as converted: its scale is not known, and nothing is found.
+
+    Args:
+        formula: The formula, without faults.
+        scales: The scales of the metrics by their names in the formula; unknown ones are left out.
+
+    Example:
+        >>> from greval.records.formula import read_formula
+        >>> scales = {"right": MeasureScale(high=1), "depth": MeasureScale(low=1, high=5)}
+        >>> for fault in find_mixed_scales(read_formula("0.5 * right + 0.5 * depth"), scales):
+        ...     print(fault)
+        column 1: mixes right (0 to 1) with depth (1 to 5); write scaled(depth, 1, 5)
+        >>> find_mixed_scales(read_formula("0.5 * right + 0.5 * scaled(depth, 1, 5)"), scales)
+        ()
+    """
+    finder = _ScaleFinder(FormulaText(formula.text), scales)
+    finder.find_scale(finder.formula.parse())
+    return tuple(sorted(finder.faults))
+
+
+class _ScaleFinder:
+    """Finds the scale of each part of a formula, and keeps the parts that mix several."""
+
+    def __init__(self, formula: FormulaText, scales: Mapping[str, Scale]) -> None:
+        self.formula = formula
+        self._scales = scales
+        self.faults: list[FormulaFault] = []
+
+    def find_scale(self, node: ast.expr) -> OperandScale | None:  # noqa: C901, PLR0911 - a part each
+        """Return the scale of a part, None if it is a number or its scale is not known."""
+        match node:
+            case ast.Name(id=name):
+                return self._find_metric_scale(name)
+            case ast.BinOp(op=ast.Add() | ast.Sub(), left=left, right=right):
+                return self._join(node, [left, right])
+            case ast.BinOp(left=left, op=op, right=right):
+                return self._find_product_scale(left, op, right)
+            case ast.IfExp(test=test, body=body, orelse=orelse):
+                self.find_scale(test)
+                return self._join(node, [part for part in (body, orelse) if not _is_number(part)])
+            case ast.Call(func=ast.Name(id="mean" | "min" | "max"), args=args):
+                return self._join(node, args)
+            case ast.Compare(left=left, comparators=comparators):
+                self._join(node, [left, *comparators])
+            case ast.UnaryOp(op=ast.UAdd(), operand=operand):
+                return self.find_scale(operand)
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                self.find_scale(operand)
+                return None
+            case ast.Constant():
+                return None
+            case _:
+                for part in ast.iter_child_nodes(node):
+                    if isinstance(part, ast.expr) and not _is_number(part):
+                        self.find_scale(part)
+        return OperandScale(0, 1, "", self.formula.show(node))  # a condition, or scaled(...)
+
+    def _find_metric_scale(self, name: str) -> OperandScale | None:
+        scale = self._scales.get(name)
+        numbers = find_number_range(scale) if scale else None
+        if numbers is None:
+            return None
+        unit = scale.unit if isinstance(scale, MeasureScale) and numbers.high is None else ""
+        return OperandScale(numbers.low, numbers.high, unit, name)
+
+    def _find_product_scale(self, left: ast.expr, op: ast.operator, right: ast.expr) -> OperandScale | None:
+        """Return the scale of a part with a weight, or of a sum that is divided by the weights."""
+        scales = self.find_scale(left), self.find_scale(right)
+        if isinstance(op, ast.Mult):
+            if _is_number(left):
+                return scales[1]
+            return scales[0] if _is_number(right) else None
+        is_sum = isinstance(left, ast.BinOp) and isinstance(left.op, ast.Add)
+        return scales[0] if is_sum and _is_number(right) else None
+
+    def _join(self, node: ast.expr, parts: Sequence[ast.expr]) -> OperandScale | None:
+        """Return the common scale of parts, and keep a fault if there are several."""
+        scales = [scale for part in parts if (scale := self.find_scale(part))]
+        different = next((scale for scale in scales if not scale.equals(scales[0])), None)
+        if different is not None:
+            self.faults.append(FormulaFault(self.formula.find_column(node), _describe_mix(scales[0], different)))
+            return None
+        if not scales or len(scales) < len(parts):
+            return None
+        return scales[0]._replace(text=self.formula.show(node))
+
+
+def _is_number(node: ast.expr) -> bool:
+    """Return whether a part reads no metric."""
+    return not any(isinstance(part, ast.Name) for part in ast.walk(node))
+
+
+def _describe_mix(left: OperandScale, right: OperandScale) -> str:
+    """Describe two scales that are mixed, and how to write the formula instead."""
+    advice = " and ".join(_format_scaled(scale) for scale in (left, right) if not scale.is_share)
+    return f"mixes {_describe_scale(left)} with {_describe_scale(right)}; write {advice}"
+
+
+def _describe_scale(scale: OperandScale) -> str:
+    ends = f"{scale.low:g} and more" if scale.high is None else f"{scale.low:g} to {scale.high:g}"
+    return f"{scale.text} ({' '.join(filter(None, (ends, scale.unit)))})"
+
+
+def _format_scaled(scale: OperandScale) -> str:
+    if scale.high is None:
+        return f"scaled({scale.text}, A, B) with the numbers A and B that count as 0 and as 1"
+    return f"scaled({scale.text}, {scale.low:g}, {scale.high:g})"

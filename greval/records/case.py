@@ -448,3 +448,16 @@ def swap_responses(case: Case) -> Case:
     fields = Response.model_fields.keys() - {"method"}
     own = Response.model_construct(method=other.method, **{name: getattr(case, name) for name in fields})
     return case.model_copy(update={**{name: getattr(other, name) for name in fields}, OTHER_RESPONSE: own})
+
+
+def sort_methods(names: Iterable[str], baseline: str | None = None) -> tuple[str, ...]:
+    """Sort the names of methods, each once: the baseline first, the others by name.
+
+    It is not the order in which responses came, because that differs between two runs on the same data, and with it the
+    sign of a difference would.
+
+    Example:
+        >>> sort_methods(["walk", "local", "walk", "basic"], "local")
+        ('local', 'basic', 'walk')
+    """
+    return tuple(sorted(set(names), key=lambda name: (name != baseline, name)))

@@ -1,21 +1,31 @@
-"""Formulas over the verdicts of metrics: the grammar, its faults with their places, and the value for given verdicts.
+"""Formulas over the verdicts of metrics, and limits of figures: one grammar, its faults with their columns, its values.
 
 A formula is an expression in Python's syntax with a closed set of parts: numbers, names, + - * /, comparisons, and, or,
-not, `A if CONDITION else B`, and the functions of `FUNCTIONS`. It is read as data and never run as Python code.
+not, `A if CONDITION else B`, and the functions of `FUNCTIONS`. It is read as data and never run as Python code. A limit
+is a sign and a formula: `>= 0.7` of a case that passes, `< baseline - 0.02` of a gate.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from math import fsum, isfinite
 from typing import Any, NamedTuple
 
 from greval._util.wording import did_you_mean, shorten_text
-from greval.records.limit import SIGNS, TOLERANCE
 
+TOLERANCE = 1e-9
+"""The tolerance for equal figures: in floating point 0.7 - 0.02 is not exactly 0.68."""
+SIGNS: dict[str, Callable[[float, float], bool]] = {
+    "<": lambda left, right: left < right - TOLERANCE,
+    "<=": lambda left, right: left <= right + TOLERANCE,
+    ">": lambda left, right: left > right + TOLERANCE,
+    ">=": lambda left, right: left >= right - TOLERANCE,
+}
+_COMPARISON = re.compile(r"(?P<figure>.*)(?P<sign><=|>=|<|>)(?P<bound>[^<>]*)", re.DOTALL)
 MAX_CHARACTERS = 2_000
 MAX_DEPTH = 60
 """How deep the parts of a formula may be nested; a sum of n terms is n deep."""
@@ -52,7 +62,7 @@ class NameUse(NamedTuple):
     label: str | None = None
 
 
-class FormulaError(Exception):
+class FormulaError(ValueError):
     """The formula has no value for the verdicts on a case; the message says why."""
 
 
@@ -219,11 +229,75 @@ def read_formula(text: str) -> Formula:
     return Formula(reader.text, tuple(sorted(reader.uses)), tuple(dict.fromkeys(sorted(reader.faults))), function)
 
 
-def _format_input(found: FormulaInput, use: NameUse) -> str:
+def _format_input(value: FormulaInput, use: NameUse) -> str:
     """Format what the formula reads of a metric, its name if there is nothing."""
     if use.label is not None:
-        return use.name if found.label is None else f'"{found.label}"'
-    return use.name if found.number is None else f"{found.number:.4g}"
+        return use.name if value.label is None else f'"{value.label}"'
+    return use.name if value.number is None else f"{value.number:.4g}"
+
+
+class Limit(NamedTuple):
+    """A sign and the formula of the number that a figure is compared with, such as `>= 0.7`."""
+
+    sign: str
+    bound: Formula
+
+    def compute_bound(self, **numbers: float) -> float:
+        """Return the number that a figure is compared with, for the numbers of the formula's names.
+
+        Raises:
+            FormulaError: If the formula has no value for them.
+        """
+        return self.bound.compute({name: FormulaInput(number) for name, number in numbers.items()})
+
+    def is_met(self, figure: float, **numbers: float) -> bool:
+        """Return whether a figure meets the limit."""
+        return SIGNS[self.sign](figure, self.compute_bound(**numbers))
+
+
+def split_comparison(text: str, names: Collection[str] = ()) -> tuple[str, Limit]:
+    """Split a comparison at its last sign into the text of a figure and its limit, whose formula may have these names.
+
+    Raises:
+        ValueError: With the column of the fault.
+
+    Example:
+        >>> figure, limit = split_comparison("recall < baseline - 0.02", ["baseline"])
+        >>> figure, limit.is_met(0.4, baseline=0.5)
+        ('recall', True)
+    """
+    match = _COMPARISON.fullmatch(text)
+    if match is None:
+        raise ValueError("has no sign")
+    bound = read_formula(match["bound"])
+    misplaced = (use.column for use in bound.uses if use.name not in names or use.label is not None)
+    if columns := [*(fault.column for fault in bound.faults), *misplaced]:
+        raise ValueError(f"cannot be read at column {match.start('bound') + columns[0]}")
+    limit = Limit(match["sign"], bound)
+    if not bound.names:
+        limit.compute_bound()  # a number that is divided by 0 is a fault of the text
+    return match["figure"].strip(), limit
+
+
+@lru_cache(maxsize=64)  # a report parses that of a metric for each case
+def parse_limit(text: str) -> Limit:
+    """Parse a sign and a number, or a formula without names.
+
+    Raises:
+        ValueError: If the text is anything else.
+
+    Example:
+        >>> parse_limit(">= 0.7").is_met(0.7)
+        True
+    """
+    usage = "write < <= > or >= and a number, such as '>= 0.7'"
+    try:
+        figure, limit = split_comparison(text)
+    except ValueError as error:
+        raise ValueError(f"{error}; {usage}") from error
+    if figure:
+        raise ValueError(f"has {figure!r} before its sign; {usage}")
+    return limit
 
 
 def _read_nothing(_: FormulaInputs) -> float:
@@ -231,12 +305,32 @@ def _read_nothing(_: FormulaInputs) -> float:
     return 0.0
 
 
-class _FormulaReader:
-    """Reads an expression part by part into functions of the verdicts, and keeps its names and faults."""
+class FormulaText:
+    """The text of a formula, and the columns and texts of its parts."""
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self._source = text.lstrip().encode()
+        self._indent = len(text) - len(text.lstrip())
+        self._source = text.lstrip().encode()  # the parser counts bytes
+
+    def parse(self) -> ast.expr:
+        """Return the expression; raise what `ast.parse` raises."""
+        return ast.parse(self._source.decode(), mode="eval").body
+
+    def find_column(self, node: ast.expr) -> int:
+        """Return the column of a part in characters, from 1."""
+        return self._indent + len(self._source[: node.col_offset].decode()) + 1
+
+    def show(self, node: ast.expr) -> str:
+        """Return a part as it is written, for a message."""
+        return shorten_text(self._source[node.col_offset : node.end_col_offset].decode())
+
+
+class _FormulaReader(FormulaText):
+    """Reads an expression part by part into functions of the verdicts, and keeps its names and faults."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
         self.uses: list[NameUse] = []
         self.faults: list[FormulaFault] = []
 
@@ -247,28 +341,21 @@ class _FormulaReader:
         if len(self.text) > MAX_CHARACTERS:
             return self._add_fault(1, f"is longer than {MAX_CHARACTERS:,} characters; make a metric of a part of it")
         try:
-            tree = ast.parse(self._source.decode(), mode="eval").body
+            return self._read_part(self.parse(), 0)
         except SyntaxError as error:
-            column = max(error.offset or 1, 1) + len(self.text) - len(self.text.lstrip())
+            column = max(error.offset or 1, 1) + self._indent
             return self._add_fault(min(column, len(self.text)), f"is no expression ({error.msg}); {GRAMMAR}")
         except (ValueError, RecursionError, MemoryError):
             return self._add_fault(1, f"cannot be read; {GRAMMAR}")
-        return self._read_part(tree, 0)
 
     def _add_fault(self, place: ast.expr | int, text: str) -> _Compute:
-        column = place if isinstance(place, int) else self._find_column(place)
+        column = place if isinstance(place, int) else self.find_column(place)
         self.faults.append(FormulaFault(column, text))
         return _read_nothing
 
-    def _find_column(self, node: ast.expr) -> int:
-        """Return the column of a part in characters from 1; the parser counts bytes from 0."""
-        before = self._source[: node.col_offset].decode()
-        return len(self.text) - len(self.text.lstrip()) + len(before) + 1
-
-    def _show(self, node: ast.expr) -> str:
-        """Return a part as it is written, for a message."""
-        text = shorten_text(self._source[node.col_offset : node.end_col_offset].decode())
-        return text if _is_text(node) else repr(text)
+    def _quote(self, node: ast.expr) -> str:
+        """Return a part as it is written, in quotes unless it has its own."""
+        return self.show(node) if _is_text(node) else repr(self.show(node))
 
     def _read_part(self, node: ast.expr, depth: int) -> _Compute:  # noqa: C901, PLR0911 - a part each
         """Return the function of a part."""
@@ -296,33 +383,33 @@ class _FormulaReader:
             case ast.Call(args=args):
                 return self._read_call(node, self._read_parts(args, depth))
             case _:
-                return self._add_fault(node, f"{self._show(node)} is not allowed; {GRAMMAR}")
+                return self._add_fault(node, f"{self._quote(node)} is not allowed; {GRAMMAR}")
 
     def _read_parts(self, nodes: Sequence[ast.expr], depth: int) -> list[_Compute]:
         return [self._read_part(node, depth + 1) for node in nodes]
 
     def _read_number(self, node: ast.Constant) -> _Compute:
         if isinstance(node.value, str):
-            shown = self._show(node)
+            shown = self._quote(node)
             return self._add_fault(node, f"{shown}: a category is compared with one metric, as in tone == {shown}")
         number = _get_number(node)
         if number is None:
-            return self._add_fault(node, f"{self._show(node)}: expected a number such as 0.5")
+            return self._add_fault(node, f"{self._quote(node)}: expected a number such as 0.5")
         return lambda _: number
 
     def _read_name(self, node: ast.Name) -> _Compute:
         name = node.id
         if name in FUNCTIONS:
             return self._add_fault(node, f"{name!r} is a function; write {FUNCTIONS[name].usage}")
-        self.uses.append(NameUse(self._find_column(node), name))
+        self.uses.append(NameUse(self.find_column(node), name))
         return lambda inputs: _get_input_number(name, inputs[name])
 
     def _read_operation(self, node: ast.BinOp, op: ast.operator, parts: list[_Compute]) -> _Compute:
         operate = _OPERATORS.get(type(op))
         if operate is None:
-            return self._add_fault(node, f"{self._show(node)}: expected + - * or /")
+            return self._add_fault(node, f"{self._quote(node)}: expected + - * or /")
         left, right = parts
-        place = f"{self._show(node.right)}, at column {self._find_column(node.right)}"
+        place = f"{self._quote(node.right)}, at column {self.find_column(node.right)}"
 
         def compute(inputs: FormulaInputs) -> float:
             try:
@@ -346,13 +433,13 @@ class _FormulaReader:
             case ast.Not():
                 return lambda inputs: float(not part(inputs))
             case _:
-                return self._add_fault(node, f"{self._show(node)} is not allowed; {GRAMMAR}")
+                return self._add_fault(node, f"{self._quote(node)} is not allowed; {GRAMMAR}")
 
     def _read_comparison(self, node: ast.Compare, parts: list[_Compute]) -> _Compute:
         signs = [_COMPARISONS.get(type(op)) for op in node.ops]
         known = [sign for sign in signs if sign]
         if len(known) < len(signs):
-            return self._add_fault(node, f"{self._show(node)}: expected < <= > >= == or !=")
+            return self._add_fault(node, f"{self._quote(node)}: expected < <= > >= == or !=")
 
         def compute(inputs: FormulaInputs) -> float:
             pairs = pairwise([part(inputs) for part in parts])
@@ -367,10 +454,10 @@ class _FormulaReader:
         labels = [side.value for side in sides if isinstance(side, ast.Constant) and isinstance(side.value, str)]
         op = node.ops[0]
         if len(sides) != 2 or len(names) != 1 or not isinstance(op, ast.Eq | ast.NotEq):  # noqa: PLR2004 - both sides
-            message = f"{self._show(node)}: a category is compared with one metric, by == or !="
+            message = f"{self._quote(node)}: a category is compared with one metric, by == or !="
             return self._add_fault(node, message)
         name, label, equal = names[0].id, labels[0], isinstance(op, ast.Eq)
-        self.uses.append(NameUse(self._find_column(names[0]), name, label))
+        self.uses.append(NameUse(self.find_column(names[0]), name, label))
         return lambda inputs: float((_get_input_label(name, inputs[name]) == label) is equal)
 
     def _read_call(self, node: ast.Call, parts: list[_Compute]) -> _Compute:
@@ -378,13 +465,13 @@ class _FormulaReader:
         function = FUNCTIONS.get(name)
         if function is None:
             known = did_you_mean(name, FUNCTIONS)
-            return self._add_fault(node, f"{self._show(node.func)} is no function of formulas{known}")
+            return self._add_fault(node, f"{self._quote(node.func)} is no function of formulas{known}")
         if node.keywords or not function.least <= len(node.args) <= function.most:
-            return self._add_fault(node, f"{self._show(node)}: write {function.usage}")
+            return self._add_fault(node, f"{self._quote(node)}: write {function.usage}")
         if name == "scaled":
             ends = [_get_number(part) for part in node.args[1:]]
             if None in ends or ends[0] == ends[1]:
-                return self._add_fault(node, f"{self._show(node)}: write {function.usage}; these must differ")
+                return self._add_fault(node, f"{self._quote(node)}: write {function.usage}; these must differ")
         if whole := {"all": all, "any": any}.get(name):
             return self._join(whole, parts)
         return lambda inputs: function.compute(*(part(inputs) for part in parts))

@@ -16,9 +16,9 @@ from greval.records.formula import (
     NamesRead,
     NameUse,
     SkippedInputError,
+    parse_limit,
     read_formula,
 )
-from greval.records.limit import parse_limit
 from greval.records.metric import ComputeReturn, FunctionMetric, JudgedMetric, Verdicts, build_metric
 from greval.records.record import Name, Text
 from greval.records.result import Scored, Skipped

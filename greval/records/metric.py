@@ -36,8 +36,8 @@ from greval.records.case import (
     swap_responses,
 )
 from greval.records.claims import CLAIM_LISTS
+from greval.records.formula import parse_limit
 from greval.records.judge_choice import JudgeChoice
-from greval.records.limit import parse_limit
 from greval.records.note import RESERVED, ListNote, Notes, ShareNote, find_share_faults
 from greval.records.record import Label, Name, Record, Text
 from greval.records.result import Judgement, Scored, Skipped

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, NamedTuple, Self, assert_never
 
 from pydantic import (
     Discriminator,
@@ -376,3 +376,83 @@ Scale = Annotated[
     | Annotated[MeasureScale, Tag("measure")],
     Discriminator(_find_scale_kind),
 ]
+
+
+class NumberRange(NamedTuple):
+    """The lowest and the highest number that a scale can give, and whether there is no third one.
+
+    `high` is missing (None) if the scale has no upper end, such as seconds or counts.
+    """
+
+    low: float
+    high: float | None
+    binary: bool = False
+
+    @property
+    def ends(self) -> tuple[float, float] | None:
+        """Both ends, or None without an upper end."""
+        return None if self.high is None else (self.low, self.high)
+
+    def contains(self, lowest: float, highest: float) -> bool:
+        """Return whether the lowest and the highest observed number are within the ends."""
+        return self.low <= lowest and (self.high is None or highest <= self.high)
+
+
+def find_number_range(scale: Scale) -> NumberRange | None:
+    """Return the range of a scale; None for fewer than two numbers, as for categories of which at most one has a score.
+
+    Example:
+        >>> find_number_range(MeasureScale(unit="s"))
+        NumberRange(low=0.0, high=None, binary=False)
+        >>> find_number_range(ValueScale(range=(0, 1), levels={0: "No.", 1: "Yes."}))
+        NumberRange(low=0.0, high=1.0, binary=True)
+    """
+    match scale:
+        case CategoricalScale(categories=categories):
+            scores = {category.score for category in categories if category.score is not None}
+            return NumberRange(min(scores), max(scores), len(scores) == 2) if len(scores) > 1 else None  # noqa: PLR2004 - binary
+        case ValueScale(range=(low, high), size=size):
+            return NumberRange(float(low), float(high), size == 2)  # noqa: PLR2004 - binary
+        case MeasureScale(low=low, high=high):
+            return NumberRange(low, high)
+        case _:
+            assert_never(scale)
+
+
+class ScaleDirection(NamedTuple):
+    """Which figures are better, and the lowest and highest possible ones; `known` is false if this is a default.
+
+    `computed` is true if the metric needs no judge. `unit` is that of a measure, such as s; empty for other scales.
+    """
+
+    better: Better = "higher"
+    low: float | None = None
+    high: float | None = None
+    known: bool = True
+    computed: bool = False
+    unit: str = ""
+
+    @property
+    def ends(self) -> tuple[float, float] | None:
+        """Both ends, or None if one is missing."""
+        return None if self.low is None or self.high is None else (self.low, self.high)
+
+    @property
+    def difference_ends(self) -> tuple[float, float] | None:
+        """The lowest and highest possible difference of two figures, or None if an end is missing."""
+        return (self.ends[0] - self.ends[1], self.ends[1] - self.ends[0]) if self.ends else None
+
+
+def find_direction(scale: Scale) -> ScaleDirection:
+    """Return the direction and ends of a scale.
+
+    Example:
+        >>> find_direction(MeasureScale(unit="s", better="lower"))
+        ScaleDirection(better='lower', low=0.0, high=None, known=True, computed=False, unit='s')
+    """
+    numbers = find_number_range(scale)
+    better = "higher" if isinstance(scale, CategoricalScale) else scale.better
+    unit = (scale.unit or "") if isinstance(scale, MeasureScale) else ""
+    return (
+        ScaleDirection(better, numbers.low, numbers.high, unit=unit) if numbers else ScaleDirection(better, unit=unit)
+    )

@@ -21,7 +21,7 @@ from greval.records.case import Case, Chunk, Gold
 from greval.records.metric import ComputedMetric
 from greval.records.record import Record
 from greval.records.result import Failed, Skipped
-from greval.records.scale_direction import find_direction
+from greval.records.scale import find_direction
 from greval.reference.index import save_search_settings
 from greval.reference.searches import QuestionSearch
 from greval.reference.settings import SearchSettings

@@ -1,4 +1,7 @@
-"""An agreement for the terminal: judge and people, people among themselves, the baselines, and the groups."""
+"""An agreement for the terminal: judge and people, people among themselves, the baselines, the groups.
+
+A paragraph at its head says what it means for the use of the judge.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,6 @@ from rich.table import Table
 
 from greval._util.joins import JOIN_REMARKS
 from greval._util.wording import format_count
-from greval.report.agreement_verdict import format_verdict
 from greval.report.tables import (
     UNLIMITED_WIDTH,
     build_table,
@@ -27,6 +29,7 @@ from greval.stats.measured import MeasuredValue, NumberSpread, Undefined
 from greval.trust.agreement.records import (
     Agreement,
     AgreementGroup,
+    AgreementVerdict,
     CategoricalAgreement,
     NumericAgreement,
     PeopleAgreement,
@@ -47,17 +50,17 @@ def render(agreement: Agreement, console: Console) -> None:
     important, others = split_warnings(agreement.warnings, PROMINENT)
     uncertain, notes = split_warnings(agreement.notes, STATUS_UNKNOWN)
     print_lines(console, [*uncertain, *important], "bold red")
-    print_line(console, format_title(agreement), "italic")
+    print_line(console, format_agreement_title(agreement), "italic")
     if agreement.label_columns:
         print_line(console, f"labels: {'; '.join(agreement.label_columns)}", "italic")
     print_lines(console, notes, "yellow")
-    print_tables(console, build_tables(agreement, console))
+    print_tables(console, build_agreement_tables(agreement, console))
     print_lines(console, [format_verdict(agreement), ""])
-    print_lines(console, format_legend(agreement), "dim")
+    print_lines(console, format_agreement_legend(agreement), "dim")
     print_lines(console, others, "yellow")
 
 
-def format_legend(agreement: Agreement) -> Iterator[str]:
+def format_agreement_legend(agreement: Agreement) -> Iterator[str]:
     """Yield sentences that explain the figures."""
     whole = agreement.groups[0]
     stands = {"majority": "what most of them said", "mean": "the mean of their numbers", "each": "each value by itself"}
@@ -82,7 +85,7 @@ def format_legend(agreement: Agreement) -> Iterator[str]:
             yield f"Floor, {baseline.name}: not known, {baseline.why}."
 
 
-def format_title(agreement: Agreement) -> str:
+def format_agreement_title(agreement: Agreement) -> str:
     """Format what was compared: the run, the metric, the judge, and the number of people and things."""
     whole = agreement.groups[0]
     judge = f", judge {', '.join(agreement.judges)}"
@@ -112,7 +115,7 @@ def _build_figures_tables(group: AgreementGroup, level: float, console: Console)
     yield from split_table(console, columns, rows)
 
 
-def build_tables(agreement: Agreement, console: Console | None = None) -> Iterator[Table]:
+def build_agreement_tables(agreement: Agreement, console: Console | None = None) -> Iterator[Table]:
     """Build the tables of an agreement: the figures, what they are made of, people among themselves, and groups.
 
     Tables that are wider than the console are split; without a console they are whole.
@@ -178,3 +181,81 @@ def _build_groups_tables(agreement: Agreement, groups: Sequence[AgreementGroup],
         for group in groups
     )
     return split_table(console, (f"by {' · '.join(agreement.by)}", "n", *map(format_name, names)), rows)
+
+
+def format_verdict(agreement: Agreement) -> str:
+    """Format what the figures mean, by the rules of docs/agreement.md."""
+    return " ".join(["What this means:", *_list_sentences(agreement)])
+
+
+def _list_sentences(agreement: Agreement) -> Iterator[str]:
+    verdict, whole = agreement.verdict, agreement.groups[0]
+    if verdict.why:
+        remedy = " Use the weighted figures, and greval estimate." if whole.enriched else ""
+        yield f"the rules do not apply, because {verdict.why}.{remedy}"
+        return
+    yield _describe_baselines(verdict, whole.things)
+    yield _describe_people(verdict)
+    yield from _describe_use(verdict)
+
+
+def _describe_baselines(verdict: AgreementVerdict, items: int) -> str:
+    """Describe how the judge stands against the baselines: the worst news, or that it is better than all known."""
+    for found, words in (("not better", "is not better than"), ("not shown", "is not shown to be better than")):
+        if names := [name for name, one in verdict.baselines.items() if one == found]:
+            overlap = f": the intervals overlap on {items} items" if found == "not shown" else ""
+            return f"the judge {words} {' or '.join(names)}{overlap}."
+    better = [name for name, one in verdict.baselines.items() if one == "better"]
+    if len(better) == len(verdict.baselines) > 1:
+        return "the judge is better than both baselines, with intervals apart."
+    return (
+        f"the judge is better than {' and '.join(better)}; no other baseline is known."
+        if better
+        else ("no baseline is known to compare the judge with.")
+    )
+
+
+def _describe_people(verdict: AgreementVerdict) -> str:
+    difference = format_measured(verdict.difference, _format_difference)
+    match verdict.people:
+        case "as good":
+            return f"It agrees with people as well as they do with each other ({difference})."
+        case "worse":
+            return f"It agrees with people less than they do with each other ({difference})."
+        case "not shown":
+            return f"Whether it agrees with people as they do with each other is not shown ({difference})."
+        case "not known":
+            return "How well people agree with each other is not known."
+
+
+def _describe_use(verdict: AgreementVerdict) -> Iterator[str]:
+    same = f"It gives people's value on {format_measured(verdict.same)} of the items"
+    match verdict.use:
+        case "single cases":
+            yield f"{same}: use single verdicts, and means of {verdict.mean_of} and more items."
+        case "means" if verdict.mean_of is not None:
+            yield f"{same}: use means of {verdict.mean_of} and more items, not single cases."
+        case "means":
+            yield f"{same}: how many items a mean needs is not known; do not use single cases."
+        case "nothing yet":
+            yield "Do not rely on it yet: label more items."
+        case "nothing":
+            yield "Do not use it for this metric."
+    if verdict.use in {"single cases", "means"}:
+        yield from _describe_bias(verdict)
+
+
+def _describe_bias(verdict: AgreementVerdict) -> Iterator[str]:
+    """Describe a bias that is more than chance; no number of items removes it."""
+    bias = verdict.bias
+    if not isinstance(bias, MeasuredValue) or bias.interval is None or bias.interval.low <= 0 <= bias.interval.high:
+        return
+    side, low, high = "above", bias.interval.low, bias.interval.high
+    if bias.value < 0:
+        side, low, high = "below", -high, -low
+    size = f"{format_number(abs(bias.value))} [{format_number(low)}, {format_number(high)}]"
+    yield f"Its means are {size} of the scale's width {side} people's: greval estimate corrects them."
+
+
+def _format_difference(number: float) -> str:
+    return format_number(number, sign=True)

@@ -13,12 +13,11 @@ from math import fsum
 from typing import NamedTuple
 
 from greval._util.wording import format_count
-from greval.records.method_order import sort_methods
+from greval.records.case import sort_methods
 from greval.records.metric_input import compute_fingerprint
 from greval.records.record import Record
 from greval.records.result import Outline, read_outline
-from greval.records.scale import Better, CategoricalScale, Scale
-from greval.records.scale_direction import find_direction
+from greval.records.scale import Better, CategoricalScale, Scale, find_direction
 from greval.report.html.tones import find_mean_tone, format_values
 from greval.runs.run_reader import read_known_scales, read_metrics
 from greval.runs.store import Store

@@ -1,13 +1,18 @@
-"""What the formats for CI show of a report or a comparison: a check for each figure and each condition of the gate."""
+"""What the formats for CI show of a report or a comparison: a check for each figure and each condition of the gate.
+
+They are written as JUnit XML, as Markdown for a comment on a pull request, and as annotations of GitHub Actions.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from greval._util.wording import format_count
 from greval.analysis.comparison.records import Comparison, Contrast
-from greval.analysis.gate.records import CheckStatus, GateCheck
+from greval.analysis.gate_check import CheckStatus, GateCheck
 from greval.analysis.summary import Report
 from greval.report.comparison import format_difference, format_verdict
 from greval.report.console import (
@@ -24,6 +29,16 @@ from greval.stats.summary import Summary
 GATE = "greval.gate"
 METRICS = "greval.metrics"
 CONTRASTS = "greval.contrasts"
+NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters that XML 1.0 cannot hold, not even as references."""
+REPLACEMENT = "\ufffd"
+OUTCOMES = {"failed": "failure", "undecided": "error", "skipped": "skipped"}
+"""The element of each status; a passed check has none."""
+NO_TIME = "0"
+CODE_ENTITIES = re.compile(r"[!-,:-<>-@\[-`{-~]")
+"""ASCII punctuation but for `-./=`, written as entities in `<code>`, so that Markdown gives no character a meaning."""
+NO_CODE_SPAN = re.compile(r"[`|\\]")
+LABELS = {"passed": "passed", "failed": "**FAILED**", "undecided": "**UNDECIDED**"}
 
 
 class Check(NamedTuple):
@@ -134,3 +149,126 @@ def _name_contrast(one: Contrast) -> str:
 def _check_conditions(gate: Iterable[GateCheck]) -> Iterator[Check]:
     for one in gate:
         yield Check(one.condition, GATE, one.status, "; ".join(one.told))
+
+
+def format_github(found: CheckList) -> str:
+    """Format checks as one annotation a line.
+
+    A condition that is missed or cannot be decided is an error, a warning of the report a warning. A notice at the end
+    holds the result.
+    """
+    return "\n".join(_yield_commands(found))
+
+
+def _yield_commands(found: CheckList) -> Iterator[str]:
+    for check in found.list_conditions():
+        if check.status != "passed":
+            yield format_workflow_command("error", f"greval: {check.status}", f"{check.name}; {check.text}")
+    for line in found.warnings:
+        yield format_workflow_command("warning", "greval", line)
+    yield format_workflow_command("notice", "greval", f"{found.title}: {found.describe()}")
+
+
+def format_workflow_command(level: str, title: str, text: str) -> str:
+    r"""Format a workflow command; neither the title nor the text can end it or begin another one.
+
+    Example:
+        >>> format_workflow_command("error", "a: b", "50% lost\n::error::c")
+        '::error title=a%3A b::50%25 lost%0A::error::c'
+    """
+    title = _escape(title).replace(":", "%3A").replace(",", "%2C")
+    return f"::{level} title={title}::{_escape(text)}"
+
+
+def _escape(text: str) -> str:
+    """Escape the data of a command, as GitHub's own toolkit does."""
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def format_junit(found: CheckList) -> str:
+    """Format checks as JUnit XML in ASCII: one suite, with a test case for each check.
+
+    A missed condition is a failure, and a condition that cannot be decided is an error. Figures never fail: without a
+    value they are skipped, otherwise they are passed, with the figure as their output.
+
+    Example:
+        >>> check = Check("tone < 0.7", "greval.gate", "failed", "0.6 < 0.7 (n = 9)")
+        >>> print(format_junit(CheckList("runs/x", (check,), (), (), ())).splitlines()[-4])
+              <failure message="0.6 &lt; 0.7 (n = 9)" type="failed">0.6 &lt; 0.7 (n = 9)</failure>
+    """
+    counts = {
+        "tests": str(len(found.checks)),
+        "failures": str(found.count("failed")),
+        "errors": str(found.count("undecided")),
+        "skipped": str(found.count("skipped")),
+        "time": NO_TIME,
+    }
+    root = Element("testsuites", {"name": "greval", **counts})
+    suite = SubElement(root, "testsuite", {"name": _clean(found.title), **counts})
+    for check in found.checks:
+        _add_check(suite, check)
+    if found.warnings:
+        SubElement(suite, "system-err").text = _clean("\n".join(found.warnings))
+    indent(root)
+    text: bytes = tostring(root, encoding="us-ascii", xml_declaration=True)
+    return text.decode("ascii")
+
+
+def _add_check(suite: Element, check: Check) -> None:
+    """Add the test case of a check."""
+    names = {"classname": _clean(check.group), "name": _clean(check.name), "time": NO_TIME}
+    case, text = SubElement(suite, "testcase", names), _clean(check.text)
+    outcome = OUTCOMES.get(check.status)
+    if outcome == "skipped":
+        SubElement(case, outcome, {"message": text})
+    elif outcome:
+        SubElement(case, outcome, {"message": text, "type": check.status}).text = text
+    else:
+        SubElement(case, "system-out").text = text
+
+
+def _clean(text: str) -> str:
+    """Return a text with a substitute for characters that XML cannot hold."""
+    return NOT_XML.sub(REPLACEMENT, text)
+
+
+def format_markdown(found: CheckList) -> str:
+    """Format checks as Markdown: a heading, the conditions, the figures, and the warnings.
+
+    Every text from the data is code, so that it is shown verbatim: it is no markup, no link, and mentions no user.
+    """
+    return "\n".join(_yield_lines(found))
+
+
+def _yield_lines(found: CheckList) -> Iterator[str]:
+    yield f"### greval: {found.describe()}"
+    yield from ("", format_code(found.title))
+    if conditions := found.list_conditions():
+        cells = ([LABELS[one.status], format_code(one.name), format_code(one.text)] for one in conditions)
+        yield from _format_table(("result", "fails if", "figures"), cells)
+    if found.rows:
+        yield from _format_table(found.columns, (map(format_code, row) for row in found.rows))
+    if found.warnings:
+        yield ""
+        yield from (f"- {format_code(line)}" for line in found.warnings)
+
+
+def _format_table(columns: Sequence[str], rows: Iterable[Iterable[str]]) -> Iterator[str]:
+    """Yield the lines of a table of cells that are Markdown already."""
+    yield from ("", f"| {' | '.join(columns)} |", f"|{'---|' * len(columns)}")
+    yield from (f"| {' | '.join(cells)} |" for cells in rows)
+
+
+def format_code(text: str) -> str:
+    """Format a text as code on one line, which Markdown shows verbatim, also in a cell of a table.
+
+    Example:
+        >>> format_code("tone@multi_hop < 0.7"), format_code("a|b")
+        ('`tone@multi_hop < 0.7`', '<code>a&#124;b</code>')
+    """
+    line = " ".join(text.split())
+    if not line:
+        return ""
+    if not NO_CODE_SPAN.search(line):
+        return f"`{line}`"
+    return f"<code>{CODE_ENTITIES.sub(lambda found: f'&#{ord(found[0])};', line)}</code>"

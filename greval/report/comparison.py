@@ -74,7 +74,7 @@ def render(comparison: Comparison, console: Console) -> None:
     """Print a comparison: important warnings, the table, its explanation, the other warnings, and the gate."""
     important, others = split_warnings(comparison.warnings, PROMINENT)
     print_lines(console, important, "bold red")
-    print_line(console, format_title(comparison), "italic")
+    print_line(console, format_comparison_title(comparison), "italic")
     print_lines(console, describe_findings(comparison))
     for (method, baseline), rows in group_pairs(comparison).items():
         console.print()
@@ -82,13 +82,13 @@ def render(comparison: Comparison, console: Console) -> None:
         for number, table in enumerate(_build_tables(comparison, rows, console)):
             console.print(*([""] if number else []), table, sep="\n")
     console.print()
-    print_lines(console, format_legend(comparison), "dim")
+    print_lines(console, format_comparison_legend(comparison), "dim")
     print_lines(console, format_changed(comparison))
     print_lines(console, others, "yellow")
     print_gate(comparison.gate, console)
 
 
-def format_legend(comparison: Comparison) -> Iterator[str]:
+def format_comparison_legend(comparison: Comparison) -> Iterator[str]:
     """Yield sentences that explain the table's figures."""
     family = comparison.family
     yield (
@@ -250,7 +250,7 @@ def format_effect(found: EffectSizes) -> str:
     return next((f"{name} {size:+.2f}" for name, size in names.items() if size is not None), "-")
 
 
-def format_title(comparison: Comparison) -> str:
+def format_comparison_title(comparison: Comparison) -> str:
     """Format the title: what is compared with what."""
     against = f" against {comparison.against}" if comparison.against else ""
     return f"{comparison.folder}{against}, question by question"

@@ -29,7 +29,7 @@ from greval.report.tables import (
     format_place,
     print_line,
     print_lines,
-    shorten,
+    shorten_name,
 )
 from greval.runs.manifest import format_judges
 from greval.runs.run_summary import ShareSummary
@@ -102,7 +102,7 @@ def _build_verdicts_table(verdicts: Iterable[ReportVerdict]) -> RenderableType:
 
 
 def _format_verdict(verdict: ReportVerdict) -> tuple[str, ...]:
-    who = " ".join(shorten(part) for part in (verdict.sample_id, verdict.method, verdict.item) if part)
+    who = " ".join(shorten_name(part) for part in (verdict.sample_id, verdict.method, verdict.item) if part)
     details = format_details(verdict.findings, verdict.notes, verdict.cited_items)
     wrong = (f"contradiction: {why}" for why in verdict.contradictions)
     return who, verdict.metric, verdict.value, "\n".join((verdict.reason, *details, *wrong))
@@ -122,7 +122,7 @@ def _print_worst_cases(found: WorstCases, console: Console) -> None:
             console, f"{format_count(unordered, 'case')} without a worst value: its values have no order", "yellow"
         )
     for number, case in enumerate(found.cases, 1):
-        name = " ".join(shorten(part) for part in (case.sample_id, case.method) if part)
+        name = " ".join(shorten_name(part) for part in (case.sample_id, case.method) if part)
         print_line(console, f"{number}. {name}")
         console.print(build_fields(_list_case_fields(case)))
     console.print()
@@ -139,7 +139,7 @@ def _list_case_fields(case: WorstCase) -> Iterator[tuple[str, str]]:
     yield from ((name, _cut_text(text)) for name, text in texts.items() if text is not None)
     mean = "" if case.mean is None else f" (mean of {len(case.verdicts)}: {format_figure(case.mean)})"
     for place, verdict in enumerate(case.verdicts[:MAX_SHOWN_ITEMS]):
-        value = verdict.value if verdict.item is None else f"{shorten(verdict.item)}: {verdict.value}"
+        value = verdict.value if verdict.item is None else f"{shorten_name(verdict.item)}: {verdict.value}"
         yield "value", value + (mean if len(case.verdicts) > 1 and not place else "")
         if verdict.item in case.item_texts:
             yield "judged", _cut_text(case.item_texts[verdict.item or ""])

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from greval.analysis.diagnosis.records import MEANINGS, Cause, Diagnosis, DiagnosisTable
-from greval.report.tables import Column, build_table, print_line, print_lines, shorten
+from greval.report.tables import Column, build_table, print_line, print_lines, shorten_name
 
 ALL = "all"
 MAX_NOTES = 3
@@ -49,6 +49,6 @@ def _print_cases(cause: Cause, found: DiagnosisTable, console: Console) -> None:
 
 
 def _format_lines(row: Diagnosis, group: tuple[str, ...]) -> Iterable[str]:
-    yield f"{shorten(row.sample_id)} ({' · '.join(group)}): {row.reason}"
+    yield f"{shorten_name(row.sample_id)} ({' · '.join(group)}): {row.reason}"
     for part in row.evidence:
         yield f"  {part.kind} {part.name}: {part.lost or 'found'}; {part.told}"

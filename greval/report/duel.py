@@ -44,11 +44,16 @@ def render(duel: Duel, console: Console) -> None:
     """Print the duels of a run: habits of the judge, tables, their explanation, and other warnings."""
     title = f"{duel.folder}: preferences by {format_names(one.metric for one in duel.metrics)}"
     print_report(
-        console, title, build_tables(duel, console), format_legend(duel), warnings=duel.warnings, loud=PROMINENT
+        console,
+        title,
+        build_duel_tables(duel, console),
+        format_duel_legend(duel),
+        warnings=duel.warnings,
+        loud=PROMINENT,
     )
 
 
-def build_tables(duel: Duel, console: Console | None = None) -> Iterator[Table]:
+def build_duel_tables(duel: Duel, console: Console | None = None) -> Iterator[Table]:
     """Build the tables: a row for each pair, each method, and each metric.
 
     A table of pairs that is wider than the console is split; without a console it is whole.
@@ -61,7 +66,7 @@ def build_tables(duel: Duel, console: Console | None = None) -> Iterator[Table]:
     yield build_table(HABIT_COLUMNS, map(_format_habits, duel.metrics))
 
 
-def format_legend(duel: Duel) -> Iterator[str]:
+def format_duel_legend(duel: Duel) -> Iterator[str]:
     """Yield sentences that explain the figures."""
     yield (
         "Each pair was judged in both orders. Verdicts that differ are a tie and count as a flip. Win rate: the share "

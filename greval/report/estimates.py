@@ -49,7 +49,7 @@ def render(found: Estimate, console: Console) -> None:
     if found.refused:
         print_line(console, f"NO ESTIMATE: {found.refused}", "bold red")
     print_tables(console, [_build_table(found)])
-    print_lines(console, format_legend(found), "dim")
+    print_lines(console, format_estimate_legend(found), "dim")
     print_lines(console, found.notes, "yellow")
     more = (
         [f"not read: {format_count(len(found.unread) - MAX_LISTED, 'more row')}"]
@@ -60,7 +60,7 @@ def render(found: Estimate, console: Console) -> None:
     print_lines(console, (*unread, *more, *others), "yellow")
 
 
-def format_legend(found: Estimate) -> Iterator[str]:
+def format_estimate_legend(found: Estimate) -> Iterator[str]:
     """Yield sentences that explain the table's figures."""
     population = "new questions like these" if found.new_questions else "the judged things of this run"
     yield (

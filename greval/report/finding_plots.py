@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from greval.analysis.comparison.records import Comparison, Contrast
 from greval.analysis.duel.records import Duel, DuelVerdict
-from greval.records.scale_direction import ScaleDirection
+from greval.records.scale import ScaleDirection
 from greval.report.agreement import GROUP_FIGURES
 from greval.report.estimates import BEST
 from greval.report.estimates import NAMES as ESTIMATES

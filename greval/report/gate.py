@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from rich.console import Console
 
-from greval.analysis.gate.records import CheckStatus, GateCheck
+from greval.analysis.gate_check import CheckStatus, GateCheck
 from greval.report.tables import print_line
 
 LABELS: dict[CheckStatus, str] = {"passed": "passed", "failed": "FAILED", "undecided": "UNDECIDED"}

@@ -6,9 +6,9 @@ Every renderer of `greval.report` prints to it, so that a notebook shows what th
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from html import escape
-from typing import Any
+from typing import Any, NamedTuple
 
 from rich.console import Console, ConsoleRenderable, Group, RichCast
 from rich.style import Style
@@ -105,3 +105,34 @@ def _format_inline(text: Text) -> str:
 def _format_css(style: str | Style) -> str:
     """Return the CSS of a style of rich."""
     return (style if isinstance(style, Style) else Style.parse(style)).get_html_style() if style else ""
+
+
+class TableView(NamedTuple):
+    """A table as plain texts; `left` has whether each column is aligned to the left."""
+
+    title: str
+    columns: tuple[str, ...]
+    left: tuple[bool, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+def read_table(table: Table) -> TableView:
+    """Return a table of a terminal report as plain texts.
+
+    Example:
+        >>> from greval.report.tables import build_table
+        >>> read_table(build_table(["metric", "n"], [("<b>tone[/]", ("9", "green"))])).rows
+        (('<b>tone[/]', '9'),)
+    """
+    cells = [[read_markup(cell).plain for cell in column.cells] for column in table.columns]
+    return TableView(
+        title=read_markup(table.title or "").plain,
+        columns=tuple(read_markup(column.header).plain for column in table.columns),
+        left=tuple(column.justify == "left" for column in table.columns),
+        rows=tuple(zip(*cells, strict=True)),
+    )
+
+
+def read_tables(tables: Iterable[Table | None]) -> tuple[TableView, ...]:
+    """Return the tables that have rows as plain texts."""
+    return tuple(view for table in tables if table is not None and (view := read_table(table)).rows)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from rich.console import Console
 
+from greval._util.notebook_display import FindingRenderers
 from greval.analysis.comparison.records import Comparison
 from greval.analysis.duel.records import Duel
 from greval.analysis.summary import build_report
@@ -134,3 +135,7 @@ def _list_plots(finding: Run | TabledFinding, by: str | Sequence[str]) -> Iterat
             return plot_probe(finding)
         case _:
             assert_never(finding)
+
+
+RENDERERS = FindingRenderers(format_html, build_frame, draw)
+"""The functions that the package root registers for `NotebookDisplay`."""

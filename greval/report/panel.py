@@ -25,7 +25,7 @@ def render(panel: Panel, console: Console) -> None:
     whole, *groups = panel.groups
     tables = _build_tables(panel, whole, groups, console)
     title = _format_title(panel, whole)
-    print_report(console, title, tables, format_legend(panel), warnings=panel.warnings, loud=PROMINENT)
+    print_report(console, title, tables, format_panel_legend(panel), warnings=panel.warnings, loud=PROMINENT)
 
 
 def _build_tables(panel: Panel, whole: PanelGroup, groups: Sequence[PanelGroup], console: Console) -> Iterator[Table]:
@@ -41,7 +41,7 @@ def _build_tables(panel: Panel, whole: PanelGroup, groups: Sequence[PanelGroup],
         yield from split_table(console, *_list_groups(panel, groups))
 
 
-def format_legend(panel: Panel) -> Iterator[str]:
+def format_panel_legend(panel: Panel) -> Iterator[str]:
     """Yield sentences that explain the figures."""
     whole = panel.groups[0]
     yield f"The panel's verdict is {VERDICTS[panel.combine]}. Only things that all judged count."

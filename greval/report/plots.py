@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from greval.report.plot_style import INK, use_style
-from greval.report.tables import shorten
+from greval.report.tables import shorten_name
 from greval.report.walk_graph import clean_name
 
 if TYPE_CHECKING:
@@ -120,4 +120,4 @@ def _limit_axis(axes: Axes, limits: tuple[float | None, float | None]) -> None:
 
 def _format_label(name: str, most: int = MAX_LABEL) -> str:
     """Return a name as a label: on one line, shortened, and without characters that XML does not allow."""
-    return shorten(clean_name(name), most)
+    return shorten_name(clean_name(name), most)

@@ -16,7 +16,7 @@ from greval.report.tables import (
     format_measured,
     print_line,
     print_lines,
-    shorten,
+    shorten_name,
 )
 from greval.stats.measured import MeasuredValue
 from greval.trust.probing.records import JudgeNoise, Probe, ProbeCheckResult, SurvivingMutant
@@ -29,15 +29,15 @@ def render(probe: Probe, console: Console, *, show: int = 5) -> None:
     """Print a probe."""
     title = f"{probe.folder}: {probe.metric}, judge {probe.judge}, {format_count(probe.cases, 'case')}"
     print_line(console, title, "italic")
-    for table in build_tables(probe, show=show):
+    for table in build_probe_tables(probe, show=show):
         console.print()
         console.print(table)
     console.print()
-    print_lines(console, format_legend(probe), "dim")
+    print_lines(console, format_probe_legend(probe), "dim")
     print_lines(console, format_troubles(probe), "yellow")
 
 
-def build_tables(probe: Probe, *, show: int = 5) -> Iterator[Table]:
+def build_probe_tables(probe: Probe, *, show: int = 5) -> Iterator[Table]:
     """Build the table of the checks, and that of some surviving mutants."""
     if probe.checks:
         yield _build_checks_table(probe.checks)
@@ -45,7 +45,7 @@ def build_tables(probe: Probe, *, show: int = 5) -> Iterator[Table]:
         yield _build_survivors_table(probe.survivors, show)
 
 
-def format_legend(probe: Probe) -> Iterator[str]:
+def format_probe_legend(probe: Probe) -> Iterator[str]:
     """Yield sentences about what each check expects, the noise, the checks not made, and the cost."""
     for one in probe.checks:
         yield f"{one.name}: {one.holds}"
@@ -120,7 +120,7 @@ def _build_survivors_table(survivors: Sequence[SurvivingMutant], show: int) -> T
 
 
 def _format_survivor(one: SurvivingMutant) -> tuple[str, ...]:
-    who = " ".join(shorten(part) for part in (one.sample_id, one.method, one.item) if part)
+    who = " ".join(shorten_name(part) for part in (one.sample_id, one.method, one.item) if part)
     reason = one.reason if len(one.reason) <= MAX_REASON else f"{one.reason[:MAX_REASON]}..."
     return one.check, one.variant, who, str(one.before), str(one.after), reason
 

@@ -42,9 +42,9 @@ def render(report: RankingReport, console: Console) -> None:
     """Print the measures: ids that did not meet, a table of the runs, the questions, warnings, and the comparison."""
     important, others = split_warnings(report.warnings, JOIN_REMARKS)
     print_lines(console, important, "bold red")
-    print_line(console, format_title(report), "italic")
+    print_line(console, _format_title(report), "italic")
     print_tables(console, _build_tables(report, console))
-    print_lines(console, format_legend(report), "dim")
+    print_lines(console, format_ranking_legend(report), "dim")
     print_lines(console, others, "yellow")
     if report.comparison:
         console.print()
@@ -61,13 +61,13 @@ def _build_tables(report: RankingReport, console: Console) -> Iterator[Table]:
         yield from split_table(console, columns, _format_questions(report), keys=2)
 
 
-def format_title(report: RankingReport) -> str:
+def _format_title(report: RankingReport) -> str:
     """Format the title: the judgements, their number of questions, and the conventions."""
     by = ", measured as by trec_eval" if report.conventions == "trec_eval" else ""
     return f"{report.qrels}: {format_count(report.judged, 'judged question')}{by}"
 
 
-def format_legend(report: RankingReport) -> Iterator[str]:
+def format_ranking_legend(report: RankingReport) -> Iterator[str]:
     """Yield sentences that explain the figures."""
     treated = (
         "Judged questions without a ranking are left out; questions without a relevant document count as 0"

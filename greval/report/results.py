@@ -1,4 +1,4 @@
-"""The rows of a run for the terminal: a table, or one block for each row if it has texts."""
+"""The rows of a run for the terminal, a table or one block for each row if it has texts, and the calls of its judge."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from rich.console import Console
 
-from greval.report.tables import Column, build_fields, build_table, print_line, shorten
+from greval.records.judge_call import JudgeCall
+from greval.report.tables import Column, build_fields, build_table, print_line, shorten_name
 
 FIELDS = {"question": "question", "answer": "answer", "expected_answer": "expected", "item_text": "judged"}
 """The columns of texts, and their names in a block."""
@@ -31,7 +32,7 @@ def _list_fields(row: Mapping[str, object]) -> Iterator[tuple[str, str]]:
 
 
 def _format_case(row: Mapping[str, object]) -> str:
-    return " ".join(shorten(str(part)) for part in (row["sample_id"], row["method"], row["item"]) if part)
+    return " ".join(shorten_name(str(part)) for part in (row["sample_id"], row["method"], row["item"]) if part)
 
 
 def _format_value(row: Mapping[str, object]) -> str:
@@ -42,3 +43,33 @@ def _format_value(row: Mapping[str, object]) -> str:
 
 def _format_reason(row: Mapping[str, object]) -> str:
     return str(row.get("reason") or row.get("message") or "")
+
+
+def print_call(call: JudgeCall, console: Console) -> None:
+    """Print a call: a line that says what it is for, then each message and the reply below its role."""
+    print_line(console, _format_head(call), "bold")
+    for role, text in _list_texts(call):
+        print_line(console, f"--- {role}", "dim")
+        print_line(console, text)
+    console.print()
+
+
+def _format_head(call: JudgeCall) -> str:
+    names = (call.sample_id, call.method, *call.items)
+    tokens = (f"{count:,} {kind} tokens" for count, kind in _list_tokens(call) if count is not None)
+    cached = ("from a cache",) if call.usage.hits and not call.usage.calls else ()
+    repeat = (f"repeat {call.repeat + 1}",) if call.repeat else ()
+    facts = ", ".join((*repeat, call.judge, *tokens, *cached))
+    return f"{' '.join(shorten_name(name) for name in names if name)}  {call.metric}  ({facts})"
+
+
+def _list_tokens(call: JudgeCall) -> Iterator[tuple[int | None, str]]:
+    yield call.usage.input_tokens, "input"
+    yield call.usage.output_tokens, "output"
+
+
+def _list_texts(call: JudgeCall) -> Iterator[tuple[str, str]]:
+    yield from ((message.role, message.text) for message in call.messages)
+    yield "reply", call.reply
+    if call.failure:
+        yield "failure", f"{call.failure.kind}: {call.failure.message}"

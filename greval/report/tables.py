@@ -302,13 +302,13 @@ def format_cost(cost: float | None) -> str:
     return "unknown" if cost is None else f"${cost:.4f}"
 
 
-def shorten(text: str, most: int = MAX_NAME) -> str:
+def shorten_name(text: str, most: int = MAX_NAME) -> str:
     """Shorten a long name by leaving out its middle, because its ends distinguish it from similar names.
 
     Example:
-        >>> shorten("chunk-0123456789", most=11)
+        >>> shorten_name("chunk-0123456789", most=11)
         'chun...6789'
-        >>> shorten("chunk-1")
+        >>> shorten_name("chunk-1")
         'chunk-1'
     """
     if len(text) <= most:

@@ -10,7 +10,7 @@ from html import escape
 from greval._util.wording import format_count
 from greval.metrics.computed.graph_walk import format_edge
 from greval.records.case import Edge, Gold, Traversal
-from greval.report.tables import shorten
+from greval.report.tables import shorten_name
 from greval.report.walk_graph import WalkEdge, WalkGraph, WalkNode, build_walk_graph, clean_name
 from greval.report.walk_layout import Layout, PlacedNode, compute_layout
 
@@ -396,7 +396,7 @@ def _count_columns(text: str) -> int:
 def _shorten_to_width(text: str, most: int) -> str:
     """Shorten a text by leaving out its middle, to a width in columns."""
     length = min(len(text), most)
-    while _count_columns(shorter := shorten(text, length)) > most and length > most // 2:
+    while _count_columns(shorter := shorten_name(text, length)) > most and length > most // 2:
         length -= 1
     return shorter
 

@@ -19,7 +19,7 @@ from langchain_core.language_models import BaseChatModel
 
 from greval._util.arguments import check_options
 from greval._util.concurrency import reduce_collections, run_in_background, run_sync
-from greval._util.notebook_display import NotebookDisplay, load_display_module
+from greval._util.notebook_display import NotebookDisplay, load_renderers
 from greval.datasets.case_reader import CaseReader
 from greval.datasets.case_records import CaseRecords, read_records
 from greval.datasets.file_identity import CaseSource
@@ -160,7 +160,7 @@ class Run(NotebookDisplay):
             DataError: If no case has such a tag.
             MissingExtraError: If matplotlib is not installed.
         """
-        return load_display_module().draw(self, by)
+        return load_renderers().draw(self, by)
 
     def summary(self, by: str | Sequence[str] = ()) -> tuple[Summary, ...]:
         """Return a summary of each metric, with the same numbers as `greval report`.

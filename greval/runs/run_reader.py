@@ -21,8 +21,7 @@ from greval.records.claims import CLAIM_LISTS, map_values
 from greval.records.metric import JudgedMetric
 from greval.records.metric_input import compute_keys, fill_claims, format_item, get_item_texts, list_items, narrow_case
 from greval.records.result import Result
-from greval.records.scale import Scale
-from greval.records.scale_direction import ScaleDirection, find_direction
+from greval.records.scale import Scale, ScaleDirection, find_direction
 from greval.records.stored_metric import StoredMetric, parse_stored_metrics
 from greval.runs.store import Store
 from greval.runs.store.exports import TEXTS_FIELD

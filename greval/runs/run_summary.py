@@ -14,7 +14,7 @@ from pydantic import JsonValue
 from greval._util.arguments import build_unknown_name_error
 from greval.errors import DataError
 from greval.records.consistency import find_contradictions, read_share
-from greval.records.limit import parse_limit
+from greval.records.formula import parse_limit
 from greval.records.metric import JudgedMetric
 from greval.records.note import ShareNote
 from greval.records.record import Record

@@ -15,9 +15,8 @@ from greval.judging.metric_runnable import CaseOutcome, JudgeFunction, MetricRun
 from greval.judging.model.budget import RunGuard
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.judge import Judge
-from greval.judging.orders import merge_orders
 from greval.judging.prompt import PROMPT_VERSION
-from greval.judging.repeats import merge_repeats
+from greval.judging.repeats import merge_orders, merge_repeats
 from greval.metrics.computed.outcomes import compute_outcome
 from greval.metrics.dependencies import list_dependency_names as built_on_by
 from greval.metrics.library import find_dependencies

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from greval._util.arguments import build_unknown_name_error
 from greval.errors import DataError
-from greval.records.method_order import sort_methods
+from greval.records.case import sort_methods
 from greval.records.result import Outline, Result, read_outline
 from greval.records.scale import CategoricalScale, Scale
 from greval.runs.run_reader import CaseKey, ItemKey, read_known_scales, read_metrics

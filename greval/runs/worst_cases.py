@@ -10,8 +10,7 @@ from math import fsum
 from typing import NamedTuple
 
 from greval.records.result import read_outline
-from greval.records.scale import CategoricalScale, Scale
-from greval.records.scale_direction import find_direction
+from greval.records.scale import CategoricalScale, Scale, find_direction
 from greval.runs.run_reader import read_known_scales, read_metrics
 from greval.runs.store import Store
 from greval.runs.store.filters import ResultFilter

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import fsum, inf, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
-from greval.records.number_range import NumberRange
+from greval.records.scale import NumberRange
 from greval.stats.interval import LEVEL, Interval, wilson_interval
 
 if TYPE_CHECKING:

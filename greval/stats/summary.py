@@ -12,10 +12,9 @@ from greval._util.arguments import require_iterable
 from greval._util.joins import SUCH_AS, UNMET
 from greval.errors import DefinitionError
 from greval.records.metric import Metric
-from greval.records.number_range import NumberRange, find_number_range
 from greval.records.record import Record
 from greval.records.result import Outline, Result, Usage, format_outline, read_outline
-from greval.records.scale import CategoricalScale, MeasureScale, Scale, ValueScale
+from greval.records.scale import CategoricalScale, MeasureScale, NumberRange, Scale, ValueScale, find_number_range
 from greval.stats.interval import Interval
 from greval.stats.mean_interval import mean_interval
 

@@ -9,8 +9,7 @@ import pytest
 from greval.analysis.run_origin import read_origin
 from greval.metrics.library import load_metric
 from greval.records.case import Case
-from greval.report.html.run_facts import list_run_facts
-from greval.report.html.templating import PageOrigin
+from greval.report.html.templating import PageOrigin, list_run_facts
 from greval.runs.evaluation import evaluate
 from greval.runs.store import Store
 from greval.testing import ScriptedJudge

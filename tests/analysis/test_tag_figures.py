@@ -5,7 +5,7 @@ from __future__ import annotations
 from greval import Store, evaluate, load_metric, read_cases
 from greval.analysis.case_results import read_case_results
 from greval.analysis.run_origin import read_origin
-from greval.analysis.tag_figures import MAX_TAG_VALUES, summarise_by_tags
+from greval.analysis.summary import MAX_TAG_VALUES, summarise_by_tags
 from greval.runs.run_summary import summarise_run
 
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from prompt_fences import TEXTS, fences
 
-from greval.judging.orders import merge_orders, mirror_judgement, mirror_value
 from greval.judging.prompt import format_case_text
+from greval.judging.repeats import merge_orders, mirror_judgement, mirror_value
 from greval.records.case import Case, Response, swap_responses
 from greval.records.metric import PreferenceMetric
 from greval.records.result import Failed, Failure, Judgement, Scored

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from greval.methods.edges import MAX_LISTED, describe_dangling, format_names
+from greval.methods.edges import MAX_LISTED, describe_dangling
 from greval.records.inventory import RELATED, format_edge_label
 
 NODES = st.sampled_from("abcdef")
@@ -35,17 +34,3 @@ def test_dangling_edges_are_counted(edges, nodes):
     missing = sorted({end for edge in dangling for end in (edge[0], edge[2])} - nodes)
     assert note.startswith("1 edge has" if len(dangling) == 1 else f"{len(dangling)} edges have")
     assert all(repr(name) in note for name in missing[:MAX_LISTED])
-
-
-@pytest.mark.parametrize(
-    ("names", "text"),
-    [
-        (["Ada"], "'Ada'"),
-        (["a", "b", "c"], "'a', 'b', 'c'"),
-        (["a", "b", "c", "d", "e"], "'a', 'b', 'c' and 2 more"),
-        (["x" * 99], repr("x" * 60)),
-    ],
-)
-def test_a_few_names_are_listed(names, text):
-    """Three names are listed, each cut to a readable length, and the others are counted."""
-    assert format_names(names) == text

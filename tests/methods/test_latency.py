@@ -14,8 +14,7 @@ from greval import Judge
 from greval.judging.local import serve
 from greval.judging.local.serve import LocalServer
 from greval.judging.model.client import JudgeClient
-from greval.methods.collecting.api import collect_async
-from greval.methods.collecting.method_call import call_method
+from greval.methods.collecting.api import call_method, collect_async
 from greval.methods.endpoint import Endpoint, HttpMethod
 from greval.methods.fair_context.answer_generation import generate_answers
 from greval.methods.functions import FunctionMethod

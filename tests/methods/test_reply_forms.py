@@ -17,7 +17,7 @@ from greval.datasets.case_reader import read_cases
 from greval.datasets.case_records import read_records
 from greval.datasets.record_rows import to_plain
 from greval.errors import MethodError
-from greval.methods.reply_mapping import ReplyMapping
+from greval.methods.endpoint import ReplyMapping
 from greval.methods.responses import as_response
 from greval.records.case import Case, Response
 

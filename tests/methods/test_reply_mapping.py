@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from greval.errors import MethodError
-from greval.methods.reply_mapping import ReplyMapping
+from greval.methods.endpoint import ReplyMapping
 
 REPLY = {
     "data": {

@@ -14,15 +14,16 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 from strategies import categorical_scales, off_scale, on_scale, scales, value_scales
 
-from greval.records.number_range import NumberRange, find_number_range
 from greval.records.scale import (
     MAX_CATEGORIES,
     CategoricalScale,
     Category,
     MeasureScale,
+    NumberRange,
     OffScaleError,
     Scale,
     ValueScale,
+    find_number_range,
 )
 
 ANY = TypeAdapter(Scale)

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from greval.records.scale import CategoricalScale, MeasureScale, ValueScale
-from greval.records.scale_direction import ScaleDirection, find_direction
+from greval.records.scale import CategoricalScale, MeasureScale, ScaleDirection, ValueScale, find_direction
 
 ENDS = st.tuples(st.integers(-50, 50), st.integers(1, 100)).map(lambda pair: (pair[0], pair[0] + pair[1]))
 

@@ -3,8 +3,7 @@
 import pytest
 from report_page import find_row, print_page
 
-from greval.report.agreement import build_pairs_tables, format_legend, render
-from greval.report.agreement_verdict import format_verdict
+from greval.report.agreement import build_pairs_tables, format_agreement_legend, format_verdict, render
 from greval.trust.agreement.records import Agreement, PeopleAgreement
 
 
@@ -122,7 +121,7 @@ def test_a_missing_comparison_has_its_reason(part, name):
     """If people or a baseline cannot be compared, the legend says why."""
     reason = {"why": "one annotator only"}
     whole = {"people": {"annotators": ["ada"], **reason}, "baselines": [{"name": "length", **reason}]}
-    legend = [*format_legend(build(whole={part: whole[part]}))]
+    legend = [*format_agreement_legend(build(whole={part: whole[part]}))]
     assert [line for line in legend if line.startswith(name)] == [f"{name}: not known, one annotator only."]
 
 

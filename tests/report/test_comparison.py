@@ -8,8 +8,8 @@ from greval.report.comparison import (
     MAYBE_MISSED,
     describe_findings,
     format_changed,
+    format_comparison_legend,
     format_effect,
-    format_legend,
     format_p,
     format_verdict,
     render,
@@ -91,7 +91,9 @@ def test_groups_are_below_their_metric():
 def test_several_kinds_of_intervals_are_named():
     """The legend names the method of each interval, with its metrics if there are several methods."""
     bounded = contrast(metric="depth", group="hard", interval=INTERVAL | {"method": "bounded"})
-    line = next(line for line in format_legend(build(contrast(), bounded)) if line.startswith("Confidence intervals"))
+    line = next(
+        line for line in format_comparison_legend(build(contrast(), bounded)) if line.startswith("Confidence intervals")
+    )
     assert "bootstrap (tone)" in line
     assert "an exact bound, as all differences are equal (depth (hard))" in line
 
@@ -99,7 +101,7 @@ def test_several_kinds_of_intervals_are_named():
 def test_tests_that_could_not_reject_are_named():
     """The factor of Tarone's correction is given with the tests that it leaves out."""
     incapable = contrast(test=TEST | {"capable": False})
-    assert "1 test could not have been significant in any case" in next(format_legend(build(incapable)))
+    assert "1 test could not have been significant in any case" in next(format_comparison_legend(build(incapable)))
 
 
 def test_each_pair_is_named_and_a_metric_only_once():
@@ -115,7 +117,7 @@ def test_each_pair_is_named_and_a_metric_only_once():
     found = build(*rows, baseline=None, methods=["basic", "local", "walk"])
     lines = [*format_changed(found)]
     assert lines[:3] == [f"tone, {one} against {other}: lost q2, q3; won q1" for one, other in pairs]
-    told = next(format_legend(found))
+    told = next(format_comparison_legend(found))
     assert (
         "5 tests could not have been significant in any case (tone, depth (local against basic; walk against basic))"
         in told
@@ -148,7 +150,7 @@ def test_means_weighted_by_probability_are_named_with_the_means_of_the_values():
         {"metric": "tone", "group": "", "method": "walk", "n": 6, "mean": 0.51, "plain_mean": 0.5},
         {"metric": "depth", "group": "", "method": "walk", "n": 6, "mean": 0.51},
     ]
-    (line,) = [line for line in format_legend(build(levels=levels)) if "weighted" in line]
+    (line,) = [line for line in format_comparison_legend(build(levels=levels)) if "weighted" in line]
     assert line.startswith("tone: each number is weighted by the probabilities")
     assert line.endswith("local 0.500, walk 0.500.")
 

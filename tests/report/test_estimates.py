@@ -3,7 +3,7 @@
 import pytest
 from report_page import print_page
 
-from greval.report.estimates import format_estimate, format_legend, format_remark, render
+from greval.report.estimates import format_estimate, format_estimate_legend, format_remark, render
 from greval.trust.estimates.records import Estimate, EstimateFigure
 
 INTERVAL = {"low": 0.1234, "high": 0.5678, "method": "t"}
@@ -71,7 +71,9 @@ def test_a_refusal_is_said_once():
 
 def test_the_legend_counts_annotations_without_use():
     """Only counts above 0 are named, in words."""
-    assert [line for line in format_legend(build()) if "no label" in line] == ["Annotations that are no label: 2 tied."]
+    assert [line for line in format_estimate_legend(build()) if "no label" in line] == [
+        "Annotations that are no label: 2 tied."
+    ]
 
 
 def test_unread_rows_are_counted_beyond_the_first_five():

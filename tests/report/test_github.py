@@ -6,8 +6,7 @@ from ci_formats import HOSTILE, gated_comparison, gated_report, list_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from greval.report.check_list import list_comparison_checks, list_report_checks
-from greval.report.github import format_command, format_github
+from greval.report.check_list import format_github, format_workflow_command, list_comparison_checks, list_report_checks
 
 COMMAND = re.compile(r"::(error|warning|notice) title=([^:,\r\n]*)::([^\r\n]*)")
 
@@ -45,13 +44,13 @@ def test_a_worse_method_is_a_warning(tmp_path):
 def test_a_text_is_one_line():
     """Line breaks, percent signs and other commands in a text stay in it."""
     assert len(format_github(list_of(HOSTILE)).split("\n")) == 4
-    assert format_command("error", "a", "50%\r\n::error::b") == "::error title=a::50%25%0D%0A::error::b"
+    assert format_workflow_command("error", "a", "50%\r\n::error::b") == "::error title=a::50%25%0D%0A::error::b"
 
 
 @given(st.text(), st.text())
 def test_every_text_is_kept(title, text):
     """The runner reads what was written; a text with an escaped colon of its own is not changed by it."""
-    level, *found = read(format_command("warning", title, text))
+    level, *found = read(format_workflow_command("warning", title, text))
     assert level == "warning"
     if "%" not in title + text:
         assert found == [title, text]

@@ -7,8 +7,7 @@ from ci_formats import HOSTILE, gated_comparison, gated_report, list_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from greval.report.check_list import list_comparison_checks, list_report_checks
-from greval.report.junit import NOT_XML, format_junit
+from greval.report.check_list import NOT_XML, format_junit, list_comparison_checks, list_report_checks
 
 ATTRIBUTES = {
     "testsuites": {"name", "tests", "failures", "errors", "skipped", "time"},

@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from greval.report.check_list import list_comparison_checks, list_report_checks
-from greval.report.markdown import format_code, format_markdown
+from greval.report.check_list import format_code, format_markdown, list_comparison_checks, list_report_checks
 
 READER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 

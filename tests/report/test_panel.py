@@ -2,7 +2,7 @@
 
 from report_page import find_row, print_page
 
-from greval.report.panel import format_legend, render
+from greval.report.panel import format_panel_legend, render
 from greval.trust.panels.records import Panel
 
 
@@ -63,5 +63,5 @@ def test_groups_show_one_figure_of_each_judge():
 
 def test_the_legend_names_the_outlier_or_why_there_is_none():
     """Either a judge is named or the reason is."""
-    assert "Outlier: j2." in [*format_legend(build(outlier="j2"))]
-    assert any("the intervals overlap" in line for line in format_legend(build(why_none="the intervals overlap")))
+    assert "Outlier: j2." in [*format_panel_legend(build(outlier="j2"))]
+    assert any("the intervals overlap" in line for line in format_panel_legend(build(why_none="the intervals overlap")))

@@ -2,7 +2,7 @@
 
 from report_page import find_row, print_page
 
-from greval.report.probe import format_legend, format_troubles, render
+from greval.report.probe import format_probe_legend, format_troubles, render
 from greval.trust.probing.records import Probe
 
 RATE = {"status": "known", "value": 0.75, "n": 8, "interval": {"low": 0.4, "high": 0.93, "method": "wilson"}}
@@ -55,7 +55,7 @@ def test_no_survivors_are_printed_if_none_are_wanted():
 def test_noise_is_a_share_with_its_interval():
     """Repeats give the share of verdicts that changed, the flip rate and the spread."""
     noise = {"repeats": 3, "things": 8, "unsteady": RATE, "flip_rate": 0.125, "sd": 0.5, "failed": 1}
-    (line,) = [line for line in format_legend(build(noise=noise)) if line.startswith("repeats")]
+    (line,) = [line for line in format_probe_legend(build(noise=noise)) if line.startswith("repeats")]
     assert "of 8 verdicts judged 3 times 0.75 [0.40, 0.93] changed" in line
     assert line.endswith("flip rate 0.12, standard deviation 0.50, 1 failed")
 
@@ -63,10 +63,10 @@ def test_noise_is_a_share_with_its_interval():
 def test_the_legend_ends_with_the_cost():
     """Checks that were not made have their reason; an unknown price is not printed as 0."""
     usage = {"calls": 2, "input_tokens": 1200, "output_tokens": 30}
-    legend = [*format_legend(build(skipped=[{"check": "swapped", "reason": "one chunk"}], usage=usage))]
+    legend = [*format_probe_legend(build(skipped=[{"check": "swapped", "reason": "one chunk"}], usage=usage))]
     assert "swapped: not made: one chunk" in legend
     assert legend[-1] == "asked now: 2 calls, 1,200 input tokens, 30 output tokens"
-    assert [*format_legend(build(usage=usage, cost=0.5))][-1].endswith(", $0.5000")
+    assert [*format_probe_legend(build(usage=usage, cost=0.5))][-1].endswith(", $0.5000")
 
 
 def test_gaps_are_named_with_their_number():

@@ -24,7 +24,7 @@ from greval.report.tables import (
     format_place,
     print_line,
     print_report,
-    shorten,
+    shorten_name,
     split_table,
     split_warnings,
 )
@@ -92,7 +92,7 @@ def test_the_interval_by_question_is_the_clustered_one():
 @given(st.text(max_size=200), st.integers(8, 80))
 def test_a_shortened_name_keeps_its_ends(text, most):
     """A name is never longer than allowed, is unchanged if it fits, and otherwise keeps both ends."""
-    short = shorten(text, most)
+    short = shorten_name(text, most)
     assert len(short) <= most or short == text
     if len(text) > most:
         head, tail = short.split("...", 1) if text.count("...") == 0 else (short[:2], short[-2:])

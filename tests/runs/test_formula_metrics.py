@@ -114,7 +114,7 @@ def test_all_faults_of_a_file_with_their_lines():
         "q.yaml:3: formula: column 30: 'groundd ** 2': expected + - * or /",
         "q.yaml:3: formula: column 45: 'len' is no function of formulas; known: ",
         "q.yaml:7: scale.hgh: unknown; did you mean high?",
-        "q.yaml:8: pass: write < <= > or >= and a number, such as '>= 0.7', got '0.7'",
+        "q.yaml:8: pass: has no sign; write < <= > or >= and a number, such as '>= 0.7', got '0.7'",
         "q.yaml:9: needs: is read by judges only, and a formula needs none; take it out, or the formula",
         "q.yaml:10: colour: unknown; known: name, description, formula, metrics, scale, pass",
     ]

@@ -121,7 +121,7 @@ def test_a_file_says_it_as_pass():
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("pass: high", "pass: write < <= > or >= and a number, such as '>= 0.7', got 'high'"),
+        ("pass: high", "pass: has no sign; write < <= > or >= and a number, such as '>= 0.7', got 'high'"),
         ("pass: 0.7", "pass: must be text, got 0.7; put it in quotes"),
         ("pas: '>= 1'", "pas: unknown; did you mean pass"),
     ],

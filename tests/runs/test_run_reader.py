@@ -13,8 +13,7 @@ from greval.metrics.computed import COMPUTED_METRICS
 from greval.metrics.library import predefined
 from greval.records.metric import ValueMetric
 from greval.records.result import Result
-from greval.records.scale import ValueScale
-from greval.records.scale_direction import ScaleDirection
+from greval.records.scale import ScaleDirection, ValueScale
 from greval.runs.run_reader import (
     CaseFinder,
     add_texts,

@@ -16,8 +16,8 @@ from rich.console import Console
 from greval import CategoricalMetric, ManyCategoricalMetric, ValueMetric, evaluate, write_metric
 from greval.analysis.summary import build_report
 from greval.errors import DataError
-from greval.records.number_range import NumberRange
 from greval.records.result import Judgement, Result, Scored
+from greval.records.scale import NumberRange
 from greval.report.console import render
 from greval.runs.run_summary import summarise_shares
 from greval.runs.store import Store

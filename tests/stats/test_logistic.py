@@ -7,7 +7,7 @@ import pytest
 import statsmodels.api as sm
 from scipy.special import expit, stdtrit
 
-from greval.stats.logistic import LogisticData, fit_logistic
+from greval.stats.likelihood import LogisticData, fit_logistic
 from greval.stats.measured import Undefined
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from math import prod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import floor, log10, prod
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from greval._util.arguments import check_options, resolve_run_folder
-from greval.analysis.comparison.axes import find_axes
 from greval.analysis.comparison.contrast import (
     ContrastNames,
     ContrastSettings,
@@ -20,10 +19,11 @@ from greval.analysis.comparison.contrast import (
 )
 from greval.analysis.comparison.pairs import QuestionPairs, build_figures
 from greval.analysis.comparison.plan import ComparisonPlan, ComparisonRequest, PlannedContrast, plan_comparison
-from greval.analysis.comparison.records import Comparison, Contrast, CorrectionFamily, MethodMean
+from greval.analysis.comparison.records import Comparison, Contrast, CorrectionFamily, DifferenceAxis, MethodMean
 from greval.analysis.comparison.unpaired import check_pairs
 from greval.analysis.comparison.warnings import find_warnings
 from greval.errors import DataError
+from greval.records.scale import ScaleDirection
 from greval.stats.correction import Correction, correct_discrete, count_capable
 from greval.stats.interval import LEVEL, check_level
 from greval.stats.paired import RESAMPLES
@@ -41,6 +41,12 @@ MAX_RESAMPLES = 199_999
 WEIGHT_TOLERANCE = 1e-9
 """The difference from which a number is not the one of its value."""
 TWO_RUNS_EXAMPLE = "compare('runs/new', against='runs/old')"
+MIN_SHARE = 0.25
+"""The share of the width of a scale with two ends that an axis reaches at least to."""
+NICE_FACTORS = (1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10)
+"""The ends of axes, times a power of ten."""
+ROUNDING = 1e-9
+"""The relative difference below which a nice number is not below another one."""
 
 
 class CompareOptions(TypedDict, total=False):
@@ -232,3 +238,36 @@ def _compute_means(
     values, plain = column.get_values(questions)[which], column.get_plain_values(questions)[which]
     is_weighted = bool((abs(values - plain) > WEIGHT_TOLERANCE).any())
     return float(values.mean()), float(plain.mean()) if is_weighted else None
+
+
+def find_axes(contrasts: Iterable[Contrast], scales: Mapping[str, ScaleDirection]) -> Iterator[DifferenceAxis]:
+    """Yield the axis of each unit: its metrics, and the end that holds all of their differences and intervals.
+
+    Metrics have one unit if their scales name the same, or name none and are equally wide.
+    """
+    units: dict[tuple[str, float | None], dict[str, list[Contrast]]] = {}
+    for one in contrasts:
+        scale = scales.get(one.metric, ScaleDirection(known=False))
+        width = scale.ends[1] - scale.ends[0] if scale.ends else None
+        units.setdefault((scale.unit, width), {}).setdefault(one.metric, []).append(one)
+    for (unit, width), metrics in units.items():
+        ends = (abs(number) for rows in metrics.values() for one in rows for number in _list_numbers(one))
+        end = _round_up(max(*ends, MIN_SHARE * (width or 0.0)) or 1.0)
+        yield DifferenceAxis(unit=unit, metrics=tuple(metrics), end=end)
+
+
+def _list_numbers(one: Contrast) -> tuple[float, ...]:
+    ends = (one.interval.low, one.interval.high) if one.interval else ()
+    return (one.difference or 0.0, *ends)
+
+
+def _round_up(number: float) -> float:
+    """Return the next nice number that is not below a positive one.
+
+    Example:
+        >>> _round_up(0.37), _round_up(4.0), _round_up(0.0012)
+        (0.4, 4.0, 0.0015)
+    """
+    power = 10.0 ** floor(log10(number))
+    factor = next((one for one in NICE_FACTORS if one * power >= number * (1 - ROUNDING)), NICE_FACTORS[-1])
+    return float(f"{factor * power:.6g}")

@@ -9,8 +9,7 @@ import numpy as np
 
 from greval.analysis.comparison.pairs import QuestionPairs
 from greval.analysis.comparison.records import Contrast, ContrastVerdict, DifferenceTest, EffectSizes, TestName
-from greval.records.scale import Better
-from greval.records.scale_direction import ScaleDirection
+from greval.records.scale import Better, ScaleDirection
 from greval.stats.bootstrap import Floats
 from greval.stats.correction import CorrectedP
 from greval.stats.mean_interval import ClusterSums, sum_by_cluster

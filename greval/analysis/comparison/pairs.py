@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from greval.analysis.comparison.records import DifferenceBounds, LeftOutCounts
-from greval.records.scale_direction import ScaleDirection
+from greval.records.scale import ScaleDirection
 from greval.runs.score_columns import FAILED, MISSING, SCORED, SKIPPED, WITHOUT_NUMBER, ComparisonSide, ScoreColumns
 from greval.stats.bootstrap import Flags, Floats, Integers
 from greval.stats.paired import mcnemar

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from greval._util.arguments import build_unknown_name_error
 from greval.analysis.comparison.pairs import QuestionPairs, build_figures, pair_sides
 from greval.errors import DataError
-from greval.records.scale_direction import ScaleDirection
+from greval.records.scale import ScaleDirection
 from greval.records.stored_metric import StoredMetric
 from greval.runs.id_joins import read_join_remarks
 from greval.runs.run_reader import find_directions, read_metrics

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from greval._util.notebook_display import NotebookDisplay
-from greval.analysis.gate.records import GateCheck
+from greval.analysis.gate_check import GateCheck
 from greval.records.record import Record
 from greval.records.scale import Better
 from greval.stats.correction import Correction

@@ -14,8 +14,7 @@ from greval.analysis.diagnosis.correctness import (
     describe_correct_answer,
     find_chunk_with_answer,
 )
-from greval.analysis.diagnosis.evidence_path import EntryNodes, EvidencePath
-from greval.analysis.diagnosis.needs import find_needs
+from greval.analysis.diagnosis.evidence_path import EntryNodes, EvidencePath, find_needs
 from greval.analysis.diagnosis.records import LOSSES, Cause, Diagnosis, DiagnosisTable, Evidence, tabulate
 from greval.analysis.gold.index_lookup import IndexLookup
 from greval.records.case import Case, Gold

@@ -12,8 +12,7 @@ from greval.records.case import Case
 from greval.records.metric import ComputedMetric
 from greval.records.record import Record
 from greval.records.result import Failed, Outcome, Result, Scored, Skipped
-from greval.records.scale import Scale
-from greval.records.scale_direction import find_direction
+from greval.records.scale import Scale, find_direction
 from greval.runs.run_reader import read_metrics
 from greval.runs.store import Store
 

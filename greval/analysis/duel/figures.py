@@ -9,8 +9,8 @@ import numpy as np
 
 from greval.analysis.duel.records import JudgeHabits, MethodStrength, PairResult, PreferenceTest
 from greval.analysis.duel.verdicts import PairVerdict, encode_clusters
-from greval.records.number_range import NumberRange
-from greval.stats.logistic import LogisticData, fit_logistic
+from greval.records.scale import NumberRange
+from greval.stats.likelihood import LogisticData, fit_logistic
 from greval.stats.mean_interval import mean_interval, sum_by_cluster
 from greval.stats.measured import Measured, MeasuredValue, Undefined
 from greval.stats.paired import mcnemar, min_sign_flip_p, sign_flip_test

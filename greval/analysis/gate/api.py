@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from greval._util.arguments import require_iterable, resolve_run_folder
 from greval.analysis.comparison.records import Comparison, Contrast
-from greval.analysis.gate.comparison_figures import ComparisonFigures
-from greval.analysis.gate.conditions import GateCondition, GateLimit, parse_condition
-from greval.analysis.gate.figures import GateFigures
-from greval.analysis.gate.records import GateCheck
-from greval.analysis.gate.run_figures import GateRunFigures
+from greval.analysis.gate.conditions import BASELINE, GateCondition, parse_condition
+from greval.analysis.gate.figures import ComparisonFigures, GateFigures, GateRunFigures
+from greval.analysis.gate_check import GateCheck
+from greval.records.formula import FormulaError, FormulaInput, Limit
 from greval.runs.store import Store
 from greval.stats.measured import Undefined
 
@@ -84,11 +83,11 @@ def _check_condition(figures: GateFigures, condition: GateCondition) -> GateChec
 
 def _check_method(figures: GateFigures, condition: GateCondition, method: str) -> _MethodCheck:
     """Check a condition for one method."""
-    if condition.limit.number is None:
-        found = _check_contrast(figures.get_contrast(condition.place, method), condition.limit)
+    if condition.limit.bound.names:
+        check = _check_contrast(figures.get_contrast(condition.place, method), condition.limit)
     else:
-        found = _check_figure(figures, condition, method)
-    return found._replace(text=f"{figures.format_method(method)}{found.text}")
+        check = _check_figure(figures, condition, method)
+    return check._replace(text=f"{figures.format_method(method)}{check.text}")
 
 
 def _check_figure(figures: GateFigures, condition: GateCondition, method: str) -> _MethodCheck:
@@ -97,19 +96,30 @@ def _check_figure(figures: GateFigures, condition: GateCondition, method: str) -
     if isinstance(figure.measured, Undefined):
         return _MethodCheck(None, figure.measured.reason)
     value = figure.measured.value
-    met = limit.is_met(value, 0.0)
     number = f"{value:.4g}" if condition.figure not in {"n", "failed"} else f"{value:.0f}"
     note = f" ({figure.note})" if figure.note else ""
-    return _MethodCheck(met, f"{number} {limit.format_relation(met=met)} {limit.compute_limit(0.0):.4g}{note}")
+    met = limit.is_met(value)
+    return _MethodCheck(met, f"{number} {_format_sign(limit, met=met)} {limit.compute_bound():.4g}{note}")
 
 
-def _check_contrast(one: Contrast, limit: GateLimit) -> _MethodCheck:
+def _check_contrast(contrast: Contrast, limit: Limit) -> _MethodCheck:
     """Compare a method's mean with the baseline's, over the same questions."""
-    if one.method_mean is None or one.baseline_mean is None or one.test is None:
-        return _MethodCheck(None, f"no question has a figure of both it and {one.baseline}")
-    if not one.judged_alike:
-        return _MethodCheck(None, f"judged by another definition or judge than {one.baseline}")
-    met = limit.is_met(one.method_mean, one.baseline_mean)
-    changed = f" {limit.change} {limit.by:g} = {limit.compute_limit(one.baseline_mean):.4g}" if limit.by else ""
-    relation = f"{one.method_mean:.4g} {limit.format_relation(met=met)} {one.baseline_mean:.4g}{changed}"
-    return _MethodCheck(met, f"{relation} (n = {one.n}, corrected p = {one.test.corrected:.2g})")
+    mean, baseline = contrast.method_mean, contrast.baseline_mean
+    if mean is None or baseline is None or contrast.test is None:
+        return _MethodCheck(None, f"no question has a figure of both it and {contrast.baseline}")
+    if not contrast.judged_alike:
+        return _MethodCheck(None, f"judged by another definition or judge than {contrast.baseline}")
+    try:
+        bound = limit.compute_bound(baseline=baseline)
+    except FormulaError as error:
+        return _MethodCheck(None, f"the limit has no value: {error}")
+    met = limit.is_met(mean, baseline=baseline)
+    formula = limit.bound.fill({BASELINE: FormulaInput(baseline)})
+    result = "" if limit.bound.text.strip() == BASELINE else f" = {bound:.4g}"
+    relation = f"{mean:.4g} {_format_sign(limit, met=met)} {formula}{result}"
+    return _MethodCheck(met, f"{relation} (n = {contrast.n}, corrected p = {contrast.test.corrected:.2g})")
+
+
+def _format_sign(limit: Limit, *, met: bool) -> str:
+    """Format the sign as what holds between a figure and the limit."""
+    return limit.sign if met else f"not {limit.sign}"

@@ -1,53 +1,21 @@
-"""The grammar of gate conditions, such as `edge_recall@multi_hop < baseline - 0.02` (a table in docs/gates.md)."""
+"""Gate conditions, such as `edge_recall@multi_hop < baseline - 0.02` (a table in docs/gates.md)."""
 
 from __future__ import annotations
 
-import operator
 import re
-from collections.abc import Callable, Iterable
-from typing import NamedTuple, get_args
+from collections.abc import Iterable
+from typing import NamedTuple
 
 from greval._util.arguments import build_unknown_name_error
-from greval.analysis.gate.figures import FigureName, GateFigures, GatePlace
+from greval.analysis.gate.figures import FIGURES, FigureName, GateFigures, GatePlace
 from greval.errors import DataError
-from greval.records.limit import NUMBER, SIGN, SIGNS
+from greval.records.formula import Limit, split_comparison
 
-CONDITION_PATTERN = re.compile(
-    rf"""
-    \s* (?P<left>.+?) \s* (?P<sign>{SIGN}) \s*
-    (?: (?P<number>{NUMBER})
-      | baseline (?: \s* (?P<change>[-+*]) \s* (?P<by>\d*\.?\d+(?:[eE][-+]?\d+)?) )?
-    ) \s*
-    """,
-    re.VERBOSE,
-)
+BASELINE = "baseline"
 GRAMMAR = (
     "write [METHOD:]METRIC[@GROUP][.FIGURE] < LIMIT, with .low .high .n .failed or .passed for another figure than the "
     "mean, with < <= > or >=, and a limit such as 0.7, baseline, baseline - 0.02 or baseline * 1.2"
 )
-FIGURES: tuple[FigureName, ...] = get_args(FigureName)
-CHANGES: dict[str, Callable[[float, float], float]] = {"+": operator.add, "-": operator.sub, "*": operator.mul}
-
-
-class GateLimit(NamedTuple):
-    """The limit of a condition: a number, or the baseline's figure changed by a number."""
-
-    sign: str
-    number: float | None
-    change: str = "+"
-    by: float = 0.0
-
-    def compute_limit(self, baseline: float) -> float:
-        """Return the limit as a number."""
-        return CHANGES[self.change](baseline, self.by) if self.number is None else self.number
-
-    def is_met(self, figure: float, baseline: float) -> bool:
-        """Return whether a figure meets the condition."""
-        return SIGNS[self.sign](figure, self.compute_limit(baseline))
-
-    def format_relation(self, *, met: bool) -> str:
-        """Format the sign as what holds between a figure and the limit."""
-        return self.sign if met else f"not {self.sign}"
 
 
 class GateCondition(NamedTuple):
@@ -57,7 +25,7 @@ class GateCondition(NamedTuple):
     place: GatePlace
     figure: FigureName
     method: str | None
-    limit: GateLimit
+    limit: Limit
 
 
 class _Name(NamedTuple):
@@ -78,7 +46,7 @@ def parse_condition(text: str, figures: GateFigures) -> GateCondition:
     """
     left, limit = split_condition(text)
     where = format_place_of_error(text)
-    if limit.number is None and not figures.has_baseline:
+    if limit.bound.names and not figures.has_baseline:
         raise DataError(f"{where}: there is no baseline; {figures.remedy}")
     method, what = _split_method(left, figures)
     name = _resolve_name(what, figures, where)
@@ -87,22 +55,25 @@ def parse_condition(text: str, figures: GateFigures) -> GateCondition:
             f"{where}: a comparison has no .{name.figure} of one method, only {' and '.join(figures.names)}; "
             "greval report RUN --fail-if has it"
         )
-    if limit.number is None and name.figure != "mean":
+    if limit.bound.names and name.figure != "mean":
         raise DataError(f"{where}: baseline is a mean, so .{name.figure} needs a number as its limit, such as 0.7")
     return GateCondition(text.strip(), name.place, name.figure, method, limit)
 
 
-def split_condition(text: str) -> tuple[str, GateLimit]:
+def split_condition(text: str) -> tuple[str, Limit]:
     """Split a condition into the name on its left side and its limit.
 
     Raises:
         DataError: With the grammar, if it cannot be read.
     """
-    found = CONDITION_PATTERN.fullmatch(text)
-    if not found:
-        raise DataError(f"{format_place_of_error(text)}: cannot be read; {GRAMMAR}")
-    number = float(found["number"]) if found["number"] else None
-    return found["left"], GateLimit(found["sign"], number, found["change"] or "+", float(found["by"] or 0))
+    where = format_place_of_error(text)
+    try:
+        name, limit = split_comparison(text, [BASELINE])
+    except ValueError as error:
+        raise DataError(f"{where}: {error}; {GRAMMAR}") from error
+    if not name:
+        raise DataError(f"{where}: has no metric before its sign; {GRAMMAR}")
+    return name, limit
 
 
 def check_conditions(conditions: Iterable[str], metrics: Iterable[str]) -> None:
@@ -115,7 +86,7 @@ def check_conditions(conditions: Iterable[str], metrics: Iterable[str]) -> None:
     for text in conditions:
         left, limit = split_condition(text)
         where = format_place_of_error(text)
-        if limit.number is None:
+        if limit.bound.names:
             raise DataError(f"{where}: a single run has no baseline; use greval compare RUN --baseline METHOD")
         names = [left, *(left[found.end() :].strip() for found in re.finditer(":", left))]  # a method may hold colons
         if not any(re.match(rf"{re.escape(metric)}(?:[@.]|$)", name) for metric in known for name in names):

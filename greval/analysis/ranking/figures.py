@@ -16,8 +16,7 @@ from greval.metrics.columns.run_join import check_run_join
 from greval.metrics.columns.run_measures import check_measure_names, measure_rankings
 from greval.metrics.columns.trec_measures import GEOMETRIC, SUMS, expand_trec_measures, list_trec_measures, trec_eval
 from greval.metrics.computed.metric_names import find_computed_metric
-from greval.records.number_range import NumberRange, find_number_range
-from greval.records.scale_direction import ScaleDirection
+from greval.records.scale import NumberRange, ScaleDirection, find_number_range
 from greval.runs.score_columns import MISSING, SCORED, SKIPPED
 from greval.stats.bootstrap import Floats
 from greval.stats.mean_interval import mean_interval

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Protocol, Self
 
 from pydantic import Field
 
-from greval._util.wording import format_count
+from greval._util.wording import format_count, shorten_text
 from greval._util.work_clock import count_as_waiting
 from greval.errors import StoppedError
 from greval.judging.model.failures import format_failure_hint, redact_secrets
@@ -390,8 +390,7 @@ def format_estimated_calls(count: int) -> str:
 
 def _format_answer_excerpt(failure: Failure) -> str:
     """Format the start of an answer on one line, without keys or control characters, and its error."""
-    answer = " ".join(redact_secrets(failure.raw or "").split())
-    excerpt = f"{answer[:MAX_EXCERPT_CHARS]}..." if len(answer) > MAX_EXCERPT_CHARS else answer
+    excerpt = shorten_text(redact_secrets(failure.raw or ""), MAX_EXCERPT_CHARS)
     return f"which began {excerpt!r} ({failure.message})" if excerpt else f"which was empty ({failure.message})"
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Self
 
 from pydantic import Field, ValidationError, model_validator
 
-from greval._util.wording import find_similar
+from greval._util.wording import find_similar, shorten_text
 from greval.errors import DataError
 from greval.judging.model.judge_names import LOCAL
 from greval.metrics.files.yaml_text import find_line, read_source_file
@@ -191,8 +191,7 @@ def _locate_error(detail: ErrorDetails, source: YamlSource) -> tuple[int, str]:
         return line, _format_error(place, _ERROR_TEXTS[detail["type"]])
     if detail["type"] == "value_error":
         return line, _format_error(place, str(detail["ctx"]["error"]))
-    got = repr(detail["input"])
-    excerpt = got if len(got) <= MAX_SHOWN_CHARS else f"{got[:MAX_SHOWN_CHARS]}..."
+    excerpt = shorten_text(repr(detail["input"]), MAX_SHOWN_CHARS)
     return line, _format_error(place, f"{detail['msg'][0].lower()}{detail['msg'][1:]}, got {excerpt}")
 
 

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 
 from greval._util.arguments import require_iterable
 from greval.judging.model.tokens import ESTIMATE_METHOD, TokenCounter, estimate_tokens
-from greval.records.case import Case
-from greval.records.method_order import sort_methods
+from greval.records.case import Case, sort_methods
 from greval.records.record import Record
 
 MAX_RATIO = 1.25

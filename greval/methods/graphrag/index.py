@@ -6,12 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from greval._util.wording import format_count
+from greval._util.wording import format_count, format_names
 from greval.datasets.parquet_tables import Row, read_table
 from greval.datasets.replies.graphrag import list_document_ids
 from greval.errors import DataError
-from greval.methods.edges import describe_dangling, format_names
-from greval.methods.index_records import Entity, IndexedChunk, IndexGraph, Relation
+from greval.methods.edges import MAX_LISTED, describe_dangling
+from greval.methods.index_graph import IndexGraph
+from greval.methods.index_records import Entity, IndexedChunk, Relation
 from greval.records.case import Edge
 from greval.records.inventory import IndexInventory, format_edge_label, strip_quotes
 
@@ -209,7 +210,9 @@ def _read_chunks(place: TableFolder, names: Mapping[str, str], notes: list[str])
     named = {name for found in documents.values() for name in found}
     if unknown := sorted(named - {*names}) if names else []:
         table = place.table_path("documents").name
-        notes.append(f"text units name documents that {table} does not have: {format_names(unknown)}")
+        notes.append(
+            f"text units name documents that {table} does not have: {format_names(map(repr, unknown), MAX_LISTED)}"
+        )
     return {unit: names.get(found[0], found[0]) if found else "" for unit, found in documents.items()}
 
 
@@ -221,7 +224,9 @@ def _read_nodes(place: TableFolder, chunks: Mapping[str, str], notes: list[str])
         nodes.setdefault(name, {}).update(_find_documents(units, chunks))
     if lost and chunks:
         table = place.table_path("text_units").name
-        notes.append(f"entities name text units that {table} does not have: {format_names(sorted(lost))}")
+        notes.append(
+            f"entities name text units that {table} does not have: {format_names(map(repr, sorted(lost)), MAX_LISTED)}"
+        )
     return {name: tuple(found) for name, found in nodes.items()}
 
 

@@ -15,13 +15,13 @@ from typing import Literal
 from greval._util.joins import UNMET, find_kind, format_id
 from greval._util.wording import format_found_share
 from greval.metrics.computed import formulas
-from greval.metrics.computed.compared_ids import explain_unmet_ids
 from greval.metrics.computed.families import (
     MetricFamily,
     MetricSetting,
     build_judgement,
     build_share_scale,
     build_yes_no_scale,
+    explain_unmet_ids,
     format_cutoff,
 )
 from greval.metrics.computed.graph_walk import normalise_name

@@ -7,13 +7,13 @@ from typing import NamedTuple
 
 from greval._util.wording import format_count, format_found_share, format_names
 from greval.metrics.computed import formulas
-from greval.metrics.computed.compared_ids import explain_unmet_ids
 from greval.metrics.computed.families import (
     MetricFamily,
     MetricSetting,
     build_judgement,
     build_share_scale,
     build_yes_no_scale,
+    explain_unmet_ids,
 )
 from greval.records.case import Case
 from greval.records.metric import ComparedIds, ComputedMetric

@@ -7,8 +7,13 @@ from typing import Literal
 
 from greval._util.wording import format_count, format_found_share, format_names
 from greval.metrics.computed import formulas
-from greval.metrics.computed.compared_ids import explain_unmet_ids
-from greval.metrics.computed.families import MetricFamily, MetricSetting, build_judgement, build_share_scale
+from greval.metrics.computed.families import (
+    MetricFamily,
+    MetricSetting,
+    build_judgement,
+    build_share_scale,
+    explain_unmet_ids,
+)
 from greval.metrics.computed.graph_walk import (
     UNDIRECTED,
     UNLABELLED,
@@ -148,7 +153,8 @@ def _judge_node_precision(walk: GraphWalk, _: MetricSetting) -> JudgementsOrSkip
         return unmet
     others = [name for node, name in walked.items() if node not in due]
     return build_judgement(
-        formulas.precision([node in due for node in walked]), _format_expected_share(len(walked), others, "node")
+        formulas.precision([node in due for node in walked]),
+        _format_expected_share(len(walked), others, "node"),
     )
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from greval._util.wording import did_you_mean
+from greval._util.wording import did_you_mean, shorten_text
 from greval.metrics.files.json_schema import LEVEL
 from greval.metrics.files.yaml_text import MetricFileFault, Path, YamlSource, find_line
 from greval.records.case import CLAIM_FIELDS, PROMPT_FIELDS, TAG, Case
@@ -159,8 +159,7 @@ def format_value(given: object) -> str:
         case list() | tuple():
             return "a list"
         case _:
-            text = repr(given)
-            return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}..."
+            return shorten_text(repr(given), MAX_SHOWN)
 
 
 def _split_place(text: str, path: Path, data: object) -> tuple[Path, str]:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
+from greval._util.wording import shorten_text
 from greval.analysis.case_results import CaseResults
 from greval.records.result import Result
 from greval.records.scale import Scale
@@ -15,6 +16,8 @@ from greval.runs.worst_cases import Rank, build_rank
 
 MAX_QUESTION, MAX_ANSWER = 240, 160
 """The numbers of characters of a question and of an answer that are shown in the list, and searched."""
+MAX_READ = 1_000
+"""The number of characters of a text of which that beginning is made; a long answer is not read to its end."""
 
 
 class IndexedMetric(NamedTuple):
@@ -72,8 +75,8 @@ def build_line(
     return [
         found.sample_id,
         name,
-        _shorten(case.question if case else "", MAX_QUESTION),
-        _shorten((case.answer if case else None) or "", MAX_ANSWER),
+        shorten_text((case.question if case else "")[:MAX_READ], MAX_QUESTION),
+        shorten_text(((case.answer if case else None) or "")[:MAX_READ], MAX_ANSWER),
         {**(case.tags if case else found.results[0].tags)},
         [*cells],
         [*place] if place else None,
@@ -82,8 +85,3 @@ def build_line(
 
 def _describe_missing(result: Result) -> str:
     return f"failed: {result.failures[0].kind}" if result.failures else "skipped"
-
-
-def _shorten(text: str, most: int) -> str:
-    line = " ".join(text[: 4 * most].split())
-    return line if len(line) <= most else f"{line[:most]}..."

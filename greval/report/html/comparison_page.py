@@ -27,11 +27,11 @@ from greval.report.comparison import (
     PROMINENT,
     create_writer,
     describe_findings,
+    format_comparison_legend,
+    format_comparison_title,
     format_difference,
-    format_legend,
     format_p,
     format_pairs_count,
-    format_title,
     format_verdict,
     group_pairs,
 )
@@ -40,10 +40,9 @@ from greval.report.html.archive import ArchiveLimits, CaseArchive, PackedCases
 from greval.report.html.case_index import build_line
 from greval.report.html.case_view import EXPECTED, QUESTION, CaseView, CaseViewBuilder
 from greval.report.html.plots import LABELLED_WIDTH, DistributionPlot, IntervalPlot, Segment, plot_interval
-from greval.report.html.run_facts import build_versions_table, list_run_facts
-from greval.report.html.table_view import TableView
-from greval.report.html.templating import PageOrigin, render_changed, render_page
+from greval.report.html.templating import PageOrigin, build_versions_table, list_run_facts, render_changed, render_page
 from greval.report.html.tones import find_mean_tone, format_values
+from greval.report.html_console import TableView
 from greval.report.tables import split_warnings
 from greval.runs.run_reader import read_metrics
 from greval.runs.store import Store
@@ -171,12 +170,12 @@ def build_comparison_page(
         "comparison.html",
         page,
         comparison=comparison,
-        title=format_title(comparison),
+        title=format_comparison_title(comparison),
         summary=_describe_sides(comparison),
         findings=[*describe_findings(comparison)],
         important=important,
         pairs=pairs,
-        legend=[*format_legend(comparison)],
+        legend=[*format_comparison_legend(comparison)],
         warnings=others,
         runs=runs,
         most=MAX_NAMED,

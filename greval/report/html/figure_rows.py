@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from greval.analysis.summary import Report
-from greval.analysis.tag_figures import TagFigures
+from greval.analysis.summary import Report, TagFigures
 from greval.records.scale import Scale
 from greval.report.console import format_distribution, format_mean, format_plain_mean
 from greval.report.html.plots import DistributionPlot, IntervalPlot, find_axis, plot_distribution, plot_interval

@@ -9,13 +9,20 @@ from pathlib import Path
 from typing import NamedTuple
 
 from greval._util.files import write_atomically
-from greval._util.wording import format_count
+from greval._util.wording import format_count, format_names
 from greval.analysis.case_results import CaseResults, index_results, read_case_results
+from greval.analysis.duel.api import summarise_stored_duel
 from greval.analysis.run_origin import read_origin
-from greval.analysis.summary import MetricSpending, Report
-from greval.analysis.tag_figures import summarise_by_tags
+from greval.analysis.summary import MetricSpending, Report, summarise_by_tags
 from greval.analysis.worst_cases import WorstCase, read_worst_cases
+from greval.errors import DataError, MissingExtraError
 from greval.records.scale import Scale
+from greval.report.agreement import (
+    build_agreement_tables,
+    format_agreement_legend,
+    format_agreement_title,
+    format_verdict,
+)
 from greval.report.console import (
     COST_COLUMNS,
     build_passes_table,
@@ -29,18 +36,20 @@ from greval.report.console import (
     format_spending,
     list_spending_rows,
 )
+from greval.report.duel import build_duel_tables, format_duel_legend
 from greval.report.html.archive import ArchiveLimits, CaseArchive, PackedCases
 from greval.report.html.case_index import CaseIndex
 from greval.report.html.case_view import CaseView, CaseViewBuilder
 from greval.report.html.figure_rows import build_figure_groups, build_tag_table
-from greval.report.html.finding_sections import build_probe, list_agreements, list_preferences
-from greval.report.html.run_facts import build_versions_table, list_run_facts
-from greval.report.html.table_view import TableView, read_tables
-from greval.report.html.templating import PageOrigin, render_case, render_page
+from greval.report.html.templating import PageOrigin, build_versions_table, list_run_facts, render_case, render_page
 from greval.report.html.tones import find_mean_tone, format_values, is_best_value
+from greval.report.html_console import TableView, read_tables
+from greval.report.probe import build_probe_tables, format_probe_legend, format_troubles
 from greval.runs.duels import read_paired_methods
 from greval.runs.run_reader import CaseKey, read_known_scales, read_metrics
 from greval.runs.store import Store
+from greval.trust.agreement.api import agreement
+from greval.trust.annotations.files import ANNOTATIONS_FILE, read_run_annotations
 from greval.trust.probing.records import Probe
 
 DEFAULT_WORST = 5
@@ -245,3 +254,68 @@ def _render(builder: CaseViewBuilder, found: CaseResults) -> str:
 def _build_cost_table(parts: Iterable[MetricSpending]) -> TableView:
     is_left = (True, *(False for _ in COST_COLUMNS[1:]))
     return TableView("", COST_COLUMNS, is_left, tuple(list_spending_rows(parts)))
+
+
+class FindingSection(NamedTuple):
+    """A finding about the judge: its tables, the sentences that explain them, and its warnings."""
+
+    title: str
+    tables: tuple[TableView, ...]
+    lines: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+
+def list_agreements(store: Store) -> Iterator[FindingSection]:
+    """Yield the agreement with people on each metric for which the run's folder has annotations."""
+    if not (store.folder / ANNOTATIONS_FILE).is_file():
+        return
+    try:
+        annotated = {one.metric for one in read_run_annotations(store.folder).annotations}
+    except DataError as error:
+        yield FindingSection(ANNOTATIONS_FILE, (), (), (str(error),))
+        return
+    for name in read_metrics(store):
+        if name in annotated:
+            yield _build_agreement(store, name)
+
+
+def _build_agreement(store: Store, metric: str) -> FindingSection:
+    try:
+        found = agreement(store.folder, metric)
+    except (DataError, MissingExtraError) as error:
+        return FindingSection(metric, (), (), (f"no agreement: {error}",))
+    return FindingSection(
+        title=metric,
+        tables=read_tables(build_agreement_tables(found)),
+        lines=(
+            f"{format_agreement_title(found)}.",
+            format_verdict(found),
+            *format_agreement_legend(found),
+        ),
+        warnings=found.warnings,
+    )
+
+
+def build_probe(probe: Probe) -> FindingSection:
+    """Build the section of the faults that were planted for a metric."""
+    return FindingSection(
+        title=probe.metric,
+        tables=read_tables(build_probe_tables(probe)),
+        lines=tuple(format_probe_legend(probe)),
+        warnings=tuple(format_troubles(probe)),
+    )
+
+
+def list_preferences(store: Store) -> Iterator[FindingSection]:
+    """Yield the section of all preferences of a run, if pairs were judged."""
+    if not any(metric.is_preference for metric in read_metrics(store).values()):
+        return
+    found = summarise_stored_duel(store)
+    if not found.metrics:
+        return
+    yield FindingSection(
+        title=format_names(one.metric for one in found.metrics),
+        tables=read_tables(build_duel_tables(found)),
+        lines=tuple(format_duel_legend(found)),
+        warnings=found.warnings,
+    )

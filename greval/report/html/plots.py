@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from math import isfinite
 from typing import NamedTuple
 
-from greval.records.scale import Scale
-from greval.records.scale_direction import find_direction
+from greval.records.scale import Scale, find_direction
 from greval.report.console import format_figure
 from greval.report.html.tones import find_tone
 from greval.stats.interval import Interval

@@ -1,10 +1,12 @@
-"""Templates of pages, and the policy that forbids a page every request and every script but its own."""
+"""Templates of pages, the facts of a run on them, and the policy that forbids requests and scripts of others."""
 
 from __future__ import annotations
 
+import json
+import platform
 import re
 from base64 import b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from functools import lru_cache
 from hashlib import sha256
@@ -12,8 +14,12 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, NamedTuple
 
 from markupsafe import Markup
+from pydantic import JsonValue
 
+from greval.analysis.run_origin import RunOrigin
 from greval.report.html.case_view import CaseView
+from greval.report.html_console import TableView
+from greval.runs.manifest import RunCommand
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -23,6 +29,8 @@ JOINING_SIGN = re.compile(r"(?<=[_/.:@])(?=\w)")
 """A place after a sign in a name at which a browser breaks no line by itself, as it does after a hyphen."""
 FRAGMENT_POLICY = "greval-fragments"
 """The name of the only policy of Trusted Types by which the script of a page may make markup of text."""
+ADDRESSES = frozenset({"base_url", "openai_api_base"})
+"""The settings of a judge that are its address, which clients of a server do not see."""
 
 
 class PageOrigin(NamedTuple):
@@ -124,3 +132,40 @@ def _build_policy(style: str, script: str) -> str:
 
 def _hash_asset(text: str) -> str:
     return f"sha256-{b64encode(sha256(text.encode()).digest()).decode('ascii')}"
+
+
+def list_run_facts(origin: RunOrigin, page: PageOrigin, command: RunCommand | None = None) -> Iterator[tuple[str, str]]:
+    """Yield what made a run and a page, as names and texts; `command` is the last command on the run.
+
+    The options of a command may name addresses and paths too.
+    """
+    yield from (("cases", f"{one.name} (sha256 {one.digest})" if one.digest else one.name) for one in origin.files)
+    for metric, settings in origin.judges.items() or [("", origin.judge)]:
+        judge = f"judge of {metric}" if metric else "judge"
+        shown = {name: value for name, value in settings.items() if page.with_addresses or name not in ADDRESSES}
+        yield from ((judge if name == "label" else f"{judge}: {name}", str(value)) for name, value in shown.items())
+    if command and page.with_addresses:
+        yield from ((f"option: {name}", format_option(value)) for name, value in command.options.items())
+    yield "greval", f"{page.version}, Python {platform.python_version()}"
+    yield "page made", page.date
+    if page.command:
+        yield "command", page.command
+
+
+def format_option(value: JsonValue) -> str:
+    """Format the value of an option: a text as it is, anything else as JSON.
+
+    Example:
+        >>> format_option("openai:gpt-5.4-mini"), format_option(["correctness", "ndcg@10"])
+        ('openai:gpt-5.4-mini', '["correctness", "ndcg@10"]')
+    """
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def build_versions_table(origin: RunOrigin) -> TableView:
+    """Build the table of definitions and judges; methods that share them have one row."""
+    methods: dict[tuple[str, str, str], list[str]] = {}
+    for one in origin.versions:
+        methods.setdefault((one.metric, one.fingerprint, one.judge or "computed"), []).append(one.method)
+    rows = tuple((*key, ", ".join(filter(None, names))) for key, names in methods.items())
+    return TableView("", ("metric", "fingerprint", "judge", "methods"), (True,) * 4, rows)

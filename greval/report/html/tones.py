@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from math import isfinite
 from statistics import fmean
 
-from greval.records.scale import CategoricalScale, MeasureScale, Scale
-from greval.records.scale_direction import find_direction
+from greval.records.scale import CategoricalScale, MeasureScale, Scale, find_direction
 from greval.report.console import format_figure
 
 BEST_TONE = 4

@@ -13,9 +13,8 @@ from pydantic import TypeAdapter
 
 from greval._util.files import CloseOnExit
 from greval.errors import StoreError
-from greval.records.case import Case
+from greval.records.case import Case, sort_methods
 from greval.records.judge_call import JudgeCall
-from greval.records.method_order import sort_methods
 from greval.records.record import Record
 from greval.runs.store.calls import CallReader, JudgedContent
 from greval.runs.store.case_heads import CASE_HEAD, IS_PAIR, parse_case_head

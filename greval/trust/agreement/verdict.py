@@ -11,8 +11,7 @@ from math import ceil
 from statistics import fmean
 from typing import NamedTuple
 
-from greval.records.number_range import NumberRange, find_number_range
-from greval.records.scale import CategoricalScale, MeasureScale, Scale, Value
+from greval.records.scale import CategoricalScale, MeasureScale, NumberRange, Scale, Value, find_number_range
 from greval.stats.bootstrap import encode_names
 from greval.stats.interval import Interval
 from greval.stats.mean_interval import mean_interval, sum_by_cluster

@@ -20,7 +20,6 @@ from greval.records.record import Record
 from greval.records.scale import MAX_ENUM_LEVELS, MeasureScale, OffScaleError, Scale, ValueScale
 from greval.records.scale_values import is_missing_value, parse_on_scale
 from greval.runs.store.exports import VERDICT_COLUMNS, list_added_columns
-from greval.trust.annotations.values import parse_annotation_value
 from greval.trust.argilla.exports import is_record_export, iterate_annotations, parse_record
 
 FIELDS = tuple(Annotation.model_fields)
@@ -350,3 +349,19 @@ def _exclude(names: Iterable[str], others: Iterable[str]) -> tuple[str, ...]:
 
 def _join_names(names: Iterable[str]) -> str:
     return ", ".join(map(format_printable, names))
+
+
+def parse_annotation_value(annotation: Annotation, scales: Mapping[str, Scale]) -> Annotation:
+    """Return an annotation with its value parsed on the scale of its metric, if that scale is known.
+
+    Raise `OffScaleError` if it is submitted without a value, or the value is not on the scale.
+    """
+    if annotation.status != "submitted":
+        return annotation
+    scale = scales.get(annotation.metric)
+    if is_missing_value(scale, annotation.value):
+        raise OffScaleError("is submitted without a value; give one, or another status")
+    if scale is None:
+        return annotation
+    value = parse_on_scale(scale, annotation.value)
+    return annotation if value == annotation.value else annotation.model_copy(update={"value": value})

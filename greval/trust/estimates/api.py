@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypedDict, Unpack
 from greval._util.arguments import build_unknown_name_error, check_options, resolve_run_folder
 from greval._util.concurrency import reduce_collections
 from greval.errors import DataError
-from greval.records.scale_direction import find_direction
+from greval.records.scale import find_direction
 from greval.runs.score_columns import JudgedColumns, read_judged_columns
 from greval.runs.store import Store
 from greval.stats.interval import LEVEL, check_level

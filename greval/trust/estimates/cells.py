@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from greval.records.method_order import sort_methods
+from greval.records.case import sort_methods
 from greval.runs.score_columns import JudgedColumns
 from greval.stats.prediction_powered import EstimateTerm
 

@@ -8,7 +8,7 @@ from functools import partial
 from math import ceil, inf, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
-from greval.records.number_range import NumberRange
+from greval.records.scale import NumberRange
 from greval.stats.interval import Interval, IntervalMethod
 from greval.stats.mean_interval import ClusterSums, mean_interval, student_interval
 from greval.stats.measured import Undefined

@@ -1,16 +1,20 @@
-"""The checks of a probe: the metrics each applies to, its mutants, and the relation that must hold."""
+"""The checks of a probe: the metrics each applies to, its mutants, and the relation that must hold.
+
+A relation is between the verdicts on a case and on its mutant, by the position of a value on its scale.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import partial
 from typing import Literal, NamedTuple
 
 from greval.records.case import Case, Over
 from greval.records.metric import JudgedMetric
 from greval.records.metric_input import list_items
-from greval.records.scale import CategoricalScale, Value
+from greval.records.scale import CategoricalScale, JudgedScale, Value, ValueScale
 from greval.trust.probing.mutations import (
     DENIALS,
     INJECTIONS,
@@ -23,7 +27,6 @@ from greval.trust.probing.mutations import (
     plant_text,
     reorder_items,
 )
-from greval.trust.probing.relations import VerdictRelation, find_best_value
 
 ReferenceName = Literal["unchanged", "other"]
 """What a mutant is made from: the unchanged case, or the case with content of another question."""
@@ -33,6 +36,87 @@ NO_TARGET = "it judges neither an answer nor items nor a context"
 NO_ORDER = "its categories have no order: no verdict is better than another"
 NO_CLAIM = "the answer states nothing from its sources, so no context has to support it"
 FEW_ITEMS = "fewer than two items: there is no order"
+OTHER_FIRST: tuple[ReferenceName, ...] = ("other", "unchanged")
+"""The reference with another question's content comes first: its verdict is low, so a rise is most likely visible."""
+MIDDLE = 0.5
+
+
+class VerdictRelation(StrEnum):
+    """The relation that a mutant's verdict must satisfy. The text is printed with the figures."""
+
+    same = "the verdict stays"
+    not_better = "the verdict gets no better"
+    bad = "the verdict falls into the worse half of the scale"
+    worst = "the verdict falls to the worst of the scale"
+
+
+def compute_position(scale: JudgedScale, value: Value) -> float | None:
+    """Return the position of a value on its scale, from 0 (worst) to 1 (best).
+
+    Categories without an order are placed by their scores, if all have one. Otherwise
+    the position is undefined (None).
+
+    Example:
+        >>> scale = CategoricalScale.model_validate({"categories": {"Good": "", "Fair": "", "Poor": ""}})
+        >>> [compute_position(scale, name) for name in scale.names]
+        [1.0, 0.5, 0.0]
+    """
+    match scale:
+        case ValueScale(range=(low, high), better=better):
+            share = (float(value) - low) / (high - low)
+            return share if better == "higher" else 1 - share
+        case CategoricalScale(ordered=True, names=names):
+            return 1 - names.index(str(value)) / (len(names) - 1)
+        case CategoricalScale(categories=categories):
+            scores = {one.name: one.score for one in categories if one.score is not None}
+            least, most = min(scores.values(), default=0.0), max(scores.values(), default=0.0)
+            known = len(scores) == len(categories) and least < most
+            return (scores[str(value)] - least) / (most - least) if known else None
+
+
+def find_best_value(scale: JudgedScale) -> Value | None:
+    """Return the best value of a scale, or None if it has no order.
+
+    Example:
+        >>> find_best_value(ValueScale(range=(0, 1), levels={0: "No.", 1: "Yes."}))
+        1
+    """
+    values: tuple[Value, ...] = scale.names if isinstance(scale, CategoricalScale) else scale.range
+    places = {value: place for value in values if (place := compute_position(scale, value)) is not None}
+    return max(places, key=lambda value: places[value], default=None)
+
+
+def explain_unusable(relation: VerdictRelation, scale: JudgedScale, before: Value) -> str | None:
+    """Return why the verdict on the reference cannot show a failure of the relation, or None if it can."""
+    place = compute_position(scale, before)
+    match relation:
+        case VerdictRelation.same:
+            return None
+        case VerdictRelation.not_better:
+            return "already the best verdict: none is better" if place is None or place >= 1 else None
+        case VerdictRelation.bad | VerdictRelation.worst:
+            return "not judged good before: no fall can be seen" if place is None or place <= MIDDLE else None
+
+
+def is_satisfied(relation: VerdictRelation, scale: JudgedScale, before: Value, after: Value) -> bool:
+    """Return whether a relation holds between the verdicts on a reference and its mutant.
+
+    Example:
+        >>> is_satisfied(VerdictRelation.not_better, ValueScale(range=(0, 1), levels={0: "No.", 1: "Yes."}), 0, 1)
+        False
+    """
+    if relation is VerdictRelation.same:
+        return before == after
+    old, new = (compute_position(scale, value) for value in (before, after))
+    if old is None or new is None:
+        return False
+    match relation:
+        case VerdictRelation.not_better:
+            return new <= old
+        case VerdictRelation.bad:
+            return new < MIDDLE
+        case VerdictRelation.worst:
+            return new <= 0
 
 
 class CheckContext(NamedTuple):
@@ -181,9 +265,6 @@ def _reverse_categories(metric: JudgedMetric) -> JudgedMetric:
         return metric
     return metric.model_copy(update={"scale": CategoricalScale(categories=scale.categories[::-1], ordered=False)})
 
-
-OTHER_FIRST: tuple[ReferenceName, ...] = ("other", "unchanged")
-"""The reference with another question's content comes first: its verdict is low, so a rise is most likely visible."""
 
 CHECKS: Mapping[str, ProbeCheck] = {
     check.name: check

@@ -11,7 +11,7 @@ from greval.records.result import Judgement, Result, Skipped
 from greval.records.scale import JudgedScale
 from greval.stats.interval import wilson_interval
 from greval.stats.measured import Measured, MeasuredValue, Undefined
-from greval.trust.probing.checks import ProbeCheck
+from greval.trust.probing.checks import ProbeCheck, compute_position, explain_unusable, is_satisfied
 from greval.trust.probing.plan import (
     NO_VERDICT,
     NOT_YET,
@@ -22,7 +22,6 @@ from greval.trust.probing.plan import (
     get_verdict_key,
 )
 from greval.trust.probing.records import JudgeNoise, ProbeCheckResult, SurvivingMutant
-from greval.trust.probing.relations import compute_position, explain_unusable, is_satisfied
 
 MIN_REPEATS = 2
 

@@ -17,9 +17,8 @@ from greval.records.metric_input import explain_missing_needs
 from greval.records.result import Result
 from greval.records.scale import JudgedScale
 from greval.runs.manifest import PROBE_TAG, PROBED_CASE_TAG
-from greval.trust.probing.checks import MutationVariant, ProbeCheck, ReferenceName
+from greval.trust.probing.checks import MutationVariant, ProbeCheck, ReferenceName, VerdictRelation, explain_unusable
 from greval.trust.probing.mutations import find_foreign_case, find_target, swap_target
-from greval.trust.probing.relations import VerdictRelation, explain_unusable
 
 VerdictKey = tuple[str, str, str]
 """The key of a verdict: stage, sample id and method."""

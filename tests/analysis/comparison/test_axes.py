@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from greval import compare
-from greval.analysis.comparison.axes import MIN_SHARE, find_axes
+from greval.analysis.comparison.api import MIN_SHARE, find_axes
 from greval.analysis.comparison.records import Contrast
-from greval.records.scale_direction import ScaleDirection
+from greval.records.scale import ScaleDirection
 from greval.report.finding_plots import plot_comparison
 
 SCALES = {

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from greval.analysis.comparison.api import compare
 from greval.analysis.comparison.contrast import ContrastNames, ContrastSettings, apply_correction, compute_contrast
 from greval.analysis.comparison.pairs import QuestionPairs, SideFigures
-from greval.records.scale_direction import ScaleDirection
+from greval.records.scale import ScaleDirection
 from greval.runs.score_columns import SCORED
 from greval.stats.correction import CorrectedP
 

@@ -109,7 +109,7 @@ def test_a_check_has_the_figures_of_each_method(run, alone):
         ("latency@v2 < 1", "is there"),
         ("wlak: right < 0.5", "no method 'wlak' is there; did you mean walk?"),
         ("right < baseline", "use greval compare RUN --baseline METHOD"),
-        ("right", "cannot be read; write [METHOD:]METRIC[@GROUP][.FIGURE] < LIMIT"),
+        ("right", "has no sign; write [METHOD:]METRIC[@GROUP][.FIGURE] < LIMIT"),
     ],
 )
 def test_unknown_names_are_errors(run, condition, message):

@@ -16,8 +16,7 @@ from waiting import SECONDS
 from greval import Case, Response, Sample, evaluate
 from greval.datasets.row_faults import RowFault
 from greval.errors import DataError, MethodError, StoreError
-from greval.methods.collecting.api import Collected, CollectProgress, collect, collect_async
-from greval.methods.collecting.method_call import GRACE_SECONDS
+from greval.methods.collecting.api import GRACE_SECONDS, Collected, CollectProgress, collect, collect_async
 from greval.metrics.computed import COMPUTED_METRICS
 
 

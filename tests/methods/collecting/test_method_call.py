@@ -8,7 +8,7 @@ import pytest
 from virtual_time import in_virtual_time, now
 
 from greval.judging.model.failures import MAX_MESSAGE_CHARS
-from greval.methods.collecting.method_call import GRACE_SECONDS, call_method
+from greval.methods.collecting.api import GRACE_SECONDS, call_method
 from greval.records.case import Case, Gold, Response, ResponseUsage, Sample
 
 SAMPLE = Sample(id="q1", question="Who?", expected_answer="Ada", gold=Gold(essential_docs=("d1",)), tags={"k": "v"})

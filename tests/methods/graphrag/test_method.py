@@ -9,8 +9,7 @@ import pytest
 
 from greval.datasets.replies.graphrag import IndexIds
 from greval.errors import MethodError
-from greval.methods.graphrag.engines import build_search
-from greval.methods.graphrag.method import GraphRagMethod, load
+from greval.methods.graphrag.method import GraphRagMethod, build_search, load
 from greval.methods.query_trace import get_current_trace
 from greval.records.case import ResponseUsage, Sample
 

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from greval.errors import StoreError
-from greval.records.case import Case
-from greval.records.method_order import sort_methods
+from greval.records.case import Case, sort_methods
 from greval.records.result import Failed, Failure, Judgement, Result, Scored, Skipped
 from greval.runs.store import Store
 from greval.runs.store import pages as module

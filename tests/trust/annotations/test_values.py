@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from greval.records.annotation import Annotation
 from greval.records.scale import CategoricalScale, OffScaleError, ValueScale
 from greval.records.scale_values import parse_on_scale
-from greval.trust.annotations.values import parse_annotation_value
+from greval.trust.annotations.reading import parse_annotation_value
 
 DEPTH = ValueScale(range=(-2, 5), levels={-2: "Shallow.", 5: "Deep."})
 TONE = CategoricalScale.model_validate({"categories": {"Polite": "", "Rude": ""}})

@@ -22,8 +22,7 @@ from strategies import metrics as any_metric
 from greval.records.metric import CategoricalMetric
 from greval.testing import ScriptedJudge
 from greval.trust.probing.api import probe
-from greval.trust.probing.checks import CHECKS, CheckContext
-from greval.trust.probing.relations import compute_position, find_best_value
+from greval.trust.probing.checks import CHECKS, CheckContext, compute_position, find_best_value
 
 
 def test_checks_that_say_nothing_are_told(tmp_path):

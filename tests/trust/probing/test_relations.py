@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from greval.records.scale import CategoricalScale, ValueScale
-from greval.trust.probing.relations import (
+from greval.trust.probing.checks import (
     VerdictRelation,
     compute_position,
     explain_unusable,

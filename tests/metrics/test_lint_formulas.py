@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from greval.metrics.formula_scales import find_mixed_scales
+from greval.metrics.lint import find_mixed_scales
 from greval.records.formula import read_formula
 from greval.records.scale import CategoricalScale, MeasureScale, ValueScale
 
