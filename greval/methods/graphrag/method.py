@@ -17,6 +17,7 @@ from typing import Any
 from greval.datasets.replies.graphrag import IndexIds, ReportField, Search, build_response
 from greval.errors import GrevalError, MethodError
 from greval.methods.loading import read_adapter_spec, require_package
+from greval.methods.protocol import Method
 from greval.methods.query_trace import get_current_trace, trace_chat_model, trace_query, wrap_once
 from greval.records.case import Response, Sample
 
