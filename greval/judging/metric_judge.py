@@ -9,13 +9,11 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
-from copy import copy
 from functools import cached_property
 from math import exp
-from typing import Any, NamedTuple, Self, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
-from langchain_core.runnables import RunnableConfig
 from pydantic import JsonValue
 
 from greval.errors import MalformedVerdictError
@@ -25,6 +23,7 @@ from greval.judging.answer_schema import (
     parse_item_verdicts,
     parse_verdict,
 )
+from greval.judging.call_context import CallContext
 from greval.judging.call_record import CallForm, CallRecord, get_call_recorder, list_messages
 from greval.judging.local.calibration import Calibration, find_calibration
 from greval.judging.local.models import MODELS
@@ -49,7 +48,7 @@ from greval.judging.reply_json import ValuePath, compute_probability, compute_va
 from greval.records.case import Case
 from greval.records.metric import JudgedMetric
 from greval.records.metric_input import Item, list_judged_items
-from greval.records.result import Failure, FailureKind, Judgement, ShownIds, Tier, Usage, build_outcome
+from greval.records.result import Failure, FailureKind, Judgement, ShownIds, Usage, build_outcome
 from greval.records.scale import Value
 
 DEFAULT_MAX_ITEMS = 10
@@ -79,14 +78,6 @@ class AttemptResult(NamedTuple):
     usage: Usage
     text: str
     served_by: tuple[str, ...] = ()
-
-
-class CallContext(NamedTuple):
-    """The context of a call: LangChain's config, the number of the repeat, and whether a judgement takes more calls."""
-
-    config: RunnableConfig
-    repeat: int
-    one_of_many: bool
 
 
 class MetricJudge:
@@ -124,12 +115,6 @@ class MetricJudge:
             logit_bias=self.calibration.logit_bias if self.calibration else {},
             value_first=self._build_value_first(),
         )
-
-    def with_client(self, client: JudgeClient) -> Self:
-        """Return a copy that asks another client of the same judge, such as one with the guard of a request."""
-        other = copy(self)
-        other.client = client
-        return other
 
     def _list_first_values(self) -> Sequence[Value]:
         """List the values that the embedded model chooses between before it writes a reason; empty for other judges."""
@@ -201,24 +186,19 @@ class MetricJudge:
             answer_schema=self.question.schema,
         )
 
-    @property
-    def asked_tier(self) -> Tier:
-        """The tier by which the judge is really asked; another one if it refuses that of the metric."""
-        return self.client.select_tier(self.tier)
-
     def _has_answer_limit(self) -> bool:
         """Return whether the answer length is limited by the metric: a detailed reason of the embedded model."""
         judge = self.client.judge
         return judge.local and judge.max_tokens is None and self.metric.reason_depth != "brief"
 
-    async def __call__(self, case: Case, config: RunnableConfig, *, repeat: int = 0, repeats: int = 1) -> CaseOutcome:
+    async def __call__(self, case: Case, context: CallContext) -> CaseOutcome:
         """Judge a case that has all inputs, and return the outcome with its usage and who answered."""
         batches = self.split_batches(case)
-        way = CallContext(config, repeat, one_of_many=len(batches) > 1 or repeats > 1)
         if len(batches) == 1:  # a separate task would cost as much as reading the answer
-            parts = [await self._ask_with_repair(case, batches[0], way)]
+            parts = [await self._ask_with_repair(case, batches[0], context)]
         else:
-            parts = await gather_all(self._ask_with_repair(case, batch, way) for batch in batches)
+            context = context._replace(one_of_many=True)
+            parts = await gather_all(self._ask_with_repair(case, batch, context) for batch in batches)
         judgements = tuple(judgement for part in parts for judgement in part.judgements)
         failures = tuple(failure for part in parts for failure in part.failures)
         served_by = tuple(dict.fromkeys(model for part in parts for model in part.served_by))
@@ -269,9 +249,7 @@ class MetricJudge:
     ) -> AttemptResult:
         """Ask once for the case or for a batch of its items, and read the reply."""
         messages = [*self.build_messages(case, batch), *tail]
-        reply = await self.client.ask(
-            self.question, messages, context.config, repeat=context.repeat, one_of_many=context.one_of_many
-        )
+        reply = await self.client.ask(self.question, messages, context)
         numbers = {number: item.id for number, item in enumerate(batch, 1)}
         try:
             verdicts = self._read_reply(reply, numbers, list_numbered_ids(self.metric, case, batch))
@@ -284,7 +262,7 @@ class MetricJudge:
             items = tuple(numbers.values())
             recorder.record_call(CallRecord(self.form, shown, reply, items, context.repeat, readable=not failures))
         if self.client.asks_again:  # not for replies of a batch, which is paid for as a whole
-            self.client.guard.record_answer(self.metric.name, None if judgements else failures[0])
+            context.guard.record_answer(self.metric.name, None if judgements else failures[0])
         if failures:
             self.client.failed(messages, reply, failures)
         else:

@@ -306,7 +306,7 @@ async def evaluate_async(
         store = opened.enter_context(Store.create(folder))
         if not options.get("probe"):
             refuse_probe(store)
-        clients = _create_clients(judges, guard, folder, options, opened)
+        clients = _create_clients(judges, folder, options, opened)
         for client in clients:
             await client.ready()
         runnables = compile_metrics(wanted, judges.assign(clients), repeats=options.get("repeats", 1))
@@ -322,6 +322,11 @@ async def evaluate_async(
             stores_calls=options.get("store_calls", True),
             asked=get_asked_names(metrics, options),
             config=options.get("config"),
+            guards={
+                client: build_judge_guard(guard, group, judges, get_prices(options))
+                for client, group in zip(clients, judges.groups, strict=True)
+            },
+            meter=options.get("meter"),
             on_progress=options.get("on_progress"),
             on_result=options.get("on_result"),
             on_method=partial(_claim_plans, store, tuple(runnables)),
@@ -496,10 +501,8 @@ def find_free_folder(folder: Path) -> Path:
     return next((name for name in names if not name.exists() or not any(name.iterdir())), folder)
 
 
-def _create_clients(
-    judges: RunJudges, guard: RunGuard, folder: Path, options: EvaluateOptions, stack: ExitStack
-) -> list[JudgeClient]:
-    """Create the client of each judge. They share the cache, the journal and the guard of the run.
+def _create_clients(judges: RunJudges, folder: Path, options: EvaluateOptions, stack: ExitStack) -> list[JudgeClient]:
+    """Create the client of each judge. They share the cache and the journal of the run.
 
     They also share the limit of concurrent calls if the options have one. Otherwise each judge has its own.
     """
@@ -513,12 +516,10 @@ def _create_clients(
         JudgeClient(
             group.judge,
             gate=shared or asyncio.Semaphore(get_concurrency(group.judge, options)),
-            guard=build_judge_guard(guard, group, judges, get_prices(options)),
             cache=replies,
             journal=journal,
             reply_source=options.get("reply_source"),
             on_failure=FailureLog(folder) if options.get("debug") else None,
-            meter=options.get("meter"),
         )
         for group in judges.groups
     ]
