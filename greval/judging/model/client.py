@@ -19,8 +19,10 @@ from pydantic import JsonValue
 
 from greval._util.work_clock import count_as_waiting
 from greval.errors import JudgeError, StoppedError
+from greval.judging.answer_strategy import AnswerStrategy, build_strategy
 from greval.judging.call_context import NO_RUN, CallContext
 from greval.judging.call_record import get_call_recorder
+from greval.judging.local.answers import build_local_strategy
 from greval.judging.model.adaptation import (
     NO_ADAPTATION,
     PART_OPTIONS,
@@ -63,6 +65,7 @@ from greval.judging.model.server_settings import (
 )
 from greval.judging.model.wait_times import MAX_PAUSE_SECONDS, RequestedWait, read_wait
 from greval.judging.model.wrapped_model import WrappedModel, read_chat_model
+from greval.records.metric import JudgedMetric
 from greval.records.record import replace_lone_surrogates
 from greval.records.result import Failure, Tier, Usage
 
@@ -170,6 +173,12 @@ class JudgeClient:
         if self._given is not None:
             return select_tier(self._given)
         return "schema" if self.judge.local or self.judge.model.startswith("openai:") else "tools"
+
+    def choose_strategy(self, metric: JudgedMetric) -> AnswerStrategy:
+        """Choose how the judge is asked for its answers to a metric."""
+        if self.judge.local:
+            return build_local_strategy(metric, self.judge, self.label, self.tier)
+        return build_strategy(metric, self.judge, self.tier)
 
     @property
     def adaptation(self) -> Adaptation:
