@@ -7,6 +7,7 @@ from typing import NamedTuple, cast
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config, get_async_callback_manager_for_config
 
+from greval.judging.call_record import CallRecorder
 from greval.judging.model.budget import CallMeter, RunGuard
 from greval.records.metric import Verdicts
 
@@ -17,11 +18,12 @@ NO_GUARD = RunGuard(watchful=False)
 
 
 class CallContext(NamedTuple):
-    """The context in which a metric judges, the same object for all cases of a run or a request.
+    """The context in which a metric judges a case; the parts that belong to the run are those of all its cases.
 
     `guard` decides whether calls may be made. `meter` counts the calls of several runs and requests, and may refuse
     further ones. `config` is LangChain's, and `has_callbacks` is true if any of its callbacks listens. `verdicts` are
-    what a metric that is derived from others is computed from. `repeat` is the number of the repeat: it is part of the
+    what a metric that is derived from others is computed from. `recorder` receives the calls of the judgement, None if
+    they are not recorded. `repeat` is the number of the repeat: it is part of the
     cache key, so that each repeat is a call of its own. `one_of_many` is true if the judgement takes several calls, so
     that their replies are kept in the journal.
     """
@@ -31,6 +33,7 @@ class CallContext(NamedTuple):
     config: RunnableConfig = NO_CONFIG
     has_callbacks: bool = False
     verdicts: Verdicts = NO_VERDICTS
+    recorder: CallRecorder | None = None
     repeat: int = 0
     one_of_many: bool = False
 

@@ -19,7 +19,7 @@ from greval.errors import MalformedVerdictError
 from greval.judging.answer_schema import parse_item_verdicts, parse_verdict
 from greval.judging.answer_strategy import asks_for_many
 from greval.judging.call_context import CallContext
-from greval.judging.call_record import CallForm, CallRecord, get_call_recorder, list_messages
+from greval.judging.call_record import CallForm, CallRecord, list_messages
 from greval.judging.metric_runnable import CaseOutcome
 from greval.judging.model.client import CHARS_PER_TOKEN, JudgeClient
 from greval.judging.model.reply_cache import Reply
@@ -178,14 +178,16 @@ class MetricJudge:
             verdicts = [_build_failure(error, reply, item) for item in numbers.values() or (None,)]
         judgements = tuple(verdict for verdict in verdicts if isinstance(verdict, Judgement))
         failures = tuple(verdict for verdict in verdicts if isinstance(verdict, Failure))
-        if recorder := get_call_recorder():
+        if context.recorder:
             shown = list_messages(messages[len(self.start) :])
             items = tuple(numbers.values())
-            recorder.record_call(CallRecord(self.form, shown, reply, items, context.repeat, readable=not failures))
+            context.recorder.record_call(
+                CallRecord(self.form, shown, reply, items, context.repeat, readable=not failures)
+            )
         if self.client.asks_again:  # not for replies of a batch, which is paid for as a whole
             context.guard.record_answer(self.metric.name, None if judgements else failures[0])
         if failures:
-            self.client.failed(messages, reply, failures)
+            self.client.forget(reply)
         else:
             self.client.remember(reply, one_of_many=context.one_of_many)
         served_by = (reply.served_by,) if reply.served_by else ()

@@ -30,7 +30,6 @@ from greval.judging.metric_runnable import MetricRunnable
 from greval.judging.model.adaptation import Adaptation
 from greval.judging.model.budget import RunGuard, RunSpending
 from greval.judging.model.client import JudgeClient
-from greval.judging.model.failures import FailureLog
 from greval.judging.model.judge import Judge
 from greval.judging.model.reply_cache import ReplyCache, delete_cache_file, find_cache_file
 from greval.metrics.library import add_dependencies
@@ -269,7 +268,6 @@ async def evaluate_async(
             `read_cases`. `origin`: the source of the cases, if `cases` does not provide it.
             `part`: the name of the part of a plan that these cases are; parts of a plan count together.
             `reply_source`: the source of replies, used instead of the judge's model.
-            `debug`: store request and reply of each failed call in `debug.jsonl`.
             `command`: the options of the command line, stored with the run.
             `config`: a LangChain config, such as callbacks and tags, for every call.
             `total`: the number of cases, used to estimate the time left if `cases` has no length.
@@ -519,7 +517,6 @@ def _create_clients(judges: RunJudges, folder: Path, options: EvaluateOptions, s
             cache=replies,
             journal=journal,
             reply_source=options.get("reply_source"),
-            on_failure=FailureLog(folder) if options.get("debug") else None,
         )
         for group in judges.groups
     ]

@@ -28,7 +28,7 @@ from greval.judging.model.answer_format import AnswerFormat
 from greval.judging.model.budget import RunGuard
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.judge import Judge
-from greval.judging.model.reply_cache import Reply, ReplyOrigin
+from greval.judging.model.reply_cache import Reply
 from greval.metrics.computed import find_computed_metric
 from greval.metrics.dependencies import list_dependency_names, order_metrics
 from greval.metrics.library import require_metric
@@ -177,9 +177,8 @@ class ReplayClient(JudgeClient):
         number = self._requests.get(key)
         if number is None:
             raise StoppedError(NOT_STORED)
-        found = self._reader.read_reply(number)
-        origin = ReplyOrigin(found.content, found.fingerprint)
-        return found.reply._replace(usage=Usage(hits=1), key=key, known=True, origin=origin)
+        stored = self._reader.read_call(number)
+        return stored.reply._replace(usage=Usage(hits=1), key=key, known=True)
 
 
 def replay(

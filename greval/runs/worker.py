@@ -34,8 +34,8 @@ from greval._util.wording import format_names
 from greval.datasets import RowFault
 from greval.datasets.case_records import MAX_LISTED_ROWS, dump_case, read_case
 from greval.errors import DataError, StoppedError
-from greval.judging.call_context import NO_RUN, CallContext, build_context
-from greval.judging.call_record import CallRecord, record_calls
+from greval.judging.call_context import CallContext, build_context
+from greval.judging.call_record import CallRecord
 from greval.judging.metric_runnable import MetricRunnable
 from greval.judging.model.budget import CallMeter, RunGuard
 from greval.judging.model.client import JudgeClient, read_clock
@@ -185,14 +185,13 @@ class CallCollector:
 
 
 class _PlannedJudgement(NamedTuple):
-    """A judgement of a metric: the case, the part of it that the metric sees, a failure before it, keys and context."""
+    """A judgement of a metric: the case, the part of it that the metric sees, a failure before it, and its keys."""
 
     case: Case
     seen: Case
     broken: Failure | None
     content: str
     key: str
-    context: CallContext = NO_RUN
 
 
 @dataclass
@@ -435,15 +434,15 @@ class JudgingLoop:
         keys = compute_keys(seen, runnable.metric, runnable.fingerprint, verdicts)
         if verdicts:
             context = context._replace(verdicts=verdicts)
-        judged = _PlannedJudgement(case, seen, broken, *keys, context)
+        judged = _PlannedJudgement(case, seen, broken, *keys)
         if self.replays:
-            return await self._replay(judged, runnable)
+            return await self._replay(judged, runnable, context)
         place = (case.id, case.method, runnable.metric.name)
         old = self.store.get(judged.key, place)
         if old and (old.finished or not self.retry_failed or self.reads_stored_only):
             return self._keep_known(old, case, replaced)
         try:
-            result, calls = await self._judge_new(judged, runnable, old)
+            result, calls = await self._judge_new(judged, runnable, old, context)
         except StoppedError:
             if old:
                 self.store.keep(place, "")
@@ -475,7 +474,7 @@ class JudgingLoop:
         return self._count_result(result, kept=False, replaced=None)
 
     async def _judge_new(
-        self, judged: _PlannedJudgement, runnable: MetricRunnable, old: Result | None
+        self, judged: _PlannedJudgement, runnable: MetricRunnable, old: Result | None, context: CallContext
     ) -> tuple[Result, Sequence[CallRecord]]:
         """Judge what the log does not hold, and return the result with the calls of the judge that it took.
 
@@ -484,21 +483,24 @@ class JudgingLoop:
         Raises:
             StoppedError: If only stored results are read, or no further call may be made.
         """
-        case, seen, content = judged.case, judged.seen, judged.content
+        case, seen = judged.case, judged.seen
         if judged.broken:
             return runnable.row(case, Failed(error=judged.broken)), ()
         if self.reads_stored_only:
             raise StoppedError(self.guard.why or "")
-        made = CallCollector(self.store, content, runnable.fingerprint, (case.id, case.method))
-        with record_calls(made if self.stores_calls else None):
-            if runnable.metric.kind == "computed":
-                result = await runnable.judge_case(seen, judged.context)
-            else:
-                equal = await self._copy_equal(seen, runnable, content)
-                result = equal or await self._ask(judged, runnable, old)
-        return _add_skipped_items(result, runnable.metric, case), made.calls
+        calls: Sequence[CallRecord] = ()
+        if runnable.metric.kind == "computed":
+            result = await runnable.judge_case(seen, context)
+        elif (equal := await self._copy_equal(seen, runnable, judged.content)) is not None:
+            result = equal
+        else:
+            if self.stores_calls:
+                recorder = CallCollector(self.store, judged.content, runnable.fingerprint, (case.id, case.method))
+                context, calls = context._replace(recorder=recorder), recorder.calls
+            result = await self._ask(judged, runnable, old, context)
+        return _add_skipped_items(result, runnable.metric, case), calls
 
-    async def _replay(self, judged: _PlannedJudgement, runnable: MetricRunnable) -> Result | None:
+    async def _replay(self, judged: _PlannedJudgement, runnable: MetricRunnable, context: CallContext) -> Result | None:
         """Replay: read a result again from stored replies, and store it if its definition or its outcome changed.
 
         None if the log has no result to read again, or if no reply to the request is stored.
@@ -507,14 +509,13 @@ class JudgingLoop:
         if not self.store.holds_result(place):
             return None
         old = self.store.get(judged.key, place)
-        found = CallCollector(self.store, judged.content, runnable.fingerprint, place[:2])
+        recorder = CallCollector(self.store, judged.content, runnable.fingerprint, place[:2])
         try:
-            with record_calls(found):
-                if judged.broken:
-                    result = runnable.row(case, Failed(error=judged.broken))
-                else:
-                    read = await runnable.judge_case(judged.seen, judged.context)
-                    result = _add_skipped_items(read, runnable.metric, case)
+            if judged.broken:
+                result = runnable.row(case, Failed(error=judged.broken))
+            else:
+                result = await runnable.judge_case(judged.seen, context._replace(recorder=recorder))
+                result = _add_skipped_items(result, runnable.metric, case)
         except StoppedError:
             self._count_unanswered(case, runnable)
             if old:
@@ -522,9 +523,9 @@ class JudgingLoop:
             return None
         if old and old.outcome == result.outcome:
             return self._keep_known(old, case, None)
-        if found.origin:
-            result = result.replace(replayed_from=found.origin.fingerprint)
-        self._store(judged, result, asked=found.origin and found.origin.content)
+        if origin := recorder.origin:
+            result = result.replace(replayed_from=origin.fingerprint)
+        self._store(judged, result, asked=origin and origin.content)
         return self._count_result(result, kept=False, replaced=None)
 
     def _count_unanswered(self, case: Case, runnable: MetricRunnable) -> None:
@@ -571,7 +572,9 @@ class JudgingLoop:
         usage = Usage(hits=1) if twin and twin.judgements else Usage()
         return twin and runnable.row(case, twin.outcome, usage=usage, served_by=twin.served_by)
 
-    async def _ask(self, judged: _PlannedJudgement, runnable: MetricRunnable, old: Result | None) -> Result:
+    async def _ask(
+        self, judged: _PlannedJudgement, runnable: MetricRunnable, old: Result | None, context: CallContext
+    ) -> Result:
         """Ask: judge what is missing of the case, while cases of equal content wait for the result.
 
         Raises:
@@ -582,7 +585,7 @@ class JudgingLoop:
         self._in_progress[content] = promise
         result = None
         try:
-            result = await runnable.judge_case(remaining, judged.context)
+            result = await runnable.judge_case(remaining, context)
             if old and old.judgements:
                 judgements = (*old.judgements, *result.judgements)
                 served_by = tuple(dict.fromkeys((*old.served_by, *result.served_by)))

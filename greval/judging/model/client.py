@@ -21,7 +21,6 @@ from greval._util.work_clock import count_as_waiting
 from greval.errors import JudgeError, StoppedError
 from greval.judging.answer_strategy import AnswerStrategy, build_strategy
 from greval.judging.call_context import NO_RUN, CallContext
-from greval.judging.call_record import get_call_recorder
 from greval.judging.local.answers import build_local_strategy
 from greval.judging.model.adaptation import (
     NO_ADAPTATION,
@@ -113,9 +112,6 @@ class _AdaptedError(Exception):
     """The requests to the judge were changed since this one was built: it is to be built again."""
 
 
-FailureCallback = Callable[[list[BaseMessage], Reply, Sequence[Failure]], None]
-
-
 class JudgeClient:
     """The client of a judging model, shared by all metrics of a run.
 
@@ -125,7 +121,6 @@ class JudgeClient:
         cache: Cached replies of all runs. A cached reply replaces the call.
         journal: Replies of this run, for judgements that take several calls.
         reply_source: A function that returns replies in place of the model. Its replies may also be in the journal.
-        on_failure: A function called with the messages, the reply and the failures of each unreadable reply.
     """
 
     def __init__(
@@ -136,7 +131,6 @@ class JudgeClient:
         cache: ReplyCache | None = None,
         journal: ReplyCache | None = None,
         reply_source: ReplySource | None = None,
-        on_failure: FailureCallback | None = None,
     ) -> None:
         """Store the settings. The chat model is created at the first call."""
         self._given = None if isinstance(model, Judge) else read_chat_model(model)
@@ -148,7 +142,6 @@ class JudgeClient:
         self._cache = cache
         self._journal = journal
         self._reply_source = reply_source
-        self._on_failure = on_failure
         self._lines: dict[asyncio.AbstractEventLoop, Connection] = {}
         self._states: dict[asyncio.AbstractEventLoop, JudgeState] = {}
         self._identity: tuple[tuple[str | None, ...], dict[str, JsonValue], str] | None = None
@@ -270,7 +263,7 @@ class JudgeClient:
         """
         noted = context.one_of_many or self._reply_source is not None
         memory = [store for store in (self._journal if noted else None, self._cache) if store]
-        is_named = memory or self._reply_source or get_call_recorder()
+        is_named = memory or self._reply_source or context.recorder
         environment = self._read_environment()
         spent: list[Usage] = []
         while True:
@@ -297,15 +290,10 @@ class JudgeClient:
             if store and reply.key and not reply.known:
                 store.put(reply)
 
-    def failed(self, messages: list[BaseMessage], reply: Reply, failures: Sequence[Failure]) -> None:
-        """Record a reply that could not be read as a verdict.
-
-        It is removed from the journal, because the same reply would be returned again.
-        """
+    def forget(self, reply: Reply) -> None:
+        """Remove a reply that could not be read from the journal, because it would be returned again."""
         if self._journal and reply.known:
             self._journal.drop(reply.key)
-        if self._on_failure:
-            self._on_failure(messages, reply, failures)
 
     @property
     def asks_again(self) -> bool:
