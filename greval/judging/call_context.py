@@ -18,14 +18,16 @@ NO_GUARD = RunGuard(watchful=False)
 
 
 class CallContext(NamedTuple):
-    """The context in which a metric judges a case; the parts that belong to the run are those of all its cases.
+    """The context in which a metric judges a case.
 
-    `guard` decides whether calls may be made. `meter` counts the calls of several runs and requests, and may refuse
-    further ones. `config` is LangChain's, and `has_callbacks` is true if any of its callbacks listens. `verdicts` are
-    what a metric that is derived from others is computed from. `recorder` receives the calls of the judgement, None if
-    they are not recorded. `repeat` is the number of the repeat: it is part of the
-    cache key, so that each repeat is a call of its own. `one_of_many` is true if the judgement takes several calls, so
-    that their replies are kept in the journal.
+    The first four parts are those of the run or the request. `guard` decides whether calls may be made. `meter` counts
+    the calls of several runs and requests, and may refuse further ones. `config` is LangChain's, and `has_callbacks` is
+    true if any of its callbacks listens.
+
+    The others are those of a judgement. `verdicts` are what a metric that is derived from others is computed from.
+    `recorder` receives the calls, None if they are not recorded. `repeat` is the number of the repeat: it is part of
+    the cache key, so that each repeat is a call of its own. `one_of_many` is true if the judgement takes several calls,
+    so that their replies are kept in the journal.
     """
 
     guard: RunGuard = NO_GUARD

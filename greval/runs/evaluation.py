@@ -13,7 +13,7 @@ from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Literal, Unpack
 
 from langchain_core.language_models import BaseChatModel
 
@@ -108,7 +108,12 @@ class Run(NotebookDisplay):
             yield from store.results()
 
     def calls(
-        self, *, sample_id: str | None = None, method: str | None = None, metric: str | None = None
+        self,
+        *,
+        sample_id: str | None = None,
+        method: str | None = None,
+        metric: str | None = None,
+        status: Literal["scored", "failed"] | None = None,
     ) -> Iterator[JudgeCall]:
         """Iterate over the calls of the judge for the newest results: the prompt, and the reply as the model wrote it.
 
@@ -119,6 +124,7 @@ class Run(NotebookDisplay):
             sample_id: Only calls for this sample.
             method: Only calls for this method.
             metric: Only calls for this metric.
+            status: Only calls for results with this status.
 
         Raises:
             DataError: If the run does not contain the metric.
@@ -126,7 +132,7 @@ class Run(NotebookDisplay):
         names = () if metric is None else (metric,)
         with Store.open(self.folder) as store, store.snapshot():
             check_metric_names(store, names)
-            yield from store.calls(ResultFilter(sample_id=sample_id, method=method, metrics=names))
+            yield from store.calls(ResultFilter(sample_id=sample_id, method=method, metrics=names, status=status))
 
     def frame(self, *, texts: bool = False) -> pd.DataFrame:
         """Return a pandas DataFrame with one row for each judgement, failure and skip.
