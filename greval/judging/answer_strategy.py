@@ -32,7 +32,7 @@ class AnswerStrategy:
 
     @property
     def settings(self) -> dict[str, JsonValue]:
-        """What affects the verdicts beside the settings of the judge, as JSON."""
+        """The settings that affect the verdicts beside those of the judge, as JSON."""
         return {"max_items": self.max_items} if self.metric.over else {}
 
     def read_probabilities(

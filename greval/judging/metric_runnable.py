@@ -121,7 +121,7 @@ class MetricRunnable(CaseRunnable):
         if not context.has_callbacks:
             return self._judge(case, context)
 
-        async def judge_reported(case: CaseLike, config: RunnableConfig) -> Result:
+        async def judge_reported(case: CaseLike, run_manager: object, config: RunnableConfig) -> Result:  # noqa: ARG001
             return await self._judge(case, context._replace(config=config))
 
         return self._acall_with_config(judge_reported, case, context.config, run_type="chain")

@@ -47,7 +47,7 @@ class LocalAnswers(AnswerStrategy):
 
     @property
     def settings(self) -> dict[str, JsonValue]:
-        """What affects the verdicts beside the settings of the judge, as JSON."""
+        """The settings that affect the verdicts beside those of the judge, as JSON."""
         reading: dict[str, JsonValue] = {"number": "weighted"} if self.weighed_values else {}
         if self.question.value_first:
             reading["answer"] = "value first"
