@@ -27,6 +27,9 @@ def calls(  # noqa: PLR0913 - the options of a command
         list[str] | None, typer.Option("--metric", "-m", metavar="METRIC", help="only for these metrics; repeatable")
     ] = None,
     method: Annotated[str | None, typer.Option(metavar="METHOD", help="only for this method")] = None,
+    status: Annotated[
+        Literal["scored", "failed"] | None, typer.Option(help="only for results with this status")
+    ] = None,
     form: Annotated[
         Literal["jsonl", "text"], typer.Option("--format", help="jsonl has one call a line; text is for people")
     ] = "jsonl",
@@ -38,7 +41,7 @@ def calls(  # noqa: PLR0913 - the options of a command
     """Print what the judge was sent and what it replied. Each attempt is a call of its own."""
     if form == "text" and out is not None:
         raise typer.BadParameter("text is for the terminal: leave -o out, or name another --format")
-    wanted = ResultFilter(sample_id=case, method=method, metrics=tuple(metric or ()))
+    wanted = ResultFilter(sample_id=case, method=method, metrics=tuple(metric or ()), status=status)
     with Store.open(run, all_rows=all_rows) as store, translate_write_errors(out), ExitStack() as opened:
         check_metric_names(store, wanted.metrics)
         file = opened.enter_context(out.open("w", encoding="utf-8", newline="")) if out else sys.stdout

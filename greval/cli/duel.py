@@ -153,7 +153,6 @@ def duel(  # noqa: PLR0913 - the options of a command
             "deadline": deadline,
             "cache": cache,
             "store_calls": store_calls,
-            "debug": bool(context.obj),
             "max_calls": caps.max_calls,
             "max_cost": caps.max_cost,
             "prices": caps.read_prices(),

@@ -113,7 +113,6 @@ def evaluation(  # noqa: PLR0913 - the options of a command
         "store_calls": store_calls,
         "concurrency": concurrency,
         "reason_depth": reason_depth,
-        "debug": bool(context.obj),
         "max_calls": caps.max_calls,
         "max_cost": caps.max_cost,
         "prices": caps.read_prices(),
@@ -123,7 +122,7 @@ def evaluation(  # noqa: PLR0913 - the options of a command
         _print_forecast(root, config, selection, found, options)
         return
     evaluate = partial(evaluate_config_async, root, config, selection, judge=found, timeout=timeout or None, **options)
-    evaluate = partial(evaluate, on_note=None if quiet else _print_note)
+    evaluate = partial(evaluate, on_note=None if quiet else _print_note, debug=bool(context.obj))
     done = asyncio.run(_run(evaluate, quiet=quiet))
     _report_and_exit(done, quiet=quiet)
 

@@ -193,7 +193,6 @@ def evaluate(  # noqa: PLR0913 - the options of a command
         "cache": cache,
         "store_calls": store_calls,
         "shard": Shard.parse(shard) if shard else None,
-        "debug": bool(context.obj),
         "command": describe_command(context, config),
         "origin": origin,
         "asked": asked_names,

@@ -46,7 +46,6 @@ SETTINGS = Only(["base_url", "temperature", "seed", "judge_options", "timeout", 
 
 @expand_groups
 def probe(  # noqa: PLR0913 - the options of a command
-    context: typer.Context,
     metric: Annotated[
         str, typer.Argument(autocompletion=complete_metric, help="a judged metric, by its name or its file")
     ],
@@ -97,7 +96,6 @@ def probe(  # noqa: PLR0913 - the options of a command
         "built_on": built_on,
         "judges": judges,
         "concurrency": concurrency,
-        "debug": bool(context.obj),
         "max_calls": caps.max_calls,
         "max_cost": caps.max_cost,
         "prices": caps.read_prices(),

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -74,27 +73,6 @@ class CallRecorder(Protocol):
 
     def record_call(self, call: CallRecord) -> None:
         """Store a call, or keep it until the result of the judgement is stored."""
-
-
-_RECORDER: ContextVar[CallRecorder | None] = ContextVar("call_recorder", default=None)
-
-
-class record_calls:  # noqa: N801 - used like a function in `with`
-    """Context manager in which all calls of judges are passed to a recorder, including those of tasks begun in it."""
-
-    def __init__(self, recorder: CallRecorder | None) -> None:
-        self._recorder = recorder
-
-    def __enter__(self) -> None:
-        self._token = _RECORDER.set(self._recorder)
-
-    def __exit__(self, *_: object) -> None:
-        _RECORDER.reset(self._token)
-
-
-def get_call_recorder() -> CallRecorder | None:
-    """Return the recorder of the judgement that is being made, or None if its calls are not recorded."""
-    return _RECORDER.get()
 
 
 def list_messages(messages: Sequence[BaseMessage]) -> tuple[Message, ...]:

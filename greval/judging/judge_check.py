@@ -110,7 +110,7 @@ async def check_judge(model: Judge | BaseChatModel) -> JudgeCapabilities:
 
 
 async def _ask_question(client: JudgeClient, tier: Tier, *, confidence: bool = False) -> Reply:
-    return await client.ask(AnswerFormat("check", CHECK_SCHEMA, tier, confidence), CHECK_MESSAGES, {})
+    return await client.ask(AnswerFormat("check", CHECK_SCHEMA, tier, confidence), CHECK_MESSAGES)
 
 
 def _check_schema(reply: Reply) -> CheckFinding:

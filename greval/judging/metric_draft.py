@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from langchain_core.language_models import BaseChatModel
 
 from greval._util.concurrency import run_sync
+from greval.judging.call_context import NO_RUN, CallContext
 from greval.judging.drafting.brief import DraftBrief, DraftScale
 from greval.judging.drafting.parts import write_by_parts
 from greval.judging.drafting.remarks import find_draft_remarks
@@ -72,7 +73,12 @@ def write_draft(
 
 
 async def draft_async(
-    name: str, description: str, scale: DraftScale, over: Over | None, client: JudgeClient
+    name: str,
+    description: str,
+    scale: DraftScale,
+    over: Over | None,
+    client: JudgeClient,
+    context: CallContext = NO_RUN,
 ) -> WrittenDraft:
     """Draft a metric; see `draft`. The embedded model writes it in parts, all others as a whole.
 
@@ -81,7 +87,7 @@ async def draft_async(
         JudgeError: If the model cannot be reached, or returns no valid definition in three tries.
     """
     brief = DraftBrief.parse(name, description, scale, over)
-    writer = DraftWriter(client)
+    writer = DraftWriter(client, context)
     write = write_by_parts if client.judge.local else write_whole
     metric = await write(brief, writer)
     return WrittenDraft(metric, tuple(find_draft_remarks(brief, metric)), writer.usage)

@@ -9,31 +9,20 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
-from copy import copy
 from functools import cached_property
-from math import exp
-from typing import Any, NamedTuple, Self, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
-from langchain_core.runnables import RunnableConfig
 from pydantic import JsonValue
 
 from greval.errors import MalformedVerdictError
-from greval.judging.answer_schema import (
-    DETAILED_FACTOR,
-    build_answer_schema,
-    parse_item_verdicts,
-    parse_verdict,
-)
-from greval.judging.call_record import CallForm, CallRecord, get_call_recorder, list_messages
-from greval.judging.local.calibration import Calibration, find_calibration
-from greval.judging.local.models import MODELS
+from greval.judging.answer_schema import parse_item_verdicts, parse_verdict
+from greval.judging.answer_strategy import asks_for_many
+from greval.judging.call_context import CallContext
+from greval.judging.call_record import CallForm, CallRecord, list_messages
 from greval.judging.metric_runnable import CaseOutcome
-from greval.judging.model.answer_format import AnswerFormat
 from greval.judging.model.client import CHARS_PER_TOKEN, JudgeClient
-from greval.judging.model.judge import LOCAL_MAX_TOKENS, LOCAL_REASON_LENGTH
 from greval.judging.model.reply_cache import Reply
-from greval.judging.model.value_first import ValueFirst
 from greval.judging.prompt import (
     SHARED_SYSTEM_TEXT,
     format_case_before_metric,
@@ -45,21 +34,11 @@ from greval.judging.prompt import (
     neutralise_fences,
     sort_shared_fields,
 )
-from greval.judging.reply_json import ValuePath, compute_probability, compute_value_probabilities, parse_reply_object
+from greval.judging.reply_json import parse_reply_object
 from greval.records.case import Case
 from greval.records.metric import JudgedMetric
 from greval.records.metric_input import Item, list_judged_items
-from greval.records.result import Failure, FailureKind, Judgement, ShownIds, Tier, Usage, build_outcome
-from greval.records.scale import Value
-
-DEFAULT_MAX_ITEMS = 10
-LOCAL_MAX_ITEMS = 1
-"""The embedded model judges one item a call: small models drop and permute items of a list (benchmarks/chunks.py)."""
-
-WEIGHED_ALTERNATIVES = 20
-"""The alternatives of each token that are requested to weigh values: the most that OpenAI-compatible servers give."""
-MEAN_DIGITS = 3
-"""The digits to which a weighted mean is rounded."""
+from greval.records.result import Failure, FailureKind, Judgement, ShownIds, Usage, build_outcome
 
 REPAIRABLE_FAILURES = frozenset({"malformed", "off_scale", "missing_item"})
 """Failures that a second answer may repair. A refusal or a truncated answer would repeat itself."""
@@ -81,14 +60,6 @@ class AttemptResult(NamedTuple):
     served_by: tuple[str, ...] = ()
 
 
-class CallContext(NamedTuple):
-    """The context of a call: LangChain's config, the number of the repeat, and whether a judgement takes more calls."""
-
-    config: RunnableConfig
-    repeat: int
-    one_of_many: bool
-
-
 class MetricJudge:
     """A judged metric bound to its judge. Messages and schemas that do not depend on the case are built once."""
 
@@ -97,13 +68,12 @@ class MetricJudge:
         self.metric = metric
         self.client = client
         self.tier = client.tier
-        self.max_items = client.judge.max_items or (LOCAL_MAX_ITEMS if client.judge.local else DEFAULT_MAX_ITEMS)
-        self.many = metric.over is not None and self.max_items > 1
+        self.strategy = client.choose_strategy(metric)
+        self.question = self.strategy.question
+        self.max_items = self.strategy.max_items
+        self.many = asks_for_many(metric, self.max_items)
         reason = client.judge.reason_position
         self._starts_with_case = client.judge.prompt_start == "case" and not metric.examples
-        self._first_values = self._list_first_values()
-        self.weighed_values = self._list_weighed_values()
-        self.calibration = self._find_calibration()
         form: dict[str, Any] = {"many": self.many, "example": self.tier == "text", "reason": reason}
         self._metric_text = format_metric_text(metric, **form) if self._starts_with_case else ""
         examples = format_examples(metric, many=self.many, reason=reason)
@@ -111,59 +81,6 @@ class MetricJudge:
             SystemMessage(SHARED_SYSTEM_TEXT if self._starts_with_case else format_system_text(metric, **form)),
             *(turn for case, answer in examples for turn in _build_example_turns(case, answer)),
         ]
-        length = LOCAL_REASON_LENGTH if client.judge.local else None
-        schema = build_answer_schema(metric, many=self.many, reason=reason, reason_length=length)
-        most = compute_answer_limit(metric, self.max_items if self.many else 1) if self._has_answer_limit() else None
-        self.question = AnswerFormat(
-            metric.name,
-            schema,
-            self.tier,
-            client.judge.confidence,
-            max_tokens=most,
-            alternatives=WEIGHED_ALTERNATIVES if self.weighed_values else 0,
-            logit_bias=self.calibration.logit_bias if self.calibration else {},
-            value_first=self._build_value_first(),
-        )
-
-    def with_client(self, client: JudgeClient) -> Self:
-        """Return a copy that asks another client of the same judge, such as one with the guard of a request."""
-        other = copy(self)
-        other.client = client
-        return other
-
-    def _list_first_values(self) -> Sequence[Value]:
-        """List the values that the embedded model chooses between before it writes a reason; empty for other judges."""
-        judge = self.client.judge
-        is_first = judge.local and self.tier == "schema" and judge.reason_position == "after"
-        return self.metric.scale.answer_schema().get("enum", ()) if is_first and not self.metric.counts else ()
-
-    def _list_weighed_values(self) -> Sequence[Value]:
-        """List the values that are weighed by their probabilities: those that are chosen before a reason is written.
-
-        Once the model has written a reason, one value has nearly all probability. Values without a number have no mean.
-        The verdicts on both orders of a pair are merged by their values.
-        """
-        values = () if self.metric.preference else self._first_values
-        return () if any(self.metric.scale.number(value) is None for value in values) else values
-
-    def _build_value_first(self) -> ValueFirst | None:
-        """Return how value and reason are requested one after the other, if they are all that an answer holds.
-
-        A model file of the user's own is asked for the answer as a whole, because not every chat template can continue
-        an answer. So are values of other letters than ASCII: a token may hold a part of a letter, which a server does
-        not return by itself.
-        """
-        is_plain = not self.many and not self.metric.notes and self.metric.reason_depth == "brief"
-        is_known = self.client.label.partition(":")[2] in MODELS
-        is_whole = all(str(value).isascii() for value in self._first_values)
-        if not (self._first_values and is_plain and is_known and is_whole):
-            return None
-        return ValueFirst(tuple(self._first_values), LOCAL_REASON_LENGTH)
-
-    def _find_calibration(self) -> Calibration | None:
-        """Find the correction of the embedded model, for prompts in the form for which it was chosen."""
-        is_measured = self.weighed_values and not self._starts_with_case and not self.many and not self.metric.examples
-        return find_calibration(self.metric, self.client.label) if is_measured else None
 
     @property
     def prompt_group(self) -> str:
@@ -180,13 +97,7 @@ class MetricJudge:
     @property
     def settings(self) -> dict[str, JsonValue]:
         """The settings that affect the verdicts, as JSON: those of the judge, and how it is asked for this metric."""
-        packing: dict[str, JsonValue] = {"max_items": self.max_items} if self.metric.over else {}
-        reading: dict[str, JsonValue] = {"number": "weighted"} if self.weighed_values else {}
-        if self.question.value_first:
-            reading["answer"] = "value first"
-        if self.calibration:
-            reading["shifts"] = {**self.calibration.shifts}
-        return {**self.client.identity, **packing, **reading}
+        return {**self.client.identity, **self.strategy.settings}
 
     @cached_property
     def form(self) -> CallForm:
@@ -201,24 +112,14 @@ class MetricJudge:
             answer_schema=self.question.schema,
         )
 
-    @property
-    def asked_tier(self) -> Tier:
-        """The tier by which the judge is really asked; another one if it refuses that of the metric."""
-        return self.client.select_tier(self.tier)
-
-    def _has_answer_limit(self) -> bool:
-        """Return whether the answer length is limited by the metric: a detailed reason of the embedded model."""
-        judge = self.client.judge
-        return judge.local and judge.max_tokens is None and self.metric.reason_depth != "brief"
-
-    async def __call__(self, case: Case, config: RunnableConfig, *, repeat: int = 0, repeats: int = 1) -> CaseOutcome:
+    async def __call__(self, case: Case, context: CallContext) -> CaseOutcome:
         """Judge a case that has all inputs, and return the outcome with its usage and who answered."""
         batches = self.split_batches(case)
-        way = CallContext(config, repeat, one_of_many=len(batches) > 1 or repeats > 1)
         if len(batches) == 1:  # a separate task would cost as much as reading the answer
-            parts = [await self._ask_with_repair(case, batches[0], way)]
+            parts = [await self._ask_with_repair(case, batches[0], context)]
         else:
-            parts = await gather_all(self._ask_with_repair(case, batch, way) for batch in batches)
+            context = context._replace(one_of_many=True)
+            parts = await gather_all(self._ask_with_repair(case, batch, context) for batch in batches)
         judgements = tuple(judgement for part in parts for judgement in part.judgements)
         failures = tuple(failure for part in parts for failure in part.failures)
         served_by = tuple(dict.fromkeys(model for part in parts for model in part.served_by))
@@ -269,9 +170,7 @@ class MetricJudge:
     ) -> AttemptResult:
         """Ask once for the case or for a batch of its items, and read the reply."""
         messages = [*self.build_messages(case, batch), *tail]
-        reply = await self.client.ask(
-            self.question, messages, context.config, repeat=context.repeat, one_of_many=context.one_of_many
-        )
+        reply = await self.client.ask(self.question, messages, context)
         numbers = {number: item.id for number, item in enumerate(batch, 1)}
         try:
             verdicts = self._read_reply(reply, numbers, list_numbered_ids(self.metric, case, batch))
@@ -279,14 +178,16 @@ class MetricJudge:
             verdicts = [_build_failure(error, reply, item) for item in numbers.values() or (None,)]
         judgements = tuple(verdict for verdict in verdicts if isinstance(verdict, Judgement))
         failures = tuple(verdict for verdict in verdicts if isinstance(verdict, Failure))
-        if recorder := get_call_recorder():
+        if context.recorder:
             shown = list_messages(messages[len(self.start) :])
             items = tuple(numbers.values())
-            recorder.record_call(CallRecord(self.form, shown, reply, items, context.repeat, readable=not failures))
+            context.recorder.record_call(
+                CallRecord(self.form, shown, reply, items, context.repeat, readable=not failures)
+            )
         if self.client.asks_again:  # not for replies of a batch, which is paid for as a whole
-            self.client.guard.record_answer(self.metric.name, None if judgements else failures[0])
+            context.guard.record_answer(self.metric.name, None if judgements else failures[0])
         if failures:
-            self.client.failed(messages, reply, failures)
+            self.client.forget(reply)
         else:
             self.client.remember(reply, one_of_many=context.one_of_many)
         served_by = (reply.served_by,) if reply.served_by else ()
@@ -299,49 +200,15 @@ class MetricJudge:
         answer = parse_reply_object(reply.text, self.question.schema)
         if not self.many:
             judgement = parse_verdict(self.metric, answer, item=numbers.get(1), shown_ids=shown_ids)
-            return [self._read_probabilities(judgement, reply, ("value",))]
+            return [self.strategy.read_probabilities(judgement, reply.tokens, ("value",))]
         return [
             _build_failure(verdict, reply, numbers[number])
             if isinstance(verdict, MalformedVerdictError)
-            else self._read_probabilities(verdict, reply, ("judgements", place, "value"))
+            else self.strategy.read_probabilities(verdict, reply.tokens, ("judgements", place, "value"))
             for number, (place, verdict) in parse_item_verdicts(
                 self.metric, answer, numbers, shown_ids=shown_ids
             ).items()
         ]
-
-    def _read_probabilities(self, judgement: Judgement, reply: Reply, path: ValuePath) -> Judgement:
-        """Add the probability of the value as confidence, if the model returned it, and weigh the values."""
-        if self.metric.counts:  # its value was counted, not written
-            return judgement
-        if reply.tokens and (self.question.confidence or not self.weighed_values):
-            judgement = judgement.model_copy(update={"confidence": compute_probability(reply.tokens, path)})
-        if not self.weighed_values:
-            return judgement
-        probabilities = compute_value_probabilities(reply.tokens, path, self.weighed_values)
-        if probabilities is None:
-            raise MalformedVerdictError("malformed", "the reply has no probabilities, with which its value is weighed")
-        shifts = self.calibration.shifts if self.calibration else {}
-        weights = {value: share * exp(shifts.get(str(value), 0.0)) for value, share in probabilities.items()}
-        total = sum(weights.values())
-        mean = sum((self.metric.scale.number(value) or 0.0) * weight for value, weight in weights.items()) / total
-        if self.calibration and self.question.confidence:
-            judgement = judgement.model_copy(update={"confidence": weights.get(judgement.value, 0.0) / total})
-        return judgement.model_copy(update={"number": round(mean, MEAN_DIGITS)})
-
-
-def compute_answer_limit(metric: JudgedMetric, verdicts: int = 1) -> int:
-    """Compute the token limit of an answer of the embedded model with a number of verdicts.
-
-    It is that of a brief answer plus an allowance for the depth of the reason. The allowance assumes one token a
-    character, which no script exceeds by much.
-
-    Example:
-        >>> from greval.metrics.library import load_metric
-        >>> compute_answer_limit(load_metric("correctness"))
-        1024
-    """
-    more = {"brief": 0, "detailed": DETAILED_FACTOR - 1, "steps": len(metric.steps)}[metric.reason_depth]
-    return LOCAL_MAX_TOKENS + verdicts * more * LOCAL_REASON_LENGTH
 
 
 async def gather_all(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:

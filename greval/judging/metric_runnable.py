@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine
-from copy import copy
-from typing import Any, NamedTuple, Self, cast
+from typing import Any, NamedTuple
 
 from langchain_core.runnables import Runnable, RunnableConfig
-from langchain_core.runnables.config import ensure_config, get_async_callback_manager_for_config
 
 from greval._util.concurrency import run_sync
 from greval.datasets.case_records import CaseLike, as_case
 from greval.errors import DataError
-from greval.judging.model.client import read_clock
+from greval.judging.call_context import CallContext, build_context
+from greval.judging.model.budget import CallMeter
+from greval.judging.model.client import JudgeClient, read_clock
 from greval.records.case import Case
-from greval.records.metric import Metric, Verdicts
+from greval.records.metric import Metric
 from greval.records.metric_input import explain_missing_needs, find_method_error
 from greval.records.result import Failed, Failure, Outcome, Result, Skipped, Tier, Usage
 
@@ -29,7 +29,7 @@ class CaseOutcome(NamedTuple):
     served_by: tuple[str, ...] = ()
 
 
-JudgeFunction = Callable[[Case, RunnableConfig], Awaitable[CaseOutcome]]
+JudgeFunction = Callable[[Case, CallContext], Awaitable[CaseOutcome]]
 
 
 class CaseRunnable(Runnable[CaseLike, Result]):
@@ -50,10 +50,6 @@ class CaseRunnable(Runnable[CaseLike, Result]):
         return run_sync(self.ainvoke(input, config))
 
 
-BoundCall = Callable[["MetricRunnable", CaseLike], Coroutine[Any, Any, Result]]
-"""A function that calls a runnable for a case, see `bind_config`."""
-
-
 class MetricRunnable(CaseRunnable):
     """A compiled metric: a runnable from a case to a result; see `compile_metric`."""
 
@@ -62,34 +58,28 @@ class MetricRunnable(CaseRunnable):
         metric: Metric,
         judging: JudgeFunction,
         *,
-        judge: str,
-        tier: Tier,
         mark: str,
-        prepare: Callable[[], Awaitable[object]] | None = None,
+        client: JudgeClient | None = None,
+        prompt_group: str = "",
     ) -> None:
-        """Store the compiled parts. `prepare` creates what judging needs, such as the model's client."""
+        """Store the compiled parts.
+
+        `client` is that of the judge, None if the metric is computed. `prompt_group` is the same name for metrics whose
+        prompts for a case begin alike, and empty if they do not.
+        """
         self.name = metric.name
         self.metric = metric
         self.fingerprint = mark
         self.judging = judging
-        self.judge = judge
-        self.tier: Tier = tier
-        self.prompt_group = ""
-        """The same name for metrics whose prompts for a case begin alike; empty if they do not."""
-        self._prepare = prepare
-        blank = Skipped(reason="")
-        self._blank = Result(metric=metric.name, fingerprint=mark, judge=judge, tier=tier, outcome=blank)
-
-    def with_judging(self, judging: JudgeFunction, prepare: Callable[[], Awaitable[object]]) -> Self:
-        """Return a copy that judges by another function of the same judge, once `prepare` made what that needs."""
-        other = copy(self)
-        other.judging = judging
-        other._prepare = prepare  # noqa: SLF001 - its own copy
-        return other
-
-    def with_verdicts(self, verdicts: Verdicts) -> MetricRunnable:  # noqa: ARG002 - those of derived metrics
-        """Return the runnable that judges a case on which the metrics that this one builds on gave these verdicts."""
-        return self
+        self.client = client
+        self.judge = client.label if client else ""
+        self.tier: Tier = client.tier if client else "computed"
+        self.meter: CallMeter | None = None
+        """Counts the calls of cases that are judged outside a run."""
+        self.prompt_group = prompt_group
+        self._blank = Result(
+            metric=metric.name, fingerprint=mark, judge=self.judge, tier=self.tier, outcome=Skipped(reason="")
+        )
 
     def batch(
         self,
@@ -124,27 +114,33 @@ class MetricRunnable(CaseRunnable):
         Raises:
             DataError: If the input is not a case. Errors during judging are part of the result instead.
         """
-        return await bind_config(config)(self, input)
+        return await self.judge_case(input, build_context(config, meter=self.meter))
 
-    async def judge_with_callbacks(self, given: CaseLike, config: RunnableConfig) -> Result:
-        """Judge a case as a run of LangChain, and report it to the callbacks of `config`."""
-        return await self._acall_with_config(self._judge_case, given, config, run_type="chain")
+    def judge_case(self, case: CaseLike, context: CallContext) -> Coroutine[Any, Any, Result]:
+        """Judge a case in the context of a run or a request, as a run of LangChain if callbacks listen to it."""
+        if not context.has_callbacks:
+            return self._judge(case, context)
 
-    async def _judge_case(self, given: CaseLike, run_manager: object, config: RunnableConfig) -> Result:  # noqa: ARG002
-        """Judge a case and build its result. The callbacks of `config` already belong to this run."""
+        async def judge_reported(case: CaseLike, run_manager: object, config: RunnableConfig) -> Result:  # noqa: ARG001
+            return await self._judge(case, context._replace(config=config))
+
+        return self._acall_with_config(judge_reported, case, context.config, run_type="chain")
+
+    async def _judge(self, fields: CaseLike, context: CallContext) -> Result:
+        """Judge a case and build its result. The callbacks of the context already belong to this run."""
         start = read_clock()
-        case = given if isinstance(given, Case) else as_case(given)
+        case = fields if isinstance(fields, Case) else as_case(fields)
         if (error := find_method_error(self.metric, case)) is not None:
             why = f"the method gave no response: {error}"
             judged = CaseOutcome(Failed(error=Failure(kind="method", message=why)))
         elif lacks := explain_missing_needs(self.metric, case):
             judged = CaseOutcome(Skipped(reason=lacks))
         else:
-            if self._prepare:
-                await self._prepare()
+            if self.client:
+                await self.client.prepare()
                 start = read_clock()  # the latency excludes creating the client and loading the embedded model
             try:
-                judged = await self.judging(case, config)
+                judged = await self.judging(case, context)
             except DataError as error:  # it must not affect other cases
                 judged = CaseOutcome(Failed(error=Failure(kind="data", message=str(error))))
         latency = read_clock() - start
@@ -168,24 +164,6 @@ class MetricRunnable(CaseRunnable):
             "latency": latency,
             "served_by": served_by,
             "tags": {**case.tags},
-            "tier": getattr(self.judging, "asked_tier", self.tier),
+            "tier": self.client.select_tier(self.tier) if self.client else self.tier,
         }
         return self._blank.model_copy(update=changes)  # all parts were validated when they were made
-
-
-def bind_config(config: RunnableConfig | None) -> BoundCall:
-    """Return the function that calls a runnable with a config, for one case or many.
-
-    LangChain looks up the callbacks of a config in the environment and the context, which takes longer than most
-    computed metrics. Without callbacks, the function judges a case without LangChain's machinery.
-    """
-    complete = ensure_config(config)
-    if get_async_callback_manager_for_config(complete).handlers:
-        return lambda runnable, case: runnable.judge_with_callbacks(case, complete)
-    silent = _strip_run_name(complete)
-    return lambda runnable, case: runnable._judge_case(case, None, silent)  # noqa: SLF001 - its own
-
-
-def _strip_run_name(config: RunnableConfig) -> RunnableConfig:
-    """Return the config for child calls, without the name and the id of this run."""
-    return cast("RunnableConfig", {key: value for key, value in config.items() if key not in {"run_name", "run_id"}})

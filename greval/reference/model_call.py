@@ -9,6 +9,7 @@ from typing import Any
 from langchain_core.messages import BaseMessage
 
 from greval.errors import MalformedVerdictError, MethodError
+from greval.judging.call_context import NO_RUN, CallContext
 from greval.judging.model.answer_format import AnswerFormat
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.failures import format_failure_hint
@@ -34,7 +35,9 @@ class ObjectReply:
     usage: Usage
 
 
-async def ask_for_object(client: JudgeClient, form: AnswerFormat, messages: Sequence[BaseMessage]) -> ObjectReply:
+async def ask_for_object(
+    client: JudgeClient, form: AnswerFormat, messages: Sequence[BaseMessage], context: CallContext = NO_RUN
+) -> ObjectReply:
     """Ask a model for a JSON object. What its fields hold is not checked.
 
     A reply is stored in the client's cache, if it has one, also if it cannot be used, because it was paid for.
@@ -49,7 +52,7 @@ async def ask_for_object(client: JudgeClient, form: AnswerFormat, messages: Sequ
         >>> asyncio.run(ask_for_object(client, AnswerFormat("choice", {}, "text"), [])).fields
         {'items': [2]}
     """
-    reply = await client.ask(form, [*messages], {})
+    reply = await client.ask(form, [*messages], context)
     if reply.failure and reply.failure.kind not in UNUSABLE:
         kind, message = reply.failure.kind, reply.failure.message
         raise MethodError(f"{client.label}: {kind}: {message}; {format_failure_hint(kind, client.label)}")

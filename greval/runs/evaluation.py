@@ -13,7 +13,7 @@ from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Literal, Unpack
 
 from langchain_core.language_models import BaseChatModel
 
@@ -29,7 +29,6 @@ from greval.judging.metric_runnable import MetricRunnable
 from greval.judging.model.adaptation import Adaptation
 from greval.judging.model.budget import RunGuard, RunSpending
 from greval.judging.model.client import JudgeClient
-from greval.judging.model.failures import FailureLog
 from greval.judging.model.judge import Judge
 from greval.judging.model.reply_cache import ReplyCache, delete_cache_file, find_cache_file
 from greval.metrics.library import add_dependencies
@@ -108,7 +107,12 @@ class Run(NotebookDisplay):
             yield from store.results()
 
     def calls(
-        self, *, sample_id: str | None = None, method: str | None = None, metric: str | None = None
+        self,
+        *,
+        sample_id: str | None = None,
+        method: str | None = None,
+        metric: str | None = None,
+        status: Literal["scored", "failed"] | None = None,
     ) -> Iterator[JudgeCall]:
         """Iterate over the calls of the judge for the newest results: the prompt, and the reply as the model wrote it.
 
@@ -119,6 +123,7 @@ class Run(NotebookDisplay):
             sample_id: Only calls for this sample.
             method: Only calls for this method.
             metric: Only calls for this metric.
+            status: Only calls for results with this status.
 
         Raises:
             DataError: If the run does not contain the metric.
@@ -126,7 +131,7 @@ class Run(NotebookDisplay):
         names = () if metric is None else (metric,)
         with Store.open(self.folder) as store, store.snapshot():
             check_metric_names(store, names)
-            yield from store.calls(ResultFilter(sample_id=sample_id, method=method, metrics=names))
+            yield from store.calls(ResultFilter(sample_id=sample_id, method=method, metrics=names, status=status))
 
     def frame(self, *, texts: bool = False) -> pd.DataFrame:
         """Return a pandas DataFrame with one row for each judgement, failure and skip.
@@ -268,7 +273,6 @@ async def evaluate_async(
             `read_cases`. `origin`: the source of the cases, if `cases` does not provide it.
             `part`: the name of the part of a plan that these cases are; parts of a plan count together.
             `reply_source`: the source of replies, used instead of the judge's model.
-            `debug`: store request and reply of each failed call in `debug.jsonl`.
             `command`: the options of the command line, stored with the run.
             `config`: a LangChain config, such as callbacks and tags, for every call.
             `total`: the number of cases, used to estimate the time left if `cases` has no length.
@@ -305,7 +309,7 @@ async def evaluate_async(
         store = opened.enter_context(Store.create(folder))
         if not options.get("probe"):
             refuse_probe(store)
-        clients = _create_clients(judges, guard, folder, options, opened)
+        clients = _create_clients(judges, folder, options, opened)
         for client in clients:
             await client.ready()
         runnables = compile_metrics(wanted, judges.assign(clients), repeats=options.get("repeats", 1))
@@ -321,6 +325,11 @@ async def evaluate_async(
             stores_calls=options.get("store_calls", True),
             asked=get_asked_names(metrics, options),
             config=options.get("config"),
+            guards={
+                client: build_judge_guard(guard, group, judges, get_prices(options))
+                for client, group in zip(clients, judges.groups, strict=True)
+            },
+            meter=options.get("meter"),
             on_progress=options.get("on_progress"),
             on_result=options.get("on_result"),
             on_method=partial(_claim_plans, store, tuple(runnables)),
@@ -495,10 +504,8 @@ def find_free_folder(folder: Path) -> Path:
     return next((name for name in names if not name.exists() or not any(name.iterdir())), folder)
 
 
-def _create_clients(
-    judges: RunJudges, guard: RunGuard, folder: Path, options: EvaluateOptions, stack: ExitStack
-) -> list[JudgeClient]:
-    """Create the client of each judge. They share the cache, the journal and the guard of the run.
+def _create_clients(judges: RunJudges, folder: Path, options: EvaluateOptions, stack: ExitStack) -> list[JudgeClient]:
+    """Create the client of each judge. They share the cache and the journal of the run.
 
     They also share the limit of concurrent calls if the options have one. Otherwise each judge has its own.
     """
@@ -512,12 +519,9 @@ def _create_clients(
         JudgeClient(
             group.judge,
             gate=shared or asyncio.Semaphore(get_concurrency(group.judge, options)),
-            guard=build_judge_guard(guard, group, judges, get_prices(options)),
             cache=replies,
             journal=journal,
             reply_source=options.get("reply_source"),
-            on_failure=FailureLog(folder) if options.get("debug") else None,
-            meter=options.get("meter"),
         )
         for group in judges.groups
     ]

@@ -15,8 +15,9 @@ from greval._util.concurrency import run_sync
 from greval.datasets.case_records import CaseRecords, dump_case, get_sample_fields, read_case, read_records
 from greval.datasets.row_faults import RowFault, build_unreadable_error
 from greval.errors import DataError
+from greval.judging.call_context import NO_RUN
 from greval.judging.metric_judge import MetricJudge
-from greval.judging.metric_runnable import MetricRunnable, bind_config
+from greval.judging.metric_runnable import MetricRunnable
 from greval.judging.model.budget import RunSpending
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.judge import Judge
@@ -285,7 +286,7 @@ async def _compute_result(runnable: MetricRunnable, case: Case, results: Mapping
     seen, broken = narrow_for_metric(case, metric, {name: results[name] for name in names})
     if broken:
         return runnable.row(case, Failed(error=broken))
-    return await bind_config(None)(runnable.with_verdicts(select_verdicts(metric, results)), seen)
+    return await runnable.judge_case(seen, NO_RUN._replace(verdicts=select_verdicts(metric, results)))
 
 
 def _read_case(given: Case | RowFault, unread: list[str]) -> Case | None:

@@ -135,6 +135,7 @@ class JudgeSession:
         self._judge = judge
         self._cache = cache
         self._clients: list[tuple[Judge | BaseChatModel, JudgeClient]] = []
+        self._guards: dict[JudgeClient, RunGuard] = {}
         self._log = MemoryLog()
         self._compiled: dict[str, Mapping[str, MetricRunnable]] = {}
 
@@ -153,7 +154,9 @@ class JudgeSession:
             StoppedError: If no further call may be made.
         """
         runnables = self._compile(metric, repeats, built_on)
-        loop = JudgingLoop(self._log, runnables, self.guard, retries_at_end=False, asked={metric.name})
+        loop = JudgingLoop(
+            self._log, runnables, self.guard, guards=self._guards, retries_at_end=False, asked={metric.name}
+        )
         (found,) = run_sync(loop.judge_cases([case]))
         text = case.model_dump(mode="json", exclude_defaults=True)
         self.rows += [_build_row(result, text) for result in found.values()]
@@ -180,10 +183,9 @@ class JudgeSession:
         for judge, client in self._clients:
             if is_same_judge(judge, group.judge):
                 return client
-        guard: RunGuard = self.guard
+        client = JudgeClient(group.judge, cache=self._cache)
         if self._judge is not None and not is_same_judge(group.judge, self._judge):
-            guard = build_own_guard(guard, group)
-        client = JudgeClient(group.judge, guard=guard, cache=self._cache)
+            self._guards[client] = build_own_guard(self.guard, group)
         self._clients.append((group.judge, client))
         return client
 

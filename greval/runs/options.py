@@ -62,7 +62,6 @@ class EvaluateOptions(CallOptions, total=False):
     origin: CaseSource
     part: str
     reply_source: ReplySource | None
-    debug: bool
     command: RunCommand | None
     config: RunnableConfig | None
     total: int | None

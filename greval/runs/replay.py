@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from langchain_core.messages import BaseMessage
-from langchain_core.runnables import RunnableConfig
 from pydantic import JsonValue, ValidationError
 
 from greval._util.concurrency import reduce_collections, run_sync
 from greval._util.row_index import RowIndex
 from greval._util.wording import format_count, format_names
 from greval.errors import StoppedError
+from greval.judging.call_context import NO_RUN, CallContext
 from greval.judging.call_record import CallForm
 from greval.judging.metric_judge import MetricJudge
 from greval.judging.metric_runnable import MetricRunnable
@@ -28,7 +28,7 @@ from greval.judging.model.answer_format import AnswerFormat
 from greval.judging.model.budget import RunGuard
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.judge import Judge
-from greval.judging.model.reply_cache import Reply, ReplyOrigin
+from greval.judging.model.reply_cache import Reply
 from greval.metrics.computed import find_computed_metric
 from greval.metrics.dependencies import list_dependency_names, order_metrics
 from greval.metrics.library import require_metric
@@ -138,7 +138,7 @@ class ReplayClient(JudgeClient):
 
     def __init__(self, form: CallForm, reader: CallReader, requests: RowIndex) -> None:
         """Store the arguments. No model is created."""
-        super().__init__(Judge.model_validate(form.judge), guard=RunGuard(watchful=False))
+        super().__init__(Judge.model_validate(form.judge))
         self._form = form
         self._reader = reader
         self._requests = requests
@@ -157,28 +157,28 @@ class ReplayClient(JudgeClient):
         """The way in which structured answers were requested."""
         return self._form.tier
 
+    async def prepare(self) -> None:
+        """Do nothing: no model is called, so that none is created."""
+
     async def ask(
         self,
         question: AnswerFormat,
         messages: list[BaseMessage],
-        config: RunnableConfig,  # noqa: ARG002 - no model is called
+        context: CallContext = NO_RUN,
         *,
-        repeat: int = 0,
-        one_of_many: bool = False,  # noqa: ARG002 - as above
-        patient: bool = True,  # noqa: ARG002 - as above
+        patient: bool = True,  # noqa: ARG002 - no model is called
     ) -> Reply:
         """Return the last stored reply to this request, which was paid for before.
 
         Raises:
             StoppedError: If no reply is stored.
         """
-        key = self._compute_key(question, messages, repeat)
+        key = self._compute_key(question, messages, context.repeat)
         number = self._requests.get(key)
         if number is None:
             raise StoppedError(NOT_STORED)
-        found = self._reader.read_reply(number)
-        origin = ReplyOrigin(found.content, found.fingerprint)
-        return found.reply._replace(usage=Usage(hits=1), key=key, known=True, origin=origin)
+        stored = self._reader.read_call(number)
+        return stored.reply._replace(usage=Usage(hits=1), key=key, known=True)
 
 
 def replay(
@@ -343,8 +343,7 @@ class _ReplayPlan:
         metrics = order_metrics(wanted.values())
         clients = {name: self._create_client(name) for name, metric in wanted.items() if metric.kind == "judged"}
         repeats = {name: self.originals[name].repeats if name in clients else 1 for name in wanted}
-        compiled = compile_metrics(metrics, clients, repeats=repeats)
-        return {name: one.with_judging(one.judging, _prepare_nothing) for name, one in compiled.items()}
+        return compile_metrics(metrics, clients, repeats=repeats)
 
     def list_changes(self, metric: Metric) -> tuple[str, ...]:
         """List the places at which a definition differs from that of the run's results."""
@@ -496,7 +495,3 @@ def _read_newest_cases(store: Store) -> Iterator[Case]:
         newest[f"{sample_id}\0{method}"] = number
     for number in newest.list_rows():
         yield store.read_case(number)
-
-
-async def _prepare_nothing() -> None:
-    """Do nothing: no model is called, so that none is created."""

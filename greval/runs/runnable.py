@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from copy import copy
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.runnables import RunnableConfig
 
 from greval.datasets.case_records import CaseLike, as_case
 from greval.errors import JudgeError, StoppedError
+from greval.judging.call_context import CallContext
 from greval.judging.metric_judge import MetricJudge, gather_all
-from greval.judging.metric_runnable import CaseOutcome, JudgeFunction, MetricRunnable
-from greval.judging.model.budget import RunGuard
+from greval.judging.metric_runnable import CaseOutcome, MetricRunnable
+from greval.judging.model.budget import CallMeter, RunGuard
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.judge import Judge
 from greval.judging.prompt import PROMPT_VERSION
@@ -21,9 +20,9 @@ from greval.metrics.computed.outcomes import compute_outcome
 from greval.metrics.dependencies import list_dependency_names as built_on_by
 from greval.metrics.library import find_dependencies
 from greval.records.case import Case, swap_responses
-from greval.records.metric import FunctionMetric, JudgedMetric, Metric, Verdicts
+from greval.records.metric import FunctionMetric, JudgedMetric, Metric
 from greval.records.metric_input import compute_fingerprint
-from greval.records.result import Result, Tier, Usage
+from greval.records.result import Result, Usage
 from greval.runs.judges import choose_judges
 from greval.runs.worker import JudgingLoop, MemoryLog
 
@@ -35,6 +34,7 @@ def compile_metric(
     repeats: int = 1,
     built_on: Iterable[Metric] = (),
     judges: Mapping[str, Judge | BaseChatModel | JudgeClient] | None = None,
+    meter: CallMeter | None = None,
 ) -> MetricRunnable:
     """Compile a metric and a judge into a runnable, which can judge any number of cases.
 
@@ -51,6 +51,7 @@ def compile_metric(
         built_on: Definitions of the metrics that this one builds on. Missing ones are looked up among the
             predefined metrics.
         judges: Judges of single metrics by name, which go before those that the metrics name and before `model`.
+        meter: Counts the calls of several runs and runnables together and may refuse further ones, as in `evaluate`.
 
     Returns:
         A runnable from a case (or a mapping of its fields) to a `Result`, with `invoke`, `ainvoke`,
@@ -74,10 +75,9 @@ def compile_metric(
     metrics = find_dependencies(metric, built_on)
     clients = _create_clients(metrics, model, judges or {})
     parts = compile_metrics(metrics, clients, repeats=repeats)
-    if len(parts) == 1:
-        return parts[metric.name]
-    guard = next(iter(clients.values())).guard if clients else RunGuard(watchful=False)
-    return ComposedRunnable(parts, guard.run)
+    runnable = parts[metric.name] if len(parts) == 1 else ComposedRunnable(parts)
+    runnable.meter = meter
+    return runnable
 
 
 def _create_clients(
@@ -85,7 +85,7 @@ def _create_clients(
     model: Judge | BaseChatModel | JudgeClient | None,
     judges: Mapping[str, Judge | BaseChatModel | JudgeClient],
 ) -> dict[str, JudgeClient]:
-    """Return the client of each judged metric: a given one, or one for each judge, all with one guard."""
+    """Return the client of each judged metric: a given one, or one for each judge."""
     ready = {name: judge for name, judge in judges.items() if isinstance(judge, JudgeClient)}
     plain = {name: judge for name, judge in judges.items() if not isinstance(judge, JudgeClient)}
     left = [metric for metric in metrics if metric.name not in ready]
@@ -96,9 +96,8 @@ def _create_clients(
         left, default = [metric for metric in left if metric.name in named], model.judge
     else:
         default = model
-    guard = model.guard if isinstance(model, JudgeClient) else RunGuard(watchful=False)
     chosen = choose_judges(left, default, plain)
-    return {**ready, **chosen.assign([JudgeClient(group.judge, guard=guard) for group in chosen.groups])}
+    return {**ready, **chosen.assign([JudgeClient(group.judge) for group in chosen.groups])}
 
 
 def compile_metrics(
@@ -123,25 +122,13 @@ def compile_metrics(
     compiled: dict[str, MetricRunnable] = {}
     for metric in metrics:
         marks = {name: compiled[name].fingerprint for name in built_on_by(metric)}
+        if isinstance(metric, FunctionMetric):
+            compiled[metric.name] = _compile_function(metric, marks)
+            continue
         client = clients.get(metric.name) if isinstance(clients, Mapping) else clients
         times = repeats[metric.name] if isinstance(repeats, Mapping) else repeats
-        compiled[metric.name] = _compile_one(metric, client, times, marks)
+        compiled[metric.name] = _compile_judged(metric, client, times, marks)
     return compiled
-
-
-def replace_clients(
-    compiled: Mapping[str, MetricRunnable], clients: Mapping[str, JudgeClient]
-) -> dict[str, MetricRunnable]:
-    """Return metrics compiled by `compile_metrics` that ask other clients of the same judges, by the metrics' names.
-
-    What was built for them is shared. A server compiles its metrics once, and each request has a guard of its own.
-    """
-    return {
-        name: runnable.with_judging(runnable.judging.with_client(clients[name]), clients[name].prepare)
-        if isinstance(runnable.judging, MetricJudge | RepeatedJudge)
-        else runnable
-        for name, runnable in compiled.items()
-    }
 
 
 class ComposedRunnable(MetricRunnable):
@@ -149,59 +136,48 @@ class ComposedRunnable(MetricRunnable):
 
     Args:
         parts: The compiled metrics in order, the one that builds on the others last.
-        guard: Decides whether calls may be made.
+        loop: The judging loop of all cases; by default each case has its own.
     """
 
-    def __init__(self, parts: Mapping[str, MetricRunnable], guard: RunGuard) -> None:
+    def __init__(self, parts: Mapping[str, MetricRunnable], loop: JudgingLoop | None = None) -> None:
         """Store the compiled metrics."""
-        *_, own = parts.values()
-        super().__init__(own.metric, own.judging, judge=own.judge, tier=own.tier, mark=own.fingerprint)
+        *_, last = parts.values()
+        super().__init__(last.metric, last.judging, mark=last.fingerprint, client=last.client)
         self._parts = parts
-        self._guard = guard
-        self._work: JudgingLoop | None = None
+        self._loop = loop
 
     def for_batch(self) -> MetricRunnable:
         """Return a runnable that judges cases of equal content only once."""
-        shared = copy(self)
-        shared._work = self._begin_work()  # noqa: SLF001 - its own copy
-        return shared
+        return ComposedRunnable(self._parts, self._begin_loop(self.meter))
 
-    async def _judge_case(self, given: CaseLike, run_manager: object, config: RunnableConfig) -> Result:  # noqa: ARG002
+    async def _judge(self, fields: CaseLike, context: CallContext) -> Result:
         """Judge a case as a run does, and attach the results of the other metrics as `built_on`."""
-        work = self._work or self._begin_work()
-        (found,) = await work.judge_cases([as_case(given)], config)
-        result = found.pop(self.metric.name, None)
+        loop = self._loop or self._begin_loop(context.meter)
+        (results,) = await loop.judge_cases([as_case(fields)], context.config)
+        result = results.pop(self.metric.name, None)
         if result is None:
-            raise StoppedError(self._guard.why or "no further call is made")
-        return result.replace(built_on=tuple(found.values()))
+            raise StoppedError("no further call is made")
+        return result.replace(built_on=tuple(results.values()))
 
-    def _begin_work(self) -> JudgingLoop:
-        return JudgingLoop(MemoryLog(), self._parts, self._guard, asked={self.metric.name})
-
-
-class FunctionRunnable(MetricRunnable):
-    """A compiled metric that is a function of a case and of the verdicts of the metrics that it builds on, if any."""
-
-    def __init__(self, metric: FunctionMetric, fingerprint: str) -> None:
-        """Store the metric."""
-        super().__init__(metric, _create_compute_function(metric, {}), judge="", tier="computed", mark=fingerprint)
-        self._function = metric
-
-    def with_verdicts(self, verdicts: Verdicts) -> MetricRunnable:
-        """Return a copy that computes from these verdicts; an exception of its function is a failure of the case."""
-        if not verdicts:
-            return self
-        other = copy(self)
-        other.judging = _create_compute_function(self._function, verdicts)
-        return other
+    def _begin_loop(self, meter: CallMeter | None) -> JudgingLoop:
+        guard = RunGuard(watchful=False)
+        return JudgingLoop(MemoryLog(), self._parts, guard, meter=meter, asked={self.metric.name})
 
 
-def _compile_one(
+def _compile_function(metric: FunctionMetric, fingerprints: Mapping[str, str]) -> MetricRunnable:
+    """Compile a computed metric. An exception of its function becomes a failure of the case."""
+
+    async def compute(case: Case, context: CallContext) -> CaseOutcome:
+        return CaseOutcome(compute_outcome(metric, case, context.verdicts))
+
+    mark = compute_fingerprint(metric, {}, fingerprints)
+    return MetricRunnable(metric, compute, mark=mark)
+
+
+def _compile_judged(
     metric: Metric, client: JudgeClient | None, repeats: int, fingerprints: Mapping[str, str]
 ) -> MetricRunnable:
-    """Compile a metric without its dependencies. `fingerprints` holds those of the metrics that it builds on."""
-    if isinstance(metric, FunctionMetric):
-        return FunctionRunnable(metric, compute_fingerprint(metric, {}, fingerprints))
+    """Compile a judged metric without its dependencies. `fingerprints` holds those of the metrics that it builds on."""
     if client is None or not isinstance(metric, JudgedMetric):
         message = f"{metric.name}: a judged metric needs a judge, such as Judge('openai:MODEL') or Judge('local')"
         raise JudgeError(message)
@@ -209,20 +185,13 @@ def _compile_one(
         raise JudgeError(f"{metric.name}: repeats must be 1 or more, got {repeats}")
     asking = MetricJudge(metric, client)
     settings = {**asking.settings, "prompt": PROMPT_VERSION, "tier": client.tier}
-    mark = compute_fingerprint(metric, {**settings, "repeats": repeats}, fingerprints)
-    judging = asking if repeats == 1 and not metric.preference else RepeatedJudge(asking, repeats)
-    compiled = MetricRunnable(metric, judging, judge=client.label, tier=client.tier, mark=mark, prepare=client.prepare)
-    compiled.prompt_group = asking.prompt_group
-    return compiled
-
-
-def _create_compute_function(metric: FunctionMetric, verdicts: Verdicts) -> JudgeFunction:
-    """Create the judging function of a computed metric. An exception of its function becomes a failure of the case."""
-
-    async def compute(case: Case, _: RunnableConfig) -> CaseOutcome:
-        return CaseOutcome(compute_outcome(metric, case, verdicts))
-
-    return compute
+    return MetricRunnable(
+        metric,
+        asking if repeats == 1 and not metric.preference else RepeatedJudge(asking, repeats),
+        mark=compute_fingerprint(metric, {**settings, "repeats": repeats}, fingerprints),
+        client=client,
+        prompt_group=asking.prompt_group,
+    )
 
 
 class RepeatedJudge:
@@ -233,24 +202,12 @@ class RepeatedJudge:
         self._asking = asking
         self._repeats = repeats
 
-    @property
-    def asked_tier(self) -> Tier:
-        """The tier by which the judge is really asked."""
-        return self._asking.asked_tier
-
-    def with_client(self, client: JudgeClient) -> RepeatedJudge:
-        """Return a copy that asks another client of the same judge."""
-        return RepeatedJudge(self._asking.with_client(client), self._repeats)
-
-    async def __call__(self, case: Case, config: RunnableConfig) -> CaseOutcome:
+    async def __call__(self, case: Case, context: CallContext) -> CaseOutcome:
         """Judge a case, and return the merged outcome with the usage of all times and all who answered."""
         metric = self._asking.metric
         views = (case, swap_responses(case)) if metric.preference else (case,)
-        rounds = await gather_all(
-            self._asking(view, config, repeat=n, repeats=self._repeats * len(views))
-            for view in views
-            for n in range(self._repeats)
-        )
+        contexts = [context._replace(repeat=number, one_of_many=True) for number in range(self._repeats)]
+        rounds = await gather_all(self._asking(view, repeated) for view in views for repeated in contexts)
         outcomes = [judged.outcome for judged in rounds]
         if metric.preference:
             merged = merge_orders(metric, outcomes[: self._repeats], outcomes[self._repeats :])

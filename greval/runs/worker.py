@@ -34,10 +34,11 @@ from greval._util.wording import format_names
 from greval.datasets.case_records import MAX_LISTED_ROWS, dump_case, read_case
 from greval.datasets.row_faults import RowFault
 from greval.errors import DataError, StoppedError
-from greval.judging.call_record import CallRecord, record_calls
-from greval.judging.metric_runnable import BoundCall, MetricRunnable, bind_config
-from greval.judging.model.budget import RunGuard
-from greval.judging.model.client import read_clock
+from greval.judging.call_context import CallContext, build_context
+from greval.judging.call_record import CallRecord
+from greval.judging.metric_runnable import MetricRunnable
+from greval.judging.model.budget import CallMeter, RunGuard
+from greval.judging.model.client import JudgeClient, read_clock
 from greval.judging.model.reply_cache import ReplyOrigin
 from greval.metrics.dependencies import list_dependency_names
 from greval.records.case import Case
@@ -195,7 +196,10 @@ class _PlannedJudgement(NamedTuple):
 
 @dataclass
 class JudgingLoop:
-    """The state that the workers of a run share: log, compiled metrics in order, budget and progress."""
+    """The state that the workers of a run share: log, compiled metrics in order, budget and progress.
+
+    `guards` are those of single judges, if the run has several, and `meter` counts calls together with other runs.
+    """
 
     store: ResultLog
     runnables: Mapping[str, MetricRunnable]
@@ -207,6 +211,8 @@ class JudgingLoop:
     stores_calls: bool = False
     replays: bool = False
     config: RunnableConfig | None = None
+    guards: dict[JudgeClient, RunGuard] = field(default_factory=dict)
+    meter: CallMeter | None = None
     on_progress: Callable[[Progress], None] | None = None
     on_result: Callable[[Result], None] | None = None
     on_method: Callable[[str], None] | None = None
@@ -241,9 +247,17 @@ class JudgingLoop:
             self.on_progress(self.progress.model_copy(update={"waiting": waiting}))
 
     @cached_property
-    def _call(self) -> BoundCall:
-        """The function that calls a runnable with the config of the run."""
-        return bind_config(self.config)
+    def _contexts(self) -> Mapping[str, CallContext]:
+        """The context of each metric in the run."""
+        return self._build_contexts(self.config)
+
+    def _build_contexts(self, config: RunnableConfig | None) -> dict[str, CallContext]:
+        """Build the context of each metric, by its name, with a config of LangChain for every call."""
+        shared = build_context(config, guard=self.guard, meter=self.meter)
+        return {
+            name: shared._replace(guard=self.guards[runnable.client]) if runnable.client in self.guards else shared
+            for name, runnable in self.runnables.items()
+        }
 
     async def run(self, source: Iterator[Case | RowFault], workers: int) -> None:
         """Judge all cases with several workers, then retry transient failures once."""
@@ -265,11 +279,11 @@ class JudgingLoop:
         """
         rows: list[dict[str, Result]] = [{} for _ in cases]
 
-        call = bind_config(config)
+        contexts = self._build_contexts(config)
 
         async def judge(number: int) -> None:
             before = rows[number]
-            found = await self._judge_case(cases[number], call, counted=before or None)
+            found = await self._judge_case(cases[number], contexts, counted=before or None)
             rows[number] = before | {row.metric: _add_cost(row, before.get(row.metric)) for row in found if row}
 
         await run_workers(map(judge, range(len(cases))))
@@ -309,7 +323,7 @@ class JudgingLoop:
         if self.on_method and case.method not in self.planned:
             self.on_method(case.method)
         self.planned[case.method] += 1
-        found = await self._judge_case(case, self._call)
+        found = await self._judge_case(case, self._contexts)
         self._case_texts.pop(id(case), None)
         if len(self.to_retry) < MAX_RETRIED_CASES and is_retryable(found):
             self.to_retry.append((case, {result.metric: result for result in found if result}))
@@ -317,7 +331,7 @@ class JudgingLoop:
     async def _retry_cases(self, source: Iterator[tuple[Case, dict[str, Result]]]) -> None:
         """Retry cases with transient failures; each comes with the results that were counted for it."""
         while self.guard.why is None and (given := next(source, None)):
-            await self._judge_case(given[0], self._call, counted=given[1])
+            await self._judge_case(given[0], self._contexts, counted=given[1])
 
     def count_stored(self, statuses: Iterable[tuple[str, int]]) -> None:
         """Set the progress to stored results only, given the number of results of each status."""
@@ -350,7 +364,7 @@ class JudgingLoop:
         self.counter.unread += 1
 
     async def _judge_case(
-        self, case: Case, call: BoundCall, *, counted: Mapping[str, Result] | None = None
+        self, case: Case, contexts: Mapping[str, CallContext], *, counted: Mapping[str, Result] | None = None
     ) -> list[Result | None]:
         """Judge a case by every metric, each as soon as the results that it builds on are available.
 
@@ -359,7 +373,8 @@ class JudgingLoop:
         """
         if len(self.runnables) == 1:  # a separate task would cost as much as parsing the reply
             (runnable,) = self.runnables.values()
-            return [await self._judge_metric(case, runnable, NO_TASKS, call=call, counted=counted)]
+            context = contexts[runnable.metric.name]
+            return [await self._judge_metric(case, runnable, NO_TASKS, context=context, counted=counted)]
         due: dict[str, asyncio.Task[Result | None]] = {}
         first_of_group: dict[str, asyncio.Task[Result | None]] = {}
         async with asyncio.TaskGroup() as group:
@@ -373,7 +388,7 @@ class JudgingLoop:
                         start(other)
                 first = first_of_group.get(runnable.prompt_group)
                 due[name] = group.create_task(
-                    self._judge_metric(case, runnable, start, first=first, call=call, counted=counted)
+                    self._judge_metric(case, runnable, start, first=first, context=contexts[name], counted=counted)
                 )
                 if runnable.prompt_group:
                     first_of_group.setdefault(runnable.prompt_group, due[name])
@@ -396,7 +411,7 @@ class JudgingLoop:
         start: StartMetric,
         *,
         first: asyncio.Task[Result | None] | None = None,
-        call: BoundCall,
+        context: CallContext,
         counted: Mapping[str, Result] | None,
     ) -> Result | None:
         """Take one judgement through its states, see the drawing above; None if the run is stopped.
@@ -417,15 +432,17 @@ class JudgingLoop:
             return replaced
         verdicts = select_verdicts(runnable.metric, known)
         keys = compute_keys(seen, runnable.metric, runnable.fingerprint, verdicts)
-        judged, runnable = _PlannedJudgement(case, seen, broken, *keys), runnable.with_verdicts(verdicts)
+        if verdicts:
+            context = context._replace(verdicts=verdicts)
+        judged = _PlannedJudgement(case, seen, broken, *keys)
         if self.replays:
-            return await self._replay(judged, runnable, call)
+            return await self._replay(judged, runnable, context)
         place = (case.id, case.method, runnable.metric.name)
         old = self.store.get(judged.key, place)
         if old and (old.finished or not self.retry_failed or self.reads_stored_only):
             return self._keep_known(old, case, replaced)
         try:
-            result, calls = await self._judge_new(judged, runnable, old, call)
+            result, calls = await self._judge_new(judged, runnable, old, context)
         except StoppedError:
             if old:
                 self.store.keep(place, "")
@@ -452,13 +469,12 @@ class JudgingLoop:
             return self._keep_known(old, case, None)
         readers = [one.metric.name for one in self.runnables.values() if metric.name in one.metric.dependency_places]
         reason = f"{UNNEEDED}: {format_names(readers)} {'do' if len(readers) > 1 else 'does'} not read it on this case"
-        judged = _PlannedJudgement(case, case, None, "", key)
         result = runnable.row(case, Skipped(reason=reason))
-        self._store(judged, result)
+        self._store(_PlannedJudgement(case, case, None, "", key), result)
         return self._count_result(result, kept=False, replaced=None)
 
     async def _judge_new(
-        self, judged: _PlannedJudgement, runnable: MetricRunnable, old: Result | None, call: BoundCall
+        self, judged: _PlannedJudgement, runnable: MetricRunnable, old: Result | None, context: CallContext
     ) -> tuple[Result, Sequence[CallRecord]]:
         """Judge what the log does not hold, and return the result with the calls of the judge that it took.
 
@@ -467,21 +483,24 @@ class JudgingLoop:
         Raises:
             StoppedError: If only stored results are read, or no further call may be made.
         """
-        case, seen, content = judged.case, judged.seen, judged.content
+        case, seen = judged.case, judged.seen
         if judged.broken:
             return runnable.row(case, Failed(error=judged.broken)), ()
         if self.reads_stored_only:
             raise StoppedError(self.guard.why or "")
-        made = CallCollector(self.store, content, runnable.fingerprint, (case.id, case.method))
-        with record_calls(made if self.stores_calls else None):
-            if runnable.metric.kind == "computed":
-                result = await call(runnable, seen)
-            else:
-                equal = await self._copy_equal(seen, runnable, content)
-                result = equal or await self._ask(seen, runnable, content, old, call)
-        return _add_skipped_items(result, runnable.metric, case), made.calls
+        calls: Sequence[CallRecord] = ()
+        if runnable.metric.kind == "computed":
+            result = await runnable.judge_case(seen, context)
+        elif (equal := await self._copy_equal(seen, runnable, judged.content)) is not None:
+            result = equal
+        else:
+            if self.stores_calls:
+                recorder = CallCollector(self.store, judged.content, runnable.fingerprint, (case.id, case.method))
+                context, calls = context._replace(recorder=recorder), recorder.calls
+            result = await self._ask(judged, runnable, old, context)
+        return _add_skipped_items(result, runnable.metric, case), calls
 
-    async def _replay(self, judged: _PlannedJudgement, runnable: MetricRunnable, call: BoundCall) -> Result | None:
+    async def _replay(self, judged: _PlannedJudgement, runnable: MetricRunnable, context: CallContext) -> Result | None:
         """Replay: read a result again from stored replies, and store it if its definition or its outcome changed.
 
         None if the log has no result to read again, or if no reply to the request is stored.
@@ -490,11 +509,13 @@ class JudgingLoop:
         if not self.store.holds_result(place):
             return None
         old = self.store.get(judged.key, place)
-        found = CallCollector(self.store, judged.content, runnable.fingerprint, place[:2])
+        recorder = CallCollector(self.store, judged.content, runnable.fingerprint, place[:2])
         try:
-            with record_calls(found):
-                failed = judged.broken and runnable.row(case, Failed(error=judged.broken))
-                result = failed or _add_skipped_items(await call(runnable, judged.seen), runnable.metric, case)
+            if judged.broken:
+                result = runnable.row(case, Failed(error=judged.broken))
+            else:
+                result = await runnable.judge_case(judged.seen, context._replace(recorder=recorder))
+                result = _add_skipped_items(result, runnable.metric, case)
         except StoppedError:
             self._count_unanswered(case, runnable)
             if old:
@@ -502,9 +523,9 @@ class JudgingLoop:
             return None
         if old and old.outcome == result.outcome:
             return self._keep_known(old, case, None)
-        if found.origin:
-            result = result.replace(replayed_from=found.origin.fingerprint)
-        self._store(judged, result, asked=found.origin and found.origin.content)
+        if origin := recorder.origin:
+            result = result.replace(replayed_from=origin.fingerprint)
+        self._store(judged, result, asked=origin and origin.content)
         return self._count_result(result, kept=False, replaced=None)
 
     def _count_unanswered(self, case: Case, runnable: MetricRunnable) -> None:
@@ -552,7 +573,7 @@ class JudgingLoop:
         return twin and runnable.row(case, twin.outcome, usage=usage, served_by=twin.served_by)
 
     async def _ask(
-        self, case: Case, runnable: MetricRunnable, content: str, old: Result | None, call: BoundCall
+        self, judged: _PlannedJudgement, runnable: MetricRunnable, old: Result | None, context: CallContext
     ) -> Result:
         """Ask: judge what is missing of the case, while cases of equal content wait for the result.
 
@@ -560,10 +581,11 @@ class JudgingLoop:
             StoppedError: If no further call may be made.
         """
         promise: asyncio.Future[Result | None] = asyncio.get_running_loop().create_future()
+        content, remaining = judged.content, select_remaining(judged.seen, runnable.metric, old)
         self._in_progress[content] = promise
         result = None
         try:
-            result = await call(runnable, select_remaining(case, runnable.metric, old))
+            result = await runnable.judge_case(remaining, context)
             if old and old.judgements:
                 judgements = (*old.judgements, *result.judgements)
                 served_by = tuple(dict.fromkeys((*old.served_by, *result.served_by)))

@@ -33,6 +33,18 @@ def test_json_lines_are_the_calls_of_the_sdk(run, greval_says, tmp_path):
     assert len((tmp_path / "calls.jsonl").read_text().splitlines()) == 4
 
 
+def test_failed_results_have_their_calls(greval_says, tmp_path):
+    """`--status failed` prints every attempt at what failed, the reply verbatim, and nothing of other results."""
+    judge = ScriptedJudge(lambda messages: "no JSON" if "Answer 1." in messages[1].text else by_metric(messages))
+    run = evaluate(cases(2), [TONE], judge, out=tmp_path, retry_failed=False)
+    _, out, _ = greval_says("calls", run.folder, "--status", "failed")
+    calls = [json.loads(line) for line in out.splitlines()]
+    assert [(call["sample_id"], call["reply"]) for call in calls] == [("q1", "no JSON")] * 2
+    assert "That answer cannot be used" in calls[1]["messages"][-1]["text"]
+    assert calls == [call.model_dump(mode="json") for call in run.calls(status="failed")]
+    assert {call.sample_id for call in run.calls(status="scored")} == {"q0"}
+
+
 def test_text_shows_prompt_and_reply(run, greval_says):
     """The text has a line on the call, then each message and the reply below its role."""
     _, out, _ = greval_says("calls", run.folder, "--case", "q1", "-m", "tone", "--format", "text")

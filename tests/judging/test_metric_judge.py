@@ -496,25 +496,25 @@ async def test_gate_is_shared(fault_server):
 
 
 @pytest.mark.parametrize(
-    ("judge", "weighed"),
+    ("judge", "is_weighed"),
     [
-        (Judge("local"), (0, 1, 2, 3)),
-        (Judge("local", reason="before"), ()),
-        (Judge("local", structured="text"), ()),
-        (Judge("openai:m", reason="after"), ()),
+        (Judge("local"), True),
+        (Judge("local", reason="before"), False),
+        (Judge("local", structured="text"), False),
+        (Judge("openai:m", reason="after"), False),
     ],
 )
-def test_values_are_weighed_only_where_the_embedded_model_gives_them_first(judge, weighed):
+def test_values_are_weighed_only_where_the_embedded_model_gives_them_first(judge, is_weighed):
     """Probabilities of other values are requested then, and the fingerprint says so; other judges are as they were."""
     metric = ValueMetric(**{**DEPTH.model_dump(exclude={"scale"}), "range": (0, 3), "levels": {0: "n", 3: "y"}})
     asking = MetricJudge(metric, JudgeClient(judge))
-    assert (*asking.weighed_values,) == weighed
-    assert asking.question.alternatives == (20 if weighed else 0)
-    assert ("number" in asking.settings) == bool(weighed)
+    assert asking.question.alternatives == (20 if is_weighed else 0)
+    assert ("number" in asking.settings) == is_weighed
 
 
 def test_categories_without_scores_are_not_weighed():
     """There is no mean of names."""
     asking = MetricJudge(TONE, JudgeClient(Judge("local")))
     assert TONE.scale.number(TONE.scale.names[0]) is None
-    assert (asking.weighed_values, asking.question.alternatives, asking.question.confidence) == ((), 0, False)
+    assert (asking.question.alternatives, asking.question.confidence) == (0, False)
+    assert "number" not in asking.settings

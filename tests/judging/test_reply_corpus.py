@@ -14,6 +14,7 @@ import pytest
 from langchain_core.messages import AIMessage
 from langchain_core.output_parsers.openai_tools import make_invalid_tool_call, parse_tool_call
 
+from greval.judging.call_context import NO_RUN
 from greval.judging.metric_judge import MetricJudge
 from greval.judging.model.client import JudgeClient
 from greval.records.case import Case, Chunk
@@ -51,7 +52,7 @@ async def read_row(row):
     """Judge with the reply of a row, and return what was stored, the reasons and the number of calls."""
     judge = ScriptedJudge([build_message(row), "They agree."], tier=row["tier"])
     metric = CHUNKS if row["items"] else HARBOUR
-    outcome, usage, _ = await MetricJudge(metric, JudgeClient(judge))(CASE, {})
+    outcome, usage, _ = await MetricJudge(metric, JudgeClient(judge))(CASE, NO_RUN)
     judgements = getattr(outcome, "judgements", ())
     read = {judgement.item: judgement.value for judgement in judgements}
     stored = {str(n): read.get(f"c{n}") for n in (1, 2, 3)} if row["items"] else read.get(None)

@@ -121,7 +121,7 @@ def test_any_call_is_read_as_it_was_stored(tmp_path_factory, calls, answer):
         store.append("k", result, content="c", case=case, calls=made)
     with Store.open(folder) as store:
         numbers = store.call_reader.find(store.call_reader.rows().__next__().values[0]) if made else []
-        read = [store.call_reader.read_reply(number) for number in numbers]
+        read = [store.call_reader.read_call(number) for number in numbers]
     assert [(one.reply.text, one.reply.usage, one.reply.failure) for one in read] == [
         (one.reply.text, one.reply.usage, one.reply.failure) for one in made
     ]

@@ -12,7 +12,6 @@ from traced_runs import Tracing
 from waiting import SECONDS
 
 from greval.errors import DataError, DefinitionError, JudgeError, StoppedError
-from greval.judging.model.budget import RunGuard
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.judge import Judge
 from greval.metrics.library import load_metric
@@ -186,15 +185,18 @@ def test_a_given_definition_comes_before_the_library():
 
 
 def test_what_is_no_case_or_judge_is_raised_as_it_is(monkeypatch):
-    """A wrong input, a judge without its key and a guard that stops are the errors of any runnable, in no group."""
+    """A wrong input, a judge without its key and one that is not asked are the errors of any runnable, in no group."""
     with pytest.raises(DataError, match="question"):
         compiled(ScriptedJudge(by_metric)).invoke({"answer": "no question"})
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with pytest.raises(JudgeError, match="OPENAI_API_KEY"):
         compiled(Judge("openai:m")).invoke(cases(1)[0])
-    guard = RunGuard(max_calls=1)
-    with pytest.raises(StoppedError, match="the cap of 1 call"):
-        compiled(JudgeClient(ScriptedJudge(by_metric), guard=guard)).invoke(cases(1)[0])
+
+    async def find_no_reply(*_):
+        raise StoppedError("no reply is stored")
+
+    with pytest.raises(StoppedError, match="no further call is made"):
+        compiled(JudgeClient(ScriptedJudge(by_metric), reply_source=find_no_reply)).invoke(cases(1)[0])
 
 
 def test_an_error_of_one_case_can_be_returned():

@@ -377,17 +377,3 @@ def test_callbacks_of_the_config_see_every_call(tmp_path):
     seen = Seen()
     evaluate(cases(3), [TONE], ScriptedJudge(by_metric), out=tmp_path, config={"callbacks": [seen]})
     assert (seen.chains, seen.models) == (3, 3)
-
-
-def test_what_a_failed_call_was_asked_is_kept_on_request(tmp_path, monkeypatch):
-    """With `debug` the messages, the answer and the failures are written down, keys blotted out; else nothing is."""
-    monkeypatch.setenv("SOME_KEY", "open-sesame")
-    bad = ScriptedJudge(["open-sesame is no JSON"])
-    evaluate(cases(1), [TONE], bad, out=tmp_path / "quiet")
-    assert not (tmp_path / "quiet" / "debug.jsonl").exists()
-    evaluate(cases(1), [TONE], bad, out=tmp_path / "told", debug=True, retry_failed=False)
-    lines = (tmp_path / "told" / "debug.jsonl").read_text(encoding="utf-8").splitlines()
-    told = [json.loads(line) for line in lines]
-    assert [line["answered"] for line in told] == ["[key] is no JSON"] * 2
-    assert told[0]["failures"][0]["kind"] == "malformed"
-    assert [message["role"] for message in told[0]["asked"]] == ["system", "human"]

@@ -11,14 +11,16 @@ from traced_runs import Tracing
 
 from greval import load_metric
 from greval._util.concurrency import _stop_background_loop
-from greval.errors import DataError, DataWarning, JudgeError
+from greval.errors import DataError, DataWarning, JudgeError, StoppedError
+from greval.judging.call_context import CallContext
+from greval.judging.model.budget import RunGuard
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.judge import Judge
 from greval.records.case import Case
 from greval.records.metric import CategoricalMetric, ComputedMetric
 from greval.records.result import Failed, Judgement, Result, Scored, Skipped, Usage
 from greval.records.scale import MeasureScale
-from greval.runs.runnable import compile_metric, compile_metrics, replace_clients
+from greval.runs.runnable import compile_metric, compile_metrics
 from greval.testing import ScriptedJudge
 
 BASE = {"description": "d", "steps": ["s"]}
@@ -144,14 +146,34 @@ def test_compiled_once_for_any_number_of_cases(fault_server):
 
 
 @pytest.mark.parametrize("repeats", [1, 3])
-async def test_the_judge_of_compiled_metrics_can_be_replaced(repeats):
-    """Compiled metrics that ask another client have the same fingerprints; the first ones keep their client."""
-    metrics = [TONE, load_metric("exact_match")]
-    first, second = ScriptedJudge([GOOD] * 3), ScriptedJudge([GOOD] * 3)
-    compiled = compile_metrics(metrics, JudgeClient(first), repeats=repeats)
-    other = replace_clients(compiled, {TONE.name: JudgeClient(second)})
-    assert [one.fingerprint for one in other.values()] == [one.fingerprint for one in compiled.values()]
-    assert (await other["tone"].ainvoke(CASE)).judgements[0].value == "Polite"
-    assert (len(first.calls), len(second.calls)) == (0, repeats)
-    await compiled["tone"].ainvoke(CASE)
-    assert (len(first.calls), len(second.calls)) == (repeats, repeats)
+async def test_compiled_metrics_judge_in_any_context(repeats):
+    """What is compiled once judges for many requests, and the guard of each counts and refuses its calls."""
+    judge = ScriptedJudge([GOOD] * 2 * repeats)
+    tone = compile_metrics([TONE, load_metric("exact_match")], JudgeClient(judge), repeats=repeats)["tone"]
+    guards = [RunGuard(max_calls=repeats) for _ in range(2)]
+    for guard in guards:
+        assert (await tone.judge_case(CASE, CallContext(guard))).judgements[0].value == "Polite"
+        assert (guard.calls, guard.flying) == (repeats, 0)
+    with pytest.raises(StoppedError, match="the cap of"):
+        await tone.judge_case(CASE, CallContext(guards[0]))
+    assert len(judge.calls) == 2 * repeats
+
+
+class UsedUp:
+    """A meter that admits no call."""
+
+    def admit_call(self, judge):
+        """Refuse."""
+        return f"the quota of {judge} is used up"
+
+
+@pytest.mark.parametrize("name", ["correctness", "answer_completeness"])
+def test_a_meter_counts_the_calls_of_a_runnable(name):
+    """Calls that it refuses are not made, also those of the metrics that the metric builds on; each is a failed row."""
+    judge = ScriptedJudge([])
+    case = {"question": "?", "answer": "a", "expected_answer": "b", "chunks": ["c"]}
+    runnable = compile_metric(load_metric(name), judge, meter=UsedUp())
+    for result in (runnable.invoke(case), *runnable.batch([case])):
+        (first, *_) = (*result.built_on, result)
+        assert first.failures[0].kind == "quota"
+    assert not judge.calls

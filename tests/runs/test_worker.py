@@ -377,9 +377,8 @@ YES = {"reason": "It fits.", "value": 1}
 
 def loop_of(judge, *, log=None, metrics=("correctness",), **options):
     """Return a judging loop in memory, its runnables and its log."""
-    client = JudgeClient(judge, guard=RunGuard())
-    runnables = compile_metrics([load_metric(name) for name in metrics], client)
-    return JudgingLoop(MemoryLog() if log is None else log, runnables, client.guard, **options)
+    runnables = compile_metrics([load_metric(name) for name in metrics], JudgeClient(judge))
+    return JudgingLoop(MemoryLog() if log is None else log, runnables, RunGuard(), **options)
 
 
 def asked(number, answer="Ada."):

@@ -8,6 +8,7 @@ from typing import Any
 from langchain_core.messages import BaseMessage
 
 from greval.errors import JudgeError, JudgeUnavailableError
+from greval.judging.call_context import NO_RUN, CallContext
 from greval.judging.model.answer_format import AnswerFormat
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.failures import SETUP_FAILURES, format_failure_hint
@@ -22,9 +23,10 @@ MAX_ROUNDS = 2
 class DraftWriter:
     """Asks a model for texts, and counts what they cost."""
 
-    def __init__(self, client: JudgeClient) -> None:
-        """Store the client. No call was made yet."""
+    def __init__(self, client: JudgeClient, context: CallContext = NO_RUN) -> None:
+        """Store the client and the context of its calls. No call was made yet."""
         self.client = client
+        self._context = context
         self.usage = Usage()
 
     async def ask(
@@ -38,7 +40,7 @@ class DraftWriter:
             JudgeUnavailableError: If the model cannot be reached, or the key or the model's name is rejected.
         """
         question = AnswerFormat(name, schema, self.client.tier, max_tokens=max_tokens)
-        reply = await self.client.ask(question, [*messages], {}, patient=self.usage.calls > 0)
+        reply = await self.client.ask(question, [*messages], self._context, patient=self.usage.calls > 0)
         self.usage += reply.usage
         if reply.failure is None:
             return reply.text, ""

@@ -276,4 +276,4 @@ def _exit_at_once() -> None:
     """Make the C library skip its cleanup and exit with the exit code when Python has finished its own."""
     libc = ctypes.CDLL(None)
     if hasattr(libc, "on_exit"):  # glibc only
-        libc.on_exit(ctypes.cast(libc._exit, ctypes.c_void_p), None)  # noqa: SLF001
+        libc.on_exit(ctypes.cast(libc["_exit"], ctypes.c_void_p), None)

@@ -8,10 +8,9 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext
-from copy import copy
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 from weakref import WeakKeyDictionary
 
 from langchain_core.language_models import BaseChatModel
@@ -20,7 +19,9 @@ from pydantic import JsonValue
 
 from greval._util.work_clock import count_as_waiting
 from greval.errors import JudgeError, StoppedError
-from greval.judging.call_record import get_call_recorder
+from greval.judging.answer_strategy import AnswerStrategy, build_strategy
+from greval.judging.call_context import NO_RUN, CallContext
+from greval.judging.local.answers import build_local_strategy
 from greval.judging.model.adaptation import (
     NO_ADAPTATION,
     PART_OPTIONS,
@@ -37,7 +38,7 @@ from greval.judging.model.adaptation import (
     list_sent_parts,
 )
 from greval.judging.model.answer_format import AnswerFormat, select_tier
-from greval.judging.model.budget import ASSUMED_OUTPUT_TOKENS, CallMeter, RunGuard
+from greval.judging.model.budget import ASSUMED_OUTPUT_TOKENS, RunGuard
 from greval.judging.model.failures import (
     classify_error,
     find_empty_failure,
@@ -63,11 +64,9 @@ from greval.judging.model.server_settings import (
 )
 from greval.judging.model.wait_times import MAX_PAUSE_SECONDS, RequestedWait, read_wait
 from greval.judging.model.wrapped_model import WrappedModel, read_chat_model
+from greval.records.metric import JudgedMetric
 from greval.records.record import replace_lone_surrogates
 from greval.records.result import Failure, Tier, Usage
-
-if TYPE_CHECKING:
-    from langchain_core.runnables import RunnableConfig
 
 CHARS_PER_TOKEN = 4
 SERVED_MODEL_NAMES = ("model_name", "model", "model_version", "model_id")
@@ -113,34 +112,25 @@ class _AdaptedError(Exception):
     """The requests to the judge were changed since this one was built: it is to be built again."""
 
 
-FailureCallback = Callable[[list[BaseMessage], Reply, Sequence[Failure]], None]
-
-
 class JudgeClient:
     """The client of a judging model, shared by all metrics of a run.
 
     Args:
         model: Settings of a judge, or any chat model of LangChain.
         gate: An async context manager entered for each call, such as a semaphore that several metrics share.
-        guard: Checks before each call whether it may be made, such as the budget of a run.
         cache: Cached replies of all runs. A cached reply replaces the call.
         journal: Replies of this run, for judgements that take several calls.
         reply_source: A function that returns replies in place of the model. Its replies may also be in the journal.
-        on_failure: A function called with the messages, the reply and the failures of each unreadable reply.
-        meter: Counts all calls of several runs and requests, and may refuse further ones.
     """
 
-    def __init__(  # noqa: PLR0913 - the settings of a client
+    def __init__(
         self,
         model: Judge | BaseChatModel,
         *,
         gate: AbstractAsyncContextManager[object] | None = None,
-        guard: RunGuard | None = None,
         cache: ReplyCache | None = None,
         journal: ReplyCache | None = None,
         reply_source: ReplySource | None = None,
-        on_failure: FailureCallback | None = None,
-        meter: CallMeter | None = None,
     ) -> None:
         """Store the settings. The chat model is created at the first call."""
         self._given = None if isinstance(model, Judge) else read_chat_model(model)
@@ -148,26 +138,15 @@ class JudgeClient:
             named = f"Judge({model!r})" if isinstance(model, str) else "Judge('openai:MODEL')"
             raise JudgeError(f"{model!r}: is not a judge; pass {named} or a chat model of LangChain")
         self.judge = model if isinstance(model, Judge) else _build_object_judge(cast("BaseChatModel", self._given))
-        self.guard = guard or RunGuard(watchful=False)
         self._gate = gate or nullcontext()
         self._cache = cache
         self._journal = journal
         self._reply_source = reply_source
-        self._on_failure = on_failure
-        self._meter = meter
         self._lines: dict[asyncio.AbstractEventLoop, Connection] = {}
         self._states: dict[asyncio.AbstractEventLoop, JudgeState] = {}
-        self._origin: JudgeClient | None = None
         self._identity: tuple[tuple[str | None, ...], dict[str, JsonValue], str] | None = None
         self._variables = list_environment_names(self.judge.model) if self._given is None else ()
         self._retries = self.judge.max_retries if self._given is None else 0  # a model object retries by itself
-
-    def with_guard(self, guard: RunGuard) -> JudgeClient:
-        """Return a copy of the client with another guard, such as that of one request, on the same connections."""
-        guarded = copy(self)
-        guarded.guard = guard
-        guarded._origin = self._origin or self  # noqa: SLF001 - its own copy
-        return guarded
 
     @property
     def label(self) -> str:
@@ -187,6 +166,12 @@ class JudgeClient:
         if self._given is not None:
             return select_tier(self._given)
         return "schema" if self.judge.local or self.judge.model.startswith("openai:") else "tools"
+
+    def choose_strategy(self, metric: JudgedMetric) -> AnswerStrategy:
+        """Choose how the judge is asked for its answers to a metric."""
+        if self.judge.local:
+            return build_local_strategy(metric, self.judge, self.label, self.tier)
+        return build_strategy(metric, self.judge, self.tier)
 
     @property
     def adaptation(self) -> Adaptation:
@@ -261,10 +246,8 @@ class JudgeClient:
         self,
         question: AnswerFormat,
         messages: list[BaseMessage],
-        config: RunnableConfig,
+        context: CallContext = NO_RUN,
         *,
-        repeat: int = 0,
-        one_of_many: bool = False,
         patient: bool = True,
     ) -> Reply:
         """Ask the judge and return its reply. A failed call is returned as a reply with a failure, not raised.
@@ -272,21 +255,19 @@ class JudgeClient:
         Args:
             question: The format of the answer.
             messages: The messages to send.
-            config: LangChain's config, with its callbacks.
-            repeat: The number of the repeat. It is part of the cache key, so that each repeat is a call of its own.
-            one_of_many: Whether the judgement takes several calls, so that the reply is kept in the journal.
+            context: The context of the judgement that the call belongs to.
             patient: Whether to retry transient failures. The usage of the reply is that of all attempts.
 
         Raises:
             StoppedError: If the run makes no further calls.
         """
-        noted = one_of_many or self._reply_source is not None
+        noted = context.one_of_many or self._reply_source is not None
         memory = [store for store in (self._journal if noted else None, self._cache) if store]
-        is_named = memory or self._reply_source or get_call_recorder()
+        is_named = memory or self._reply_source or context.recorder
         environment = self._read_environment()
         spent: list[Usage] = []
         while True:
-            key = self._compute_key(question, messages, repeat, environment) if is_named else ""
+            key = self._compute_key(question, messages, context.repeat, environment) if is_named else ""
             for store in memory:
                 if known := store.get(key):
                     return known._replace(usage=sum(spent, known.usage)) if spent else known
@@ -295,12 +276,12 @@ class JudgeClient:
                 return await self._reply_source(key, line, question, messages)
             retries = self._retries if patient else 0
             try:
-                reply = await self._ask_with_retries(line, question, messages, config, retries, spent)
+                reply = await self._ask_with_retries(line, question, messages, context, retries, spent)
             except _AdaptedError:
                 continue
             reply = reply if len(spent) == 1 else reply._replace(usage=sum(spent, Usage()))
             if key and self.adaptation.changes:  # they may be newer than the key
-                key = self._compute_key(question, messages, repeat, environment)
+                key = self._compute_key(question, messages, context.repeat, environment)
             return reply._replace(key=key) if key else reply
 
     def remember(self, reply: Reply, *, one_of_many: bool = False) -> None:
@@ -309,15 +290,10 @@ class JudgeClient:
             if store and reply.key and not reply.known:
                 store.put(reply)
 
-    def failed(self, messages: list[BaseMessage], reply: Reply, failures: Sequence[Failure]) -> None:
-        """Record a reply that could not be read as a verdict.
-
-        It is removed from the journal, because the same reply would be returned again.
-        """
+    def forget(self, reply: Reply) -> None:
+        """Remove a reply that could not be read from the journal, because it would be returned again."""
         if self._journal and reply.known:
             self._journal.drop(reply.key)
-        if self._on_failure:
-            self._on_failure(messages, reply, failures)
 
     @property
     def asks_again(self) -> bool:
@@ -329,7 +305,7 @@ class JudgeClient:
         line: Connection,
         question: AnswerFormat,
         messages: list[BaseMessage],
-        config: RunnableConfig,
+        context: CallContext,
         retries: int,
         spent: list[Usage],
     ) -> Reply:
@@ -338,7 +314,7 @@ class JudgeClient:
         Raises:
             _AdaptedError: If the requests to the judge were changed meanwhile.
         """
-        state = self._get_state()
+        state, guard = self._get_state(), context.guard
         asked = self._adapt_question(question, line.adaptation)
         schema = question.schema if asked.tier == "text" and question.tier != "text" else None
         if line.adaptation.changes:
@@ -349,7 +325,7 @@ class JudgeClient:
         async def attempt() -> Reply:
             async with AsyncExitStack() as held:
                 # a server that ends grants nothing to those that wait
-                with count_as_waiting(), self.guard.cancel_on_stop():
+                with count_as_waiting(), guard.cancel_on_stop():
                     await held.enter_async_context(self._gate)
                     if state.has_trial and not state.proven:
                         await held.enter_async_context(state.wait_for_trial())
@@ -357,14 +333,13 @@ class JudgeClient:
                         raise _AdaptedError
                     pause = line.pace.pause_seconds
                     reason = f"the rate limit of {self.label}"
-                    with self.guard.note_waiting(pause, reason) if pause else nullcontext():
-                        await line.pace.acquire(tokens, cautious=self.guard.watchful)
+                    with guard.note_waiting(pause, reason) if pause else nullcontext():
+                        await line.pace.acquire(tokens, cautious=guard.watchful)
                     held.callback(line.pace.release)
-                    await self.guard.wait_until_allowed()
-                call = partial(asked.ask, line.model, messages, config, direct=line.direct)
-                reply = await self._call_once(
-                    line, call, messages, tokens, partial(self._read_refusal, line, asked, messages)
-                )
+                    await guard.wait_until_allowed()
+                call = partial(asked.ask, line.model, messages, context.config, direct=line.direct)
+                read_refusal = partial(self._read_refusal, line, asked, messages)
+                reply = await self._call_once(line, call, messages, tokens, read_refusal, context)
                 if reply.failure is None or reply.usage.output_tokens is not None:
                     state.proven = True
             spent.append(reply.usage)
@@ -374,7 +349,7 @@ class JudgeClient:
             return reply
 
         async def sleep(seconds: float) -> None:
-            await self.guard.sleep(seconds, format_wait_reason(last[0].failure, self.label))
+            await guard.sleep(seconds, format_wait_reason(last[0].failure, self.label))
 
         return await call_with_retries(retries, attempt, sleep)
 
@@ -385,11 +360,13 @@ class JudgeClient:
         messages: Sequence[BaseMessage],
         tokens: int,
         read_refusal: Callable[[BaseException, Failure], Failure | None],
+        context: CallContext,
     ) -> Reply:
         """Make one call if meter and guard admit it, and report its result to them and the rate limiter."""
-        if self._meter and (refusal := self._meter.admit_call(self.label)):
-            return self._refuse_call(refusal)
-        self._admit_call(tokens)
+        guard, meter = context.guard, context.meter
+        if meter and (refusal := meter.admit_call(self.label)):
+            return _refuse_call(guard, refusal)
+        self._admit_call(tokens, context)
         reply = estimate = None
         start = read_clock()
         try:
@@ -399,9 +376,9 @@ class JudgeClient:
         except Exception as error:  # noqa: BLE001 - any exception of a provider is one failed call
             reply = self._read_error(error, line, read_refusal)
         finally:
-            self.guard.record_reply(reply, estimate)
-            if self._meter:
-                self._meter.record_usage(self.label, reply.usage if reply else Usage(calls=1))
+            guard.record_reply(reply, estimate)
+            if meter:
+                meter.record_usage(self.label, reply.usage if reply else Usage(calls=1))
         line.record_reply(reply, tokens)
         return reply._replace(latency=read_clock() - start)
 
@@ -490,28 +467,19 @@ class JudgeClient:
         confidence = question.confidence and "logprobs" not in adaptation.changes
         return question.adapt(self.select_tier(question.tier), confidence=confidence)
 
-    def _refuse_call(self, refusal: str) -> Reply:
-        """Stop the run because the meter admits no further call; outside a run, only this call fails."""
-        if self.guard.watchful:
-            self.guard.stop(refusal, kind="quota")
-            raise StoppedError(refusal)
-        return Reply("", Usage(), Failure(kind="quota", message=refusal))
-
-    def _admit_call(self, tokens: int) -> None:
+    def _admit_call(self, tokens: int, context: CallContext) -> None:
         """Count a call for the guard; if it admits none, the meter has counted one too many."""
         try:
-            self.guard.admit_call(tokens)
+            context.guard.admit_call(tokens)
         except StoppedError:
-            if self._meter:
-                self._meter.withdraw_call(self.label)
+            if context.meter:
+                context.meter.withdraw_call(self.label)
             raise
 
     def _connect(self, model: BaseChatModel, adaptation: Adaptation) -> Connection:
         """Build the connection to a model. All calls to one address with one key share a rate limiter."""
         pace = get_rate_limiter(model)
-        pace.set_limits(
-            self._origin or self, requests=self.judge.requests_per_minute, tokens=self.judge.tokens_per_minute
-        )
+        pace.set_limits(self, requests=self.judge.requests_per_minute, tokens=self.judge.tokens_per_minute)
         direct = select_direct_model(model) if self._given is None else None
         return Connection(model, pace, list_secrets(model), self._read_environment(), adaptation, direct)
 
@@ -557,6 +525,14 @@ def read_reply(message: AIMessage, prompt: Sequence[BaseMessage] = ()) -> Reply:
         total_tokens=total,
         served_by=_format_served_model(metadata),
     )
+
+
+def _refuse_call(guard: RunGuard, refusal: str) -> Reply:
+    """Stop the run because the meter admits no further call; outside a run, only this call fails."""
+    if guard.watchful:
+        guard.stop(refusal, kind="quota")
+        raise StoppedError(refusal)
+    return Reply("", Usage(), Failure(kind="quota", message=refusal))
 
 
 def _format_served_model(metadata: Mapping[str, Any]) -> str:

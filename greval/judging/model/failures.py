@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pydantic import SecretStr
@@ -16,7 +14,6 @@ from greval._util.urls import redact_credentials
 from greval.judging.model.error_kinds import classify_response, is_refused_certificate, is_too_large_for_minute
 from greval.judging.model.judge_names import LOCAL, format_key_hint
 from greval.judging.model.provider_errors import iterate_causes
-from greval.judging.model.reply_cache import Reply
 from greval.records.record import replace_lone_surrogates
 from greval.records.result import Failure, FailureKind, Usage
 
@@ -255,24 +252,3 @@ def _classify_by_class_name(error: BaseException) -> FailureKind | None:
 def _list_blocks(message: AIMessage) -> list[dict[str, object]]:
     content = message.content
     return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
-
-
-FAILURE_LOG_FILE = "debug.jsonl"
-
-
-class FailureLog:
-    """Appends failed calls of a run to a JSON Lines file, with `asked`, `answered` and `failures`, without keys."""
-
-    def __init__(self, folder: Path) -> None:
-        """Store the path. The file is created with the first failure."""
-        self.path = folder / FAILURE_LOG_FILE
-
-    def __call__(self, messages: list[BaseMessage], reply: Reply, failures: Sequence[Failure]) -> None:
-        """Append a failed call to the file."""
-        entry = {
-            "asked": [{"role": message.type, "text": message.text} for message in messages],
-            "answered": reply.text or None,
-            "failures": [failure.model_dump(mode="json") for failure in failures],
-        }
-        with self.path.open("a", encoding="utf-8") as file:
-            file.write(redact_secrets(json.dumps(entry, ensure_ascii=False)) + "\n")

@@ -167,7 +167,7 @@ async def generate_answer(
         aggregates=given.aggregates,
     )
     case = "\n".join((format_need("question", input_case), format_need("context", input_case), "Answer the question."))
-    reply: Reply = await client.ask(ANSWER_FORMAT, [SystemMessage(SYSTEM), HumanMessage(case)], {})
+    reply: Reply = await client.ask(ANSWER_FORMAT, [SystemMessage(SYSTEM), HumanMessage(case)])
     if reply.failure:
         raise MethodError(f"the answering model {client.label}: {reply.failure.kind}: {reply.failure.message}")
     answer = remove_thoughts(reply.text).strip()

@@ -19,6 +19,7 @@ from greval._util.arguments import check_options
 from greval._util.concurrency import run_sync
 from greval._util.files import write_atomically
 from greval.errors import MethodError, StoppedError, StoreError
+from greval.judging.call_context import CallContext
 from greval.judging.model.budget import ASSUMED_OUTPUT_TOKENS, RunGuard, RunSpending
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.prices import Prices
@@ -278,15 +279,10 @@ async def _open_models(
         made: list[QuestionModel] = []
         for group in judges.groups:
             gate = asyncio.Semaphore(get_concurrency(group.judge, {"concurrency": options.get("concurrency")}))
-            client = JudgeClient(
-                group.judge,
-                gate=gate,
-                guard=build_judge_guard(guard, group, judges, prices),
-                cache=replies,
-                meter=meter,
-            )
+            client = JudgeClient(group.judge, gate=gate, cache=replies)
             await client.ready()
-            made.append(QuestionModel(client, meter.write))
+            context = CallContext(build_judge_guard(guard, group, judges, prices), meter)
+            made.append(QuestionModel(client, context, meter.write))
         yield _Models(None if model is None else made[-1], made[0], guard, meter)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from langchain_core.messages import BaseMessage
 
+from greval.judging.call_context import NO_RUN, CallContext
 from greval.judging.model.answer_format import AnswerFormat
 from greval.judging.model.client import JudgeClient
 from greval.records.result import Failure
@@ -18,11 +19,15 @@ class QuestionModel:
 
     Args:
         client: The client of the model.
+        context: The context of all calls: their guard and their meter.
         on_reply: Called after each call, when its reply is stored, also if it failed.
     """
 
-    def __init__(self, client: JudgeClient, on_reply: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self, client: JudgeClient, context: CallContext = NO_RUN, on_reply: Callable[[], None] = lambda: None
+    ) -> None:
         self.client = client
+        self.context = context
         self.reused = 0
         self._on_reply = on_reply
 
@@ -34,11 +39,12 @@ class QuestionModel:
             StoppedError: If no further call may be made.
         """
         schema = build_schema(request, bounded=self.client.judge.local)
+        form = AnswerFormat(request, schema, self.client.tier)
         try:
-            reply = await ask_for_object(self.client, AnswerFormat(request, schema, self.client.tier), messages)
+            reply = await ask_for_object(self.client, form, messages, self.context)
         finally:
             self._on_reply()
         self.reused += reply.usage.hits
         failure = None if reply.fields is not None else Failure(kind="malformed", message=reply.fault, raw=reply.text)
-        self.client.guard.record_answer(request, failure)
+        self.context.guard.record_answer(request, failure)
         return reply

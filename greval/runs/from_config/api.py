@@ -107,6 +107,7 @@ async def evaluate_config_async(  # noqa: PLR0913 - the inputs and options of an
     save_seconds: float = SAVE_SECONDS,
     on_collected: Callable[[CollectProgress], None] | None = None,
     on_note: Callable[[str], None] | None = None,
+    debug: bool = False,
     **options: Unpack[EvaluateOptions],
 ) -> Evaluation:
     """Run the evaluation that a config file describes; calling it again resumes the evaluation.
@@ -121,6 +122,7 @@ async def evaluate_config_async(  # noqa: PLR0913 - the inputs and options of an
         save_seconds: The pause between writes of the result files during the run, if the config enables them.
         on_collected: Called after each response.
         on_note: Called with a sentence on each index that is made first, and if the judge also answers.
+        debug: Whether the error of a response has its traceback.
         **options: The options of `evaluate_async`. With `resume=False` the evaluation starts from scratch, and
             the old folder is renamed with the suffix -2, -3 ...
 
@@ -150,7 +152,7 @@ async def evaluate_config_async(  # noqa: PLR0913 - the inputs and options of an
             retry_failed=options.get("retry_failed", True),
             stop=stop,
             on_progress=on_collected,
-            debug=options.get("debug", False),
+            debug=debug,
         )
         cases = [*plan.read_responses().values()]
         options["resume"], options["total"] = True, len(cases)

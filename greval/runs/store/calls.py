@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from greval._util.row_index import hash_key
 from greval.judging.call_record import CallForm, CallRecord
-from greval.judging.model.reply_cache import Reply
+from greval.judging.model.reply_cache import Reply, ReplyOrigin
 from greval.records.judge_call import CallMessage, JudgeCall
 from greval.records.result import Failure, Usage
 from greval.runs.store.disk import COST_COLUMNS
@@ -69,14 +69,6 @@ class _StoredCase(NamedTuple):
 
     row: int
     text: str
-
-
-class StoredReply(NamedTuple):
-    """The reply of a stored call, the content that it was asked for, and the fingerprint of its definition."""
-
-    reply: Reply
-    content: int
-    fingerprint: str
 
 
 class CallTable:
@@ -219,10 +211,9 @@ class CallReader:
         """Return the content of each replayed result, and the content of its calls."""
         return self._db.execute("SELECT content, asked FROM replayed").fetchall() if self.exists else []
 
-    def read_reply(self, number: int) -> StoredReply:
-        """Return the reply of a call, with its usage."""
-        row = self._read_row(number)
-        return StoredReply(_parse_reply(row), row.values[0], row.fingerprint)
+    def read_call(self, number: int) -> CallRecord:
+        """Return a call. The origin of its reply is the content that it was asked for."""
+        return _parse_call(self._read_row(number))
 
     def forms(self) -> dict[str, CallForm]:
         """Return the form of the last call by each fingerprint."""
@@ -290,18 +281,25 @@ def _format_body(call: CallRecord) -> str:
     return json.dumps(content, ensure_ascii=False)
 
 
-def _parse_reply(row: _CallRow) -> Reply:
-    _, text, failure, _, tokens, *served_by = json.loads(row.body)
-    _, _, _, latency, *costs = row.values
+def _parse_call(row: _CallRow) -> CallRecord:
+    messages, text, failure, items, tokens, *served_by = json.loads(row.body)
+    content, _, repeat, latency, *costs = row.values
     usage = Usage(**dict(zip(COST_COLUMNS, costs, strict=True)))
-    named = "".join(served_by)  # a call of an earlier version names no model
-    return Reply(text, usage, failure and Failure(**failure), tokens, latency=latency, served_by=named)
+    reply = Reply(
+        text,
+        usage,
+        failure and Failure(**failure),
+        tokens,
+        latency=latency,
+        origin=ReplyOrigin(content, row.fingerprint),
+        served_by="".join(served_by),  # a call of an earlier version names no model
+    )
+    return CallRecord(_parse_form(row.form), messages, reply, items, repeat)
 
 
 def _build_call(judged: JudgedContent, row: _CallRow) -> JudgeCall:
-    form = _parse_form(row.form)
-    messages, _, _, items, *_ = json.loads(row.body)
-    reply = _parse_reply(row)
+    call = _parse_call(row)
+    form, reply = call.form, call.reply
     return JudgeCall(
         sample_id=judged.sample_id,
         method=judged.method,
@@ -309,9 +307,9 @@ def _build_call(judged: JudgedContent, row: _CallRow) -> JudgeCall:
         fingerprint=row.fingerprint,
         judge=form.label,
         tier=form.tier,
-        repeat=row.values[2],
-        items=items,
-        messages=tuple(CallMessage(role=role, text=text) for role, text in (*form.messages, *messages)),
+        repeat=call.repeat,
+        items=call.items,
+        messages=tuple(CallMessage(role=role, text=text) for role, text in (*form.messages, *call.messages)),
         answer_schema=dict(form.answer_schema),
         reply=reply.text,
         failure=reply.failure,

@@ -171,9 +171,9 @@ def _check_text(found: ReadText, tenant_metrics: TenantMetrics, service: Service
 @router.post("/metrics/draft", responses=describe_errors(404, 422, 502, 503))
 async def draft_metric(body: DraftRequest, service: TheService, tenant_metrics: TheTenantMetrics) -> MetricDraft:
     """Let a judge draft a metric from its name and a sentence; review it, then create it."""
-    client = tenant_metrics.runner.create_draft_client(tenant_metrics.tenant, body.judge)
+    client, context = tenant_metrics.runner.open_judge(tenant_metrics.tenant, body.judge)
     try:
-        found = await draft_async(body.name, body.description, _parse_scale(body.scale), body.over, client)
+        found = await draft_async(body.name, body.description, _parse_scale(body.scale), body.over, client, context)
     except JudgeError:
         get_tenant_quotas(service, tenant_metrics.tenant).check_calls()  # if that was used up, it is why
         raise

@@ -10,6 +10,7 @@ from typing import Annotated, TypeVar, TypeVarTuple, cast
 from fastapi import Depends, Path, Request
 from fastapi.concurrency import run_in_threadpool
 
+from greval.judging.call_context import CallContext
 from greval.judging.metric_runnable import MetricRunnable
 from greval.judging.model.budget import RunGuard
 from greval.judging.model.client import JudgeClient
@@ -17,7 +18,7 @@ from greval.records.case import Case
 from greval.records.metric import ReasonDepth, set_reason_depth
 from greval.records.result import Failed, Failure, Result
 from greval.runs.judges import JudgeModel, is_same_judge
-from greval.runs.runnable import compile_metric, compile_metrics, replace_clients
+from greval.runs.runnable import compile_metric, compile_metrics
 from greval.runs.worker import JudgingLoop, MemoryLog
 from greval.serve.service import Service, Tenant, get_service, get_tenant
 from greval.serve.state.metric_library import LibraryMetric, MetricLibrary
@@ -42,17 +43,17 @@ class MetricRunner:
         self._get_quotas = lru_cache(maxsize=MAX_CLIENTS)(partial(get_tenant_quotas, service))
         self._compiled_apart = lru_cache(maxsize=MAX_RUNNABLES)(self._compile_apart)
 
-    def create_draft_client(self, tenant: Tenant, judge: str | None) -> JudgeClient:
-        """Create a client of a judge by the server's name of it, the first by default, to draft a metric with.
+    def open_judge(self, tenant: Tenant, judge: str | None) -> tuple[JudgeClient, CallContext]:
+        """Return the client of a judge by the server's name of it, the first by default, and the context of its calls.
 
-        A draft has no results, so its calls are counted one by one. Raise `ServeError` (429) if a quota of the tenant's
+        Its calls have no results, so they are counted one by one. Raise `ServeError` (429) if a quota of the tenant's
         calls is used up.
         """
         model = self._service.find_judge(judge)
         quotas = self._get_quotas(tenant)
         quotas.check_calls()
         meter = replace(quotas, on_usage=self._service.counters.count_usage)
-        return JudgeClient(model, gate=self._service.get_call_slot(tenant), meter=meter)
+        return self._get_model_client(tenant, model), CallContext(meter=meter)
 
     def get_clients(
         self, tenant: Tenant, judge: str | None, metrics: Iterable[LibraryMetric]
@@ -69,8 +70,7 @@ class MetricRunner:
         for owner, known, client in self._clients:
             if owner == tenant and is_same_judge(known, model):
                 return client
-        meter = self._get_quotas(tenant)
-        client = JudgeClient(model, gate=self._service.get_call_slot(tenant), meter=meter)
+        client = JudgeClient(model, gate=self._service.get_call_slot(tenant))
         self._clients = [*self._clients[1 - MAX_CLIENTS :], (tenant, model, client)]
         return client
 
@@ -109,16 +109,18 @@ class MetricRunner:
         If the judge stopped working, the remaining results are failures. It raises the errors of `check_ready`.
         """
         await self.check_ready(tenant, judge, *metrics)
-        clients = self.get_clients(tenant, judge, metrics)
-        distinct = [*dict.fromkeys(clients.values())]
-        guard = RunGuard(hint=KEY_HINT, model=distinct[0].label if len(distinct) == 1 else "")
-        guarded = {client: client.with_guard(_build_part(guard, client, distinct)) for client in distinct}
-        runnables = replace_clients(
-            self._compiled_apart(tenant, judge, tuple(metrics), repeats),
-            {name: guarded[client] for name, client in clients.items()},
+        runnables = self._compiled_apart(tenant, judge, tuple(metrics), repeats)
+        clients = [*dict.fromkeys(runnable.client for runnable in runnables.values() if runnable.client)]
+        guard = RunGuard(hint=KEY_HINT, model=clients[0].label if len(clients) == 1 else "")
+        work = JudgingLoop(
+            MemoryLog(),
+            runnables,
+            guard,
+            guards={client: _build_part(guard, client, clients) for client in clients},
+            meter=self._get_quotas(tenant),
+            on_result=self._service.counters.count_result,
+            asked=asked,
         )
-        count = self._service.counters.count_result
-        work = JudgingLoop(MemoryLog(), runnables, guard, on_result=count, asked=asked)
         return [
             results.get(name) or runnable.row(case, Failed(error=_build_unasked_failure(guard)))
             for case, results in zip(cases, await work.judge_cases(cases), strict=True)
@@ -127,7 +129,8 @@ class MetricRunner:
 
     def _compile(self, tenant: Tenant, judge: str | None, metrics: tuple[LibraryMetric, ...]) -> MetricRunnable:
         *below, metric = (found.metric for found in metrics)
-        return compile_metric(metric, built_on=below, judges=self.get_clients(tenant, judge, metrics))
+        clients, meter = self.get_clients(tenant, judge, metrics), self._get_quotas(tenant)
+        return compile_metric(metric, built_on=below, judges=clients, meter=meter)
 
     def _compile_apart(
         self, tenant: Tenant, judge: str | None, metrics: tuple[LibraryMetric, ...], repeats: int

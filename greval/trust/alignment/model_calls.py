@@ -18,6 +18,7 @@ from pydantic import ValidationError
 from greval._util.files import CloseOnExit, write_atomically
 from greval._util.wording import format_count
 from greval.errors import JudgeError, JudgeUnavailableError, MalformedVerdictError, StoppedError
+from greval.judging.call_context import CallContext
 from greval.judging.metric_judge import MAX_OBJECTION_CHARS
 from greval.judging.model.answer_format import AnswerFormat
 from greval.judging.model.budget import ASSUMED_OUTPUT_TOKENS, CallMeter, RunSpending, format_cap_reason
@@ -232,14 +233,15 @@ class DefinitionWriter(CloseOnExit):
         gate: AbstractAsyncContextManager[object] | None = None,
         meter: CallMeter | None = None,
     ) -> None:
-        """Open the reply cache. `gate` and `meter` are those of `JudgeClient`.
+        """Open the reply cache. `gate` is that of `JudgeClient`, and `meter` that of `CallContext`.
 
         Raises:
             JudgeError: If there is a cap on the cost but no price of the model.
         """
         budget.check_price(JudgeClient(model).label)
         self._replies = ReplyCache(work / REPLIES_FILE)
-        self.client = JudgeClient(model, gate=gate, cache=self._replies, meter=meter)
+        self.client = JudgeClient(model, gate=gate, cache=self._replies)
+        self._context = CallContext(meter=meter)
         self._budget = budget
 
     @property
@@ -268,7 +270,7 @@ class DefinitionWriter(CloseOnExit):
         prompt, fault = [*messages], "it was not asked"
         for number in range(tries):
             with self._budget.reserve_call(self.client.label, prompt):
-                reply = await self.client.ask(form, prompt, {}, repeat=number)
+                reply = await self.client.ask(form, prompt, self._context._replace(repeat=number))
             self._budget.add_writer_usage(reply.usage, self.client.label)
             if reply.failure and reply.failure.kind == "quota":
                 raise StoppedError(reply.failure.message)

@@ -92,7 +92,7 @@ async def probe_async(
             cases. `mutants` (1): the number of variants per check and case. `repeats` (3): how often the
             unchanged cases are judged. `out` (runs/probe-METRIC): the run folder; stored results are reused.
             `built_on`: definitions that the metric builds on, if they are not in the library.
-            `concurrency`, `gate`, `meter`, `retry_failed`, `prices`, `debug`, `on_progress`, `on_result`: as in
+            `concurrency`, `gate`, `meter`, `retry_failed`, `prices`, `on_progress`, `on_result`: as in
             `evaluate`.
             `max_calls`, `max_cost` (US dollars): caps for the run folder, over all calls of this function.
 

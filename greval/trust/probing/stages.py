@@ -33,7 +33,6 @@ class ProbeOptions(CallOptions, total=False):
     out: str | Path | None
     built_on: Sequence[Metric]
     judges: Mapping[str, Judge | BaseChatModel] | None
-    debug: bool
     on_progress: OnProgress | None
 
 
@@ -119,7 +118,6 @@ class ProbeStages:
             "meter": given.get("meter"),
             "prices": given.get("prices"),
             "retry_failed": given.get("retry_failed", True),
-            "debug": given.get("debug", False),
             "on_progress": given.get("on_progress"),
             "on_result": given.get("on_result"),
         }

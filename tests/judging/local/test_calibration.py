@@ -7,6 +7,7 @@ import math
 import pytest
 
 from greval import Case, Judge, load_metric
+from greval.judging.call_context import NO_RUN
 from greval.judging.local.calibration import CALIBRATIONS, find_calibration
 from greval.judging.local.models import DEFAULT_MODEL
 from greval.judging.metric_judge import MetricJudge
@@ -80,7 +81,7 @@ async def test_numbers_and_confidence_are_those_of_the_corrected_probabilities()
     reply = Reply('{"value": "Irrelevant", "reason": "No."}', Usage(), tokens=tokens, known=True)
     client = JudgeClient(Judge("local", confidence=True), cache=OneReply(reply))
     case = Case(question="Who?", chunks=["Tea is a drink."])
-    outcome = (await MetricJudge(load_metric("chunk_evaluation"), client)(case, {})).outcome
+    outcome = (await MetricJudge(load_metric("chunk_evaluation"), client)(case, NO_RUN)).outcome
     (judgement,) = outcome.judgements
     irrelevant = 0.2 * math.exp(CALIBRATIONS["chunk_evaluation"].shifts["Irrelevant"])
     total = 0.7 + 0.1 + irrelevant

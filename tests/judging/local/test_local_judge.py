@@ -97,7 +97,7 @@ async def test_a_shift_of_a_token_decides_what_a_real_model_writes(written, smol
     async with httpx.AsyncClient(timeout=SECONDS) as client:
         answer = await client.post(url, json={"content": written}, headers=headers)
     form = AnswerFormat("relevance", schema, "schema", logit_bias={answer.json()["tokens"][0]: 50.0})
-    reply = await JudgeClient(JUDGE).ask(form, [HumanMessage("Is a passage on tea relevant to ships?")], {})
+    reply = await JudgeClient(JUDGE).ask(form, [HumanMessage("Is a passage on tea relevant to ships?")])
     assert json.loads(reply.text) == {"value": written}
 
 

@@ -98,7 +98,7 @@ def test_identity_of_a_model_object():
 
 async def reply(model, tier="schema", **settings):
     """Give the reply to one question."""
-    return await JudgeClient(model, **settings).ask(AnswerFormat("q", SCHEMA, tier), [HumanMessage("?")], {})
+    return await JudgeClient(model, **settings).ask(AnswerFormat("q", SCHEMA, tier), [HumanMessage("?")])
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ async def test_deadline_of_a_model_object():
     client = JudgeClient(slow)
     client.judge = client.judge.model_copy(update={"timeout": 5, "max_retries": 1})
     start = now()
-    found = await client.ask(AnswerFormat("q", SCHEMA, "schema"), [HumanMessage("?")], {})
+    found = await client.ask(AnswerFormat("q", SCHEMA, "schema"), [HumanMessage("?")])
     assert now() - start == 5
     assert (found.failure.kind, found.usage.calls) == ("timeout", 1)
 

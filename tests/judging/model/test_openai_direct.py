@@ -7,6 +7,7 @@ import pytest
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import HumanMessage, SystemMessage
 
+from greval.judging.call_context import CallContext
 from greval.judging.model.answer_format import AnswerFormat
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.judge import Judge, get_chat_model
@@ -48,6 +49,9 @@ class Watching(BaseCallbackHandler):
     """Makes LangChain's own way be taken."""
 
 
+WATCHED = CallContext(config={"callbacks": [Watching()]})
+
+
 @pytest.mark.parametrize("name", BEHAVIOURS)
 @pytest.mark.parametrize("tier", ["schema", "text"])
 async def test_all_ways_send_and_give_the_same(fault_server, name, tier):
@@ -59,12 +63,12 @@ async def test_all_ways_send_and_give_the_same(fault_server, name, tier):
     client = JudgeClient(Judge("openai:fake", base_url=fault_server.url, options={"top_p": 0.5}, **settings))
     question = AnswerFormat("q", SCHEMA, tier, confidence=True)
     fault_server.plan = BEHAVIOURS[name]
-    first = await client.ask(question, MESSAGES, {})
+    first = await client.ask(question, MESSAGES)
     fault_server.plan = fault.ok()
-    await client.ask(question, MESSAGES, {})
+    await client.ask(question, MESSAGES)
     fault_server.plan = BEHAVIOURS[name]
-    later = await client.ask(question, MESSAGES, {})
-    long = await client.ask(question, MESSAGES, {"callbacks": [Watching()]})
+    later = await client.ask(question, MESSAGES)
+    long = await client.ask(question, MESSAGES, WATCHED)
     bodies = [dict(body) for body in fault_server.bodies]
     assert bodies == [bodies[0]] * 4
     seen = [(reply.text, reply.usage, reply.pause, [*reply.tokens]) for reply in (first, later, long)]
@@ -96,8 +100,8 @@ async def test_headers_of_the_options_are_sent(fault_server):
     options = {"default_headers": {"X-Team": "harbour"}, "default_query": {"v": "2"}}
     client = JudgeClient(Judge("openai:fake", base_url=fault_server.url, options=options))
     question = AnswerFormat("q", SCHEMA, "schema")
-    await client.ask(question, MESSAGES, {})
-    await client.ask(question, MESSAGES, {})
-    await client.ask(question, MESSAGES, {"callbacks": [Watching()]})
+    await client.ask(question, MESSAGES)
+    await client.ask(question, MESSAGES)
+    await client.ask(question, MESSAGES, WATCHED)
     assert [_lower_names(seen)["x-team"] for seen in fault_server.headers] == ["harbour"] * 3
     assert {seen["authorization"] for seen in map(_lower_names, fault_server.headers)} == {"Bearer none"}

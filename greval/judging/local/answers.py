@@ -1,0 +1,155 @@
+"""How the embedded judge is asked for its answers, and how they are read.
+
+A small model is asked about one item a call and for a short reason. It chooses its value before it writes a reason, so
+that the probabilities of all values are known: they are corrected and weighed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import exp
+from typing import Any
+
+from pydantic import JsonValue
+
+from greval.errors import MalformedVerdictError
+from greval.judging.answer_schema import DETAILED_FACTOR, build_answer_schema
+from greval.judging.answer_strategy import AnswerStrategy, asks_for_many
+from greval.judging.local.calibration import Calibration, find_calibration
+from greval.judging.local.models import MODELS
+from greval.judging.model.answer_format import AnswerFormat
+from greval.judging.model.judge import LOCAL_MAX_TOKENS, LOCAL_REASON_LENGTH, Judge
+from greval.judging.model.value_first import ValueFirst
+from greval.judging.reply_json import ValuePath, compute_value_probabilities
+from greval.records.metric import JudgedMetric
+from greval.records.result import Judgement, Tier
+from greval.records.scale import Value
+
+LOCAL_MAX_ITEMS = 1
+"""The embedded model judges one item a call: small models drop and permute items of a list (benchmarks/chunks.py)."""
+
+WEIGHED_ALTERNATIVES = 20
+"""The alternatives of each token that are requested to weigh values: the most that OpenAI-compatible servers give."""
+MEAN_DIGITS = 3
+"""The digits to which a weighted mean is rounded."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LocalAnswers(AnswerStrategy):
+    """The strategy of the embedded judge.
+
+    `weighed_values` are weighed by their probabilities, which `calibration` corrects; empty if none are.
+    """
+
+    weighed_values: Sequence[Value]
+    calibration: Calibration | None
+
+    @property
+    def settings(self) -> dict[str, JsonValue]:
+        """The settings that affect the verdicts beside those of the judge, as JSON."""
+        reading: dict[str, JsonValue] = {"number": "weighted"} if self.weighed_values else {}
+        if self.question.value_first:
+            reading["answer"] = "value first"
+        if self.calibration:
+            reading["shifts"] = {**self.calibration.shifts}
+        return {**super().settings, **reading}
+
+    def read_probabilities(
+        self, judgement: Judgement, tokens: Sequence[Mapping[str, Any]], path: ValuePath
+    ) -> Judgement:
+        """Make the mean of the values, weighed by their probabilities, the number of a judgement.
+
+        Raises:
+            MalformedVerdictError: If the reply has no probabilities of the values.
+        """
+        if self.metric.counts or not self.weighed_values:
+            return super().read_probabilities(judgement, tokens, path)
+        if self.question.confidence:
+            judgement = super().read_probabilities(judgement, tokens, path)
+        probabilities = compute_value_probabilities(tokens, path, self.weighed_values)
+        if probabilities is None:
+            raise MalformedVerdictError("malformed", "the reply has no probabilities, with which its value is weighed")
+        shifts = self.calibration.shifts if self.calibration else {}
+        weights = {value: share * exp(shifts.get(str(value), 0.0)) for value, share in probabilities.items()}
+        total = sum(weights.values())
+        mean = sum((self.metric.scale.number(value) or 0.0) * weight for value, weight in weights.items()) / total
+        if self.calibration and self.question.confidence:
+            judgement = judgement.model_copy(update={"confidence": weights.get(judgement.value, 0.0) / total})
+        return judgement.model_copy(update={"number": round(mean, MEAN_DIGITS)})
+
+
+def build_local_strategy(metric: JudgedMetric, judge: Judge, label: str, tier: Tier) -> LocalAnswers:
+    """Build the strategy of the embedded judge, whose name in results is `label`."""
+    max_items = judge.max_items or LOCAL_MAX_ITEMS
+    many = asks_for_many(metric, max_items)
+    first_values = _list_first_values(metric, judge, tier)
+    weighed_values = _list_weighed_values(metric, first_values)
+    # corrections were chosen for prompts in this form
+    is_measured = weighed_values and not many and judge.prompt_start != "case" and not metric.examples
+    calibration = find_calibration(metric, label) if is_measured else None
+    has_limit = judge.max_tokens is None and metric.reason_depth != "brief"
+    question = AnswerFormat(
+        metric.name,
+        build_answer_schema(metric, many=many, reason=judge.reason_position, reason_length=LOCAL_REASON_LENGTH),
+        tier,
+        judge.confidence,
+        max_tokens=compute_answer_limit(metric, max_items if many else 1) if has_limit else None,
+        alternatives=WEIGHED_ALTERNATIVES if weighed_values else 0,
+        logit_bias=calibration.logit_bias if calibration else {},
+        value_first=None if many else _build_value_first(metric, first_values, label),
+    )
+    return LocalAnswers(
+        metric=metric,
+        question=question,
+        max_items=max_items,
+        weighed_values=weighed_values,
+        calibration=calibration,
+    )
+
+
+def _list_first_values(metric: JudgedMetric, judge: Judge, tier: Tier) -> Sequence[Value]:
+    """List the values that the model chooses between before it writes a reason; empty if it writes that first."""
+    if tier != "schema" or judge.reason_position != "after" or metric.counts:
+        return ()
+    values: Sequence[Value] = metric.scale.answer_schema().get("enum", ())
+    return values
+
+
+def _list_weighed_values(metric: JudgedMetric, first_values: Sequence[Value]) -> Sequence[Value]:
+    """List the values that are weighed by their probabilities: those that are chosen before a reason is written.
+
+    Once the model has written a reason, one value has nearly all probability. Values without a number have no mean.
+    The verdicts on both orders of a pair are merged by their values.
+    """
+    is_weighable = not metric.preference and all(metric.scale.number(value) is not None for value in first_values)
+    return first_values if is_weighable else ()
+
+
+def _build_value_first(metric: JudgedMetric, first_values: Sequence[Value], label: str) -> ValueFirst | None:
+    """Return how value and reason are requested one after the other, if they are all that an answer holds.
+
+    A model file of the user's own is asked for the answer as a whole, because not every chat template can continue an
+    answer. So are values of other letters than ASCII: a token may hold a part of a letter, which a server does not
+    return by itself.
+    """
+    is_plain = not metric.notes and metric.reason_depth == "brief"
+    is_shipped = label.partition(":")[2] in MODELS
+    if not (first_values and is_plain and is_shipped and all(str(value).isascii() for value in first_values)):
+        return None
+    return ValueFirst(tuple(first_values), LOCAL_REASON_LENGTH)
+
+
+def compute_answer_limit(metric: JudgedMetric, verdicts: int = 1) -> int:
+    """Compute the token limit of an answer with a number of verdicts.
+
+    It is that of a brief answer plus an allowance for the depth of the reason. The allowance assumes one token a
+    character, which no script exceeds by much.
+
+    Example:
+        >>> from greval.metrics.library import load_metric
+        >>> compute_answer_limit(load_metric("correctness"))
+        1024
+    """
+    more = {"brief": 0, "detailed": DETAILED_FACTOR - 1, "steps": len(metric.steps)}[metric.reason_depth]
+    return LOCAL_MAX_TOKENS + verdicts * more * LOCAL_REASON_LENGTH
