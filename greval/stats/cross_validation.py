@@ -1,7 +1,7 @@
 """Cross-validation: folds of similar sizes, and the gain of choosing one of several candidates.
 
-A choice is validated as follows. The candidate is chosen on all folds but one, and its gain measured on that one. The gain over all folds is therefore
-that of the choice itself: it is not flattered by the fact that the best of many candidates is partly so by chance.
+A candidate is chosen on all folds but one, and its gain measured on that one. The gain over all folds is therefore that
+of the choice itself: it is not flattered by the fact that the best of many candidates is partly so by chance.
 """
 
 from __future__ import annotations
