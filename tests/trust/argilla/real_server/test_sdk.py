@@ -379,7 +379,13 @@ def test_a_push_killed_between_batches_is_completed(owner, proxy, tmp_path):
     options = {"dataset": "d", "workspace": owner.workspace, "key": owner.key}
     batches = count(1)
     killed = killed_at_call(
-        proxy, lambda _, do, at: at.endswith("/bulk") and next(batches) == 2, BEFORE, push_to_argilla, run, "tone", **options
+        proxy,
+        lambda _, do, at: at.endswith("/bulk") and next(batches) == 2,
+        BEFORE,
+        push_to_argilla,
+        run,
+        "tone",
+        **options,
     )
     assert killed
     assert len(owner.records("d")) == MAX_BATCH
