@@ -37,21 +37,31 @@ def match_items(
     metric: str,
     annotations: AnnotationSource,
     *,
+    scale: Scale | None = None,
     treat_as: TreatAs | None = None,
     combine: CombineAnnotators | None = None,
     label_columns: str | Sequence[str] = (),
 ) -> MatchedItems:
     """Match annotations with the verdicts of a metric; there may be none that match.
 
+    Args:
+        store: The run, opened for reading.
+        metric: The metric's name.
+        annotations: Files, annotations, or None for those in the run's folder.
+        scale: The scale of the metric, by default as the run has it.
+        treat_as: Whether values are compared as categories or as numbers.
+        combine: How the values of several people become one.
+        label_columns: The columns with labels: of the files, or without files of the cases.
+
     Raises:
         DataError: If the annotations cannot be read, or their values cannot be compared or combined as requested.
     """
-    scale_of_run = read_metric(store, metric).scale
-    scales = {metric: scale_of_run}
+    stored_scale = scale or read_metric(store, metric).scale
+    scales = {metric: stored_scale}
     loaded = load_annotations(store.folder, annotations, scales, metric=metric, label_columns=label_columns)
-    matched = match_annotations(store, metric, loaded.annotations, scale_of_run)
+    matched = match_annotations(store, metric, loaded.annotations, stored_scale)
     loaded = loaded._replace(annotations=())  # many annotations take more memory than all that follows
-    scale, things = convert_items(metric, scale_of_run, matched.things, treat_as)
+    scale, things = convert_items(metric, stored_scale, matched.things, treat_as)
     between = len(matched.things) - len(things)
     is_categorical = isinstance(scale, CategoricalScale)
     combine = combine or ("majority" if is_categorical else "mean")
