@@ -32,7 +32,7 @@ class MatchedItems(NamedTuple):
     loaded: LoadedAnnotations
 
 
-def match_items(
+def match_items(  # noqa: PLR0913 - the options of an agreement
     store: Store,
     metric: str,
     annotations: AnnotationSource,

@@ -156,21 +156,20 @@ class _PeopleVerdicts(NamedTuple):
 
 def _read_people(items: PanelItems, metric: str, options: PanelOptions) -> _PeopleVerdicts:
     """Read the annotations of people, by default those in the runs' folders, and combine them."""
-    source, labels = options.get("annotations"), options.get("label_columns", ())
+    source, columns = options.get("annotations"), options.get("label_columns", ())
     folders = [run.folder for run in items.runs.values()]
-    if source is None and not labels:
+    if source is None and not columns:
         source = [folder / ANNOTATIONS_FILE for folder in folders if (folder / ANNOTATIONS_FILE).is_file()]
         if not source:
             return _PeopleVerdicts({})
     with Store.open(folders[0]) as store, store.snapshot():
-        matched = match_items(store, metric, source, treat_as=options.get("treat_as"), label_columns=labels)
-    things = matched.matched.things
-    pairs = pair_values(things, matched.combine)
-    values = {pair.thing.key: pair.people for pair in pairs}
+        labels = match_items(store, metric, source, treat_as=options.get("treat_as"), label_columns=columns)
+    things = labels.matched.things
+    values = {pair.thing.key: pair.people for pair in pair_values(things, labels.combine)}
     tied = len(things) - len(values)
-    people_warnings = find_people_warnings(matched.matched, matched.unread, tied=tied, matching=len(values))
+    warnings = find_people_warnings(labels.matched, labels.unread, tied=tied, matching=len(values))
     annotators = {annotator for thing in things for annotator in thing.values}
-    return _PeopleVerdicts(values, tuple(sorted(annotators)), (*matched.loaded.notes, *people_warnings))
+    return _PeopleVerdicts(values, tuple(sorted(annotators)), (*labels.loaded.notes, *warnings))
 
 
 def _build_annotation(thing: AnnotatedItem, verdict: Value | None, metric: str, items: PanelItems) -> Annotation:

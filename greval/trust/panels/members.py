@@ -75,8 +75,8 @@ def build_group(name: str, things: Sequence[AnnotatedItem], settings: PanelSetti
         unanimous=compute_unanimity(verdicts, ratings.questions, level=settings.level),
         among=compute_rater_agreement(ratings, settings.scale, level=settings.level),
         judges=tuple(
-            _build_judge_figures(place, group, settings, alpha)
-            for place, alpha in enumerate(_compute_alphas_without_judges(ratings, order, settings))
+            _build_judge_figures(number, group, settings, alpha)
+            for number, alpha in enumerate(_compute_alphas_without_judges(ratings, order, settings))
         ),
         people=_compare_with_people(panel, group, settings),
     )
@@ -161,7 +161,7 @@ def _compute_alphas_without_judges(
         alphas = compute_alphas_without(table, ratings.questions, level=settings.level)
         return [alphas[rater] for rater in order]
     rest = (build_ratings(_leave_out(ratings, rater), settings.scale) for rater in order)
-    return [compute_reliability(one, level=settings.level)["alpha"] for one in rest]
+    return [compute_reliability(others, level=settings.level)["alpha"] for others in rest]
 
 
 def _leave_out(ratings: RatingColumns, rater: int) -> RatingColumns:
@@ -177,15 +177,15 @@ def _leave_out(ratings: RatingColumns, rater: int) -> RatingColumns:
 
 
 def _build_judge_figures(
-    place: int, group: _GroupVerdicts, settings: PanelSettings, alpha_without: Measured | None
+    number: int, group: _GroupVerdicts, settings: PanelSettings, alpha_without: Measured | None
 ) -> JudgeFigures:
     """Compare one judge with the others and with people."""
     import numpy as np
 
-    verdicts, rest = group.verdicts[:, place], np.delete(group.verdicts, place, axis=1)
+    verdicts, rest = group.verdicts[:, number], np.delete(group.verdicts, number, axis=1)
     others = combine_verdicts(rest, settings.combine, settings.scale)
     return JudgeFigures(
-        name=settings.judges[place],
+        name=settings.judges[number],
         others=_compare_sides(others, verdicts, group.questions, settings),
         people=_compare_with_people(verdicts, group, settings),
         alpha_without=alpha_without,

@@ -126,10 +126,10 @@ def read_panel_items(
 def _list_common_items(runs: Mapping[str, JudgeRun], numbers: Mapping[ItemKey, int]) -> list[AnnotatedItem]:
     """List the items that all runs judged, with the tags that the first run has of them."""
     first = next(iter(runs.values()))
-    columns = zip_longest(numbers, first.tags, *(run.values for run in runs.values()))
+    rows = zip_longest(*(run.values for run in runs.values()))
     return [
         AnnotatedItem(*key, tags=tags, judge=values[0], values=dict(zip(runs, values, strict=True)))
-        for key, tags, *values in columns
+        for key, tags, values in zip(numbers, first.tags, rows, strict=False)  # it ends with the items of the first run
         if None not in values
     ]
 
