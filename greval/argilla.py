@@ -1,7 +1,8 @@
 """Argilla's own objects for judged runs: build datasets and records with its SDK, push into them, and pull from them.
 
 The functions take and return objects of the package `argilla`, which `pip install 'greval[argilla]'` installs. It is
-imported when a function needs it.
+imported when a function needs it. Datasets are those of `push_to_argilla` and `pull_from_argilla`: what one began, the
+other continues.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from greval._util.arguments import require_iterable, resolve_run_folder
-from greval.errors import ArgillaArgumentError, DataError, MissingExtraError
+from greval.errors import DataError, MissingExtraError
 from greval.metrics.library import load_metric
 from greval.records.annotation import Annotation
 from greval.records.metric import JudgedMetric, Metric
@@ -20,13 +21,11 @@ from greval.runs.store import Store
 from greval.trust.agreement.api import AgreementOptions, pair_categories
 from greval.trust.agreement.api import agreement as measure_agreement
 from greval.trust.agreement.records import Agreement
-from greval.trust.argilla.client import ArgillaClient
-from greval.trust.argilla.dataset import ensure_form_dataset
-from greval.trust.argilla.dataset_pull import pull_annotations
-from greval.trust.argilla.dataset_push import DatasetPush, PushPlan, push_into_dataset
+from greval.trust.argilla.dataset import DatasetTarget, find_dataset
 from greval.trust.argilla.form import name_questions
 from greval.trust.argilla.ledger import Ledger, read_ledger
-from greval.trust.argilla.push import RecordWriter
+from greval.trust.argilla.pull import ResponseReader
+from greval.trust.argilla.push import PushOptions, PushResult, RecordWriter, parse_sample, push_items
 from greval.trust.argilla.questions import MetricQuestion
 from greval.trust.argilla.record_items import read_record_items
 from greval.trust.argilla.sampling import SamplingPlan, plan_records
@@ -98,52 +97,29 @@ def records(
     """
     folder = resolve_run_folder(run)
     with Store.open(folder) as store:
-        wanted = _find_metrics(metrics, store)
-        items = read_record_items(store, wanted)
-    names = {metric.name: name_questions(metric).judgement for metric in wanted}
-    questions = {metric.name: MetricQuestion(names[metric.name], names[metric.name], metric.scale) for metric in wanted}
-    plan, drawn = plan_records(Ledger(), items, _parse_sample(sample), seed=seed)
+        definitions = _find_metrics(metrics, store)
+        items = read_record_items(store, definitions, written=suggestions)
+    names = {metric.name: name_questions(metric.name).judgement for metric in definitions}
+    # a record of the SDK is in no dataset yet, so that its suggestions name their questions instead of their ids
+    questions = {
+        metric.name: MetricQuestion(names[metric.name], names[metric.name], metric.scale) for metric in definitions
+    }
+    plan, drawn = plan_records(Ledger(), items, parse_sample(sample), seed=seed)
     writer = RecordWriter(folder.resolve().name, questions, suggestions)
     return build_sdk_records(writer.build_record(item, plan.planned[item.id]) for item in items if item.id in drawn)
 
 
-def push(  # noqa: PLR0913 - the options of a push
-    run: str | Path | Run,
-    metrics: Metrics,
-    *,
-    dataset: rg.Dataset | str,
-    workspace: str | None = None,
-    client: rg.Argilla | None = None,
-    headers: Mapping[str, str] | None = None,
-    url: str | None = None,
-    key: str | None = None,
-    suggestions: bool = False,
-    sample: SamplingPlan | str | None = None,
-    seed: int = 0,
-    min_submitted: int = 2,
-    questions: Mapping[str, str] | None = None,
-) -> DatasetPush:
-    """Push the judged items of a run into a dataset, each as one record with a question for each metric.
+def push(run: str | Path | Run, metrics: Metrics, *, dataset: rg.Dataset, **options: Unpack[PushOptions]) -> PushResult:
+    """Push the judged items of a run into a dataset on the server, as `push_to_argilla` does.
 
-    Records that are on the server keep their fields, vectors, metadata and answers. If it is interrupted, the same call
-    completes it without duplicates.
+    If it is interrupted, the same call completes it without duplicates.
 
     Args:
         run: The run, or its folder.
         metrics: Judged metrics of the run.
-        dataset: A dataset on the server, or the name of one, which is created if it does not exist.
-        workspace: The workspace of a dataset that is given by its name. None selects the only one.
-        client: A client of the SDK, for a dataset that is given by its name.
-        headers: Further headers of each request, if neither a dataset nor a client of the SDK is given.
-        url: The URL of the server, then. Defaults to the environment variable ARGILLA_API_URL.
-        key: The API key of an owner or admin, then. Defaults to the environment variable ARGILLA_API_KEY.
-        suggestions: Whether annotators see the judge's values, with reasons, findings and notes if the dataset has the
-            field for them. Records on the server get the suggestions that they lack.
-        sample: The sample size and method, such as `random:200`. None takes all items.
-        seed: The random seed of the sample.
-        min_submitted: The number of annotators per record of a dataset that is created.
-        questions: The name of the question for a metric, if it is neither that of the metric nor the only one with its
-            labels.
+        dataset: The dataset; requests go through its client.
+        **options: `suggestions`, `sample`, `seed` and `questions`, as in `push_to_argilla`. Records on the server get
+            the suggestions that they lack.
 
     Returns:
         The counts of added and existing records.
@@ -153,19 +129,9 @@ def push(  # noqa: PLR0913 - the options of a push
         DataError: If nothing in the run was judged by the metrics.
         StoreError: If the run folder cannot be used.
     """
-    if min_submitted < 1:
-        raise ArgillaArgumentError("min_submitted", f"expected 1 or more, got {min_submitted}")
-    plan = PushPlan(suggestions, _parse_sample(sample), seed, questions)
-    server, dataset_id = _connect(dataset, client, headers, url, key)
-
-    def find_dataset(wanted: list[JudgedMetric]) -> str:
-        return dataset_id or ensure_form_dataset(
-            server, str(dataset), workspace, wanted, suggested=suggestions, min_submitted=min_submitted
-        )
-
-    folder = resolve_run_folder(run)
-    with server:
-        return push_into_dataset(server, folder, lambda store: _find_metrics(metrics, store), find_dataset, plan)
+    names = [metric if isinstance(metric, str) else metric.name for metric in _list_metrics(metrics)]
+    with connect_dataset(dataset) as server:
+        return push_items(server, run, names, DatasetTarget(dataset.name, dataset.workspace.name), options)
 
 
 def pull(
@@ -199,10 +165,11 @@ def pull(
         DataError: If a metric is computed, or not in the run.
         DefinitionError: If there is no such metric.
     """
-    wanted = _find_metrics(metrics, run)
-    server, dataset_id = connect_dataset(dataset)
-    ledger = Ledger() if run is None else read_ledger(resolve_run_folder(run), dataset_id)
-    return [*pull_annotations(server, dataset_id, wanted, ledger=ledger, chosen=questions)]
+    definitions = _find_metrics(metrics, run)
+    with connect_dataset(dataset) as server:
+        source = find_dataset(server, dataset.name, dataset.workspace.name)
+        ledger = Ledger() if run is None else read_ledger(resolve_run_folder(run), source.id)
+        return [*ResponseReader(server, source, definitions, ledger, questions=questions).iter_annotations()]
 
 
 def agreement(
@@ -262,49 +229,35 @@ def classification_report(
         raise MissingExtraError("stats", "scikit-learn") from error
     rows = pull(dataset, metric, run=run, questions=questions)
     scale, pairs = pair_categories(run, metric, rows, **options)
-    people, judge = [str(one.people) for one in pairs], [str(one.judge) for one in pairs]
+    people, judge = [str(pair.people) for pair in pairs], [str(pair.judge) for pair in pairs]
     report: str | dict[str, Any] = sklearn_metrics.classification_report(
         people, judge, labels=[*scale.names], output_dict=output_dict, zero_division=0
     )
     return report
 
 
-def _connect(
-    dataset: rg.Dataset | str,
-    client: rg.Argilla | None,
-    headers: Mapping[str, str] | None,
-    url: str | None,
-    key: str | None,
-) -> tuple[ArgillaClient, str | None]:
-    """Return a REST client for the dataset, and the dataset's id if it is an object of the SDK."""
-    if not isinstance(dataset, str):
-        return connect_dataset(dataset)
-    if client is not None:
-        return ArgillaClient(client=client.http_client), None
-    return ArgillaClient(url, key, headers=headers), None
-
-
 def _find_metrics(metrics: Metrics, run: str | Path | Run | Store | None) -> list[JudgedMetric]:
     """Find judged metrics by name in a run, or among predefined metrics and files if there is no run."""
-    given = [metrics] if isinstance(metrics, str | Metric) else metrics
-    require_iterable(given, "metrics", "a list, such as ['correctness', 'tone']")
+    listed = [*_list_metrics(metrics)]
     if isinstance(run, Store):
-        found = [read_judged_metric(run, one if isinstance(one, str) else one.name) for one in given]
+        definitions = [read_judged_metric(run, one if isinstance(one, str) else one.name) for one in listed]
     elif run is not None:
         with Store.open(resolve_run_folder(run)) as store:
-            return _find_metrics(given, store)
+            return _find_metrics(listed, store)
     else:
-        found = [_require_judged(load_metric(one) if isinstance(one, str) else one) for one in given]
-    if not found:
+        definitions = [_require_judged(load_metric(one) if isinstance(one, str) else one) for one in listed]
+    if not definitions:
         raise DataError("metrics: expected one or several, got none; name a judged metric")
-    return found
+    return definitions
+
+
+def _list_metrics(metrics: Metrics) -> Iterable[str | Metric]:
+    listed = [metrics] if isinstance(metrics, str | Metric) else metrics
+    require_iterable(listed, "metrics", "a list, such as ['correctness', 'tone']")
+    return listed
 
 
 def _require_judged(metric: Metric) -> JudgedMetric:
     if not isinstance(metric, JudgedMetric):
         raise DataError(f"{metric.name}: is computed, so there is nothing for people to judge; name a judged metric")
     return metric
-
-
-def _parse_sample(sample: SamplingPlan | str | None) -> SamplingPlan | None:
-    return SamplingPlan.parse(sample) if isinstance(sample, str) else sample

@@ -32,7 +32,10 @@ Url = Annotated[
 def push(  # noqa: PLR0913 - the options of a command
     run: Run,
     *,
-    metric: Annotated[str, typer.Option("--metric", "-m", metavar="METRIC", help="a judged metric of the run")],
+    metrics: Annotated[
+        list[str],
+        typer.Option("--metric", "-m", metavar="METRIC", help="a judged metric of the run; repeat for several"),
+    ],
     dataset: DatasetName,
     workspace: Workspace = None,
     sample: Annotated[
@@ -46,8 +49,8 @@ def push(  # noqa: PLR0913 - the options of a command
         bool, typer.Option("--with-suggestions/--blind", help="whether people see the judge's verdicts as suggestions")
     ] = False,
     min_submitted: Annotated[
-        int, typer.Option(min=1, metavar="N", help="the number of people who judge each item")
-    ] = 2,
+        int | None, typer.Option(min=1, metavar="N", help="the number of people who judge each item; 2 by default")
+    ] = None,
     seed: Annotated[int, typer.Option(metavar="N", help="the random seed of the sample")] = 0,
     url: Url = None,
 ) -> None:
@@ -56,7 +59,7 @@ def push(  # noqa: PLR0913 - the options of a command
 
     done = pushed(
         run,
-        metric,
+        metrics,
         dataset=dataset,
         workspace=workspace,
         sample=sample,
@@ -70,22 +73,36 @@ def push(  # noqa: PLR0913 - the options of a command
 
 
 @app.command("pull")
-def pull(run: Run, *, dataset: DatasetName, workspace: Workspace = None, url: Url = None) -> None:
+def pull(
+    run: Run,
+    *,
+    dataset: DatasetName,
+    metrics: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--metric", "-m", metavar="METRIC", help="a judged metric; by default all that questions are named after"
+        ),
+    ] = None,
+    workspace: Workspace = None,
+    url: Url = None,
+) -> None:
     """Pull annotations into annotations.jsonl of the run. Only submitted answers count as judgements."""
     from greval.trust.argilla.pull import pull_from_argilla as pulled
 
-    for line in describe_pull(pulled(run, dataset=dataset, workspace=workspace, url=url)):
+    for line in describe_pull(pulled(run, dataset=dataset, metrics=metrics, workspace=workspace, url=url)):
         typer.echo(line)
 
 
 def describe_push(done: PushResult) -> Iterator[str]:
     """Yield the lines that describe a push."""
     drawn = f"{done.drawn:,} of {done.judged:,} drawn ({done.sample})" if done.sample else f"all {done.judged:,}"
-    yield f"{done.dataset} in workspace {done.workspace}: items judged by {done.metric}, {drawn}"
+    yield f"{done.dataset} in workspace {done.workspace}: items judged by {', '.join(done.metrics)}, {drawn}"
     yield f"{done.added:,} records added, {done.known:,} existed"
     if done.changed:
         yield f"{done.changed:,} of them changed since they were pushed: the old records stay with their answers"
     if done.suggested:
+        yield f"{done.suggested:,} of those that existed were given suggestions"
+    if done.suggestions:
         yield "people see the judge's verdicts, which biases their answers: not a fair measure of the judge"
     yield f"people answer at {done.page}"
 
@@ -108,7 +125,7 @@ def describe_pull(done: PullResult) -> Iterator[str]:
         answers = format_count(done.outdated, "answer")
         yield f"{answers} on texts that have changed in the run since: left in {done.outdated_path}"
     if done.unknown:
-        yield f"{format_count(done.unknown, 'record')} not pushed by greval: left out"
+        yield f"{format_count(done.unknown, 'record')} not pushed by greval, and of no item of the run: left out"
     for name, count in done.gone.items():
         answers = format_count(count, "answer")
         yield f"{answers} of {name} no longer there (an account deleted?): moved to {done.gone_path}"

@@ -29,8 +29,6 @@ from greval.records.metric import JudgedMetric, Metric, Verdicts, is_preference
 from greval.records.result import SkippedItem
 
 Item = Chunk | Triple | Claim
-TEXT_FIELDS = frozenset({"question", "expected_answer", "answer"})
-"""The fields of a case that are plain texts."""
 WITHOUT_TEXT = "(no text)"
 """What stands for the text of a chunk that has none."""
 NO_TEXT = "has no text, only ids are recorded"
@@ -190,25 +188,6 @@ def _list_inputs(name: str, inputs: tuple[str, ...], *, has_aggregates: bool) ->
     return fields - tags, tags
 
 
-def select_stored_texts(metric: Metric, stored: Mapping[str, JsonValue]) -> dict[str, JsonValue] | None:
-    """Return what `select_metric_input` does from a case stored as JSON, which was validated when it was written.
-
-    None if the metric reads more than plain texts of it.
-
-    Example:
-        >>> from greval.records.metric import ValueMetric
-        >>> metric = ValueMetric(name="m", description="d", needs=["question", "answer"], steps=["s"],
-        ...                      range=(0, 1), levels={0: "No.", 1: "Yes."})
-        >>> select_stored_texts(metric, {"id": "q1", "question": "Who?", "tags": {"kind": "person"}})
-        {'question': 'Who?'}
-    """
-    fields, tags = _list_inputs(metric.name, metric.inputs, has_aggregates=False)
-    is_plain = not stored.get("error") and not (stored.get(HISTORY) and "question" in fields)
-    if tags or not fields <= TEXT_FIELDS or is_preference(metric) or not is_plain:
-        return None
-    return {name: stored[name] for name in fields if stored.get(name) is not None}
-
-
 def narrow_case(metric: Metric, case: Case, judged: Mapping[str, Mapping[str, object]]) -> Case:
     """Return the case with only the items that `uses` keeps, and with the listed claims if the metric reads any.
 
@@ -290,22 +269,7 @@ def format_canonical_json(content: JsonValue) -> str:
 
 def hash_text(text: str) -> str:
     """Return the hash of JSON content that is formatted as canonical JSON."""
-    return _compute_digest(text).hex()
-
-
-def hash_text_as_number(text: str) -> int:
-    """Return the hash of JSON content as `greval._util.row_index.hash_key` numbers it.
-
-    Example:
-        >>> from greval._util.row_index import hash_key
-        >>> hash_text_as_number("{}") == hash_key(hash_text("{}"))
-        True
-    """
-    return int.from_bytes(_compute_digest(text), "big", signed=True)
-
-
-def _compute_digest(text: str) -> bytes:
-    return hashlib.sha256(text.encode()).digest()[: HASH_DIGITS // 2]
+    return hashlib.sha256(text.encode()).digest()[: HASH_DIGITS // 2].hex()
 
 
 def compute_fingerprint(
@@ -342,12 +306,7 @@ def compute_content_key(case: Case, metric: Metric, fingerprint: str, verdicts: 
     """
     read: dict[str, JsonValue] = {name: outcome.model_dump(mode="json") for name, outcome in (verdicts or {}).items()}
     parts = [select_metric_input(metric, case), *([read] if read else [])]
-    return hash_text(format_content(metric.name, fingerprint, *map(format_canonical_json, parts)))
-
-
-def format_content(name: str, fingerprint: str, *parts: str) -> str:
-    """Return the text whose hash is the content key, from what a metric reads of a case, as canonical JSON."""
-    return f"[{_format_version(name, fingerprint)},{','.join(parts)}]"
+    return hash_text(f"[{_format_version(metric.name, fingerprint)},{','.join(map(format_canonical_json, parts))}]")
 
 
 @lru_cache

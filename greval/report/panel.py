@@ -33,7 +33,7 @@ def _build_tables(panel: Panel, whole: PanelGroup, groups: Sequence[PanelGroup],
     yield from split_table(console, *_list_runs(panel))
     yield from split_table(console, *_list_figures(whole, panel.level))
     yield from split_table(console, *_list_judges(whole))
-    if len(whole.seats) > PAIR:
+    if len(whole.judges) > PAIR:
         yield from build_pairs_tables("pairs of judges", whole.among, console)
     if whole.people is not None:
         yield from split_table(console, *_list_people(whole, whole.people))
@@ -50,23 +50,23 @@ def format_panel_legend(panel: Panel) -> Iterator[str]:
     )
     yield f"Outlier: {panel.outlier}." if panel.outlier else f"Outlier: none named: {panel.why_none}."
     if len(panel.groups) > 1:
-        figure = "kappa" if any("kappa" in seat.others.figures for seat in whole.seats) else "mae"
+        figure = "kappa" if any("kappa" in judge.others.figures for judge in whole.judges) else "mae"
         yield f"By group, the column of a judge is its {format_name(figure)} with the others."
-    for seat in whole.seats:
-        if seat.others.why:
-            yield f"{seat.name}: {seat.others.why}."
+    for judge in whole.judges:
+        if judge.others.why:
+            yield f"{judge.name}: {judge.others.why}."
     if whole.people and whole.people.why:
         yield f"People: {whole.people.why}."
 
 
 def _format_title(panel: Panel, whole: PanelGroup) -> str:
     items, questions = format_count(whole.things, "thing"), format_count(whole.questions, "question")
-    return f"{panel.metric}: {len(panel.benches)} judges on {items} of {questions}"
+    return f"{panel.metric}: {len(panel.runs)} judges on {items} of {questions}"
 
 
 def _list_runs(panel: Panel) -> TableContent:
     counts = ("verdicts", "missing", "failed", "skipped")
-    rows = ((one.name, *(str(getattr(one, count)) for count in counts)) for one in panel.benches)
+    rows = ((one.name, *(str(getattr(one, count)) for count in counts)) for one in panel.runs)
     return ("judge", *counts), [*rows]
 
 
@@ -86,18 +86,18 @@ def _list_figures(whole: PanelGroup, level: float) -> TableContent:
 
 
 def _list_judges(whole: PanelGroup) -> TableContent:
-    names = _list_names(seat.others for seat in whole.seats)
-    without = any(seat.alpha_without for seat in whole.seats)
+    names = _list_names(judge.others for judge in whole.judges)
+    without = any(judge.alpha_without for judge in whole.judges)
     last = [f"{format_name('alpha', whole.among.distance)} without it"] if without else []
     rows = (
         (*_format_cells(one.name, one.others, names), *([format_measured(one.alpha_without)] if without else []))
-        for one in whole.seats
+        for one in whole.judges
     )
     return ("against the others", "n", "tied", *map(format_name, names), *last), [*rows]
 
 
 def _list_people(whole: PanelGroup, panel: SideAgreement) -> TableContent:
-    sides = [("the panel", panel), *((seat.name, seat.people) for seat in whole.seats if seat.people)]
+    sides = [("the panel", panel), *((judge.name, judge.people) for judge in whole.judges if judge.people)]
     names = _list_names(against for _, against in sides)
     rows = (_format_cells(name, against, names) for name, against in sides)
     return ("against people", "n", "tied", *map(format_name, names)), [*rows]
@@ -105,7 +105,7 @@ def _list_people(whole: PanelGroup, panel: SideAgreement) -> TableContent:
 
 def _list_groups(panel: Panel, groups: Sequence[PanelGroup]) -> TableContent:
     names = [*groups[0].among.figures]
-    judges = [seat.name for seat in groups[0].seats]
+    judges = [judge.name for judge in groups[0].judges]
     distance = groups[0].among.distance
     figures = (format_name(name, distance) for name in names)
     columns = (f"by {' · '.join(panel.by)}", "n", *figures, "unanimous", *judges)
@@ -114,7 +114,7 @@ def _list_groups(panel: Panel, groups: Sequence[PanelGroup]) -> TableContent:
 
 def _format_group(group: PanelGroup, names: Sequence[str]) -> tuple[str, ...]:
     """Format the row of a group; each judge is represented by one figure."""
-    judges = (seat.others.figures.get("kappa") or seat.others.figures.get("mae") for seat in group.seats)
+    judges = (judge.others.figures.get("kappa") or judge.others.figures.get("mae") for judge in group.judges)
     figures = (*(group.among.figures.get(name) for name in names), group.unanimous, *judges)
     return (group.name, f"{group.things:,}", *map(format_measured, figures))
 

@@ -1,7 +1,7 @@
 """Cross-validation: folds of similar sizes, and the gain of choosing one of several candidates.
 
-The candidate is chosen on all folds but one, and its gain measured on that one. The gain over all folds is therefore
-that of the choice itself: it is not flattered by the fact that the best of many candidates is partly so by chance.
+A candidate is chosen on all folds but one, and its gain measured on that one. The gain over all folds is therefore that
+of the choice itself: it is not flattered by the fact that the best of many candidates is partly so by chance.
 """
 
 from __future__ import annotations
@@ -11,13 +11,16 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from greval.stats.bootstrap import Floats, Integers
+from greval.stats.bootstrap import Flags, Floats, Integers
 
 Cluster = TypeVar("Cluster", bound=Hashable)
 CURRENT = 0
 """The candidate that the others are compared with."""
 TIE = 1e-12
 """Means that differ by no more are equal; they differ by rounding only."""
+MAX_FOLDS = 10
+MIN_FOLDS = 2
+"""One fold to learn from, and one to measure on."""
 
 
 class FoldChoice(NamedTuple):
@@ -53,6 +56,26 @@ def assign_folds(sizes: Mapping[Cluster, int], count: int) -> dict[Cluster, int]
         fold_sizes[fold] += sizes[cluster]
         fold_of[cluster] = fold
     return fold_of
+
+
+def split_folds(clusters: Integers) -> list[Flags]:
+    """Return the mask of the observations that each fold holds out; those of a cluster are held out together.
+
+    There are ten folds, or one for each cluster if there are fewer; of a single cluster there are none.
+
+    Example:
+        >>> [held_out.tolist() for held_out in split_folds(np.array([5, 5, 6]))]
+        [[True, True, False], [False, False, True]]
+    """
+    names, places, sizes = np.unique(clusters, return_inverse=True, return_counts=True)
+    count = min(MAX_FOLDS, len(names))
+    if count < MIN_FOLDS:
+        return []
+    order = np.argsort(np.random.default_rng(len(names)).permutation(len(names))).tolist()
+    fold_of = assign_folds({place: int(sizes[place]) for place in order}, count)
+    folds = np.array([fold_of[place] for place in range(len(names))])[places]
+    masks = [folds == fold for fold in range(count)]
+    return sorted(masks, key=lambda held_out: int(np.argmax(held_out)))
 
 
 def choose_candidate(scores: Floats) -> int:

@@ -8,9 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from greval.stats.bootstrap import Flags, Floats, Integers
+from greval.stats.bootstrap import Floats, Integers
 
-FOLDS = 10
 MAX_THRESHOLDS = 200
 MAX_CATEGORIES = 10
 
@@ -51,22 +50,3 @@ def find_best_threshold(numbers: Floats, truth: Integers, size: int) -> Threshol
             at = int(np.nanargmax(kappas))
             best, kappa = Threshold(float(levels[at]), one, other), float(kappas[at])
     return best
-
-
-def split_folds(clusters: Integers) -> list[Flags]:
-    """Return the mask of held-out observations of each cross-validation fold; whole clusters are held out together.
-
-    With fewer than two clusters there are no folds.
-
-    Example:
-        >>> import numpy as np
-        >>> [fold.tolist() for fold in split_folds(np.array([5, 5, 6]))]
-        [[True, True, False], [False, False, True]]
-    """
-    names, places = np.unique(clusters, return_inverse=True)
-    count = min(FOLDS, len(names))
-    if count < 2:  # noqa: PLR2004 - one to train on, one to test on
-        return []
-    of = np.random.default_rng(len(names)).permutation(len(names))[places] % count
-    found = [of == fold for fold in range(count)]
-    return sorted(found, key=lambda held: int(np.argmax(held)))

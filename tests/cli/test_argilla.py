@@ -12,8 +12,9 @@ PUSHED = PushResult(
     dataset="d",
     workspace="w",
     page="http://a/d",
-    metric="tone",
-    suggested=False,
+    metrics=("tone",),
+    suggestions=False,
+    suggested=0,
     sample=None,
     judged=1200,
     drawn=1200,
@@ -22,7 +23,13 @@ PUSHED = PushResult(
     changed=0,
 )
 PULLED = PullResult(
-    dataset="d", workspace="w", path="run/annotations.jsonl", records=4, gone_path="gone", outdated_path="outdated"
+    dataset="d",
+    workspace="w",
+    metrics=("tone",),
+    path="run/annotations.jsonl",
+    records=4,
+    gone_path="gone",
+    outdated_path="outdated",
 )
 
 
@@ -40,7 +47,8 @@ def test_a_push_reports_its_counts_and_its_page():
     [
         ({"sample": "random:50", "drawn": 50}, "50 of 1,200 drawn (random:50)"),
         ({"changed": 2}, "2 of them changed since they were pushed"),
-        ({"suggested": True}, "not a fair measure of the judge"),
+        ({"suggested": 3}, "3 of those that existed were given suggestions"),
+        ({"suggestions": True}, "not a fair measure of the judge"),
     ],
 )
 def test_what_a_push_adds_is_reported(fields, part):

@@ -25,7 +25,7 @@ from greval.methods.endpoint import Endpoint, HttpMethod
 from greval.methods.fair_context.answer_generation import generate_answer
 from greval.methods.langchain import LangChainMethod
 from greval.records.case import Response, Role, Turn
-from greval.records.metric_input import select_metric_input, select_stored_texts
+from greval.records.metric_input import select_metric_input
 from greval.report.console import render
 from greval.report.html.case_view import CaseViewBuilder
 from greval.runs.run_reader import read_metrics
@@ -90,9 +90,6 @@ def test_a_changed_history_is_judged_again(tmp_path):
         evaluate([case], [FIT], judge, out=tmp_path)
     assert len(judge.calls) == 3
     assert "history" not in select_metric_input(FIT, PLAIN)
-    stored = TALK.model_dump(mode="json", exclude_defaults=True)
-    assert select_stored_texts(FIT, stored) is None
-    assert select_stored_texts(ALONE, stored) == select_metric_input(ALONE, TALK)
 
 
 TURNS = st.lists(st.builds(Turn, role=st.sampled_from(Role.__args__), text=TEXTS), min_size=1, max_size=3)

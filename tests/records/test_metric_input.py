@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,7 +16,6 @@ from greval.records.metric_input import (
     list_judged_items,
     narrow_case,
     select_metric_input,
-    select_stored_texts,
 )
 
 BASE = {"name": "m", "description": "d", "steps": ["s"], "categories": {"Yes": "y", "No": "n"}}
@@ -129,22 +126,3 @@ def test_seen():
     assert select_metric_input(needing("answer"), CASE) == {"answer": "Ada."}
     assert select_metric_input(needing("answer", "tags.kind"), CASE) == {"answer": "Ada.", "tags.kind": "person"}
     assert {*select_metric_input(needing("context"), CASE)} == {"chunks", "triples"}
-
-
-@pytest.mark.parametrize(
-    ("needs", "case", "is_plain"),
-    [
-        (["question", "answer"], CASE, True),
-        (["question", "expected_answer", "answer"], CASE, True),
-        (["answer"], Case(question="q", answer="", expected_answer="a \ud7ff \u2028"), True),
-        (["answer", "tags.kind"], CASE, False),
-        (["answer", "chunks"], CASE, False),
-        (["context"], CASE, False),
-        (["answer"], CASE.model_copy(update={"error": "timed out"}), False),
-    ],
-)
-def test_plain_texts_of_a_stored_case_are_what_is_seen(needs, case, is_plain):
-    """They need no validation; of a case that a metric reads more of, nothing is taken."""
-    stored = json.loads(case.model_dump_json(exclude_defaults=True))
-    metric = needing(*needs)
-    assert select_stored_texts(metric, stored) == (select_metric_input(metric, case) if is_plain else None)

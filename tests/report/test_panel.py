@@ -11,23 +11,23 @@ def known(value, n=9):
     return {"status": "known", "value": value, "n": n}
 
 
-def seat(name, kappa, **more):
+def judge(name, kappa, **more):
     """Return the figures of one judge as JSON."""
     return {"name": name, "others": {"n": 9, "ties": 1, "figures": {"kappa": known(kappa)}}, **more}
 
 
 def build(count=3, *, groups=(), people=None, **more):
     """Return a panel of judges with falling kappas."""
-    seats = [seat(f"j{n}", 0.9 - n / 10, alpha_without=known(0.5)) for n in range(count)]
+    judges = [judge(f"j{n}", 0.9 - n / 10, alpha_without=known(0.5)) for n in range(count)]
     pair = {"annotators": ["j0", "j1"], "n": 8, "figures": {"kappa": known(0.7)}}
-    among = {"annotators": [one["name"] for one in seats], "figures": {"alpha": known(0.66)}, "pairs": [pair]}
+    among = {"annotators": [one["name"] for one in judges], "figures": {"alpha": known(0.66)}, "pairs": [pair]}
     whole = {"name": "", "things": 9, "questions": 9, "ties": 0, "unanimous": known(0.4), "among": among}
-    whole |= {"seats": seats, "people": people}
-    benches = [
+    whole |= {"judges": judges, "people": people}
+    runs = [
         {"name": f"j{n}", "folder": "r", "judges": [], "verdicts": 9, "failed": 2, "skipped": 1, "missing": 3}
         for n in range(count)
     ]
-    fields = {"metric": "tone", "benches": benches, "treat_as": "categories", "combine": "majority", "by": []}
+    fields = {"metric": "tone", "runs": runs, "treat_as": "categories", "combine": "majority", "by": []}
     rows = [whole, *(whole | {"name": name} for name in groups)]
     return Panel.model_validate({**fields, "level": 0.95, "groups": rows, **more})
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from noisy_scores import draw_noise
 
-from greval.stats.cross_validation import assign_folds, choose_candidate, validate_choice
+from greval.stats.cross_validation import assign_folds, choose_candidate, split_folds, validate_choice
 
 
 def compute_flattered_gain(scores):
@@ -24,6 +24,21 @@ def test_folds_have_similar_sizes(sizes, count):
     assert {*folds} == {*sizes}
     held = [sum(sizes[name] for name in folds if folds[name] == fold) for fold in range(count)]
     assert max(held) - min(held) <= max(sizes.values())
+
+
+@given(st.lists(st.integers(0, 30), min_size=1, max_size=100))
+def test_folds_keep_clusters_whole(clusters):
+    """Each observation is held out once, with all of its cluster, and folds have similar sizes."""
+    numbers = np.array(clusters)
+    folds = split_folds(numbers)
+    distinct = len({*clusters})
+    assert len(folds) == (min(10, distinct) if distinct > 1 else 0)
+    for held_out in folds:
+        assert not {*numbers[held_out].tolist()} & {*numbers[~held_out].tolist()}
+    if folds:
+        assert np.array(folds).sum(axis=0).tolist() == [1] * len(numbers)
+        sizes = [int(held_out.sum()) for held_out in folds]
+        assert max(sizes) - min(sizes) <= np.bincount(numbers).max()
 
 
 @given(st.integers(0, 1000), st.integers(0, 4))

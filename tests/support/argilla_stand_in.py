@@ -93,14 +93,15 @@ class ArgillaStandIn:
         user: str,
         value: object,
         status: str = "submitted",
-        question: str = "judgement",
+        question: str | None = None,
     ) -> None:
-        """Answer a question on a record, as a person does."""
-        for one in self.records[dataset].values():
-            if one["metadata"]["sample_id"] == sample_id:
-                kept = [each for each in one["responses"] if each["user_id"] != user]
-                values = {question: {"value": value}}
-                one["responses"] = [*kept, {"user_id": user, "status": status, "values": values}]
+        """Answer a question on a record, by default the first one, as a person does."""
+        asked = question or self.parts[dataset]["questions"][0]["name"]
+        for record in self.records[dataset].values():
+            if record["metadata"]["sample_id"] == sample_id:
+                others = [response for response in record["responses"] if response["user_id"] != user]
+                values = {asked: {"value": value}}
+                record["responses"] = [*others, {"user_id": user, "status": status, "values": values}]
 
 
 @contextmanager

@@ -6,8 +6,6 @@ import uuid
 
 import httpx
 
-from greval.trust.argilla.form import JUDGEMENT
-
 PASSWORD = "password1"
 
 
@@ -50,7 +48,9 @@ class Owner:
         return self.ask("GET", path)["items"]
 
     def answer(self, person, record, status, value=None, comment=None):
-        """Answer a record as a person."""
-        values = {name: {"value": one} for name, one in ((JUDGEMENT, value), ("comment", comment)) if one is not None}
+        """Answer the first question on a record as a person, and comment on it."""
+        questions = self.ask("GET", f"/datasets/{record['dataset_id']}/questions")["items"]
+        answers = zip(questions, (value, comment), strict=False)
+        values = {question["name"]: {"value": answer} for question, answer in answers if answer is not None}
         content = {"status": status, "values": values or None}
         self.ask("POST", f"/records/{record['id']}/responses", content, key=person["api_key"])

@@ -46,9 +46,7 @@ from greval.runs.store.plans import (
 )
 
 if TYPE_CHECKING:
-    import numpy as np
     import pandas as pd
-    from numpy.typing import NDArray
 
 NEWEST = "rowid NOT IN (SELECT replaces FROM results WHERE replaces IS NOT NULL)"
 REPEATED_BY = """
@@ -57,8 +55,6 @@ REPEATED_BY = """
 """
 """The row that replaced a row with a result of the same content, and includes its cost."""
 METRIC_VERSION = "json_extract(row, '$.fingerprint', '$.judge')"
-ITEM_ROW = "CASE WHEN json_extract(row, '$.outcome.judgements[0].item') IS NOT NULL THEN row END"
-"""The row of a result with judgements of single items, else NULL."""
 WHOLE_COST = "CASE WHEN max(cost IS NULL AND output_tokens IS NOT NULL) THEN NULL ELSE sum(cost) END"
 """The sum of the costs that a provider states, if it states one for each row with tokens."""
 SERVED_MODELS = "served_models"
@@ -463,18 +459,6 @@ class Store(CloseOnExit):
         self._write_kept_rows()
         return self._db.execute(f"SELECT key, rowid FROM cases WHERE {self._build_case_condition()} ORDER BY rowid")  # noqa: S608 - constant
 
-    def read_case_lines(self, numbers: Sequence[int] | NDArray[np.int64]) -> Iterator[str]:
-        """Yield the cases with these row numbers as JSON lines, in this order.
-
-        A query for consecutive numbers takes a third of the time of one for each of them.
-        """
-        import numpy as np
-
-        for span in np.split(np.asarray(numbers, np.int64), np.flatnonzero(np.diff(numbers) != 1) + 1):
-            ends = (int(span[0]), int(span[-1])) if len(span) else (0, -1)
-            for (row,) in self._db.execute("SELECT row FROM cases WHERE rowid BETWEEN ? AND ? ORDER BY rowid", ends):
-                yield row
-
     def case_heads(self) -> Iterator[CaseHead]:
         """Yield the id, methods and the begin of the question of each version of each judged case, oldest first."""
         self._write_kept_rows()
@@ -504,17 +488,6 @@ class Store(CloseOnExit):
     def lines(self, metric: str | None = None) -> Iterator[str]:
         """Yield the same results as JSON lines, all of them or those of one metric."""
         return self.filter_lines(ResultFilter(metrics=() if metric is None else (metric,)))
-
-    def judged_rows(self, metric: str) -> Iterator[tuple[str, str, int, int, int, str, str, str, str | None]]:
-        """Iterate over the columns that a panel needs of the same results of a metric.
-
-        Returns:
-            Tuples of sample id, method, repeat, the numbers of the key and of the content key (`hash_key`; `NO_CONTENT`
-            if it was stored without one), tags as JSON, the outline (`greval.records.result`), a JSON list of the
-            metric's fingerprint and the judge, and the result as JSON if its judgements are of single items, else None.
-        """
-        columns = f"sample_id, method, repeat, key, ifnull(content, {NO_CONTENT}), tags, outline"
-        return self._select(f"{columns}, {METRIC_VERSION}, {ITEM_ROW}", ResultFilter(metrics=(metric,)))
 
     def placed_lines(self, metric: str) -> Iterator[tuple[str, str, str]]:
         """Yield the sample id and the method of the same results of a metric, and each result as a JSON line."""

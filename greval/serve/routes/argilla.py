@@ -15,6 +15,7 @@ from greval.serve.ids import Id
 from greval.serve.jobs.info import find_judged_folder
 from greval.serve.logs import ERRORS
 from greval.serve.problems import ServeError, build_fault, describe_errors
+from greval.serve.schemas.metrics import MAX_METRICS, MetricName
 from greval.serve.schemas.requests import INTEGRAL, StrictRequest
 from greval.serve.service import Service, Tenant, TheService, TheTenant
 from greval.serve.state.run_paths import dump_without_paths, hide_paths_in_errors
@@ -37,26 +38,31 @@ Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 class PushRequest(StrictRequest):
     """Judged items for people to annotate in Argilla.
 
-    `metric` is a judged metric of the run, `dataset` the dataset in Argilla, created if it is missing. `workspace` can
-    be left out: a key has one workspace, and without keys it is the only one. `sample` is `random:N`, `stratified:N`
-    (the same number of each verdict) or `uncertain:N`; by default all items are pushed. `blind`: people do not see the
-    judge's verdicts. `min_submitted` people annotate each item. `seed` is the random seed of the sample.
+    `metrics` are judged metrics of the run, each a question of every record, and `dataset` the dataset in Argilla,
+    created if it is missing. `workspace` can be left out: a key has one workspace, and without keys it is the only
+    one. `sample` is `random:N`, `stratified:N` (the same number of each verdict) or `uncertain:N`; by default all items
+    are pushed. `blind`: people do not see the judge's verdicts. `min_submitted` people annotate each item of a dataset
+    that is created, by default 2. `seed` is the random seed of the sample.
     """
 
-    metric: Name
+    metrics: Annotated[list[MetricName], Field(min_length=1, max_length=MAX_METRICS)]
     dataset: Name
     workspace: Name | None = None
     sample: Annotated[str, StringConstraints(pattern=r"^(random|stratified|uncertain):[1-9][0-9]{0,8}$")] | None = None
     blind: bool = True
-    min_submitted: Annotated[int, Field(ge=1, le=1000), INTEGRAL] = 2
+    min_submitted: Annotated[int, Field(ge=1, le=1000), INTEGRAL] | None = None
     seed: Annotated[int, Field(ge=0, le=2**31 - 1), INTEGRAL] = 0
 
 
 class PullRequest(StrictRequest):
-    """A dataset in Argilla, created by a push, whose responses are to be pulled; `workspace` as in a push."""
+    """A dataset in Argilla whose responses are to be pulled; `workspace` as in a push.
+
+    `metrics` are judged metrics of the run, by default all after which a question of the dataset is named.
+    """
 
     dataset: Name
     workspace: Name | None = None
+    metrics: Annotated[list[MetricName], Field(min_length=1, max_length=MAX_METRICS)] | None = None
 
 
 @router.post("/{id}/argilla/push", responses=describe_errors(403, 404, 409, 422, 501, 502), response_model=PushResult)
@@ -79,7 +85,7 @@ def push_to_argilla(
                 ensure_workspace(server, workspace)
         done = push(
             folder,
-            body.metric,
+            body.metrics,
             dataset=body.dataset,
             workspace=workspace,
             sample=body.sample,
@@ -102,7 +108,7 @@ def pull_from_argilla(
     workspace = _choose_workspace(service, tenant, body.workspace)
     _check_argilla_configured()
     with hide_paths_in_errors(folder), _answer_argilla_errors(workspace):
-        done = pull(folder, dataset=body.dataset, workspace=workspace)
+        done = pull(folder, dataset=body.dataset, metrics=body.metrics, workspace=workspace)
     return Response(dump_without_paths(done, folder), media_type="application/json")
 
 

@@ -8,27 +8,21 @@ from typing import TYPE_CHECKING, NamedTuple, TypedDict, Unpack
 
 from greval._util.arguments import check_options, resolve_run_folder
 from greval._util.concurrency import reduce_collections
-from greval._util.joins import OFF_SCALE, show_id
+from greval._util.joins import OFF_SCALE
 from greval.errors import DataError
 from greval.records.annotation import Annotation
 from greval.records.scale import CategoricalScale, Scale
-from greval.runs.run_reader import ItemKey, read_metric
+from greval.runs.run_reader import ItemKey
 from greval.runs.store import Store
 from greval.stats.interval import LEVEL, check_level
 from greval.trust.agreement.baselines import compute_baselines, measure_lengths
 from greval.trust.agreement.figures import compute_judge_figures, compute_people_agreement, compute_weighted_figures
+from greval.trust.agreement.matched_items import MatchedItems, build_no_match_error, match_items
 from greval.trust.agreement.records import Agreement, AgreementGroup, AgreementVerdict, CombineAnnotators, TreatAs
-from greval.trust.agreement.value_pairs import ValuePair, convert_items, pair_values
+from greval.trust.agreement.value_pairs import ValuePair, pair_values
 from greval.trust.agreement.verdict import decide_verdict
 from greval.trust.agreement.warnings import find_warnings
-from greval.trust.annotations.files import MAX_LISTED, LoadedAnnotations, load_annotations
-from greval.trust.annotations.matching import (
-    AnnotatedItem,
-    MatchedAnnotations,
-    check_tags,
-    group_items,
-    match_annotations,
-)
+from greval.trust.annotations.matching import AnnotatedItem, check_tags, group_items
 
 if TYPE_CHECKING:
     from greval.runs.evaluation import Run
@@ -96,11 +90,11 @@ def _compute_agreement(
 ) -> Agreement:
     tags = _list_tags(options)
     with Store.open(folder) as store, store.snapshot():
-        found = _match_items(store, metric, annotations, options)
-        matched, scale, things = found.matched, found.scale, found.matched.things
+        items = _match_annotated_items(store, metric, annotations, options)
+        matched, scale, things = items.matched, items.scale, items.matched.things
         check_tags(things, tags, str(folder))
         lengths = measure_lengths(store, metric, things)
-    combine, level = found.combine, check_level(options.get("level", LEVEL))
+    combine, level = items.combine, check_level(options.get("level", LEVEL))
     groups = [
         group
         for name, members in group_items(things, tags)
@@ -111,14 +105,13 @@ def _compute_agreement(
             f"{folder}: people are tied on every item that was judged on {metric}; "
             "ask one more annotator, or compare with each"
         )
-    unread = (*found.unread, *matched.faults)
-    warnings = tuple(find_warnings(matched, groups[0], unread, combine=combine, between=found.between))
+    warnings = tuple(find_warnings(matched, groups[0], items.unread, combine=combine, between=items.between))
     is_off_scale = any(warning.startswith(OFF_SCALE) for warning in warnings)
     return Agreement(
         folder=str(folder),
         metric=metric,
-        label_columns=found.loaded.columns,
-        notes=found.loaded.notes,
+        label_columns=items.loaded.columns,
+        notes=items.loaded.notes,
         judges=matched.judges,
         annotators=groups[0].people.annotators,
         treat_as=options.get("treat_as") or ("categories" if isinstance(scale, CategoricalScale) else "numbers"),
@@ -130,7 +123,7 @@ def _compute_agreement(
         verdict=AgreementVerdict(use="nothing yet", why="most labels are not on the scale of the verdicts")
         if is_off_scale
         else decide_verdict(groups[0], pair_values(things, combine), things, scale, level=level),
-        unread=unread,
+        unread=items.unread,
         changed=matched.changed,
         warnings=warnings,
     )
@@ -152,51 +145,30 @@ def pair_categories(
     """
     check_options(options, AgreementOptions, "agreement")
     with Store.open(resolve_run_folder(run)) as store, store.snapshot():
-        found = _match_items(store, metric, annotations, {"treat_as": "categories", **options})
-    if not isinstance(found.scale, CategoricalScale):
+        items = _match_annotated_items(store, metric, annotations, {"treat_as": "categories", **options})
+    if not isinstance(items.scale, CategoricalScale):
         raise DataError(f"{metric}: its values are compared as numbers; leave out treat_as")
-    return found.scale, pair_values(found.matched.things, found.combine)
+    return items.scale, pair_values(items.matched.things, items.combine)
 
 
-class _MatchedItems(NamedTuple):
-    """The annotated items of a metric in the form in which they are compared.
-
-    `between` counts the items that are left out because the judge's value is between two levels. `loaded` says how the
-    annotations were read.
-    """
-
-    matched: MatchedAnnotations
-    scale: Scale
-    combine: CombineAnnotators
-    between: int
-    unread: tuple[str, ...]
-    loaded: LoadedAnnotations
-
-
-def _match_items(
+def _match_annotated_items(
     store: Store,
     metric: str,
     annotations: str | Path | Iterable[str | Path | Annotation] | None,
     options: AgreementOptions,
-) -> _MatchedItems:
+) -> MatchedItems:
     """Match annotations with the verdicts of a metric, or raise `DataError` if none can be compared."""
-    scale_of_run = read_metric(store, metric).scale
-    labels = options.get("label_columns", ())
-    scales = {metric: scale_of_run}
-    loaded = load_annotations(store.folder, annotations, scales, metric=metric, label_columns=labels)
-    matched = match_annotations(store, metric, loaded.annotations, scale_of_run)
-    loaded = loaded._replace(annotations=())  # many annotations take more memory than all that follows
-    scale, things = convert_items(metric, scale_of_run, matched.things, options.get("treat_as"))
-    between = len(matched.things) - len(things)
-    matched = matched._replace(things=things)
-    is_categorical = isinstance(scale, CategoricalScale)
-    combine = options.get("combine") or ("majority" if is_categorical else "mean")
-    if combine == "mean" and is_categorical:
-        raise DataError(f"{metric}: categories have no mean; choose the majority, or each")
-    if not things:
-        error = _build_no_match_error(matched, store.folder, metric)
-        raise DataError("\n".join([str(error), *loaded.unread[:MAX_LISTED]])) from None
-    return _MatchedItems(matched, scale, combine, between, loaded.unread, loaded)
+    items = match_items(
+        store,
+        metric,
+        annotations,
+        treat_as=options.get("treat_as"),
+        combine=options.get("combine"),
+        label_columns=options.get("label_columns", ()),
+    )
+    if not items.matched.things:
+        raise build_no_match_error(items, store.folder, metric)
+    return items
 
 
 def _list_tags(options: AgreementOptions) -> tuple[str, ...]:
@@ -230,24 +202,4 @@ def _build_group(name: str, things: Sequence[AnnotatedItem], settings: _GroupSet
         weighted=compute_weighted_figures(pairs, scale, level=level) if enriched else {},
         people=compute_people_agreement(things, scale, level=level),
         baselines=compute_baselines(pairs, scale, settings.lengths, level=level),
-    )
-
-
-def _build_no_match_error(matched: MatchedAnnotations, folder: Path, metric: str) -> DataError:
-    """Build the error for annotations of which none can be compared, with a count of what they are."""
-    counts = [f"{count} {status}" for status, count in matched.statuses.items()]
-    for count, what, examples in (
-        (matched.others, "of other metrics", ()),
-        (len(matched.strange), "items that are not in the run", matched.strange),
-        (len(matched.unjudged), "items without a verdict", ()),
-        (matched.outdated, "of another text", matched.changed),
-    ):
-        if count:
-            counts.append(f"{count} {what}" + (f", such as {show_id(examples[0])}" if examples else ""))
-    counts += [f"not on the scale: {fault}" for fault in matched.faults[:1]]
-    counts += [str(matched.join.near)] if matched.join and matched.join.near else []
-    return DataError(
-        f"{folder}: no submitted annotation of {metric} matches a verdict; "
-        f"the annotations: {', '.join(counts) or 'none'} (they are matched by sample_id, method, metric and item, "
-        "and by the content that people were shown if it is known)"
     )

@@ -13,7 +13,8 @@ from greval.runs.run_reader import CaseFinder, CaseKey, ItemKey, read_metrics
 from greval.runs.store import Store
 from greval.stats.confusion import Choices, compare_choices
 from greval.stats.correlation import NumberPairs, compare_numbers
-from greval.stats.threshold import find_best_threshold, split_folds
+from greval.stats.cross_validation import split_folds
+from greval.stats.threshold import find_best_threshold
 from greval.trust.agreement.records import Baseline
 from greval.trust.agreement.value_pairs import ValuePair, build_choices, build_numbers
 from greval.trust.annotations.matching import AnnotatedItem
@@ -98,11 +99,11 @@ def _build_threshold_baseline(columns: Choices, sizes: Sequence[float], *, level
 
     long = np.array(sizes)
     given = np.zeros_like(columns.truth)
-    held_back = split_folds(columns.questions)
-    for held in held_back:
-        best = find_best_threshold(long[~held], columns.truth[~held], columns.size)
-        given[held] = np.where(long[held] <= best.at, best.below, best.above)
-    if not held_back:
+    folds = split_folds(columns.questions)
+    for held_out in folds:
+        best = find_best_threshold(long[~held_out], columns.truth[~held_out], columns.size)
+        given[held_out] = np.where(long[held_out] <= best.at, best.below, best.above)
+    if not folds:
         return ONE_QUESTION
     return _build_categorical_baseline(LENGTH, columns, given, level=level)
 
@@ -128,11 +129,11 @@ def _build_correlation_baseline(columns: NumberPairs, sizes: Sequence[float], *,
 
     long = np.array(sizes)
     given = np.zeros_like(columns.people)
-    held_back = split_folds(columns.questions)
-    for held in held_back:
-        x, y = long[~held], columns.people[~held]
-        given[held] = long[held] * np.where(((x - x.mean()) * (y - y.mean())).sum() < 0, -1.0, 1.0)
-    if not held_back:
+    folds = split_folds(columns.questions)
+    for held_out in folds:
+        x, y = long[~held_out], columns.people[~held_out]
+        given[held_out] = long[held_out] * np.where(((x - x.mean()) * (y - y.mean())).sum() < 0, -1.0, 1.0)
+    if not folds:
         return ONE_QUESTION
     figures = compare_numbers(columns._replace(judge=given), level=level)
     return Baseline(name=LENGTH, figures={name: figures[name] for name in NUMERIC_FIGURES})

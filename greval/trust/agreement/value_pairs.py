@@ -5,7 +5,7 @@ A value scale of two levels, such as 1 and 0, is a choice between right and wron
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple
@@ -106,7 +106,7 @@ def _build_columns(
 
 
 def convert_items(
-    metric: str, scale: Scale, items: Sequence[AnnotatedItem], wanted: TreatAs | None
+    metric: str, scale: Scale, items: Iterable[AnnotatedItem], wanted: TreatAs | None
 ) -> tuple[Scale, tuple[AnnotatedItem, ...]]:
     """Return the scale and the items in the form in which they are compared.
 
@@ -114,14 +114,14 @@ def convert_items(
     mean of repeats, is not a category; such items are left out. Raise `DataError` if the scale cannot be compared in
     the requested way.
     """
-    compared = convert_scale(metric, scale, wanted)
+    compared = _convert_scale(metric, scale, wanted)
     if isinstance(scale, ValueScale) and isinstance(compared, CategoricalScale):
         name_level = lru_cache(partial(_name_level, scale=scale))
         return compared, tuple(one for item in items for one in _convert_item(item, name_level))
     return compared, tuple(items)
 
 
-def convert_scale(metric: str, scale: Scale, wanted: TreatAs | None) -> Scale:
+def _convert_scale(metric: str, scale: Scale, wanted: TreatAs | None) -> Scale:
     """Return the scale on which values are compared; see `convert_items`."""
     match scale:
         case CategoricalScale():
@@ -137,13 +137,6 @@ def convert_scale(metric: str, scale: Scale, wanted: TreatAs | None) -> Scale:
             if wanted in {"categories", "unordered"}:
                 raise DataError(f"{metric}: is measured; its numbers cannot be compared as categories")
     return scale
-
-
-def convert_value(value: Value, scale: Scale, compared: Scale) -> Value | None:
-    """Return a value of `scale` in the form in which it is compared; None if it is between two levels."""
-    if isinstance(scale, ValueScale) and isinstance(compared, CategoricalScale):
-        return _name_level(value, scale)
-    return value
 
 
 def _convert_levels(metric: str, scale: ValueScale) -> CategoricalScale:

@@ -14,14 +14,15 @@ from greval.records.case import Case
 from greval.records.metric import JudgedMetric
 from greval.records.metric_input import keep_items, list_items
 from greval.records.result import Judgement
-from greval.records.scale import CategoricalScale, Scale, Value
+from greval.records.scale import Scale, Value
 from greval.runs.run_reader import CaseKey, read_judged_cases, read_judged_metric, read_metrics
 from greval.runs.store import Store
 from greval.stats.cross_validation import assign_folds
-from greval.trust.agreement.value_pairs import ValuePair, convert_items, pair_values
+from greval.trust.agreement.matched_items import match_items
+from greval.trust.agreement.value_pairs import ValuePair, pair_values
 from greval.trust.agreement.warnings import find_join_warnings, find_left_out_warnings, find_sample_warnings
-from greval.trust.annotations.files import AnnotationSource, load_annotations
-from greval.trust.annotations.matching import MatchedAnnotations, match_annotations
+from greval.trust.annotations.files import AnnotationSource
+from greval.trust.annotations.matching import MatchedAnnotations
 
 
 class LabelledItem(NamedTuple):
@@ -64,12 +65,10 @@ def read_labelled_items(
     not a run.
     """
     with Store.open(folder) as store, store.snapshot():
-        scales = {metric.name: metric.scale}
-        loaded = load_annotations(folder, annotations, scales, metric=metric.name, label_columns=label_columns)
         judged_by = read_judged_metric(store, metric.name)
-        matched = match_annotations(store, metric.name, loaded.annotations, metric.scale)
-        scale, annotated = convert_items(metric.name, metric.scale, matched.things, None)
-        pairs = pair_values(annotated, "majority" if isinstance(scale, CategoricalScale) else "mean")
+        labels = match_items(store, metric.name, annotations, scale=metric.scale, label_columns=label_columns)
+        matched = labels.matched
+        pairs = pair_values(matched.things, labels.combine)
         if not pairs:
             raise DataError(
                 f"{folder}: no submitted annotation of {metric.name} matches a verdict; see greval agreement {folder} "
@@ -80,14 +79,14 @@ def read_labelled_items(
         judged = read_judged_cases(store, judged_by, wanted, matched.fingerprints)
         cases = {(one.seen.id, one.seen.method): one.seen for one in judged}
     items = _build_items(metric, pairs, cases)
-    counts = len(annotated) - len(pairs), len(pairs) - len(items)
+    counts = len(matched.things) - len(pairs), len(pairs) - len(items)
     return LabelledItems(
         items,
-        scale,
+        labels.scale,
         metrics,
         matched.fingerprints,
         annotators=tuple(sorted({name for pair in pairs for name in pair.thing.values})),
-        warnings=(*loaded.notes, *_list_warnings(matched, metric, loaded.unread, counts)),
+        warnings=(*labels.loaded.notes, *_list_warnings(matched, metric, labels.unread, counts)),
     )
 
 
@@ -202,7 +201,7 @@ def _list_warnings(
     matched: MatchedAnnotations, metric: JudgedMetric, unread: Sequence[str], counts: tuple[int, int]
 ) -> Iterator[str]:
     """List what limits the trust in results from these labels."""
-    yield from find_join_warnings(matched, (*unread, *matched.faults))
+    yield from find_join_warnings(matched, unread)
     yield from find_sample_warnings(matched)
     tied, missing = counts
     if tied > 0:
@@ -210,4 +209,4 @@ def _list_warnings(
     if missing > 0:
         or_examples = " or occur in the metric's examples" if metric.examples else ""
         yield f"{missing} left out: their cases are not in the run{or_examples}"
-    yield from find_left_out_warnings(matched, (*unread, *matched.faults))
+    yield from find_left_out_warnings(matched, unread)

@@ -48,11 +48,6 @@ class JudgedItem(Record):
         """The hash of the fields shown."""
         return hash_json(dict(self.fields))
 
-    @cached_property
-    def id(self) -> str:
-        """The id of the item with its content."""
-        return build_item_id(self.metric, self.place, self.content)
-
     @property
     def uncertainty(self) -> float | None:
         """The judge's uncertainty from 0 to 1, from its confidence and flip rate; None if neither is known."""
@@ -60,11 +55,6 @@ class JudgedItem(Record):
         found += [None if self.judgement.confidence is None else 1 - self.judgement.confidence]
         known = [one for one in found if one is not None]
         return max(known) if known else None
-
-
-def build_item_id(metric: str, place: ItemRef, content: str) -> str:
-    """Return the id of an item with its content; a different content gives a different id."""
-    return hash_json([metric, place.sample_id, place.method, place.item, content])
 
 
 def read_judged_items(

@@ -19,6 +19,7 @@ from greval.runs.store import Store
 from greval.stats.summary import METHOD, Grouping
 from greval.trust.annotations.joining import format_item_key, join_items, unite_annotators
 from greval.trust.annotations.judged_items import hash_contents
+from greval.trust.annotations.verdicts import iterate_verdicts
 
 LeftOut = Literal["not_judged", "unfinished", "another_text", "off_scale"]
 """The reasons why an annotation does not count."""
@@ -28,7 +29,8 @@ WITHOUT_VALUE = "is submitted without a value"
 class AnnotatedItem(NamedTuple):
     """An answer, chunk or triple with the judge's value; `values` has the value of each annotator.
 
-    `judgement` is the whole judgement as JSON, in which the value is as the judge gave it.
+    The annotators of a panel are its judges, and `judge` is the value of the first of them. `judgement` is the whole
+    judgement as JSON, in which the value is as the judge gave it; a panel has none.
     """
 
     sample_id: str
@@ -249,15 +251,10 @@ def group_items(
 
 def check_tags(things: Iterable[AnnotatedItem], by: Iterable[str], place: str) -> None:
     """Raise `DataError` if a name by which items are grouped is neither "method" nor a tag of any item."""
-    check_tag_names({tag for thing in things for tag in thing.tags}, by, place)
-
-
-def check_tag_names(tags: Iterable[str], by: Iterable[str], place: str) -> None:
-    """Raise `DataError` if a name by which items are grouped is neither "method" nor one of the tags."""
-    known = {METHOD, *tags}
+    names = {METHOD, *(tag for thing in things for tag in thing.tags)}
     for tag in by:
-        if tag not in known:
-            raise build_unknown_name_error("tag", tag, known, place)
+        if tag not in names:
+            raise build_unknown_name_error("tag", tag, names, place)
 
 
 def is_of_other_text(seen: str | None, now: str | None) -> bool:
@@ -288,18 +285,11 @@ def _read_verdicts(
     items: dict[tuple[str, str], list[ItemKey]] = {}
     for key in wanted:
         items.setdefault(key[:2], []).append(key)
-    for sample_id, method, line in store.placed_lines(metric):
-        keys = items.get((sample_id, method))
-        if not keys:  # most rows have no annotation and need no parsing
-            continue
-        row = from_json(line)  # it was validated when it was written
-        outcome = row["outcome"]
-        judged = {one["item"]: one for one in outcome.get("judgements", ())}
-        failed = {one["item"] for one in outcome.get("failures", ())}
-        for key in keys:
-            if own := judged.get(key[2]):
-                verdicts[key] = _ItemVerdict(own, row["tags"], row["judge"], row["fingerprint"])
-            elif not judged or key[2] in failed:
+    for case in iterate_verdicts(store, metric, items.keys()):
+        for key in items[case.sample_id, case.method]:
+            if judgement := case.judgements.get(key[2]):
+                verdicts[key] = _ItemVerdict(judgement, case.tags, case.judge, case.fingerprint)
+            elif not case.judgements or key[2] in case.failed:
                 tried.add(key)
     return verdicts, tried
 

@@ -1,51 +1,94 @@
-"""Datasets of an Argilla server: find them by name, create them from a metric, and complete an interrupted push."""
+"""Datasets of an Argilla server: find them by name, create them from metrics, and complete an interrupted creation."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
-from typing import Annotated
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import NamedTuple
 
-from pydantic import Field, ValidationError
+from pydantic import ValidationError
 
 from greval.errors import ArgillaArgumentError, ArgillaError
 from greval.records.metric import JudgedMetric
-from greval.records.metric_input import hash_json
 from greval.records.record import Record
-from greval.records.scale import JudgedScale
 from greval.trust.argilla.client import ArgillaClient
-from greval.trust.argilla.form import Json, build_parts, format_all_guidelines, format_guidelines
+from greval.trust.argilla.form import JUDGE_FIELD, Json, build_parts, format_guidelines, hash_form
 
 METADATA_KEY = "greval"
 """The key of greval's settings in the metadata of a dataset."""
 MAX_NAME = 200
+MIN_SUBMITTED = 2
+"""The number of annotators per record if a push does not say it."""
 CONFLICT = 409
 READY = "ready"
 """The status of a published dataset."""
 PUBLISH_HINT = "call its create() first, or choose another name"
+IDENTIFYING = ("sample_id", "content", "weight")
+"""The metadata that a record needs so that its answers find their items again."""
 
 
 class DatasetSettings(Record):
-    """The metadata that greval stores in its datasets: the metric with its scale, and the settings of the push."""
+    """What a push stores in the metadata of a dataset that it creates.
 
-    metric: str
-    scale: JudgedScale
+    `metrics` has the hash of each metric's form, which differs between definitions. `suggested` is whether annotators
+    see the judge's verdicts.
+    """
+
+    metrics: dict[str, str]
     suggested: bool
-    sample: str | None
-    seed: int
-    min_submitted: int
-    settings: str
 
 
-class ArgillaDataset(Record):
-    """A dataset on the server."""
+class DatasetTarget(NamedTuple):
+    """The dataset into which is pushed: its name, its workspace, and the number of annotators per record."""
+
+    name: str
+    workspace: str | None = None
+    min_submitted: int | None = None
+
+    def check(self) -> None:
+        """Raise `ArgillaArgumentError` if no dataset can be made of it."""
+        if not 1 <= len(self.name) <= MAX_NAME:
+            raise ArgillaArgumentError("dataset", f"expected 1 to {MAX_NAME} characters, got {len(self.name)}")
+        if self.min_submitted is not None and self.min_submitted < 1:
+            raise ArgillaArgumentError("min_submitted", f"expected 1 or more, got {self.min_submitted}")
+
+
+class ArgillaDataset(NamedTuple):
+    """A published dataset on the server, as far as records and answers depend on it.
+
+    `fields` says of each field whether it is required. `metadata` are the names of the metadata properties.
+    """
 
     id: str
     name: str
     workspace: str
-    about: DatasetSettings
-    question_ids: Annotated[dict[str, str], Field(default_factory=dict)]
-    fields: frozenset[str] = frozenset()
+    questions: Sequence[Json]
+    fields: Mapping[str, bool]
+    metadata: Collection[str]
+    allows_any_metadata: bool
+
+    def check_takes(self, fields: Iterable[str]) -> None:
+        """Raise `ArgillaArgumentError` if new records with these fields do not fit the dataset."""
+        needed = {*fields}
+        faults = []
+        if missing := sorted(needed - self.fields.keys()):
+            faults.append(f"it has no field {', '.join(missing)}")
+        if others := sorted(name for name, is_required in self.fields.items() if is_required and name not in needed):
+            faults.append(f"it requires {', '.join(others)}, which the metrics do not have")
+        lost = [name for name in IDENTIFYING if not self._takes_metadata(name)]
+        if lost:
+            faults.append(f"it takes no metadata {', '.join(lost)}, by which answers find their items again")
+        if faults:
+            hint = "build it with greval.argilla.settings, or add records whose ids are the ids of the samples"
+            raise ArgillaArgumentError("dataset", f"{self.name!r}: {'; '.join(faults)}; {hint}")
+
+    def fit_record(self, record: Json) -> Json:
+        """Return a record without the optional field and the metadata that the dataset does not take."""
+        fields = {name: text for name, text in record["fields"].items() if name in self.fields or name != JUDGE_FIELD}
+        metadata = {name: value for name, value in record["metadata"].items() if self._takes_metadata(name)}
+        return {**record, "fields": fields, "metadata": metadata}
+
+    def _takes_metadata(self, name: str) -> bool:
+        return self.allows_any_metadata or name in self.metadata
 
 
 def find_workspace(server: ArgillaClient, name: str | None) -> tuple[str, str]:
@@ -53,15 +96,15 @@ def find_workspace(server: ArgillaClient, name: str | None) -> tuple[str, str]:
 
     Raise `ArgillaArgumentError` if no workspace has this name, or there is not exactly one and no name is given.
     """
-    known = _list_workspaces(server)
-    if name is None and len(known) == 1:
-        return next((found, only) for only, found in known.items())
+    ids = _list_workspaces(server)
+    if name is None and len(ids) == 1:
+        (name,) = ids
     if name is None:
-        raise ArgillaArgumentError("workspace", f"name one; {server.url} has {len(known)}", known=known)
-    if name not in known:
+        raise ArgillaArgumentError("workspace", f"name one; {server.url} has {len(ids)}", known=ids)
+    if name not in ids:
         reason = f"no {name!r} at {server.url}; create it in Argilla, or name another"
-        raise ArgillaArgumentError("workspace", reason, "missing", known=known)
-    return known[name], name
+        raise ArgillaArgumentError("workspace", reason, "missing", known=ids)
+    return ids[name], name
 
 
 def ensure_workspace(server: ArgillaClient, name: str) -> None:
@@ -79,136 +122,126 @@ def ensure_workspace(server: ArgillaClient, name: str) -> None:
 
 def _list_workspaces(server: ArgillaClient) -> dict[str, str]:
     """Return the ids of the workspaces that the user of the key can see, by their names."""
-    return {one["name"]: one["id"] for one in server.list_items("/me/workspaces")}
+    return {workspace["name"]: workspace["id"] for workspace in server.list_items("/me/workspaces")}
 
 
 def find_dataset(server: ArgillaClient, name: str, workspace: str | None) -> ArgillaDataset:
-    """Find a dataset by name, or raise `ArgillaArgumentError` if it does not exist or was not created by greval."""
+    """Find a dataset by name, or raise `ArgillaArgumentError` if it does not exist or is not published."""
     workspace_id, workspace = find_workspace(server, workspace)
-    found = _find_raw_dataset(server, name, workspace_id)
-    if found is None:
-        known = [one["name"] for one in server.list_items("/me/datasets", workspace_id=workspace_id)]
-        raise ArgillaArgumentError("dataset", f"no {name!r} in workspace {workspace!r}", "missing", known=known)
-    return _parse_dataset(found, workspace)
+    raw = _find_raw_dataset(server, name, workspace_id)
+    if raw is None:
+        names = [dataset["name"] for dataset in server.list_items("/me/datasets", workspace_id=workspace_id)]
+        raise ArgillaArgumentError("dataset", f"no {name!r} in workspace {workspace!r}", "missing", known=names)
+    if raw["status"] != READY:
+        raise _build_draft_error(name)
+    return _read_parts(server, raw, workspace)
 
 
 def ensure_dataset(
-    server: ArgillaClient, name: str, workspace: str | None, *, metric: JudgedMetric, about: DatasetSettings
+    server: ArgillaClient, target: DatasetTarget, metrics: Sequence[JudgedMetric], *, suggested: bool
 ) -> ArgillaDataset:
-    """Find a dataset by name, or create it. Missing parts are added, and the dataset is published.
-
-    Raise `ArgillaArgumentError` if the name is taken by a dataset with other settings.
-    """
-    _check_dataset_name(name)
-    workspace_id, workspace_name = find_workspace(server, workspace)
-    raw = _find_raw_dataset(server, name, workspace_id) or _create_dataset(
-        server,
-        name,
-        workspace_id,
-        guidelines=format_guidelines(metric),
-        min_submitted=about.min_submitted,
-        metadata=about.model_dump(mode="json"),
-    )
-    dataset = _parse_dataset(raw, workspace_name)
-    if dataset.about != about:
-        difference = _describe_difference(dataset.about, about)
-        reason = f"the name {name!r} is taken in workspace {workspace_name!r} by a dataset {difference}"
-        raise ArgillaArgumentError("dataset", f"{reason}; choose another name, or the same settings", "taken")
-    if raw["status"] != READY:
-        _add_missing_parts(server, dataset.id, build_parts([metric], suggested=about.suggested))
-    questions = server.list_items(f"/datasets/{dataset.id}/questions")
-    ids = {one["name"]: one["id"] for one in questions}
-    fields = frozenset(one["name"] for one in server.list_items(f"/datasets/{dataset.id}/fields"))
-    return dataset.model_copy(update={"question_ids": ids, "fields": fields})
-
-
-def ensure_form_dataset(
-    server: ArgillaClient,
-    name: str,
-    workspace: str | None,
-    metrics: Sequence[JudgedMetric],
-    *,
-    suggested: bool,
-    min_submitted: int,
-) -> str:
-    """Find a dataset by name, or create it with the form of several metrics, and return its id.
+    """Find a dataset by name, or create it with the form of the metrics.
 
     A published dataset is left as it is. A creation that was interrupted is completed.
 
     Raises:
-        ArgillaArgumentError: If the dataset is not published and was not created by such a call.
+        ArgillaArgumentError: If the name is taken by a dataset that was pushed with other settings, has another number
+            of annotators than requested, or is not published.
     """
-    _check_dataset_name(name)
-    workspace_id, _ = find_workspace(server, workspace)
-    parts = build_parts(metrics, suggested=suggested, named=True)
-    guidelines = format_all_guidelines(metrics)
-    mark = {"metrics": [metric.name for metric in metrics], "settings": hash_json(json.dumps([guidelines, parts]))}
-    raw = _find_raw_dataset(server, name, workspace_id) or _create_dataset(
-        server, name, workspace_id, guidelines=guidelines, min_submitted=min_submitted, metadata=mark
-    )
+    name, min_submitted = target.name, target.min_submitted
+    workspace_id, workspace = find_workspace(server, target.workspace)
+    settings = DatasetSettings(metrics={metric.name: hash_form(metric) for metric in metrics}, suggested=suggested)
+    parts = build_parts(metrics, suggested=suggested)
+    raw = _find_raw_dataset(server, name, workspace_id)
+    if raw is None:
+        content = {
+            "name": name,
+            "workspace_id": workspace_id,
+            "guidelines": format_guidelines(metrics),
+            "allow_extra_metadata": True,
+            "distribution": {"strategy": "overlap", "min_submitted": min_submitted or MIN_SUBMITTED},
+            "metadata": {METADATA_KEY: settings.model_dump(mode="json")},
+        }
+        raw = _create_dataset(server, content)
+    stored = _parse_settings(raw)
+    if difference := _describe_difference(raw, stored, settings, min_submitted):
+        reason = f"the name {name!r} is taken in workspace {workspace!r} by a dataset {difference}"
+        raise ArgillaArgumentError("dataset", f"{reason}; choose another name, or the same settings", "taken")
     if raw["status"] != READY:
-        if (raw.get("metadata") or {}).get(METADATA_KEY) != mark:
-            raise ArgillaArgumentError("dataset", f"{name!r} is not published; {PUBLISH_HINT}", "taken")
+        if stored is None:
+            raise _build_draft_error(name)
         _add_missing_parts(server, raw["id"], parts)
-    return str(raw["id"])
+    return _read_parts(server, raw, workspace)
 
 
-def _check_dataset_name(name: str) -> None:
-    if not 1 <= len(name) <= MAX_NAME:
-        raise ArgillaArgumentError("dataset", f"expected 1 to {MAX_NAME} characters, got {len(name)}")
-
-
-def _create_dataset(
-    server: ArgillaClient, name: str, workspace_id: str, *, guidelines: str, min_submitted: int, metadata: Json
-) -> Json:
+def _create_dataset(server: ArgillaClient, content: Json) -> Json:
     """Create the dataset without its parts, or return the one that a concurrent push has just created."""
-    content = {
-        "name": name,
-        "workspace_id": workspace_id,
-        "guidelines": guidelines,
-        "allow_extra_metadata": True,
-        "distribution": {"strategy": "overlap", "min_submitted": min_submitted},
-        "metadata": {METADATA_KEY: metadata},
-    }
     try:
         return server.call("POST", "/datasets", content)
     except ArgillaError as error:
-        found = _find_raw_dataset(server, name, workspace_id) if error.status == CONFLICT else None
-        if found is None:
+        is_taken = error.status == CONFLICT
+        raw = _find_raw_dataset(server, content["name"], content["workspace_id"]) if is_taken else None
+        if raw is None:
             raise
-        return found
+        return raw
 
 
-def _add_missing_parts(server: ArgillaClient, dataset_id: str, parts_by_path: Mapping[str, list[Json]]) -> None:
+def _add_missing_parts(server: ArgillaClient, dataset_id: str, parts_by_path: Mapping[str, Sequence[Json]]) -> None:
     """Add the missing parts of a dataset, and publish it."""
-    for path, wanted in parts_by_path.items():
-        prefix = "/me" if path == "metadata-properties" else ""
-        there = {one["name"] for one in server.list_items(f"{prefix}/datasets/{dataset_id}/{path}")}
-        for one in wanted:
-            if one["name"] not in there:
-                server.call("POST", f"/datasets/{dataset_id}/{path}", one)
+    for path, parts in parts_by_path.items():
+        names = {part["name"] for part in _list_parts(server, dataset_id, path)}
+        for part in parts:
+            if part["name"] not in names:
+                server.call("POST", f"/datasets/{dataset_id}/{path}", part)
     server.call("PUT", f"/datasets/{dataset_id}/publish")
 
 
+def _list_parts(server: ArgillaClient, dataset_id: str, path: str) -> list[Json]:
+    prefix = "/me" if path == "metadata-properties" else ""  # the server has no other route to list these
+    return server.list_items(f"{prefix}/datasets/{dataset_id}/{path}")
+
+
 def _find_raw_dataset(server: ArgillaClient, name: str, workspace_id: str) -> Json | None:
-    found = server.list_items("/me/datasets", workspace_id=workspace_id, name=name)
-    return next((one for one in found if one["name"] == name), None)
+    listed = server.list_items("/me/datasets", workspace_id=workspace_id, name=name)
+    return next((dataset for dataset in listed if dataset["name"] == name), None)
 
 
-def _parse_dataset(raw: Json, workspace: str) -> ArgillaDataset:
+def _read_parts(server: ArgillaClient, raw: Json, workspace: str) -> ArgillaDataset:
+    return ArgillaDataset(
+        id=raw["id"],
+        name=raw["name"],
+        workspace=workspace,
+        questions=_list_parts(server, raw["id"], "questions"),
+        fields={field["name"]: bool(field["required"]) for field in _list_parts(server, raw["id"], "fields")},
+        metadata={term["name"] for term in _list_parts(server, raw["id"], "metadata-properties")},
+        allows_any_metadata=bool(raw.get("allow_extra_metadata")),
+    )
+
+
+def _parse_settings(raw: Json) -> DatasetSettings | None:
+    """Return the settings of a dataset that a push created, None of another one."""
     try:
-        about = DatasetSettings.model_validate((raw.get("metadata") or {})[METADATA_KEY])
-    except (KeyError, TypeError, ValidationError) as error:
-        reason = f"{raw['name']!r} in workspace {workspace!r} was not made by a push of greval, or by another version"
-        raise ArgillaArgumentError("dataset", f"{reason}; choose another name", "taken") from error
-    return ArgillaDataset(id=raw["id"], name=raw["name"], workspace=workspace, about=about, question_ids={})
+        return DatasetSettings.model_validate((raw.get("metadata") or {})[METADATA_KEY])
+    except (KeyError, TypeError, ValidationError):
+        return None
 
 
-def _describe_difference(there: DatasetSettings, wanted: DatasetSettings) -> str:
-    """Describe the first setting in which two datasets differ."""
-    names = {"metric": "the metric", "suggested": "suggestions", "sample": "the sample", "seed": "the seed"}
-    names["min_submitted"] = "min_submitted"
-    for field, name in names.items():
-        if getattr(there, field) != getattr(wanted, field):
-            return f"with {name} {getattr(there, field)} (asked for: {getattr(wanted, field)})"
-    return "with another definition of the metric"
+def _describe_difference(
+    raw: Json, stored: DatasetSettings | None, wanted: DatasetSettings, min_submitted: int | None
+) -> str | None:
+    """Describe the first setting in which a dataset differs from what was requested, None if there is none."""
+    number = (raw.get("distribution") or {}).get("min_submitted")
+    if min_submitted is not None and min_submitted != number:
+        return f"with min_submitted {number} (asked for: {min_submitted})"
+    if stored is None or stored == wanted:
+        return None
+    if stored.metrics.keys() != wanted.metrics.keys():
+        return f"with the metrics {', '.join(stored.metrics)} (asked for: {', '.join(wanted.metrics)})"
+    if stored.suggested != wanted.suggested:
+        return f"with suggestions {stored.suggested} (asked for: {wanted.suggested})"
+    changed = [name for name, form in wanted.metrics.items() if stored.metrics[name] != form]
+    return f"with another definition of {', '.join(changed)}"
+
+
+def _build_draft_error(name: str) -> ArgillaArgumentError:
+    return ArgillaArgumentError("dataset", f"{name!r} is not published; {PUBLISH_HINT}", "taken")

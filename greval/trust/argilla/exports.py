@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple
 
-from greval.records.metric_input import hash_json
-from greval.trust.annotations.rendering import TITLES
-from greval.trust.argilla.form import COMMENT, JUDGEMENT
+from greval.trust.argilla.form import ITEM_FIELD, hash_shown_texts, name_questions
 from greval.trust.argilla.sides import split_texts
 
 NESTED = frozenset({"fields", "metadata", "responses"})
@@ -16,8 +13,6 @@ NESTED = frozenset({"fields", "metadata", "responses"})
 SERVER_ID = "_server_id"
 ANSWERS = ".responses"
 """The end of the name under which `to_list(flatten=True)` and `to_datasets` have the answers to a question."""
-_FIELD = re.compile(rf"(?:{'|'.join(TITLES)}|tag_\d+)(?:_(?:a|b|ab))?")
-"""The names of the fields in which greval shows an item."""
 
 
 class ExportedAnswer(NamedTuple):
@@ -50,7 +45,7 @@ class ExportedRecord(NamedTuple):
         edited the record: its hash is no judge's.
         """
         pushed = self.metadata.get("content")
-        shown = hash_json(split_texts(self.texts))
+        shown = hash_shown_texts(split_texts(self.texts))
         return None if pushed is None or (len(self.metrics) > 1 and pushed == shown) else shown
 
 
@@ -78,7 +73,7 @@ def parse_record(row: Mapping[str, object]) -> ExportedRecord | str:
         if texts_of_lists := [name for name in names if isinstance(row[name], str)]:  # of which CSV has many forms
             return f"{texts_of_lists[0]}: expected a list, got a text; save the export as JSON, JSON lines or Parquet"
         answers = {name.removesuffix(ANSWERS): _parse_flat(row, name) for name in names}
-    shown = {name: text for name, text in texts.items() if _FIELD.fullmatch(name) and isinstance(text, str)}
+    shown = {name: text for name, text in texts.items() if ITEM_FIELD.fullmatch(name) and isinstance(text, str)}
     return ExportedRecord(row.get("id"), metadata, shown, answers)
 
 
@@ -87,8 +82,8 @@ def iterate_annotations(
 ) -> Iterator[dict[str, object]]:
     """Yield the fields of an annotation for each answer to the question of a metric.
 
-    The question of a metric has its name, or that of datasets with one metric. A submitted response without an answer
-    is no annotation. If the export does not have the status of an answer, the annotation has none either.
+    The question of a metric is named after it. A submitted response without an answer is no annotation. If the export
+    does not have the status of an answer, the annotation has none either.
 
     Args:
         record: The record.
@@ -96,7 +91,8 @@ def iterate_annotations(
         questions: The names of questions that are called otherwise.
     """
     alone = record.metrics[0] if len(record.metrics) == 1 else metric
-    asked = {JUDGEMENT: alone, **dict.fromkeys(questions, metric or alone), **{name: name for name in record.metrics}}
+    asked = dict.fromkeys(questions, metric or alone)
+    asked |= {name_questions(name).judgement: name for name in (*record.metrics, metric) if name is not None}
     meta = record.metadata
     shared = {
         "sample_id": meta.get("sample_id") or record.id,
@@ -105,16 +101,15 @@ def iterate_annotations(
         "suggested": meta.get("suggested") == "yes",
     }
     for question, answers in record.answers.items():
-        name = asked.get(question, metric if question == metric else None)
+        name = asked.get(question)
         if name is None:
             continue
-        comments = record.answers.get(COMMENT if question == JUDGEMENT else f"{name}_{COMMENT}", ())
-        by_user = {one.user: one.value for one in comments}
-        for one in answers:
-            if one.value is not None or one.status not in {None, "submitted"}:
-                row = {**shared, "metric": name, "annotator": one.user, "value": one.value}
-                status = {} if one.status is None else {"status": one.status}
-                yield {**row, **status, "comment": by_user.get(one.user)}
+        comments = {answer.user: answer.value for answer in record.answers.get(name_questions(name).comment, ())}
+        for answer in answers:
+            if answer.value is not None or answer.status not in {None, "submitted"}:
+                row = {**shared, "metric": name, "annotator": answer.user, "value": answer.value}
+                status = {} if answer.status is None else {"status": answer.status}
+                yield {**row, **status, "comment": comments.get(answer.user)}
 
 
 def _parse_nested(listed: object) -> tuple[ExportedAnswer, ...]:

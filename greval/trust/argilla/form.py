@@ -1,20 +1,20 @@
-"""The annotation form of a metric: guidelines, fields, and the question on its scale."""
+"""The annotation form of a dataset: the fields of its records, and a question on the scale of each metric."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, assert_never
 
 from greval.errors import ArgillaArgumentError
 from greval.records.metric import JudgedMetric, is_preference
 from greval.records.metric_input import hash_json
 from greval.records.scale import CategoricalScale, JudgedScale, Value, ValueScale
-from greval.trust.annotations.rendering import list_titles
+from greval.trust.annotations.rendering import TITLES, list_titles
 from greval.trust.argilla.sides import join_titles
 
-JUDGEMENT, COMMENT = "judgement", "comment"
 JUDGE_FIELD = "judge"
 """The field with the judge's reason, findings and notes, in datasets with suggestions."""
 RATING_VALUES = range(11)
@@ -26,33 +26,35 @@ MAX_DESCRIPTION = 1_000
 MAX_TITLE = 500
 TERMS = ("run", "method", "metric", "sample_id", "item", "fingerprint", "content", "stratum", "suggested", "tags")
 WEIGHT = "weight"
+ITEM_FIELD = re.compile(rf"(?:{'|'.join(TITLES)}|tag_\d+)(?:_(?:a|b|ab))?")
+"""The names of the fields in which an item is shown."""
 OWN_DATASETS_HINT = "push them to datasets of their own"
 
 Json = dict[str, Any]
 
 
 class QuestionNames(NamedTuple):
-    """The names of a metric's questions: for the judgement, and for a comment.
+    """The names of a metric's questions: for the judgement, and for a comment."""
 
-    In a dataset of one metric they are always the same. If there are several, `name_questions` derives them.
-    """
-
-    judgement: str = JUDGEMENT
-    comment: str = COMMENT
+    judgement: str
+    comment: str
 
 
-def name_questions(metric: JudgedMetric) -> QuestionNames:
-    """Return the names of a metric's questions in a dataset that may have questions of other metrics.
+def name_questions(metric: str) -> QuestionNames:
+    """Return the names of a metric's questions.
 
     Example:
-        >>> from greval.metrics.library import predefined
-        >>> name_questions(predefined()["correctness"])
+        >>> name_questions("correctness")
         QuestionNames(judgement='correctness', comment='correctness_comment')
+        >>> name_questions("answer").judgement
+        'answer_value'
     """
-    return QuestionNames(metric.name, f"{metric.name}_comment")
+    # Argilla's SDK refuses a question with the name of a field or of a metadata property
+    is_taken = metric in {*TERMS, WEIGHT, JUDGE_FIELD} or ITEM_FIELD.fullmatch(metric)
+    return QuestionNames(f"{metric}_value" if is_taken else metric, f"{metric}_comment")
 
 
-def build_question(metric: JudgedMetric, name: str = JUDGEMENT) -> Json:
+def build_question(metric: JudgedMetric) -> Json:
     """Build the question on the metric's scale: a rating for integers within 0 to 10, otherwise labels.
 
     Raises:
@@ -64,7 +66,7 @@ def build_question(metric: JudgedMetric, name: str = JUDGEMENT) -> Json:
         'rating'
     """
     return {
-        "name": name,
+        "name": name_questions(metric.name).judgement,
         "title": metric.name,
         "description": shorten_text(metric.description, MAX_DESCRIPTION),
         "required": True,
@@ -72,8 +74,17 @@ def build_question(metric: JudgedMetric, name: str = JUDGEMENT) -> Json:
     }
 
 
-def format_guidelines(metric: JudgedMetric) -> str:
-    """Format the annotation guidelines: the description, the steps and the meaning of each value."""
+def format_guidelines(metrics: Sequence[JudgedMetric]) -> str:
+    """Format the annotation guidelines; those of several metrics share the allowed length evenly."""
+    if len(metrics) == 1:
+        return _format_metric_guidelines(metrics[0])
+    share = MAX_GUIDELINES // len(metrics) - len("\n\n")
+    parts = (f"# {metric.name}\n\n{_format_metric_guidelines(metric)}" for metric in metrics)
+    return "\n\n".join(shorten_text(part, share) for part in parts)
+
+
+def _format_metric_guidelines(metric: JudgedMetric) -> str:
+    """Format the description, the steps and the meaning of each value of a metric."""
     steps = "\n".join(f"{n}. {step}" for n, step in enumerate(metric.steps, 1))
     parts = [
         metric.description,
@@ -84,43 +95,39 @@ def format_guidelines(metric: JudgedMetric) -> str:
     return shorten_text("\n\n".join(part for part in parts if part).replace("<", "&lt;"), MAX_GUIDELINES)
 
 
-def format_all_guidelines(metrics: Sequence[JudgedMetric]) -> str:
-    """Format the guidelines of several metrics, each below its name and with an equal share of the allowed length."""
-    if len(metrics) == 1:
-        return format_guidelines(metrics[0])
-    share = MAX_GUIDELINES // len(metrics) - len("\n\n")
-    parts = (f"# {metric.name}\n\n{format_guidelines(metric)}" for metric in metrics)
-    return "\n\n".join(shorten_text(part, share) for part in parts)
-
-
-def build_parts(
-    metrics: Sequence[JudgedMetric], *, suggested: bool = False, named: bool = False
-) -> dict[str, list[Json]]:
+def build_parts(metrics: Sequence[JudgedMetric], *, suggested: bool = False) -> dict[str, list[Json]]:
     """Build the parts of a dataset by API path, with a field for the judge's verdicts and reasons if `suggested`.
 
-    The questions have the names of the metrics if `named`, otherwise the fixed names of a dataset of one metric. What
-    both responses of a pair have is in one field, side by side.
+    What both responses of a pair have is in one field, side by side. A field that not all metrics need may be left out
+    of a record, because an item may have been judged by the others alone.
 
     Raises:
         ArgillaArgumentError: If the metrics cannot be judged in one record, or a scale has too many values.
     """
-    titles = merge_titles(metrics)
+    shared = set.intersection(*(set(join_titles(list_titles(metric))) for metric in metrics))
     fields = [
-        {"name": name, "title": shorten_text(title, MAX_TITLE), "required": True, "settings": {"type": "text"}}
-        for name, title in join_titles(titles).items()
+        {
+            "name": name,
+            "title": shorten_text(title, MAX_TITLE),
+            "required": name in shared,
+            "settings": {"type": "text"},
+        }
+        for name, title in join_titles(merge_titles(metrics)).items()
     ]
     if suggested:
         text = {"type": "text"}
         fields.append({"name": JUDGE_FIELD, "title": "What the judge wrote", "required": False, "settings": text})
     questions = []
     for metric in metrics:
-        names = name_questions(metric) if named else QuestionNames()
         title = f"Comment on {metric.name}" if len(metrics) > 1 else "Comment"
-        comment = {"name": names.comment, "title": title, "required": False, "settings": {"type": "text"}}
-        questions += [build_question(metric, names.judgement), comment]
+        name = name_questions(metric.name).comment
+        questions += [
+            build_question(metric),
+            {"name": name, "title": title, "required": False, "settings": {"type": "text"}},
+        ]
     hidden = [{"name": name, "settings": {"type": "terms"}} for name in TERMS]
     hidden.append({"name": WEIGHT, "settings": {"type": "float"}})
-    metadata = [{**one, "title": one["name"], "visible_for_annotators": False} for one in hidden]
+    metadata = [{**term, "title": term["name"], "visible_for_annotators": False} for term in hidden]
     parts = {"fields": fields, "questions": questions, "metadata-properties": metadata}
     _check_distinct_names(parts)
     return parts
@@ -135,8 +142,8 @@ def merge_titles(metrics: Sequence[JudgedMetric]) -> dict[str, str]:
     first, *others = metrics
     titles = list_titles(first)
     for metric in others:
-        if (one := _name_judged(first)) != (other := _name_judged(metric)):
-            reason = f"{first.name} judges {one} and {metric.name} {other}"
+        if (items := _name_judged(first)) != (other_items := _name_judged(metric)):
+            reason = f"{first.name} judges {items} and {metric.name} {other_items}"
             raise ArgillaArgumentError("metrics", f"{reason}, which are not in one record; {OWN_DATASETS_HINT}")
         for name, title in list_titles(metric).items():
             if titles.setdefault(name, title) != title:
@@ -150,9 +157,14 @@ def _name_judged(metric: JudgedMetric) -> str:
     return "pairs of answers" if is_preference(metric) else metric.over or "answers"
 
 
-def hash_form(metric: JudgedMetric, *, suggested: bool = False) -> str:
-    """Return the hash of the form, which differs between definitions."""
-    return hash_json(json.dumps([format_guidelines(metric), build_parts([metric], suggested=suggested)]))
+def hash_form(metric: JudgedMetric) -> str:
+    """Return the hash of a metric's part of the form, which differs between definitions."""
+    return hash_json(json.dumps([format_guidelines([metric]), build_parts([metric])]))
+
+
+def hash_shown_texts(texts: Mapping[str, Any]) -> str:
+    """Return the hash of the texts of a record that show its item; other fields do not count."""
+    return hash_json({name: text for name, text in texts.items() if ITEM_FIELD.fullmatch(name)})
 
 
 def shorten_text(text: str, max_length: int) -> str:
@@ -209,14 +221,12 @@ def _build_settings(scale: JudgedScale, name: str) -> Json:
             assert_never(scale)
 
 
-def _check_distinct_names(parts: dict[str, list[Json]]) -> None:
+def _check_distinct_names(parts: Mapping[str, Sequence[Json]]) -> None:
     """Raise `ArgillaArgumentError` if a name occurs twice: fields, questions and metadata share their names."""
-    seen: set[str] = set()
-    for name in (one["name"] for some in parts.values() for one in some):
-        if name in seen:
-            reason = f"the form would have {name!r} twice, because a metric has the name of another part of it"
-            raise ArgillaArgumentError("metrics", f"{reason}; rename the metric")
-        seen.add(name)
+    counts = Counter(part["name"] for listed in parts.values() for part in listed)
+    if repeated := [name for name, count in counts.items() if count > 1]:
+        reason = f"the form would have {repeated[0]!r} twice, because a metric has the name of another part of it"
+        raise ArgillaArgumentError("metrics", f"{reason}; rename the metric")
 
 
 def _is_rating(scale: ValueScale) -> bool:

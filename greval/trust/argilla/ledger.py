@@ -37,11 +37,12 @@ class LedgerEntry(Record):
 class Ledger(Record):
     """The sync state of one dataset.
 
-    `draws` counts the draws, `frame` holds the keys of all places drawn from, `planned` the drawn records by
-    id, and `pulled` the hashes of the pulled rows.
+    `draws` counts the draws, `sample` says how they are made, `frame` holds the keys of all places drawn from,
+    `planned` the drawn records by id, and `pulled` the hashes of the pulled rows.
     """
 
     draws: int = 0
+    sample: str | None = None
     frame: frozenset[str] = frozenset()
     planned: dict[str, LedgerEntry] = Field(default_factory=dict)
     pulled: frozenset[str] = frozenset()

@@ -9,15 +9,7 @@ from greval.errors import ArgillaArgumentError
 from greval.records.metric import JudgedMetric
 from greval.records.scale import CategoricalScale, JudgedScale, OffScaleError, Value
 from greval.records.scale_values import parse_on_scale
-from greval.trust.argilla.form import (
-    COMMENT,
-    JUDGEMENT,
-    Json,
-    build_question,
-    format_answer,
-    name_questions,
-    parse_answer,
-)
+from greval.trust.argilla.form import Json, build_question, format_answer, name_questions, parse_answer
 
 ONE_VALUE_KINDS = ("label_selection", "rating")
 """The kinds of questions whose answer is one value."""
@@ -81,16 +73,18 @@ def find_questions(
 
 def _find_question(metric: JudgedMetric, questions: Sequence[Json], chosen: str | None) -> MetricQuestion:
     """Find the question of a metric, or raise `ArgillaArgumentError`."""
-    fitting = {one["name"]: values for one in questions if (values := _match_values(metric.scale, one)) is not None}
-    named = next((name for name in (chosen, metric.name) if name is not None), metric.name)
-    if named in fitting:
-        name = named
-    elif chosen is not None or any(one["name"] == metric.name for one in questions) or len(fitting) != 1:
-        raise _build_no_question_error(metric, questions, [*fitting], chosen)
-    else:
+    names = name_questions(metric.name)
+    ids = {question["name"]: str(question["id"]) for question in questions}
+    values = {question["name"]: _match_values(metric.scale, question) for question in questions}
+    fitting = {name: options for name, options in values.items() if options is not None}
+    name = chosen or names.judgement
+    if chosen is None and name not in ids and len(fitting) == 1:
         (name,) = fitting
-    ids = {one["name"]: str(one["id"]) for one in questions}
-    return MetricQuestion(ids[name], name, metric.scale, _find_comment(metric, questions, name), fitting[name])
+    if name not in fitting:
+        raise _build_no_question_error(metric, questions, [*fitting], chosen)
+    texts = {question["name"] for question in questions if question["settings"]["type"] == TEXT}
+    comment = names.comment if names.comment in texts else None
+    return MetricQuestion(ids[name], name, metric.scale, comment, fitting[name])
 
 
 def _match_values(scale: JudgedScale, question: Json) -> dict[int | str, Value] | None:
@@ -107,13 +101,6 @@ def _match_values(scale: JudgedScale, question: Json) -> dict[int | str, Value] 
 
 def _list_values(scale: JudgedScale) -> Sequence[Value]:
     return scale.names if isinstance(scale, CategoricalScale) else scale.values
-
-
-def _find_comment(metric: JudgedMetric, questions: Iterable[Json], name: str) -> str | None:
-    """Return the name of the text question for a comment on a judgement, None if it has none."""
-    wanted = COMMENT if name == JUDGEMENT else name_questions(metric).comment
-    texts = {one["name"] for one in questions if one["settings"]["type"] == TEXT}
-    return wanted if wanted in texts else None
 
 
 def _build_no_question_error(

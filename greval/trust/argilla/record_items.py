@@ -1,9 +1,11 @@
-"""Records in which people judge one answer, chunk or triple by several metrics."""
+"""Records in which people judge one answer, chunk or triple by one or several metrics, in a run and on the server."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
+
+from pydantic import ValidationError
 
 from greval.errors import ArgillaArgumentError
 from greval.records.metric import JudgedMetric
@@ -11,15 +13,13 @@ from greval.records.metric_input import hash_json
 from greval.records.record import Record
 from greval.records.result import Judgement
 from greval.runs.store import Store
-from greval.trust.annotations.judged_items import ItemRef, JudgedItem, build_item_id, read_judged_items
-from greval.trust.argilla.form import OWN_DATASETS_HINT
-
-ANY_METRIC = ""
-"""Stands for the metric in the ids of these records: the same item with the same texts is one record."""
+from greval.trust.annotations.judged_items import ItemRef, JudgedItem, read_judged_items
+from greval.trust.argilla.form import OWN_DATASETS_HINT, Json
+from greval.trust.argilla.ledger import Ledger, LedgerEntry
 
 
 class RecordItem(Record):
-    """An answer, chunk or triple, as one or several metrics judged it. It has the properties of a `JudgedItem`."""
+    """An answer, chunk or triple as each of its metrics judged it, which one record shows to people."""
 
     judged: tuple[JudgedItem, ...]
 
@@ -31,7 +31,7 @@ class RecordItem(Record):
     @cached_property
     def fields(self) -> dict[str, str]:
         """The fields that all its metrics need."""
-        return {name: text for one in self.judged for name, text in one.fields.items()}
+        return {name: text for item in self.judged for name, text in item.fields.items()}
 
     @cached_property
     def content(self) -> str:
@@ -41,7 +41,7 @@ class RecordItem(Record):
     @cached_property
     def id(self) -> str:
         """The id of the item with its content, whichever metrics judged it."""
-        return build_item_id(ANY_METRIC, self.place, self.content)
+        return build_record_id(self.place, self.content)
 
     @property
     def judgement(self) -> Judgement:
@@ -51,25 +51,28 @@ class RecordItem(Record):
     @property
     def uncertainty(self) -> float | None:
         """The highest uncertainty of its judgements, None if none is known."""
-        return max((one.uncertainty for one in self.judged if one.uncertainty is not None), default=None)
+        return max((item.uncertainty for item in self.judged if item.uncertainty is not None), default=None)
 
 
-AnnotatableItem = JudgedItem | RecordItem
-"""What one record shows to people."""
+def build_record_id(place: ItemRef, content: str) -> str:
+    """Return the id of an item with its content; a different content gives a different id."""
+    return hash_json([place.sample_id, place.method, place.item, content])
 
 
-def read_record_items(store: Store, metrics: Sequence[JudgedMetric]) -> list[RecordItem]:
-    """Read the items that at least one of the metrics judged, each once, with what the judges wrote.
+def read_record_items(store: Store, metrics: Sequence[JudgedMetric], *, written: bool = False) -> list[RecordItem]:
+    """Read the items that at least one of the metrics judged, each once.
+
+    Judgements keep what the judges wrote if `written`.
 
     Raises:
         ArgillaArgumentError: If metrics saw different texts in one field, as one that builds on others does.
     """
-    found: dict[ItemRef, list[JudgedItem]] = {}
+    items: dict[ItemRef, list[JudgedItem]] = {}
     for metric in metrics:
-        for item in read_judged_items(store, metric, written=True):
-            _check_same_texts(found.setdefault(item.place, []), item)
-            found[item.place].append(item)
-    return [RecordItem(judged=tuple(items)) for items in found.values()]
+        for item in read_judged_items(store, metric, written=written):
+            _check_same_texts(items.setdefault(item.place, []), item)
+            items[item.place].append(item)
+    return [RecordItem(judged=tuple(judged)) for judged in items.values()]
 
 
 def _check_same_texts(others: Iterable[JudgedItem], item: JudgedItem) -> None:
@@ -77,6 +80,36 @@ def _check_same_texts(others: Iterable[JudgedItem], item: JudgedItem) -> None:
     for other in others:
         for name in other.fields.keys() & item.fields.keys():
             if other.fields[name] != item.fields[name]:
-                place = f"of {item.place.sample_id!r} the judges of {other.metric} and {item.metric}"
-                reason = f"{place} saw different texts in the field {name}"
+                judges = f"of {item.place.sample_id!r} the judges of {other.metric} and {item.metric}"
+                reason = f"{judges} saw different texts in the field {name}"
                 raise ArgillaArgumentError("metrics", f"{reason}; {OWN_DATASETS_HINT}")
+
+
+def find_entry(record: Json, ledger: Ledger) -> LedgerEntry | None:
+    """Find what was pushed under a record's id, in the ledger or else in the record's own metadata.
+
+    The result is None if greval did not push the record.
+    """
+    if entry := ledger.planned.get(record["external_id"] or ""):
+        return entry
+    meta = record.get("metadata") or {}
+    try:
+        place = ItemRef(sample_id=meta["sample_id"], method=meta.get("method", ""), item=meta.get("item"))
+        entry = LedgerEntry(place=place, content=meta["content"], weight=meta["weight"], stratum=meta.get("stratum"))
+    except (KeyError, ValidationError):
+        return None
+    return entry if record["external_id"] == build_record_id(place, entry.content) else None
+
+
+def locate_record(record: Json, methods: Collection[str] = ()) -> ItemRef:
+    """Return the item that a record shows which greval did not push.
+
+    Its metadata `sample_id`, `method` and `item` name it. Without `sample_id`, the record's own id is that of the
+    sample; without `method`, it is of the only one of `methods`.
+    """
+    meta = record.get("metadata") or {}
+    (only_method,) = methods if len(methods) == 1 else ("",)
+    sample_id, method, item = meta.get("sample_id", record["external_id"]), meta.get("method"), meta.get("item")
+    return ItemRef(
+        sample_id=str(sample_id), method=str(method or only_method), item=None if item is None else str(item)
+    )

@@ -17,7 +17,7 @@ from pydantic import Field
 from greval.errors import ArgillaArgumentError
 from greval.records.record import Record
 from greval.trust.argilla.ledger import Ledger, LedgerEntry
-from greval.trust.argilla.record_items import AnnotatableItem
+from greval.trust.argilla.record_items import RecordItem
 
 MIN_UNCERTAINTY = 0.05
 """The minimum uncertainty of an item, so that items with certain verdicts are drawn as well."""
@@ -141,42 +141,48 @@ def _compute_chances(sizes: Mapping[str, float], count: int) -> dict[str, float]
         sure |= more
 
 
-def build_candidate(thing: AnnotatableItem) -> SampleCandidate:
+def build_candidate(item: RecordItem) -> SampleCandidate:
     """Return what sampling needs to know of a judged item."""
-    return SampleCandidate(thing.place.hash_key(), str(thing.judgement.value), thing.uncertainty)
+    return SampleCandidate(item.place.hash_key(), str(item.judgement.value), item.uncertainty)
 
 
 def plan_records(
-    ledger: Ledger, things: Sequence[AnnotatableItem], sample: SamplingPlan | None, *, seed: int
+    ledger: Ledger, items: Sequence[RecordItem], sample: SamplingPlan | None, *, seed: int
 ) -> tuple[Ledger, set[str]]:
-    """Draw from the places not seen before, and return the new ledger with the ids of the wanted records.
+    """Draw from the places not seen before, and return the new ledger with the ids of the drawn records.
 
     A place is drawn or not drawn only once. If its content changes later, the new record keeps the weight of
     the old one. Each later draw is a stratum of its own.
     """
-    candidates = [build_candidate(thing) for thing in things]
-    fresh = [one for one in candidates if one.key not in ledger.frame]
-    drawn = sample.draw(fresh, seed) if sample else {one.key: SampleWeight() for one in fresh}
+    candidates = [build_candidate(item) for item in items]
+    fresh = [candidate for candidate in candidates if candidate.key not in ledger.frame]
+    weights = sample.draw(fresh, seed) if sample else {candidate.key: SampleWeight() for candidate in fresh}
     if sample and ledger.draws:
-        drawn = {key: _mark_later_draw(one, ledger.draws) for key, one in drawn.items()}
-    drawn |= {entry.place.hash_key(): SampleWeight(entry.weight, entry.stratum) for entry in ledger.planned.values()}
-    wanted = {
-        thing.id: LedgerEntry(place=thing.place, content=thing.content, **drawn[candidate.key]._asdict())
-        for thing, candidate in zip(things, candidates, strict=True)
-        if candidate.key in drawn
+        weights = {key: _mark_later_draw(weight, ledger.draws) for key, weight in weights.items()}
+    weights |= {entry.place.hash_key(): SampleWeight(entry.weight, entry.stratum) for entry in ledger.planned.values()}
+    drawn = {
+        item.id: LedgerEntry(place=item.place, content=item.content, **weights[candidate.key]._asdict())
+        for item, candidate in zip(items, candidates, strict=True)
+        if candidate.key in weights
     }
     new = {
         "draws": ledger.draws + bool(fresh),
-        "frame": ledger.frame | {one.key for one in fresh},
-        "planned": {**ledger.planned, **wanted},
+        "sample": ledger.sample if ledger.draws else describe_draw(sample, seed),
+        "frame": ledger.frame | {candidate.key for candidate in fresh},
+        "planned": {**ledger.planned, **drawn},
     }
-    return ledger.model_copy(update=new), set(wanted)
+    return ledger.model_copy(update=new), set(drawn)
+
+
+def describe_draw(sample: SamplingPlan | None, seed: int) -> str:
+    """Return how items are drawn, with the seed if chance has a part in it."""
+    return f"{sample}, seed {seed}" if sample else "all items"
 
 
 def count_changed(ledger: Ledger, added: Iterable[str]) -> int:
     """Count the added records whose item had other content before."""
     contents = Counter(entry.place.hash_key() for entry in ledger.planned.values())
-    return sum(contents[ledger.planned[one].place.hash_key()] > 1 for one in added)
+    return sum(contents[ledger.planned[record_id].place.hash_key()] > 1 for record_id in added)
 
 
 def _mark_later_draw(drawn: SampleWeight, draws: int) -> SampleWeight:

@@ -13,7 +13,7 @@ from greval.errors import ArgillaArgumentError, MissingExtraError
 from greval.records.metric import JudgedMetric
 from greval.trust.argilla.client import ArgillaClient
 from greval.trust.argilla.dataset import PUBLISH_HINT
-from greval.trust.argilla.form import Json, build_parts, format_all_guidelines
+from greval.trust.argilla.form import Json, build_parts, format_guidelines
 
 if TYPE_CHECKING:
     import argilla as rg
@@ -33,8 +33,8 @@ def import_sdk() -> ModuleType:
     return module
 
 
-def connect_dataset(dataset: rg.Dataset) -> tuple[ArgillaClient, str]:
-    """Return a REST client that sends requests through the client of a dataset, and the dataset's id.
+def connect_dataset(dataset: rg.Dataset) -> ArgillaClient:
+    """Return a REST client that sends requests through the client of a dataset.
 
     Raises:
         ArgillaArgumentError: If the dataset is not on the server.
@@ -42,25 +42,26 @@ def connect_dataset(dataset: rg.Dataset) -> tuple[ArgillaClient, str]:
     client: rg.Argilla = dataset._client  # noqa: SLF001 - the SDK has no other way to the client of a dataset
     if dataset.id is None:
         raise ArgillaArgumentError("dataset", f"{dataset.name!r} is not on the server; {PUBLISH_HINT}", "missing")
-    return ArgillaClient(client=client.http_client), str(dataset.id)
+    return ArgillaClient(client=client.http_client)
 
 
 def build_settings(metrics: Sequence[JudgedMetric], *, suggested: bool, min_submitted: int) -> rg.Settings:
     """Build the settings of a dataset with the form of the metrics."""
     sdk = import_sdk()
-    parts = build_parts(metrics, suggested=suggested, named=True)
+    parts = build_parts(metrics, suggested=suggested)
     metadata = []
-    for one in parts["metadata-properties"]:
-        build = getattr(sdk, METADATA_CLASSES[one["settings"]["type"]])
-        is_visible = one["visible_for_annotators"]
-        metadata.append(build(name=one["name"], title=one["title"], visible_for_annotators=is_visible))
+    for term in parts["metadata-properties"]:
+        build = getattr(sdk, METADATA_CLASSES[term["settings"]["type"]])
+        is_visible = term["visible_for_annotators"]
+        metadata.append(build(name=term["name"], title=term["title"], visible_for_annotators=is_visible))
     return sdk.Settings(
-        fields=[sdk.TextField.from_dict(one) for one in parts["fields"]],
+        fields=[sdk.TextField.from_dict(field) for field in parts["fields"]],
         questions=[
-            getattr(sdk, QUESTION_CLASSES[one["settings"]["type"]]).from_dict(one) for one in parts["questions"]
+            getattr(sdk, QUESTION_CLASSES[question["settings"]["type"]]).from_dict(question)
+            for question in parts["questions"]
         ],
         metadata=metadata,
-        guidelines=format_all_guidelines(metrics),
+        guidelines=format_guidelines(metrics),
         allow_extra_metadata=True,
         distribution=sdk.TaskDistribution(min_submitted=min_submitted),
     )
@@ -74,13 +75,15 @@ def build_sdk_records(records: Iterable[Json]) -> list[rg.Record]:
     sdk = import_sdk()
     return [
         sdk.Record(
-            id=one["external_id"],
-            fields=one["fields"],
-            metadata=one["metadata"],
+            id=record["external_id"],
+            fields=record["fields"],
+            metadata=record["metadata"],
             suggestions=[
-                sdk.Suggestion(each["question_id"], each["value"], score=each.get("score"), agent=each.get("agent"))
-                for each in one["suggestions"]
+                sdk.Suggestion(
+                    verdict["question_id"], verdict["value"], score=verdict.get("score"), agent=verdict.get("agent")
+                )
+                for verdict in record["suggestions"]
             ],
         )
-        for one in records
+        for record in records
     ]

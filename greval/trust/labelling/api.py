@@ -15,10 +15,11 @@ from greval.records.scale import Value
 from greval.runs.run_reader import read_judged_metric
 from greval.runs.store import Store
 from greval.trust.annotations.files import ANNOTATIONS_FILE, read_valid_annotations
-from greval.trust.annotations.judged_items import ItemRef, JudgedItem, read_judged_items
+from greval.trust.annotations.judged_items import ItemRef, read_judged_items
 from greval.trust.annotations.matching import is_of_other_text
 from greval.trust.annotations.rendering import list_titles, unescape_text
 from greval.trust.argilla.ledger import LedgerEntry, lock_run, read_ledger, write_ledger
+from greval.trust.argilla.record_items import RecordItem, read_record_items
 from greval.trust.argilla.sampling import SamplingPlan, plan_records
 from greval.trust.labelling.records import LabelItem, LabelQueue
 
@@ -67,7 +68,7 @@ def plan_labels(  # noqa: PLR0913 - the options of a queue
     folder = Path(run)
     with Store.open(folder) as store, lock_run(folder):
         definition = read_judged_metric(store, metric)
-        things = list(read_judged_items(store, definition))
+        things = read_record_items(store, [definition])
         if not things:
             raise DataError(f"{folder}: nothing was judged by {metric!r} there, so there is nothing to label")
         known = [one for one in read_valid_annotations(folder / ANNOTATIONS_FILE) if one.metric == metric]
@@ -114,14 +115,14 @@ def _group_labels(annotations: Iterable[Annotation]) -> dict[ItemRef, dict[str, 
     return found
 
 
-def _is_labelled(thing: JudgedItem, mine: Mapping[ItemRef, Annotation]) -> bool:
+def _is_labelled(thing: RecordItem, mine: Mapping[ItemRef, Annotation]) -> bool:
     """Return whether the annotator has labelled the item with its present texts."""
     label = mine.get(thing.place)
     return label is not None and not is_of_other_text(label.content, thing.content)
 
 
 def _find_disagreements(
-    things: Collection[JudgedItem], labels: Mapping[ItemRef, Mapping[str, Annotation]]
+    things: Collection[RecordItem], labels: Mapping[ItemRef, Mapping[str, Annotation]]
 ) -> dict[str, LedgerEntry]:
     """Return the items whose labels differ from the verdict or from each other, with the weight of the labels."""
     found = {}
@@ -137,7 +138,7 @@ def _find_disagreements(
 
 
 def _draw_items(
-    folder: Path, metric: str, things: list[JudgedItem], plan: SamplingPlan | None, seed: int
+    folder: Path, metric: str, things: list[RecordItem], plan: SamplingPlan | None, seed: int
 ) -> dict[str, LedgerEntry]:
     """Draw a sample, or continue the one that was drawn before, and store it before anybody labels."""
     name = f"labels-{hash_json([metric, str(plan), seed])}"
@@ -148,19 +149,20 @@ def _draw_items(
     return {one: new.planned[one] for one in wanted}
 
 
-def _read_items(store: Store, metric: JudgedMetric, wanted: Collection[str], *, written: bool) -> list[JudgedItem]:
+def _read_items(store: Store, metric: JudgedMetric, wanted: Collection[str], *, written: bool) -> list[RecordItem]:
     """Return the items of these ids in the order of the queue, with what the judge wrote if `written`."""
-    found = (one for one in read_judged_items(store, metric, written=written) if one.id in wanted)
-    return sorted(found, key=_get_position)
+    # all items with the texts of the judge take more memory than the queue
+    items = (RecordItem(judged=(item,)) for item in read_judged_items(store, metric, written=written))
+    return sorted((item for item in items if item.id in wanted), key=_get_position)
 
 
-def _get_position(thing: JudgedItem) -> str:
+def _get_position(thing: RecordItem) -> str:
     """Return what orders a queue: a hash, so that neighbours in the data are not neighbours in the queue."""
     return thing.place.hash_key()
 
 
 def _build_item(
-    thing: JudgedItem, drawn: LedgerEntry, labels: Mapping[str, Annotation], *, suggestions: bool
+    thing: RecordItem, drawn: LedgerEntry, labels: Mapping[str, Annotation], *, suggestions: bool
 ) -> LabelItem:
     """Build the item that the annotator sees."""
     return LabelItem(

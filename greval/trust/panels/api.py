@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypedDict, Unpack
 
@@ -14,13 +14,12 @@ from greval.records.scale_values import parse_on_scale
 from greval.runs.run_reader import ItemKey
 from greval.runs.store import Store
 from greval.stats.interval import LEVEL, check_level
-from greval.stats.summary import Grouping
+from greval.trust.agreement.matched_items import match_items
 from greval.trust.agreement.records import TreatAs
-from greval.trust.agreement.value_pairs import convert_items
-from greval.trust.annotations.files import ANNOTATIONS_FILE, AnnotationSource, load_annotations
-from greval.trust.annotations.matching import check_tag_names, match_annotations
-from greval.trust.panels.columns import PanelColumns, build_columns, combine_verdicts
-from greval.trust.panels.members import PanelSettings, build_group, find_outlier
+from greval.trust.agreement.value_pairs import pair_values
+from greval.trust.annotations.files import ANNOTATIONS_FILE, AnnotationSource
+from greval.trust.annotations.matching import AnnotatedItem, check_tags, group_items
+from greval.trust.panels.members import PanelSettings, build_group, combine_items, find_outlier
 from greval.trust.panels.records import CombineJudges, Panel
 from greval.trust.panels.runs import PanelItems, count_run_verdicts, read_panel_items
 from greval.trust.panels.warnings import find_people_warnings, find_warnings
@@ -86,15 +85,14 @@ def _compute_panel(runs: Sequence[str | Path | Run], metric: str, options: Panel
     level = check_level(options.get("level", LEVEL))
     by = options.get("by", ())
     tags = (by,) if isinstance(by, str) else tuple(by)
-    check_tag_names(set().union(*items.tags), tags, ", ".join(str(run.folder) for run in items.runs.values()))
+    check_tags(items.things, tags, ", ".join(str(run.folder) for run in items.runs.values()))
     people = _read_people(items, metric, options)
-    settings = PanelSettings(items.scale, items.combine, level, bool(people.values))
-    whole = build_columns(items, people.values)
-    groups = tuple(build_group(name, columns, settings) for name, columns in _group_columns(whole, items, tags))
-    outlier, why_none = find_outlier(groups[0].seats)
+    settings = PanelSettings([*items.runs], items.scale, items.combine, level, people.values)
+    groups = tuple(build_group(name, members, settings) for name, members in group_items(items.things, tags))
+    outlier, why_none = find_outlier(groups[0].judges)
     return Panel(
         metric=metric,
-        benches=count_run_verdicts(items.runs, items.item_count),
+        runs=count_run_verdicts(items.runs, items.item_count),
         annotators=people.annotators,
         treat_as=options.get("treat_as") or ("categories" if isinstance(items.scale, CategoricalScale) else "numbers"),
         combine=items.combine,
@@ -136,9 +134,9 @@ def panel_annotations(
         1
     """
     items = _read_items(runs, metric, options)
+    verdicts = combine_items(items.things, items.combine, items.scale)
     return tuple(
-        _build_annotation(key, [items.values[place] for place in row], metric, items)
-        for key, row in zip(items.keys, items.verdicts.tolist(), strict=True)
+        _build_annotation(thing, verdict, metric, items) for thing, verdict in zip(items.things, verdicts, strict=True)
     )
 
 
@@ -158,58 +156,38 @@ class _PeopleVerdicts(NamedTuple):
 
 def _read_people(items: PanelItems, metric: str, options: PanelOptions) -> _PeopleVerdicts:
     """Read the annotations of people, by default those in the runs' folders, and combine them."""
-    source, labels = options.get("annotations"), options.get("label_columns", ())
+    source, columns = options.get("annotations"), options.get("label_columns", ())
     folders = [run.folder for run in items.runs.values()]
-    annotated = [folder for folder in folders if (folder / ANNOTATIONS_FILE).is_file()]
-    loaded = [
-        load_annotations(folder, source, {metric: items.scale_of_run}, metric=metric, label_columns=labels)
-        for folder in (annotated if source is None and not labels else folders[:1])
-    ]
-    rows = [one for each in loaded for one in each.annotations]
-    if not rows:
-        return _PeopleVerdicts({})
+    if source is None and not columns:
+        source = [folder / ANNOTATIONS_FILE for folder in folders if (folder / ANNOTATIONS_FILE).is_file()]
+        if not source:
+            return _PeopleVerdicts({})
     with Store.open(folders[0]) as store, store.snapshot():
-        matched = match_annotations(store, metric, rows, items.scale_of_run)
-    _, things = convert_items(metric, items.scale_of_run, matched.things, options.get("treat_as"))
-    how = "majority" if isinstance(items.scale, CategoricalScale) else "mean"
-    combined = {one.key: combine_verdicts([*one.values.values()], how) for one in things}
-    values = {key: value for key, value in combined.items() if value is not None}
-    unread = [*(row for each in loaded for row in each.unread), *matched.faults]
-    notes = (note for each in loaded for note in each.notes)
-    warnings = (*notes, *find_people_warnings(matched, unread, tied=len(combined) - len(values), matching=len(values)))
-    return _PeopleVerdicts(values, tuple(sorted({who for thing in things for who in thing.values})), warnings)
+        labels = match_items(store, metric, source, treat_as=options.get("treat_as"), label_columns=columns)
+    things = labels.matched.things
+    values = {pair.thing.key: pair.people for pair in pair_values(things, labels.combine)}
+    tied = len(things) - len(values)
+    warnings = find_people_warnings(labels.matched, labels.unread, tied=tied, matching=len(values))
+    annotators = {annotator for thing in things for annotator in thing.values}
+    return _PeopleVerdicts(values, tuple(sorted(annotators)), (*labels.loaded.notes, *warnings))
 
 
-def _group_columns(whole: PanelColumns, items: PanelItems, by: Sequence[str]) -> Iterator[tuple[str, PanelColumns]]:
-    """Yield all items with the name "", then the items of each combination of tag values, by name."""
-    import numpy as np
-
-    yield "", whole
-    grouping = Grouping(by)
-    groups: dict[str, list[int]] = {}
-    for place, (key, tags) in enumerate(zip(items.keys, items.tags, strict=True) if by else ()):
-        groups.setdefault(grouping.name_group(key[1], tags), []).append(place)
-    for name, places in sorted(groups.items()):
-        yield name, whole.select(np.array(places))
-
-
-def _build_annotation(key: ItemKey, values: Sequence[Value], metric: str, items: PanelItems) -> Annotation:
-    """Build the annotation of the panel's verdict on an item."""
-    verdict = combine_verdicts(values, items.combine)
-    votes = "; ".join(f"{judge}: {value}" for judge, value in zip(items.runs, values, strict=True))
+def _build_annotation(thing: AnnotatedItem, verdict: Value | None, metric: str, items: PanelItems) -> Annotation:
+    """Build the annotation of the panel's verdict on an item; None is a tie."""
+    comment = "; ".join(f"{judge}: {value}" for judge, value in thing.values.items())
     value = None
     if verdict is not None:
         try:
             value = parse_on_scale(items.scale_of_run, verdict)
         except OffScaleError:
-            votes = f"{items.combine} {float(verdict):g} is not a level; {votes}"
+            comment = f"{items.combine} {float(verdict):g} is not a level; {comment}"
     return Annotation(
-        sample_id=key[0],
-        method=key[1],
+        sample_id=thing.sample_id,
+        method=thing.method,
         metric=metric,
-        item=key[2],
+        item=thing.item,
         annotator=PANEL,
         status="pending" if value is None else "submitted",
         value=value,
-        comment=votes,
+        comment=comment,
     )

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from math import isnan
+from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple
 
-from greval.records.scale import CategoricalScale, Scale
+from greval.records.scale import CategoricalScale, Scale, Value
+from greval.runs.run_reader import ItemKey
 from greval.stats.bootstrap import BootstrapSample, ValueBasis, bootstrap_values, build_sparse
 from greval.stats.inter_rater import compute_alphas_without, compute_reliability
 from greval.stats.measured import Measured, MeasuredValue
-from greval.trust.agreement.figures import RatingColumns, build_ratings, compare_sides, compute_rater_agreement
-from greval.trust.panels.columns import PanelColumns, combine_columns
+from greval.trust.agreement.figures import (
+    RatingColumns,
+    build_ratings,
+    collect_ratings,
+    compare_sides,
+    compute_rater_agreement,
+)
+from greval.trust.agreement.value_pairs import index_categories
+from greval.trust.annotations.matching import AnnotatedItem
 from greval.trust.panels.records import CombineJudges, JudgeFigures, PanelGroup, SideAgreement
 
 if TYPE_CHECKING:
-    from greval.stats.bootstrap import Floats
+    from greval.stats.bootstrap import Floats, Integers
 
 MIN_JUDGES = 3
 NO_OUTLIER = "no judge agrees with the others clearly less than the rest do"
@@ -22,40 +32,107 @@ TIED = "no verdict to compare with: all are tied"
 
 
 class PanelSettings(NamedTuple):
-    """The settings for the figures; `with_people` is whether the sides are compared with people too."""
+    """The settings for the figures.
 
+    `judges` are in the order in which they are listed, and `people` has the people's combined value of each item on
+    which they are not tied; it is empty if they gave no values.
+    """
+
+    judges: Sequence[str]
     scale: Scale
     combine: CombineJudges
     level: float
-    with_people: bool
+    people: Mapping[ItemKey, Value]
 
 
-def build_group(name: str, columns: PanelColumns, settings: PanelSettings) -> PanelGroup:
-    """Compute the figures of a group."""
+class _GroupVerdicts(NamedTuple):
+    """The verdicts on a group of items, a row for each item and a column for each judge, in the order of the judges.
+
+    A category is given by its index on the scale. `panel` has the combined verdicts and `people` the values of people,
+    NaN if there is none.
+    """
+
+    verdicts: Floats
+    panel: Floats
+    people: Floats
+    questions: Integers
+
+
+def build_group(name: str, things: Sequence[AnnotatedItem], settings: PanelSettings) -> PanelGroup:
+    """Compute the figures of a group of items, each of which all judges annotated."""
     import numpy as np
 
-    panel = combine_columns(columns.verdicts, settings.combine, columns.size)
+    ratings = collect_ratings(things, settings.scale)
+    order = [ratings.raters.index(judge) for judge in settings.judges]
+    verdicts = ratings.numbers.reshape(len(things), len(order))[:, order]
+    panel = combine_verdicts(verdicts, settings.combine, settings.scale)
+    group = _GroupVerdicts(verdicts, panel, _number_people(things, settings), ratings.questions)
     return PanelGroup(
         name=name,
-        things=len(panel),
-        questions=len(np.unique(columns.questions)),
+        things=len(things),
+        questions=len(np.unique(ratings.questions)),
         ties=int(np.isnan(panel).sum()),
-        unanimous=compute_unanimity(columns, level=settings.level),
-        among=compute_rater_agreement(_list_ratings(columns), settings.scale, level=settings.level),
-        seats=tuple(
-            _build_judge_figures(place, columns, settings, panel).model_copy(update={"alpha_without": alpha})
-            for place, alpha in enumerate(_compute_alphas_without_judges(columns, settings))
+        unanimous=compute_unanimity(verdicts, ratings.questions, level=settings.level),
+        among=compute_rater_agreement(ratings, settings.scale, level=settings.level),
+        judges=tuple(
+            _build_judge_figures(number, group, settings, alpha)
+            for number, alpha in enumerate(_compute_alphas_without_judges(ratings, order, settings))
         ),
-        people=_compare_with_people(columns, panel, settings, panel),
+        people=_compare_with_people(panel, group, settings),
     )
 
 
-def compute_unanimity(columns: PanelColumns, *, level: float) -> Measured:
+def combine_verdicts(verdicts: Floats, how: CombineJudges, scale: Scale) -> Floats:
+    """Combine the verdicts in each row into one number; NaN if several categories have the most votes.
+
+    Args:
+        verdicts: The verdicts, shape (items, judges); a category is given by its index on the scale.
+        how: How they are combined.
+        scale: The scale on which they are compared.
+
+    Example:
+        >>> import numpy as np
+        >>> scale = CategoricalScale(categories={"Yes": "", "Partly": "", "No": ""})
+        >>> combine_verdicts(np.array([[0.0, 1.0, 0.0], [2.0, 0.0, 1.0]]), "majority", scale).tolist()
+        [0.0, nan]
+    """
+    import numpy as np
+
+    if how != "majority":
+        middle = np.median(verdicts, axis=1) if how == "median" else [fmean(row) for row in verdicts.tolist()]
+        return np.asarray(middle, dtype=float)
+    size = len(index_categories(scale))
+    cells = verdicts.astype(np.int64) + size * np.arange(len(verdicts))[:, None]
+    votes = np.bincount(cells.ravel(), minlength=size * len(verdicts)).reshape(-1, size)
+    most = votes.max(axis=1, keepdims=True)
+    return np.where((votes == most).sum(axis=1) == 1, votes.argmax(axis=1).astype(float), np.nan)
+
+
+def combine_items(things: Sequence[AnnotatedItem], how: CombineJudges, scale: Scale) -> list[Value | None]:
+    """Return the combined verdict on each item, None for a tie."""
+    numbers = collect_ratings(things, scale).numbers.reshape(len(things), -1)
+    categories = [*index_categories(scale)]
+    return [
+        None if isnan(number) else categories[int(number)] if categories else number
+        for number in combine_verdicts(numbers, how, scale).tolist()
+    ]
+
+
+def _number_people(things: Sequence[AnnotatedItem], settings: PanelSettings) -> Floats:
+    """Return the people's value of each item as a number, NaN if they gave none or are tied."""
+    import numpy as np
+
+    index = index_categories(settings.scale)
+    values = (settings.people.get(thing.key) for thing in things)
+    return np.array([np.nan if value is None else float(index[value] if index else value) for value in values])
+
+
+def compute_unanimity(verdicts: Floats, questions: Integers, *, level: float) -> Measured:
     """Compute the share of items on which all judges give the same verdict."""
     import numpy as np
 
-    n = len(columns.verdicts)
-    same = (columns.verdicts == columns.verdicts[:, :1]).all(axis=1).astype(float)
+    n = len(verdicts)
+    same = (verdicts == verdicts[:, :1]).all(axis=1).astype(float)
     rows = build_sparse(
         (np.repeat(np.arange(n), 2), np.tile([0, 1], n)), np.stack([same, np.ones(n)], axis=1).ravel(), (n, 2)
     )
@@ -63,90 +140,85 @@ def compute_unanimity(columns: PanelColumns, *, level: float) -> Measured:
     def compute_share(sums: Floats) -> dict[str, Floats]:
         return {"unanimous": sums[:, 0] / sums[:, 1]}
 
-    sample = BootstrapSample(rows, np.arange(n), columns.questions)
+    sample = BootstrapSample(rows, np.arange(n), questions)
     basis = ValueBasis(n=n, why="nothing was judged", share=True)
     values = {"unanimous": float(same.mean())}
     return bootstrap_values(sample, compute_share, lambda _: basis, values=values, level=level)["unanimous"]
 
 
-def _list_ratings(columns: PanelColumns) -> RatingColumns:
-    """Return the verdicts one after the other, those of each item in the order of the judges' names."""
-    import numpy as np
-
-    items, judges = columns.verdicts.shape
-    order = sorted(range(judges), key=columns.judges.__getitem__)
-    return RatingColumns(
-        raters=tuple(columns.judges[place] for place in order),
-        items=np.repeat(np.arange(items), judges),
-        who=np.tile(np.arange(judges), items),
-        numbers=columns.verdicts[:, order].ravel(),
-        questions=columns.questions,
-    )
-
-
-def _compute_alphas_without_judges(columns: PanelColumns, settings: PanelSettings) -> Sequence[Measured | None]:
+def _compute_alphas_without_judges(
+    ratings: RatingColumns, order: Sequence[int], settings: PanelSettings
+) -> Sequence[Measured | None]:
     """Compute the alpha of the other judges without each judge in turn; None for two judges.
 
     For numbers all judges share the draws of the resamples. For categories each has resamples of its own, as few
     distinct items occur, so that their draws are cheap.
     """
-    import numpy as np
-
-    names = columns.judges
-    if len(names) < MIN_JUDGES:
-        return [None] * len(names)
+    if len(order) < MIN_JUDGES:
+        return [None] * len(order)
     if not isinstance(settings.scale, CategoricalScale):
-        order = sorted(range(len(names)), key=names.__getitem__)
-        alphas = compute_alphas_without(columns.verdicts[:, order], columns.questions, level=settings.level)
-        return [alphas[order.index(place)] for place in range(len(names))]
-    rest = (
-        columns._replace(judges=names[:place] + names[place + 1 :], verdicts=np.delete(columns.verdicts, place, axis=1))
-        for place in range(len(names))
+        table = ratings.numbers.reshape(-1, len(order))
+        alphas = compute_alphas_without(table, ratings.questions, level=settings.level)
+        return [alphas[rater] for rater in order]
+    rest = (build_ratings(_leave_out(ratings, rater), settings.scale) for rater in order)
+    return [compute_reliability(others, level=settings.level)["alpha"] for others in rest]
+
+
+def _leave_out(ratings: RatingColumns, rater: int) -> RatingColumns:
+    """Return the ratings of all raters but one."""
+    stays = ratings.who != rater
+    who = ratings.who[stays]
+    return ratings._replace(
+        raters=ratings.raters[:rater] + ratings.raters[rater + 1 :],
+        items=ratings.items[stays],
+        who=who - (who > rater),
+        numbers=ratings.numbers[stays],
     )
-    ratings = (build_ratings(_list_ratings(part), settings.scale) for part in rest)
-    return [compute_reliability(one, level=settings.level)["alpha"] for one in ratings]
 
 
-def _build_judge_figures(place: int, columns: PanelColumns, settings: PanelSettings, panel: Floats) -> JudgeFigures:
+def _build_judge_figures(
+    number: int, group: _GroupVerdicts, settings: PanelSettings, alpha_without: Measured | None
+) -> JudgeFigures:
     """Compare one judge with the others and with people."""
     import numpy as np
 
-    own, rest = columns.verdicts[:, place], np.delete(columns.verdicts, place, axis=1)
+    verdicts, rest = group.verdicts[:, number], np.delete(group.verdicts, number, axis=1)
+    others = combine_verdicts(rest, settings.combine, settings.scale)
     return JudgeFigures(
-        name=columns.judges[place],
-        others=_compare_sides(columns, combine_columns(rest, settings.combine, columns.size), own, settings),
-        people=_compare_with_people(columns, own, settings, panel),
+        name=settings.judges[number],
+        others=_compare_sides(others, verdicts, group.questions, settings),
+        people=_compare_with_people(verdicts, group, settings),
+        alpha_without=alpha_without,
     )
 
 
-def _compare_with_people(
-    columns: PanelColumns, own: Floats, settings: PanelSettings, panel: Floats
-) -> SideAgreement | None:
-    """Compare a side with people on the items that have a verdict of the panel; None if people gave no values.
+def _compare_with_people(verdicts: Floats, group: _GroupVerdicts, settings: PanelSettings) -> SideAgreement | None:
+    """Compare verdicts with people on the items that have a verdict of the panel; None if people gave no values.
 
-    All sides are thus compared on the same items.
+    All judges are thus compared on the same items.
     """
     import numpy as np
 
-    if not settings.with_people:
+    if not settings.people:
         return None
-    known = np.flatnonzero(~np.isnan(columns.people))
-    if not len(known):
+    labelled = np.flatnonzero(~np.isnan(group.people))
+    if not len(labelled):
         return SideAgreement(n=0, why="people gave no verdict on these items")
-    other = np.where(np.isnan(panel), np.nan, columns.people)[known]
-    return _compare_sides(columns.select(known), other, own[known], settings)
+    people = np.where(np.isnan(group.panel), np.nan, group.people)[labelled]
+    return _compare_sides(people, verdicts[labelled], group.questions[labelled], settings)
 
 
-def _compare_sides(columns: PanelColumns, other: Floats, own: Floats, settings: PanelSettings) -> SideAgreement:
-    """Compare one side with another by the figures of two annotators; NaN stands for no verdict."""
+def _compare_sides(truth: Floats, verdicts: Floats, questions: Integers, settings: PanelSettings) -> SideAgreement:
+    """Compare verdicts with another side by the figures of two annotators; NaN stands for no verdict."""
     import numpy as np
 
-    both = np.flatnonzero(~np.isnan(other) & ~np.isnan(own))
+    both = np.flatnonzero(~np.isnan(truth) & ~np.isnan(verdicts))
+    ties = len(verdicts) - len(both)
     if not len(both):
-        return SideAgreement(n=0, ties=len(own), why=TIED)
-    sides = other[both], own[both]
-    figures = compare_sides(sides, both, columns.questions[both], settings.scale, level=settings.level)
-    return SideAgreement(n=len(both), figures=figures, ties=len(own) - len(both))
+        return SideAgreement(n=0, ties=ties, why=TIED)
+    sides = truth[both], verdicts[both]
+    figures = compare_sides(sides, both, questions[both], settings.scale, level=settings.level)
+    return SideAgreement(n=len(both), figures=figures, ties=ties)
 
 
 def find_outlier(judges: Sequence[JudgeFigures]) -> tuple[str | None, str | None]:
@@ -157,21 +229,21 @@ def find_outlier(judges: Sequence[JudgeFigures]) -> tuple[str | None, str | None
     """
     if len(judges) < MIN_JUDGES:
         return None, "an outlier needs at least three judges"
-    known = {seat.name: figure for seat in judges if (figure := _measure_distance(seat))}
-    if len(known) < len(judges):
+    distances = {judge.name: distance for judge in judges if (distance := _measure_distance(judge))}
+    if len(distances) < len(judges):
         return None, "the figures of a judge with the others are undefined"
-    farthest = max(known, key=lambda name: known[name][0])
-    nearest_end = known[farthest][1]
-    rest = [figure[0] for name, figure in known.items() if name != farthest]
+    farthest = max(distances, key=lambda name: distances[name][0])
+    nearest_end = distances[farthest][1]
+    rest = [distance[0] for name, distance in distances.items() if name != farthest]
     if nearest_end is None or nearest_end <= max(rest):
         return None, NO_OUTLIER
     return farthest, None
 
 
-def _measure_distance(seat: JudgeFigures) -> tuple[float, float | None] | None:
+def _measure_distance(judge: JudgeFigures) -> tuple[float, float | None] | None:
     """Return the distance of a judge from the others, and the nearest end of its interval."""
-    name, sign = ("kappa", -1) if "kappa" in seat.others.figures else ("mae", 1)
-    figure = seat.others.figures.get(name)
+    name, sign = ("kappa", -1) if "kappa" in judge.others.figures else ("mae", 1)
+    figure = judge.others.figures.get(name)
     if not isinstance(figure, MeasuredValue):
         return None
     ends = figure.clustered or figure.interval

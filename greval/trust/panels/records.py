@@ -56,7 +56,7 @@ class PanelGroup(Record):
     ties: int
     unanimous: Measured
     among: PeopleAgreement
-    seats: tuple[JudgeFigures, ...]
+    judges: tuple[JudgeFigures, ...]
     people: SideAgreement | None = None
 
 
@@ -83,7 +83,7 @@ class Panel(Record):
     """
 
     metric: str
-    benches: tuple[PanelRun, ...]
+    runs: tuple[PanelRun, ...]
     annotators: tuple[str, ...] = ()
     treat_as: TreatAs
     combine: CombineJudges

@@ -1,223 +1,78 @@
-"""What each run of a panel showed its judge of each case, as hashes: equal texts have equal hashes."""
+"""Whether the judges of a panel were shown the same of each case."""
 
 from __future__ import annotations
 
-import json
-from array import array
-from collections.abc import Mapping, Sequence
-from itertools import chain, pairwise
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from pydantic_core import from_json
-
-from greval._util.row_index import hash_key
-from greval.metrics.dependencies import list_dependency_names
-from greval.records.case import Case
-from greval.records.metric import Metric
-from greval.records.metric_input import (
-    format_canonical_json,
-    format_content,
-    hash_place,
-    hash_text,
-    hash_text_as_number,
-    select_metric_input,
-    select_stored_texts,
-)
+from greval.records.metric_input import hash_json, select_metric_input
+from greval.records.result import Result
 from greval.records.stored_metric import StoredMetric
-from greval.runs.run_reader import CaseKey, read_judged_cases
+from greval.runs.run_reader import CaseFinder, CaseKey, ItemKey
 from greval.runs.store import Store
-from greval.runs.store.log import NO_CONTENT
 
-if TYPE_CHECKING:
-    from greval.stats.bootstrap import Flags, Integers
-
-UNKNOWN = 0
-"""The hash of what was shown if it is not known."""
-NO_RESULT = 0
-"""The key of a case without a result."""
+StoredRun = tuple[Path, StoredMetric]
+"""The folder of a run, and the definition of the panel's metric in it."""
 
 
-class JudgedKeys:
-    """The keys and the fingerprint of the last result of each case of a run, by the number of the case."""
+class ShownCases(NamedTuple):
+    """The cases of which the runs judged different texts, and for each run those that it does not store."""
 
-    def __init__(self) -> None:
-        self.versions: dict[str, int] = {}
-        """The numbers of the fingerprints with their judges, as JSON."""
-        self._keys, self._contents, self._versions = array("q"), array("q"), array("q")
-
-    def add(self, case: int, key: int, content: int, version: int) -> None:
-        """Add a result with the numbers of its case, key, content key (or `NO_CONTENT`) and version."""
-        if case >= len(self._keys):
-            more = bytes(8 * (case + 1 - len(self._keys)))
-            for column in (self._keys, self._contents, self._versions):
-                column.frombytes(more)
-        self._keys[case], self._contents[case], self._versions[case] = key, content, version
-
-    @property
-    def fingerprints(self) -> list[str]:
-        """The fingerprints of the versions by their numbers."""
-        return [json.loads(version)[0] for version in self.versions]
-
-    def holds(self, number: int, case: _ParsedCase, metric: str, fingerprints: Sequence[str]) -> bool:
-        """Return whether the result of a case is of this version of it."""
-        key = self._keys[number] if number < len(self._keys) else NO_RESULT
-        if key == NO_RESULT:
-            return False
-        made = format_content(metric, fingerprints[self._versions[number]], case.judged)
-        content = self._contents[number]
-        if content != NO_CONTENT:  # the key is made of it, so there is no need to make it
-            return hash_text_as_number(made) == content
-        return hash_key(hash_place(*case.place, hash_text(made))) == key
+    differing: Collection[CaseKey]
+    missing: Sequence[Collection[CaseKey]]
 
 
-class _ParsedCase(NamedTuple):
-    """A parsed case: its id and method, the hash of what was shown of it, and the text that is hashed into keys."""
+def find_differing_cases(runs: Sequence[StoredRun], items: Iterable[ItemKey]) -> ShownCases:
+    """Find the cases of which the runs judged different texts; what a run does not store is not compared.
 
-    place: CaseKey
-    shown: int
-    judged: str
-
-
-class RunInputs(NamedTuple):
-    """What is needed to find what a run showed of its cases, and `known`, the hashes that are found already.
-
-    `keys` and `rows` are the keys and the row numbers of the stored cases.
+    Only cases that differ between the runs, or of which a run stores several versions, are parsed.
     """
-
-    folder: Path
-    metric: StoredMetric
-    judged: JudgedKeys
-    keys: Integers
-    rows: Integers
-    known: Mapping[CaseKey, int]
-
-
-class _CaseVersions(NamedTuple):
-    """Versions of cases: the number of each one's case and the hash of what is shown of it.
-
-    `judged` has a row for each run, which is true for the versions that have its verdicts.
-    """
-
-    cases: Integers
-    shown: Integers
-    judged: Flags
-
-
-def read_inputs(store: Store, metric: StoredMetric, judged: JudgedKeys) -> RunInputs:
-    """Read what is needed of a run, which is open for reading, to find what it showed of its cases."""
-    import numpy as np
-
-    pairs, known = np.empty((0, 2), np.int64), dict[CaseKey, int]()
-    if metric.judged and list_dependency_names(metric.judged):  # what was shown depends on other verdicts
-        described, prints = metric.describe(), {*judged.fingerprints}
-        for one in read_judged_cases(store, metric.judged, prints=prints):
-            known[one.whole.id, one.whole.method] = _hash_case(described, one.whole)
-    else:
-        pairs = np.fromiter(chain.from_iterable(store.case_versions()), np.int64).reshape(-1, 2)
-        _, first = np.unique(pairs[:, 0], return_index=True)
-        pairs = pairs[np.sort(first)]
-    return RunInputs(store.folder, metric, judged, pairs[:, 0], pairs[:, 1], known)
+    first_keys: dict[CaseKey, int | None] = dict.fromkeys(item[:2] for item in items)
+    missing: list[Collection[CaseKey]] = []
+    unclear: set[CaseKey] = set()
+    for folder, _ in runs:
+        absent = {*first_keys}
+        for case, key in _list_stored_cases(folder):
+            if case not in first_keys:
+                continue
+            absent.discard(case)
+            first_key = first_keys[case]
+            if first_key is None:
+                first_keys[case] = key
+            elif first_key != key:
+                unclear.add(case)
+        missing.append(frozenset(absent))
+    first, *others = (metric for _, metric in runs)
+    if first.claim_fields or any(_list_inputs(metric) != _list_inputs(first) for metric in others):
+        unclear = {*first_keys}  # each run lists claims of its own, or shows other fields
+    hashes: defaultdict[CaseKey, set[str]] = defaultdict(set)
+    for folder, metric in runs if unclear else ():
+        for case, shown in _hash_shown(folder, metric, unclear):
+            hashes[case].add(shown)
+    return ShownCases({case for case, shown in hashes.items() if len(shown) > 1}, missing)
 
 
-def hash_inputs(runs: Sequence[RunInputs], cases: Mapping[CaseKey, int]) -> list[Integers]:
-    """Return for each run the hash of what was shown of each case, in the version that was judged, else `UNKNOWN`.
-
-    For a computed metric it is the latest version of each case. A case that several runs store is parsed once.
-
-    Args:
-        runs: The runs.
-        cases: The numbers of the cases.
-    """
-    import numpy as np
-
-    found = [np.full(len(cases), UNKNOWN, np.int64) for _ in runs]
-    for run, column in zip(runs, found, strict=True):
-        for case, shown in run.known.items():
-            if case in cases:
-                column[cases[case]] = shown
-    for places in _group_by_metric(runs):
-        same = [runs[place] for place in places]
-        keys = np.concatenate([run.keys for run in same])
-        _, first, version = np.unique(keys, return_index=True, return_inverse=True)
-        spans = [slice(*ends) for ends in pairwise(np.cumsum([0, *(len(run.keys) for run in same)]).tolist())]
-        parsed = _parse_versions(same, spans, first, cases)
-        for place, span, judged in zip(places, spans, parsed.judged, strict=True):
-            used = version[span][judged[version[span]]]
-            order = -1 if runs[place].metric.judged else 1  # the last one that is assigned counts
-            found[place][parsed.cases[used[::order]]] = parsed.shown[used[::order]]
-    return found
+def _list_stored_cases(folder: Path) -> Iterator[tuple[CaseKey, int]]:
+    """Yield each stored version of a case with its key; equal cases have equal keys."""
+    with Store.open(folder) as store, store.snapshot():
+        for (_, sample_id, method), (key, _) in zip(store.case_places(), store.case_versions(), strict=True):
+            yield (sample_id, method), key
 
 
-def _group_by_metric(runs: Sequence[RunInputs]) -> list[list[int]]:
-    """Return the places of the runs whose metrics have equal definitions."""
-    groups: list[list[int]] = []
-    for place, run in enumerate(runs):
-        same = next((group for group in groups if runs[group[0]].metric == run.metric), None)
-        if same is None:
-            groups.append([place])
-        else:
-            same.append(place)
-    return groups
+def _list_inputs(metric: StoredMetric) -> Sequence[str]:
+    return metric.describe().inputs
 
 
-def _parse_versions(
-    runs: Sequence[RunInputs], spans: Sequence[slice], first: Integers, cases: Mapping[CaseKey, int]
-) -> _CaseVersions:
-    """Parse each distinct version of a case, in the first run that stores it.
-
-    Args:
-        runs: The runs, which have one metric.
-        spans: The part of each run in the list of the stored cases of all runs.
-        first: The place of each version in this list.
-        cases: The numbers of the cases.
-    """
-    import numpy as np
-
-    stored, described = runs[0].metric, runs[0].metric.describe()
-    metric = stored.judged or described
-    differs = stored.is_preference or described.inputs != metric.inputs
-    fingerprints = [run.judged.fingerprints for run in runs]
-    found = _CaseVersions(
-        np.zeros(len(first), np.int64), np.zeros(len(first), np.int64), np.zeros((len(runs), len(first)), bool)
-    )
-    for run, span in zip(runs, spans, strict=True):
-        own = np.flatnonzero((first >= span.start) & (first < span.stop))
-        own = own[np.argsort(first[own])]
-        with Store.open(run.folder) as store, store.snapshot():
-            lines = store.read_case_lines(run.rows[first[own] - span.start])
-            for version, line in zip(own.tolist(), lines, strict=True):
-                case = _parse_case(line, metric, described, differs=differs)
-                number = cases.get(case.place)
-                if number is None:
-                    continue
-                found.cases[version], found.shown[version] = number, case.shown
-                for row, other in enumerate(runs):
-                    if stored.judged is None or other.judged.holds(number, case, metric.name, fingerprints[row]):
-                        found.judged[row, version] = True
-    return found
-
-
-def _parse_case(line: str, metric: Metric, described: Metric, *, differs: bool) -> _ParsedCase:
-    """Parse a case given as JSON.
-
-    Args:
-        line: The case.
-        metric: The metric by which it was judged.
-        described: The fields that the metric shares with computed ones.
-        differs: Whether `described` reads other fields.
-    """
-    stored = from_json(line, cache_strings="keys")
-    found = None if differs else select_stored_texts(metric, stored)
-    if found is not None:
-        text = format_canonical_json(found)
-        return _ParsedCase((stored.get("id", ""), stored.get("method", "")), hash_text_as_number(text), text)
-    case = Case.model_validate_json(line)
-    text = format_canonical_json(select_metric_input(metric, case))
-    return _ParsedCase(
-        (case.id, case.method), _hash_case(described, case) if differs else hash_text_as_number(text), text
-    )
-
-
-def _hash_case(described: Metric, case: Case) -> int:
-    return hash_text_as_number(format_canonical_json(select_metric_input(described, case)))
+def _hash_shown(folder: Path, metric: StoredMetric, cases: Collection[CaseKey]) -> Iterator[tuple[CaseKey, str]]:
+    """Yield the hash of what a run showed of some cases, in the version that was judged."""
+    definition = metric.judged or metric.describe()
+    with Store.open(folder) as store, store.snapshot():
+        finder = CaseFinder(store, cases)
+        for sample_id, method, line in store.placed_lines(metric.name):
+            if (sample_id, method) not in cases:
+                continue
+            case = finder.find_case(Result.model_validate_json(line))
+            if case is not None:
+                yield (sample_id, method), hash_json(select_metric_input(definition, case))

@@ -37,10 +37,10 @@ def find_warnings(items: PanelItems, ties: int) -> Iterator[str]:
     if items.between:
         yield f"{items.between} left out: a verdict is a mean of repeats between two levels"
     if ties:
-        yield f"{ties} of {len(items.keys)} items have no verdict of the panel, which is tied on them"
-    if len(items.keys) < MIN_ITEMS:
-        what = "item" if len(items.keys) == 1 else "items"
-        yield f"only {len(items.keys)} {what}: with fewer than {MIN_ITEMS}, intervals are rough"
+        yield f"{ties} of {len(items.things)} items have no verdict of the panel, which is tied on them"
+    if len(items.things) < MIN_ITEMS:
+        what = "item" if len(items.things) == 1 else "items"
+        yield f"only {len(items.things)} {what}: with fewer than {MIN_ITEMS}, intervals are rough"
 
 
 def find_people_warnings(

@@ -228,8 +228,8 @@ def test_imported_and_judged_runs_are_compared_and_put_in_a_panel(judged_twice):
     found = compare(imported, against=judged)
     assert found.contrasts[0].n == 40
     assert any(line.startswith("NOT COMPARABLE") for line in found.warnings)
-    seats = panel([judged, imported], "correctness").groups[0].seats
-    assert seats[1].name == "imported:gpt-4"
+    judges = panel([judged, imported], "correctness").groups[0].judges
+    assert judges[1].name == "imported:gpt-4"
 
 
 def test_people_gates_and_worst_cases_work_on_imported_verdicts(judged_twice):

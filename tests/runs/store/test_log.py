@@ -112,19 +112,6 @@ def test_cases_are_kept_once(tmp_path):
         assert [*store.cases()] == [case]
 
 
-def test_lines_of_consecutive_cases_are_read_by_one_query(tmp_path):
-    """Stored cases are read in the order of their row numbers as given, those that follow each other together."""
-    with Store.create(tmp_path) as store:
-        store.keep_cases([Case(id=f"q{n}", question="Who?") for n in range(1, 8)])
-    queries: list[str] = []
-    with Store.open(tmp_path) as store:
-        store._db.set_trace_callback(queries.append)
-        found = [Case.model_validate_json(line).id for line in store.read_case_lines([3, 4, 5, 7, 2, 2, 1])]
-        assert found == ["q3", "q4", "q5", "q7", "q2", "q2", "q1"]
-        assert len(queries) == 5
-        assert not [*store.read_case_lines([])]
-
-
 def test_facts_are_replaced(tmp_path):
     """A fact about the run is the newest one told; what was not told is None."""
     with Store.create(tmp_path) as store:

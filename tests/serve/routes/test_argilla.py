@@ -7,7 +7,7 @@ from argilla_stand_in import KEY, serve_argilla
 from served_runs import ended, rows, serving, started, two_tenants, uploaded
 from shell_app import logged
 
-PUSH = {"metric": "correctness", "dataset": "people"}
+PUSH = {"metrics": ["correctness"], "dataset": "people"}
 PULL = {"dataset": "people"}
 BOTH = pytest.mark.parametrize(("action", "body"), [("push", PUSH), ("pull", PULL)])
 
@@ -50,7 +50,7 @@ def test_a_server_that_is_away(client, run, server, action, body):
 
 def test_what_was_not_judged_is_not_pushed(client, run, server):
     """A metric that the run does not hold is told, without a path."""
-    answer = client.post(f"/v1/runs/{run}/argilla/push", json={**PUSH, "metric": "tone"})
+    answer = client.post(f"/v1/runs/{run}/argilla/push", json={**PUSH, "metrics": ["tone"]})
     assert (answer.status_code, "tone" in answer.text, str(server[1]) in answer.text) == (422, True, False)
 
 
@@ -66,7 +66,7 @@ def test_without_a_server_of_the_operator(client, run, monkeypatch, action, body
 
 @pytest.mark.parametrize(
     "change",
-    [{"sample": "all"}, {"sample": "random:0"}, {"min_submitted": 0}, {"metric": ""}, {"dataset": ""}, {"key": "x"}],
+    [{"sample": "all"}, {"sample": "random:0"}, {"min_submitted": 0}, {"metrics": []}, {"dataset": ""}, {"key": "x"}],
 )
 def test_requests_that_are_none(client, run, change):
     """What could not be pushed is refused before anybody is asked."""
@@ -144,9 +144,9 @@ def test_mistakes_are_answered_as_such(stand_in, tenants):
     missing = send(client, ana, "pull", dataset="none")
     assert (missing.status_code, missing.json()["code"]) == (404, "argilla_dataset_not_found")
     assert missing.json()["detail"] == "dataset: no 'none' in workspace 'ana'; push to it first"
-    taken = send(client, ana, "push", **PUSH, seed=7)
+    taken = send(client, ana, "push", **PUSH, sample="random:1")
     assert (taken.status_code, taken.json()["code"]) == (409, "argilla_dataset_taken")
-    unsure = send(client, ana, "push", metric="correctness", dataset="new", sample="uncertain:1")
+    unsure = send(client, ana, "push", metrics=["correctness"], dataset="new", sample="uncertain:1")
     assert (unsure.status_code, unsure.json()["faults"][0]["place"]) == (422, "body.sample")
     stand_in.failing["/datasets"] = (422, {"detail": {"params": {"errors": [{"loc": ["name"], "msg": "not so"}]}}})
     refused = send(client, ana, "pull", dataset="odd")

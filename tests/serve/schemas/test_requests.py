@@ -9,7 +9,7 @@ from greval.serve.jobs.queue import AlignRequest, ProbeRequest, ResumeRequest, R
 from greval.serve.routes.argilla import PullRequest, PushRequest
 
 RUN = {"dataset": "d-1", "metrics": ["correctness"]}
-PUSH = {"metric": "correctness", "dataset": "people"}
+PUSH = {"metrics": ["correctness"], "dataset": "people"}
 ALIGN = {"run": "r-1", "metric": "correctness"}
 
 
@@ -28,6 +28,7 @@ ALIGN = {"run": "r-1", "metric": "correctness"}
         (ResumeRequest, {}, "max_cost", "1"),
         (PushRequest, PUSH, "blind", 0),
         (PushRequest, PUSH, "seed", False),
+        (PushRequest, PUSH, "metrics", "correctness"),
         (PullRequest, {"dataset": "people"}, "workspace", 1),
     ],
 )

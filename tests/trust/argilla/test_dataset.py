@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import pytest
 from argilla_stand_in import KEY
-from tone_metrics import TONE
+from tone_metrics import BUILT, TONE
 
 from greval.errors import ArgillaArgumentError, ArgillaError
 from greval.trust.argilla.client import ArgillaClient
-from greval.trust.argilla.dataset import DatasetSettings, ensure_dataset, ensure_workspace, find_dataset, find_workspace
-from greval.trust.argilla.form import hash_form
+from greval.trust.argilla.dataset import DatasetTarget, ensure_dataset, ensure_workspace, find_dataset, find_workspace
 
-ABOUT = DatasetSettings(
-    metric="tone", scale=TONE.scale, suggested=False, sample=None, seed=0, min_submitted=2, settings=hash_form(TONE)
-)
+WHOLE = BUILT.model_copy(update={"name": "whole", "uses": {}})
+STEPS = TONE.model_copy(update={"steps": ("Read twice.",)})
 
 
 @pytest.fixture
@@ -23,47 +21,60 @@ def client(stand_in):
         yield found
 
 
-def ensure(client, about=ABOUT, name="d"):
+def ensure(client, metrics=(TONE,), *, suggested=False, name="d", min_submitted=None):
     """Find or create a dataset in the only workspace."""
-    return ensure_dataset(client, name, None, metric=TONE, about=about)
+    return ensure_dataset(client, DatasetTarget(name, None, min_submitted), metrics, suggested=suggested)
 
 
 def test_a_dataset_is_created_once_with_all_parts(client, stand_in):
-    """A further call finds it, with the ids of its questions."""
-    first = ensure(client)
-    assert first == ensure(client)
-    assert first.about == find_dataset(client, "d", "team").about == ABOUT
-    assert first.question_ids == {name: f"questions-{name}" for name in ("judgement", "comment")}
+    """A further call finds it, with its questions and fields."""
+    dataset = ensure(client)
+    assert dataset == ensure(client) == find_dataset(client, "d", "team")
+    assert [question["name"] for question in dataset.questions] == ["tone", "tone_comment"]
+    assert dataset.fields == {"question": True, "answer": True}
     assert stand_in.datasets["d0"]["distribution"] == {"strategy": "overlap", "min_submitted": 2}
-    assert [one["name"] for one in stand_in.parts["d0"]["fields"]] == ["question", "answer"]
     assert len(stand_in.datasets) == 1
 
 
 def test_an_interrupted_creation_is_completed(client, stand_in):
-    """Parts that exist are not made twice."""
+    """Parts that exist are not made twice; a draft of somebody else is left as it is."""
     ensure(client)
     stand_in.datasets["d0"]["status"] = "draft"
     lost = stand_in.parts["d0"]["questions"].pop()
-    assert lost["name"] in ensure(client).question_ids
-    assert [one["name"] for one in stand_in.parts["d0"]["questions"]] == ["judgement", "comment"]
+    assert lost in ensure(client).questions
+    assert len(stand_in.parts["d0"]["questions"]) == 2
     assert stand_in.datasets["d0"]["status"] == "ready"
+    stand_in.datasets["d0"] |= {"status": "draft", "metadata": None}
+    for call in (lambda: ensure(client), lambda: find_dataset(client, "d", None)):
+        with pytest.raises(ArgillaArgumentError, match="'d' is not published"):
+            call()
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("metrics", "more", "message"),
     [
-        ({"suggested": True}, r"with suggestions False \(asked for: True\)"),
-        ({"seed": 5}, r"with the seed 0 \(asked for: 5\)"),
-        ({"min_submitted": 3}, r"with min_submitted 2 \(asked for: 3\)"),
-        ({"settings": "x"}, "with another definition of the metric"),
+        ([TONE], {"suggested": True}, r"with suggestions False \(asked for: True\)"),
+        ([TONE], {"min_submitted": 3}, r"with min_submitted 2 \(asked for: 3\)"),
+        ([STEPS], {}, "with another definition of tone"),
+        ([TONE, WHOLE], {}, r"with the metrics tone \(asked for: tone, whole\)"),
     ],
 )
-def test_a_name_that_is_taken_by_other_settings_is_refused(client, change, message):
+def test_a_name_that_is_taken_by_other_settings_is_refused(client, metrics, more, message):
     """The first difference is named, and the dataset stays as it was."""
+    dataset = ensure(client)
+    with pytest.raises(ArgillaArgumentError, match=message) as caught:
+        ensure(client, metrics, **more)
+    assert (caught.value.argument, caught.value.kind) == ("dataset", "taken")
+    assert find_dataset(client, "d", None) == dataset
+
+
+def test_a_published_dataset_of_others_is_taken_as_it_is(client, stand_in):
+    """Only the number of annotators is compared, and only if it is requested."""
     ensure(client)
-    with pytest.raises(ArgillaError, match=message):
-        ensure(client, ABOUT.model_copy(update=change))
-    assert find_dataset(client, "d", None).about == ABOUT
+    stand_in.datasets["d0"]["metadata"] = None
+    assert ensure(client, [STEPS, WHOLE], suggested=True).name == "d"
+    with pytest.raises(ArgillaArgumentError, match="with min_submitted 2"):
+        ensure(client, min_submitted=1)
 
 
 def test_what_is_not_there_is_named_with_what_is(client, stand_in):
@@ -76,9 +87,6 @@ def test_what_is_not_there_is_named_with_what_is(client, stand_in):
     with pytest.raises(ArgillaError, match=r"workspace: name one; .* has 2; there: second, team"):
         find_workspace(client, None)
     assert find_workspace(client, "second") == ("w2", "second")
-    stand_in.datasets["x"] = {"id": "x", "name": "x", "workspace_id": "w1", "status": "ready", "metadata": None}
-    with pytest.raises(ArgillaError, match="was not made by a push of greval"):
-        find_dataset(client, "x", "team")
     with pytest.raises(ArgillaError, match="dataset: expected 1 to 200 characters, got 0"):
         ensure(client, name="")
 

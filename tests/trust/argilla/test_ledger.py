@@ -10,6 +10,8 @@ from greval.trust.argilla.ledger import lock_run
 from greval.trust.argilla.pull import pull_from_argilla
 from greval.trust.argilla.push import push_to_argilla
 
+NOWHERE = {"url": "http://127.0.0.1:9", "key": "k"}
+
 
 def test_one_push_or_pull_at_a_time(tmp_path):
     """While one is under way another of the same run is refused, before any server is spoken with."""
@@ -17,7 +19,10 @@ def test_one_push_or_pull_at_a_time(tmp_path):
     with Store.create(run):
         pass
     with lock_run(run):
-        for call in (lambda: push_to_argilla(run, "m", dataset="d"), lambda: pull_from_argilla(run, dataset="d")):
+        for call in (
+            lambda: push_to_argilla(run, "m", dataset="d", **NOWHERE),
+            lambda: pull_from_argilla(run, dataset="d", **NOWHERE),
+        ):
             with pytest.raises(StoreError, match="another push or pull of this run is under way; run the same again"):
                 call()
     (tmp_path / "file").touch()
@@ -27,6 +32,9 @@ def test_one_push_or_pull_at_a_time(tmp_path):
 
 def test_without_a_run_nothing_is_asked(tmp_path):
     """A folder that is no run is told before any server is spoken with."""
-    for call in (lambda: push_to_argilla(tmp_path, "m", dataset="d"), lambda: pull_from_argilla(tmp_path, dataset="d")):
+    for call in (
+        lambda: push_to_argilla(tmp_path, "m", dataset="d", **NOWHERE),
+        lambda: pull_from_argilla(tmp_path, dataset="d", **NOWHERE),
+    ):
         with pytest.raises(Exception, match="no run is there"):
             call()

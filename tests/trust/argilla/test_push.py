@@ -1,4 +1,4 @@
-"""Tests of a push to an Argilla stand-in."""
+"""Tests of a push to an Argilla stand-in, by the names of datasets and through clients of the SDK."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from argilla_stand_in import KEY
 from tone_metrics import BUILT, TONE, by_metric, cases
 
 from greval import evaluate
-from greval.errors import ArgillaError, DataError
+from greval.errors import ArgillaArgumentError, ArgillaError, DataError
 from greval.metrics.computed import COMPUTED_METRICS
 from greval.runs.run_reader import read_judged_cases
 from greval.testing import ScriptedJudge
@@ -19,8 +19,8 @@ from greval.trust.argilla.push import push_to_argilla
 
 def push(run, stand_in, **more):
     """Push to the dataset "d"."""
-    wanted = {"metric": "tone", "dataset": "d", "key": KEY, **more}
-    return push_to_argilla(run, wanted.pop("metric"), url=stand_in.url, **wanted)
+    wanted = {"metrics": "tone", "dataset": "d", "key": KEY, **more}
+    return push_to_argilla(run, wanted.pop("metrics"), url=stand_in.url, **wanted)
 
 
 def count_reads(call):
@@ -51,7 +51,7 @@ def test_every_judged_item_becomes_a_record(toned, stand_in):
     assert stand_in.datasets["d0"]["status"] == "ready"
 
 
-@pytest.mark.parametrize("more", [{}, {"sample": "random:2"}, {"suggestions": True}, {"metric": "passages"}])
+@pytest.mark.parametrize("more", [{}, {"sample": "random:2"}, {"suggestions": True}, {"metrics": "passages"}])
 def test_a_push_reads_the_run_once(toned, stand_in, more):
     """Whatever is pushed, each judged case is read once, and a further push reads it once more."""
     assert count_reads(lambda: push(toned, stand_in, **more)) == 1
@@ -86,7 +86,7 @@ def test_suggestions_show_the_verdict_and_its_reason(toned, stand_in):
     record = next(iter(stand_in.records["d0"].values()))
     (suggestion,) = record["suggestions"]
     assert suggestion["value"] == "Polite"
-    assert suggestion["question_id"] == "questions-judgement"
+    assert suggestion["question_id"] == "questions-tone"
     assert record["fields"]["judge"] == "r"
     assert record["metadata"]["suggested"] == "yes"
 
@@ -102,7 +102,7 @@ def test_a_mean_between_levels_is_not_suggested(tmp_path, stand_in):
 
     metric = BUILT.model_copy(update={"uses": {}})
     run = evaluate(cases(2), [metric], ScriptedJudge(answer), out=tmp_path / "run", repeats=2).folder
-    assert push(run, stand_in, metric="built", suggestions=True).added == 2
+    assert push(run, stand_in, metrics="built", suggestions=True).added == 2
     found = [[one["value"] for one in record["suggestions"]] for record in stand_in.records["d0"].values()]
     assert sorted(found) == [[], [1]]
 
@@ -117,14 +117,22 @@ def test_records_are_sent_in_batches(tmp_path, stand_in):
 def test_what_cannot_be_pushed_is_refused(toned, tmp_path, stand_in):
     """The error says what is missing, and nothing is created on the server."""
     with pytest.raises(DataError, match="was not judged by 'depth'; metrics there: passages, tone"):
-        push(toned, stand_in, metric="depth")
+        push(toned, stand_in, metrics="depth")
     with pytest.raises(ArgillaError, match="min_submitted: expected 1 or more, got 0"):
         push(toned, stand_in, min_submitted=0)
     with pytest.raises(ArgillaError, match="sample: uncertain"):
         push(toned, stand_in, sample="uncertain:2")
+    with pytest.raises(ArgillaError, match="sample: write random:200"):
+        push(toned, stand_in, sample="some")
+    with pytest.raises(DataError, match="metrics: expected one or several, got none"):
+        push(toned, stand_in, metrics=[])
+    with pytest.raises(ArgillaError, match="tone judges answers and passages chunks"):
+        push(toned, stand_in, metrics=["tone", "passages"])
+    with pytest.raises(TypeError, match="did you mean suggestions"):
+        push(toned, stand_in, suggestion=True)
     computed = evaluate(cases(1), [COMPUTED_METRICS["latency"]], out=tmp_path / "computed").folder
     with pytest.raises(DataError, match="latency: is computed"):
-        push(computed, stand_in, metric="latency")
+        push(computed, stand_in, metrics="latency")
     assert stand_in.datasets == {}
 
 
@@ -132,5 +140,23 @@ def test_a_sample_that_was_drawn_elsewhere_is_not_mixed(toned, tmp_path, stand_i
     """A copy of the run without the ledger of the first push does not draw anew."""
     push(toned, stand_in, sample="random:2")
     other = evaluate(cases(40), [TONE], ScriptedJudge(by_metric), out=tmp_path / "copy").folder
-    with pytest.raises(ArgillaError, match="holds a sample that was drawn elsewhere"):
-        push(other, stand_in, sample="random:2")
+    for sample in ("random:2", None):
+        with pytest.raises(ArgillaError, match="holds a sample that was drawn elsewhere"):
+            push(other, stand_in, sample=sample)
+
+
+@pytest.mark.parametrize("more", [{"sample": "random:3"}, {"sample": "random:2", "seed": 7}, {}])
+def test_another_sample_needs_another_dataset(toned, stand_in, more):
+    """What was drawn stays drawn: another sample of the same items would not be one."""
+    push(toned, stand_in, sample="random:2")
+    with pytest.raises(ArgillaArgumentError, match=r"with the sample random:2, seed 0 \(asked for: ") as caught:
+        push(toned, stand_in, **more)
+    assert caught.value.kind == "taken"
+    assert len(stand_in.records["d0"]) == 2
+
+
+def test_all_items_of_two_runs_may_be_in_one_dataset(toned, tmp_path, stand_in):
+    """Without a sample every item counts as much as every other."""
+    push(toned, stand_in)
+    other = evaluate(cases(6), [TONE], ScriptedJudge(by_metric), out=tmp_path / "other").folder
+    assert (push(other, stand_in).added, push(other, stand_in).known) == (2, 6)

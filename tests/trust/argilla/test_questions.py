@@ -26,13 +26,12 @@ def test_the_form_of_a_metric_has_its_question(metric):
     """The question that greval gives a metric is found, and each value is formatted and parsed as the same value."""
     scale = metric.scale
     assume(not isinstance(scale, ValueScale) or scale.size <= MAX_LABELS)
-    for named in (True, False):
-        asked = [{**one, "id": one["name"]} for one in build_parts([metric], named=named)["questions"]]
-        found = find_questions([metric], asked)[metric.name]
-        assert found.comment in {one["name"] for one in asked}
-        for option in build_question(metric)["settings"]["options"]:
-            value = found.parse_answer(option["value"])
-            assert found.format_answer(value) == option["value"] == format_answer(scale, value)
+    asked = [{**part, "id": part["name"]} for part in build_parts([metric])["questions"]]
+    question = find_questions([metric], asked)[metric.name]
+    assert question.comment in {part["name"] for part in asked}
+    for option in build_question(metric)["settings"]["options"]:
+        value = question.parse_answer(option["value"])
+        assert question.format_answer(value) == option["value"] == format_answer(scale, value)
 
 
 def test_the_name_decides_before_the_labels():

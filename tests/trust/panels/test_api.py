@@ -56,7 +56,7 @@ def test_intervals_draw_whole_questions(tmp_path):
         assert figure.interval
         assert figure.clustered
         assert figure.clustered.low < figure.value < figure.clustered.high
-    assert {seat.name for seat in found.seats} == {"j (a)", "j (b)"}
+    assert {judge.name for judge in found.judges} == {"j (a)", "j (b)"}
 
 
 def test_only_what_all_judged_counts_and_the_rest_is_told(tmp_path):
@@ -67,7 +67,7 @@ def test_only_what_all_judged_counts_and_the_rest_is_told(tmp_path):
     found = panel([one, two], "graded")
     assert found.groups[0].things == 2
     assert not any("different texts" in line for line in found.warnings)
-    assert [(one.verdicts, one.failed, one.missing) for one in found.benches] == [(3, 1, 1), (3, 0, 1)]
+    assert [(one.verdicts, one.failed, one.missing) for one in found.runs] == [(3, 1, 1), (3, 0, 1)]
 
 
 def test_other_texts_are_other_things(tmp_path):
@@ -96,8 +96,8 @@ def test_one_case_and_equal_verdicts_are_defined_or_told(tmp_path, judges):
     assert found.groups[0].unanimous.value == 1
     assert found.groups[0].among.figures["alpha"].reason == "all values are equal"
     same = panel(runs(tmp_path / "same", "graded", *[["Partly"] * 9] * judges), "graded")
-    assert same.groups[0].seats[0].others.figures["accuracy"].value == 1
-    assert isinstance(same.groups[0].seats[0].others.figures["kappa"], Undefined)
+    assert same.groups[0].judges[0].others.figures["accuracy"].value == 1
+    assert isinstance(same.groups[0].judges[0].others.figures["kappa"], Undefined)
     assert same.outlier is None
     for one in (found, same):
         assert "NaN" not in one.model_dump_json()
@@ -121,10 +121,10 @@ def test_recorded_verdicts_go_by_their_folders_names(tmp_path):
     for tag, folder in zip(("a", "b", "b"), folders, strict=False):
         evaluate(cases, [repeat(tag)], out=folder)
     found = panel(folders[:2], "right")
-    assert [(bench.name, bench.judges, bench.verdicts) for bench in found.benches] == [("gpt4", (), 4), ("bem", (), 4)]
-    assert [seat.name for seat in found.groups[0].seats] == ["gpt4", "bem"]
+    assert [(run.name, run.judges, run.verdicts) for run in found.runs] == [("gpt4", (), 4), ("bem", (), 4)]
+    assert [judge.name for judge in found.groups[0].judges] == ["gpt4", "bem"]
     assert found.groups[0].unanimous.value == 0.5
-    assert [bench.name for bench in panel(folders[:3], "right").benches] == [
+    assert [run.name for run in panel(folders[:3], "right").runs] == [
         "gpt4",
         *(f"bem ({folder})" for folder in folders[1:3]),
     ]
@@ -137,7 +137,7 @@ def test_judges_who_are_always_tied_are_told(tmp_path):
     """Where the others never have a verdict the figures against them are missing with the reason."""
     found = panel(runs(tmp_path, "graded", ["Relevant"] * 4, ["Partly"] * 4, ["Irrelevant"] * 4), "graded")
     assert found.groups[0].ties == 4
-    assert {seat.others.why for seat in found.groups[0].seats} == {"no verdict to compare with: all are tied"}
+    assert {judge.others.why for judge in found.groups[0].judges} == {"no verdict to compare with: all are tied"}
     assert "undefined" in found.why_none
 
 
@@ -155,10 +155,10 @@ def test_people_stand_beside_the_judges(tmp_path):
     expected = cohen_kappa_score([truth[n] for n in used], [verdicts[n] for n in used])
     assert value(whole.people.figures["kappa"]) == pytest.approx(expected)
     assert whole.people.n == len(used)
-    for seat, judge in zip(whole.seats, judges, strict=True):
-        assert seat.people.n == len(used)
-        expected = accuracy_score([truth[n] for n in used], [judge[n] for n in used])
-        assert value(seat.people.figures["accuracy"]) == pytest.approx(expected)
+    for judge, given in zip(whole.judges, judges, strict=True):
+        assert judge.people.n == len(used)
+        expected = accuracy_score([truth[n] for n in used], [given[n] for n in used])
+        assert value(judge.people.figures["accuracy"]) == pytest.approx(expected)
     assert found.annotators == ("ana", "bob")
     given_file = panel(folders, "graded", annotations=said("graded", "eve", truth[:5])).groups[0]
     assert given_file.people.n <= 5

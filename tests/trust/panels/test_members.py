@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from itertools import combinations
 from statistics import fmean, median
 
 import krippendorff
 import numpy as np
 import pytest
-from agreed_runs import RELEVANT
+from agreed_runs import DEPTH, GRADED, RELEVANT
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from judge_panels import most, noisy, runs, value
@@ -17,8 +16,9 @@ from sklearn.metrics import accuracy_score, cohen_kappa_score
 
 from greval.stats.inter_rater import compute_alphas_without
 from greval.stats.measured import Undefined
+from greval.trust.annotations.adjudication import find_majority
 from greval.trust.panels.api import panel
-from greval.trust.panels.columns import combine_columns, combine_verdicts
+from greval.trust.panels.members import combine_verdicts
 
 PLACE = {name: place for place, name in enumerate(RELEVANT)}
 
@@ -44,16 +44,16 @@ def test_figures_of_categories_are_those_of_other_packages(tmp_path_factory, row
         assert isinstance(found.among.figures["alpha"], Undefined)
     assert found.unanimous.value == pytest.approx(fmean(len({*row}) == 1 for row in rows))
     assert found.ties == sum(most(row) is None for row in rows)
-    for number, seat in enumerate(found.seats):
+    for number, judge in enumerate(found.judges):
         pairs = [(most(row[:number] + row[number + 1 :]), row[number]) for row in rows]
         kept = [pair for pair in pairs if pair[0] is not None]
-        assert (seat.others.n, seat.others.ties) == (len(kept), len(rows) - len(kept))
+        assert (judge.others.n, judge.others.ties) == (len(kept), len(rows) - len(kept))
         if kept:
             other, own = zip(*kept, strict=True)
-            assert value(seat.others.figures["accuracy"]) == pytest.approx(accuracy_score(other, own))
+            assert value(judge.others.figures["accuracy"]) == pytest.approx(accuracy_score(other, own))
             if len({*other, *own}) > 1:
                 expected = cohen_kappa_score(other, own, labels=list(RELEVANT), weights="quadratic")
-                assert value(seat.others.figures["kappa quadratic"]) == pytest.approx(expected)
+                assert value(judge.others.figures["kappa quadratic"]) == pytest.approx(expected)
 
 
 @settings(max_examples=6)
@@ -69,13 +69,13 @@ def test_figures_of_numbers_are_those_of_other_packages(tmp_path_factory, rows, 
         expected = krippendorff.alpha(judges, level_of_measurement="interval", value_domain=[1, 2, 3, 4, 5])
         assert value(found.among.figures["alpha"]) == pytest.approx(expected)
     assert found.ties == 0
-    for number, seat in enumerate(found.seats):
+    for number, judge in enumerate(found.judges):
         others = [(median if combine == "median" else fmean)(row[:number] + row[number + 1 :]) for row in rows]
         own = judges[number]
-        assert value(seat.others.figures["mae"]) == pytest.approx(np.abs(np.subtract(own, others)).mean())
-        assert value(seat.others.figures["bias"]) == pytest.approx(np.subtract(own, others).mean())
+        assert value(judge.others.figures["mae"]) == pytest.approx(np.abs(np.subtract(own, others)).mean())
+        assert value(judge.others.figures["bias"]) == pytest.approx(np.subtract(own, others).mean())
         if len({*own}) > 1 and len({*others}) > 1:
-            assert value(seat.others.figures["spearman"]) == pytest.approx(spearmanr(others, own).statistic)
+            assert value(judge.others.figures["spearman"]) == pytest.approx(spearmanr(others, own).statistic)
 
 
 def test_alpha_without_a_judge_is_that_of_the_rest(tmp_path):
@@ -84,19 +84,19 @@ def test_alpha_without_a_judge_is_that_of_the_rest(tmp_path):
     judges = [draw.choice(RELEVANT, 30).tolist() for _ in range(3)]
     folders = runs(tmp_path, "graded", *judges)
     whole = panel(folders, "graded").groups[0]
-    for number, seat in enumerate(whole.seats):
+    for number, judge in enumerate(whole.judges):
         rest = panel(folders[:number] + folders[number + 1 :], "graded").groups[0]
-        assert value(seat.alpha_without) == pytest.approx(value(rest.among.figures["alpha"]))
-        assert [one.alpha_without for one in rest.seats] == [None, None]
+        assert value(judge.alpha_without) == pytest.approx(value(rest.among.figures["alpha"]))
+        assert [one.alpha_without for one in rest.judges] == [None, None]
 
 
 def test_judges_that_are_left_out_share_their_draws(tmp_path):
     """On a scale of numbers the alphas come from common draws, whatever the order of the runs."""
     table = np.random.default_rng(3).integers(1, 6, (60, 4))
     folders = runs(tmp_path, "depth", *table.T.tolist())
-    found = [one.alpha_without for one in panel(folders, "depth").groups[0].seats]
+    found = [one.alpha_without for one in panel(folders, "depth").groups[0].judges]
     assert found == compute_alphas_without(table.astype(float), np.arange(60), level=0.95)
-    turned = panel(folders[::-1], "depth").groups[0].seats
+    turned = panel(folders[::-1], "depth").groups[0].judges
     assert [one.alpha_without for one in turned] == found[::-1]
 
 
@@ -115,28 +115,18 @@ def test_the_outlier_is_named_where_it_is_clear(tmp_path):
     assert two.why_none == "an outlier needs at least three judges"
 
 
-@given(st.lists(st.integers(1, 5), min_size=1, max_size=7))
-def test_the_panels_number_lies_among_the_judges(values):
-    """Median and mean lie between the least and the greatest, and do not depend on the order."""
-    for how in ("median", "mean"):
-        found = combine_verdicts(values, how)
-        assert min(values) - 1e-9 <= found <= max(values) + 1e-9
-        assert found == pytest.approx(combine_verdicts(values[::-1], how))
-    assert all(combine_verdicts([one, other], "majority") is None for one, other in combinations({*values}, 2))
-
-
 @given(
     st.integers(1, 6).flatmap(
-        lambda judges: st.lists(st.lists(st.integers(0, 3), min_size=judges, max_size=judges), min_size=1, max_size=9)
+        lambda judges: st.lists(st.lists(st.integers(0, 2), min_size=judges, max_size=judges), min_size=1, max_size=9)
     ),
     st.sampled_from(["majority", "median", "mean"]),
 )
-def test_columns_are_combined_as_single_verdicts_are(rows, how):
-    """All rows at once give what each row gives alone, to the last digit."""
-    found = combine_columns(np.array(rows, dtype=float) / 10, how, 0) if how != "majority" else None
-    if found is None:
-        found = combine_columns(np.array(rows, dtype=float), how, 4)
-        expected = [combine_verdicts(row, how) for row in rows]
-    else:
-        expected = [combine_verdicts([value / 10 for value in row], how) for row in rows]
-    assert [None if np.isnan(one) else one for one in found.tolist()] == expected
+def test_verdicts_are_combined_as_those_of_people_are(rows, how):
+    """All rows at once give what each row gives alone, to the last digit; NaN is a tie."""
+    combine = {"majority": find_majority, "median": median, "mean": fmean}[how]
+    table, scale = (
+        (np.array(rows, dtype=float), GRADED.scale) if how == "majority" else (np.array(rows) / 10, DEPTH.scale)
+    )
+    combined = [None if np.isnan(number) else number for number in combine_verdicts(table, how, scale).tolist()]
+    assert combined == [combine(row) for row in table.tolist()]
+    assert all(number is None or min(row) <= number <= max(row) for number, row in zip(combined, table, strict=True))

@@ -8,8 +8,7 @@ from agreed_runs import FAILED, write
 from greval import evaluate
 from greval.errors import DataError
 from greval.metrics.computed import COMPUTED_METRICS
-from greval.trust.panels.runs import PanelNumbers, count_run_verdicts, read_panel_items, read_run, read_runs
-from greval.trust.panels.shown_inputs import UNKNOWN, hash_inputs
+from greval.trust.panels.runs import count_run_verdicts, read_panel_items, read_runs
 
 
 def build_runs(tmp_path, *judges, metric="graded"):
@@ -25,10 +24,9 @@ def test_a_run_has_its_verdicts_and_what_is_missing(tmp_path):
     folders = build_runs(tmp_path, ["Relevant", "Partly", FAILED], ["Relevant", "Irrelevant", "Partly"])
     found = read_panel_items(folders, "graded")
     assert [*found.runs] == ["j0", "j1"]
-    said = [[found.values[place] for place in row] for row in found.verdicts.tolist()]
-    assert dict(zip([key[0] for key in found.keys], said, strict=True)) == {
-        "q0": ["Relevant", "Relevant"],
-        "q1": ["Partly", "Irrelevant"],
+    assert {item.sample_id: item.values for item in found.things} == {
+        "q0": {"j0": "Relevant", "j1": "Relevant"},
+        "q1": {"j0": "Partly", "j1": "Irrelevant"},
     }
     assert found.differing == ()
     counts = {
@@ -40,7 +38,7 @@ def test_a_run_has_its_verdicts_and_what_is_missing(tmp_path):
 def test_runs_of_one_judge_go_by_their_folders_too(tmp_path):
     """Names stay unique, also if folders have equal names."""
     folders = [write(tmp_path / name, "graded", ["Partly"]) for name in ("a/run", "b/run", "c")]
-    names = [*read_runs(folders, "graded", PanelNumbers())]
+    names = [*read_runs(folders, "graded", {})]
     assert names == [f"j ({tmp_path}/a/run)", f"j ({tmp_path}/b/run)", "j (c)"]
 
 
@@ -50,7 +48,7 @@ def test_fewer_than_two_runs_are_no_panel(tmp_path, count):
     folders = build_runs(tmp_path, ["Partly"])
     for given in (folders[:count], [*folders, tmp_path / "x" / ".." / "r0"]):
         with pytest.raises(DataError, match="a panel needs two runs or more"):
-            read_runs(given, "graded", PanelNumbers())
+            read_runs(given, "graded", {})
 
 
 def test_another_scale_is_refused(tmp_path):
@@ -62,18 +60,21 @@ def test_another_scale_is_refused(tmp_path):
         out=tmp_path / "second",
     )
     with pytest.raises(DataError, match="passed has another scale than in"):
-        read_runs([first, second.folder], "passed", PanelNumbers())
+        read_runs([first, second.folder], "passed", {})
 
 
 def test_a_metric_whose_fields_are_all_optional_can_be_read(tmp_path):
     """A computed metric may need nothing, and its cases are compared by what it reads."""
     metric = COMPUTED_METRICS["latency"].model_copy(update={"needs": (), "optional": ("usage",)})
-    run = evaluate([{"id": "q0", "question": "?", "usage": {"latency": 2.0}}], [metric], out=tmp_path / "run").folder
-    numbers = PanelNumbers()
-    found = read_run(run, "latency", numbers)
-    (shown,) = hash_inputs([found.inputs], numbers.cases)
-    assert len(shown) == len(found.verdicts.verdicts) == 1
-    assert shown[0] != UNKNOWN
+    folders = [
+        evaluate(
+            [{"id": "q0", "question": "?", "usage": {"latency": latency}}], [metric], out=tmp_path / f"run{number}"
+        ).folder
+        for number, latency in enumerate((2.0, 2.0, 3.0))
+    ]
+    assert len(read_panel_items(folders[:2], "latency").things) == 1
+    with pytest.raises(DataError, match="1 of them judged another text"):
+        read_panel_items(folders[1:], "latency")
 
 
 @pytest.mark.parametrize(
@@ -93,6 +94,6 @@ def test_verdicts_between_two_levels_are_left_out_as_categories(tmp_path):
     """They are kept as numbers."""
     folders = build_runs(tmp_path, [1, 0.5], [1, 1], metric="passed")
     found = read_panel_items(folders, "passed")
-    assert (len(found.keys), found.between) == (1, 1)
+    assert (len(found.things), found.between) == (1, 1)
     numbers = read_panel_items(folders, "passed", treat_as="numbers")
-    assert (len(numbers.keys), numbers.between) == (2, 0)
+    assert (len(numbers.things), numbers.between) == (2, 0)

@@ -1,4 +1,4 @@
-"""Tests of what the runs of a panel showed, as hashes."""
+"""Tests of whether the judges of a panel were shown the same."""
 
 from __future__ import annotations
 
@@ -6,19 +6,18 @@ import sqlite3
 from contextlib import closing
 
 import pytest
+from claim_judge import make_judge
 
-from greval import Case, evaluate, load_metric
-from greval._util.row_index import hash_key
-from greval.records.metric_input import hash_json, select_metric_input
-from greval.records.result import Result
+from greval import evaluate, load_metric
+from greval.metrics.library import add_dependencies
 from greval.runs.importing.api import import_verdicts
-from greval.runs.run_reader import read_judged_cases, read_metric
+from greval.runs.run_reader import read_metric
 from greval.runs.store import Store
 from greval.testing import ScriptedJudge
-from greval.trust.panels.runs import PanelNumbers, read_run
-from greval.trust.panels.shown_inputs import UNKNOWN, hash_inputs
+from greval.trust.panels.shown_inputs import find_differing_cases
 
 RIGHT = load_metric("correctness")
+CASES = [(f"q{n}", "") for n in range(4)]
 
 
 def build_cases(answer, count=4, **more):
@@ -28,99 +27,94 @@ def build_cases(answer, count=4, **more):
     ]
 
 
-def read_shown(metric, *folders):
-    """Give for each run the hash of what was shown of each case that a run has a result of."""
-    numbers = PanelNumbers()
-    inputs = [read_run(folder, metric, numbers).inputs for folder in folders]
-    return [
-        {case: column[number] for case, number in numbers.cases.items()}
-        for column in hash_inputs(inputs, numbers.cases)
-    ]
+def judge_answers(folder, *answers, metric=RIGHT, value=1, **more):
+    """Judge four cases with each of the answers, one after the other."""
+    for answer in answers:
+        evaluate(build_cases(answer, **more), [metric], ScriptedJudge([{"reason": "r", "value": value}]), out=folder)
+    return folder
 
 
-def hash_plainly(folder, metric):
-    """Give the same by finding the version of each case that has a result."""
-    with Store.open(folder) as store:
-        stored = read_metric(store, metric)
-        return {
-            (one.whole.id, one.whole.method): hash_key(hash_json(select_metric_input(stored.describe(), one.whole)))
-            for one in read_judged_cases(store, stored.judged)
-        }
+def compare(*folders, metric="correctness", items=CASES):
+    """Find the cases that differ between runs, and for each run those that it does not store."""
+    stored = []
+    for folder in folders:
+        with Store.open(folder) as store:
+            stored.append((folder, read_metric(store, metric)))
+    shown = find_differing_cases(stored, [(*case, None) for case in items])
+    return sorted(shown.differing), [sorted(missing) for missing in shown.missing]
 
 
-def test_hashes_are_those_of_the_versions_that_were_judged(tmp_path):
+def test_the_versions_that_were_judged_are_compared(tmp_path):
     """Of cases that were changed and judged again, the version counts that has the verdict, in each run."""
-    judge = ScriptedJudge([{"reason": "So it is.", "value": 1}])
-    runs = {"one": ["old", "new"], "two": ["new", "old"], "three": ["old", "new", "old"]}
-    for name, answers in runs.items():
-        for answer in answers:
-            evaluate(build_cases(answer), [RIGHT], judge, out=tmp_path / name)
-    every = read_shown(RIGHT.name, *(tmp_path / name for name in runs))
-    for (name, answers), found in zip(runs.items(), every, strict=True):
-        assert found == hash_plainly(tmp_path / name, RIGHT.name)
-        assert found["q0", ""] == hash_key(
-            hash_json({"question": "?", "expected_answer": "1", "answer": f"{answers[-1]} 0"})
-        )
+    new = judge_answers(tmp_path / "one", "old", "new")
+    old = judge_answers(tmp_path / "two", "new", "old")
+    again = judge_answers(tmp_path / "three", "old", "new", "old")
+    assert compare(new, old) == (CASES, [[], []])
+    assert compare(old, again) == ([], [[], []])
+    assert compare(new, again) == (CASES, [[], []])
 
 
-def test_other_definitions_are_hashed_anew(tmp_path):
-    """Cases that are parsed for one definition are not those of another, which reads other fields."""
-    judge = ScriptedJudge([{"reason": "So it is.", "value": 1}])
+def test_only_what_the_metric_reads_is_compared(tmp_path):
+    """Cases that differ in other fields were shown alike; a case with another answer was not."""
+    one = judge_answers(tmp_path / "one", "a", tags={"kind": "x"})
+    two = judge_answers(tmp_path / "two", "a", tags={"kind": "y"})
+    assert compare(one, two) == ([], [[], []])
+    changed = build_cases("a")
+    changed[2]["answer"] = "b"
+    evaluate(changed, [RIGHT], ScriptedJudge([{"reason": "r", "value": 1}]), out=tmp_path / "three")
+    assert compare(one, tmp_path / "three") == ([CASES[2]], [[], []])
+
+
+def test_definitions_that_read_other_fields_are_not_shown_alike(tmp_path):
+    """The cases are equal, but one judge was not shown the expected answer."""
     less = RIGHT.model_copy(update={"needs": ("question", "answer")})
-    runs = {"one": RIGHT, "two": less, "three": RIGHT}
-    for name, metric in runs.items():
-        evaluate(build_cases("a"), [metric], judge, out=tmp_path / name)
-    found = read_shown(RIGHT.name, *(tmp_path / name for name in runs))
-    assert found == [hash_plainly(tmp_path / name, RIGHT.name) for name in runs]
-    assert found[0] == found[2] != found[1]
+    one, two = judge_answers(tmp_path / "one", "a"), judge_answers(tmp_path / "two", "a", metric=less)
+    assert compare(one, two) == (CASES, [[], []])
 
 
-def test_a_case_that_several_runs_store_is_parsed_once(tmp_path):
-    """Cases of a run that another run stores too are not read again, whatever their order: here they cannot be read."""
-    judge = ScriptedJudge([{"reason": "So it is.", "value": 1}])
-    cases = build_cases("a")
-    evaluate(cases, [RIGHT], judge, out=tmp_path / "one")
-    evaluate([*cases[::-1], *build_cases("b", 1, method="other")], [RIGHT], judge, out=tmp_path / "two")
-    expected = [hash_plainly(tmp_path / name, RIGHT.name) for name in ("one", "two")]
-    with closing(sqlite3.connect(tmp_path / "two" / "results.sqlite")) as store, store:
-        assert store.execute("UPDATE cases SET row = '' WHERE method = ''").rowcount == len(cases)
-    one, two = read_shown(RIGHT.name, tmp_path / "one", tmp_path / "two")
-    assert one == expected[0] | {("q0", "other"): UNKNOWN}
-    assert two == expected[1]
+def test_equal_cases_are_not_parsed(tmp_path):
+    """Cases that both runs store are compared by their keys: here they cannot be read, except for one that differs."""
+    one = judge_answers(tmp_path / "one", "a")
+    two = judge_answers(tmp_path / "two", "a")
+    for folder in (one, two):
+        with closing(sqlite3.connect(folder / "results.sqlite")) as store, store:
+            statement = "UPDATE cases SET row = json_object('id', json_extract(row, '$.id'))"
+            assert store.execute(statement).rowcount == len(CASES)
+    assert compare(one, two) == ([], [[], []])
 
 
-def test_a_preference_is_hashed_without_the_other_response(tmp_path):
-    """What the described metric reads is hashed, and the version is found by all that the judge was shown."""
+def test_a_preference_is_compared_with_the_other_response(tmp_path):
+    """A judge of pairs is shown both responses."""
     metric = load_metric("overall_preference")
-    judge = ScriptedJudge([{"reason": "So it is.", "value": "A"}])
-    cases = build_cases("a", other_response={"method": "other", "answer": "b"})
-    evaluate(cases, [metric], judge, out=tmp_path / "run")
-    (found,) = read_shown(metric.name, tmp_path / "run")
-    assert found == hash_plainly(tmp_path / "run", metric.name)
-    assert UNKNOWN not in found.values()
+    runs = [
+        judge_answers(
+            tmp_path / name, "a", metric=metric, value="A", other_response={"method": "other", "answer": answer}
+        )
+        for name, answer in (("one", "b"), ("two", "b"), ("three", "c"))
+    ]
+    assert compare(*runs[:2], metric=metric.name) == ([], [[], []])
+    assert compare(*runs[1:], metric=metric.name) == (CASES, [[], []])
+
+
+def test_claims_that_a_run_listed_are_compared(tmp_path):
+    """Equal ids of claims are of equal claims only if both runs listed the same."""
+    metrics = add_dependencies([load_metric("claim_support")])
+    case = {"id": "q0", "question": "Who?", "answer": "Ada wrote it. It is from 1850.", "chunks": ["Ada wrote it."]}
+    runs = [tmp_path / name for name in ("one", "two", "three")]
+    for run in runs[:2]:
+        evaluate([case], metrics, make_judge(), out=run)
+    listed = [{"id": "a1", "text": "Ada wrote it."}]
+    evaluate([{**case, "claims": listed}], metrics, make_judge(), out=runs[2])
+    assert compare(*runs[:2], metric="claim_support", items=CASES[:1]) == ([], [[], []])
+    assert compare(*runs[1:], metric="claim_support", items=CASES[:1]) == (CASES[:1], [[], []])
 
 
 @pytest.mark.parametrize("with_cases", [True, False])
-def test_imported_verdicts_are_found_by_their_keys(tmp_path, with_cases):
-    """They have no content key; without cases it is not known what was shown."""
+def test_what_a_run_does_not_store_is_not_compared(tmp_path, with_cases):
+    """Imported verdicts may come without cases; then it is not known what was shown."""
     rows = [{"id": f"q{n}", "value": n % 2} for n in range(4)]
     cases = build_cases("a") if with_cases else None
-    import_verdicts(rows, [RIGHT], out=tmp_path / "run", judge="x", cases=cases)
-    (found,) = read_shown(RIGHT.name, tmp_path / "run")
-    assert len(found) == 4
-    assert found == (hash_plainly(tmp_path / "run", RIGHT.name) if with_cases else dict.fromkeys(found, UNKNOWN))
-    assert (UNKNOWN in found.values()) != with_cases
-
-
-def test_a_stale_version_is_not_what_was_shown(tmp_path):
-    """Where the stored case is not the one that has the verdict, it is not known what was shown."""
-    judge = ScriptedJudge([{"reason": "So it is.", "value": 1}])
-    evaluate(build_cases("old", 1), [RIGHT], judge, out=tmp_path / "run")
-    with Store.open(tmp_path / "run") as store:
-        line = next(store.lines(RIGHT.name))
-    with Store.create(tmp_path / "other") as store:
-        store.put_fact("metrics", [RIGHT.model_dump(mode="json")])
-        other = Case(**build_cases("new", 1)[0]).model_dump_json(exclude_defaults=True)
-        store.append("k", Result.model_validate_json(line), content="c", case=other)
-    (found,) = read_shown(RIGHT.name, tmp_path / "other")
-    assert [*found.values()] == [UNKNOWN]
+    import_verdicts(rows, [RIGHT], out=tmp_path / "imported", judge="x", cases=cases)
+    other = judge_answers(tmp_path / "other", "b")
+    differing, missing = compare(tmp_path / "imported", other)
+    assert (differing, missing) == ((CASES, [[], []]) if with_cases else ([], [CASES, []]))

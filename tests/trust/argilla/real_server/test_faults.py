@@ -189,33 +189,33 @@ def test_an_annotator_may_not_push_or_pull(owner, run):
     ("more", "match"),
     [
         ({"suggestions": True}, "with suggestions False"),
-        ({"sample": "random:3"}, "with the sample None"),
+        ({"sample": "random:3"}, "with the sample random:5, seed 0"),
         ({"min_submitted": 3}, "with min_submitted 2"),
-        ({"seed": 7}, "with the seed 0"),
+        ({"seed": 7}, "with the sample random:5, seed 0"),
     ],
 )
 def test_a_name_that_is_taken(owner, run, more, match):
     """A dataset of other settings is left as it is; the message says what differs."""
-    push_to_argilla(run, "tone", **options(owner))
+    push_to_argilla(run, "tone", **options(owner, sample="random:5"))
     before = owner.records("d")
-    with pytest.raises(ArgillaError, match=f"the name .* is taken .*{match}.*choose another name"):
-        push_to_argilla(run, "tone", **options(owner, **more))
+    with pytest.raises(ArgillaError, match=f"'d' is taken .*{match}.*choose another name"):
+        push_to_argilla(run, "tone", **options(owner, **{"sample": "random:5", **more}))
     assert owner.records("d") == before
 
 
 @pytest.mark.nightly
 def test_a_dataset_of_another_definition_or_of_others(owner, run, tmp_path):
-    """A definition that changed, and a dataset that greval did not make, are told apart."""
+    """A definition that changed is named, and a draft of others is neither completed nor read."""
     push_to_argilla(run, "tone", **options(owner))
     other = judged(tmp_path / "other", TONE.model_copy(update={"steps": ("Other.",)}), 2)
-    with pytest.raises(ArgillaError, match="another definition of the metric"):
+    with pytest.raises(ArgillaError, match="another definition of tone"):
         push_to_argilla(other, "tone", **options(owner))
     owner.ask("POST", "/datasets", {"name": "theirs", "workspace_id": owner.workspace_id})
     for call in (
         lambda: push_to_argilla(run, "tone", dataset="theirs", workspace=owner.workspace),
         lambda: pull_from_argilla(run, dataset="theirs", workspace=owner.workspace),
     ):
-        with pytest.raises(ArgillaError, match="was not made by a push of greval"):
+        with pytest.raises(ArgillaError, match="'theirs' is not published"):
             call()
     with pytest.raises(ArgillaError, match=r"dataset: no 'x' in workspace .*there: d, theirs"):
         pull_from_argilla(run, dataset="x", workspace=owner.workspace)

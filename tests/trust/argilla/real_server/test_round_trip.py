@@ -16,7 +16,7 @@ from greval.records.metric import build_metric
 from greval.runs.store import Store
 from greval.testing import ScriptedJudge
 from greval.trust.agreement.api import agreement
-from greval.trust.argilla.form import JUDGE_FIELD, JUDGEMENT
+from greval.trust.argilla.form import JUDGE_FIELD
 from greval.trust.argilla.pull import pull_from_argilla
 from greval.trust.argilla.push import push_to_argilla
 
@@ -51,7 +51,7 @@ def test_suggestions_are_the_verdicts(owner, tmp_path):
     (record,) = owner.records("d")
     (suggestion,) = record["suggestions"]
     questions = owner.ask("GET", f"/datasets/{owner.dataset('d')['id']}/questions")["items"]
-    assert {one["id"]: one["name"] for one in questions}[suggestion["question_id"]] == JUDGEMENT
+    assert {one["id"]: one["name"] for one in questions}[suggestion["question_id"]] == "tone"
     assert suggestion["value"] == "Plain"
     assert suggestion["agent"]
 

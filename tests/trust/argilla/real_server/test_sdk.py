@@ -17,15 +17,17 @@ from killing import AFTER, BEFORE, killed_at_call  # noqa: E402
 from people import Owner  # noqa: E402
 from sdk_pushes import push_through_client  # noqa: E402
 from sklearn import metrics as sklearn_metrics  # noqa: E402
+from typer.testing import CliRunner  # noqa: E402
 
 import greval.argilla as door  # noqa: E402
 from greval import agreement as measure_agreement  # noqa: E402
-from greval import evaluate, load_metric, read_annotations  # noqa: E402
+from greval import evaluate, load_metric, pull_from_argilla, push_to_argilla, read_annotations  # noqa: E402
+from greval.cli.argilla import app as command  # noqa: E402
 from greval.errors import ArgillaArgumentError, ArgillaError  # noqa: E402
 from greval.records.result import Result  # noqa: E402
 from greval.runs.store import Store  # noqa: E402
-from greval.testing import ScriptedJudge  # noqa: E402
-from greval.trust import keep_annotations  # noqa: E402
+from greval.testing import ScriptedJudge  # noqa: E402  # noqa: E402
+from greval.trust import keep_annotations  # noqa: E402  # noqa: E402
 from greval.trust.annotations.reading import STATUS_UNKNOWN  # noqa: E402
 from greval.trust.argilla.form import JUDGE_FIELD  # noqa: E402
 from greval.trust.argilla.push import MAX_BATCH  # noqa: E402
@@ -117,6 +119,30 @@ def test_two_metrics_are_questions_of_one_record(client, owner, run):
     again = door.push(run, BOTH, dataset=dataset)
     assert (again.added, again.known) == (0, COUNT)
     keep_annotations(run, rows)
+
+
+@pytest.mark.parametrize("is_made_by_name", [True, False], ids=["made by name", "made with the SDK"])
+def test_what_one_door_began_the_other_continues(client, owner, run, *, is_made_by_name):
+    """A dataset of the command line is pushed to, answered and pulled with the SDK, and the other way round."""
+    named = {"dataset": "d", "workspace": owner.workspace, "url": owner.url}
+    words = ["push", run, "-m", "tone", "-m", "depth"]
+    words += [part for name, value in named.items() for part in (f"--{name}", value)]
+    if not is_made_by_name:
+        created = create(client, owner, run)
+        door.push(run, BOTH, dataset=created)
+    first = CliRunner().invoke(command, [str(word) for word in words])
+    assert (f"{COUNT if is_made_by_name else 0} records added" in first.output, first.exit_code) == (True, 0)
+    judged(judged(run, TONE, COUNT + 2), DEPTH, COUNT + 2)
+    dataset = client.datasets("d", workspace=owner.workspace)
+    done = door.push(run, BOTH, dataset=dataset)
+    assert (done.added, done.known) == (2, COUNT)
+    assert push_to_argilla(run, BOTH, **named).known == COUNT + 2
+    told = answer(dataset, [owner.person()])
+    pulled = pull_from_argilla(run, **named)
+    assert (pulled.metrics, pulled.records, pulled.unanswered) == (BOTH, COUNT + 2, 0)
+    stored = read_annotations(run / "annotations.jsonl").annotations
+    assert {(row.metric, row.sample_id, row.annotator): row.value for row in stored} == told
+    assert sorted(map(repr, door.pull(dataset, BOTH, run=run))) == sorted(map(repr, stored))
 
 
 @pytest.mark.parametrize("form", ["to_json", "to_list", "flat", "datasets.jsonl", "datasets.parquet"])
@@ -327,16 +353,16 @@ def test_a_killed_push_is_completed(owner, proxy, run, when, method, path):
     """Killed with -9 while the dataset is made or records are sent, the same push ends with each record once."""
     options = {"dataset": "d", "workspace": owner.workspace, "key": owner.key, "suggestions": True}
     killed = killed_at_call(
-        proxy, lambda _, do, at: do == method and at.endswith(path), when, door.push, run, BOTH, **options
+        proxy, lambda _, do, at: do == method and at.endswith(path), when, push_to_argilla, run, BOTH, **options
     )
     assert killed
-    done = door.push(run, BOTH, **options)
+    done = push_to_argilla(run, BOTH, **options)
     assert done.added + done.known == COUNT
     records = owner.records("d")
     assert len({one["external_id"] for one in records}) == len(records) == COUNT
     assert owner.dataset("d")["status"] == "ready"
     assert all(len(one["suggestions"]) == 2 for one in records)
-    assert door.push(run, BOTH, **options).added == 0
+    assert push_to_argilla(run, BOTH, **options).added == 0
     assert owner.records("d") == records
 
 
@@ -347,11 +373,17 @@ def test_a_push_killed_between_batches_is_completed(owner, proxy, tmp_path):
     options = {"dataset": "d", "workspace": owner.workspace, "key": owner.key}
     batches = count(1)
     killed = killed_at_call(
-        proxy, lambda _, do, at: at.endswith("/bulk") and next(batches) == 2, BEFORE, door.push, run, "tone", **options
+        proxy,
+        lambda _, do, at: at.endswith("/bulk") and next(batches) == 2,
+        BEFORE,
+        push_to_argilla,
+        run,
+        "tone",
+        **options,
     )
     assert killed
     assert len(owner.records("d")) == MAX_BATCH
-    done = door.push(run, "tone", **options)
+    done = push_to_argilla(run, "tone", **options)
     assert (done.added, done.known) == (MANY - MAX_BATCH, MAX_BATCH)
     assert len({one["external_id"] for one in owner.records("d")}) == len(owner.records("d")) == MANY
 
@@ -371,15 +403,15 @@ def test_a_push_killed_with_a_client_of_the_sdk_is_completed(owner, connect, pro
     assert len({one["external_id"] for one in owner.records("d")}) == len(owner.records("d")) == COUNT
 
 
-def test_headers_pass_a_gate(owner, connect, proxy, run, monkeypatch):
-    """Without a client of the SDK, headers go with each request; without them the gate is told as what refused."""
+def test_headers_pass_a_gate(owner, proxy, run, monkeypatch):
+    """Headers go with each request; without them the gate is told as what refused."""
     proxy.gate = GATE
     monkeypatch.setenv("ARGILLA_API_URL", proxy.url)
     options = {"dataset": "d", "workspace": owner.workspace}
     with pytest.raises(ArgillaError, match="the gate is closed"):
-        door.push(run, "tone", **options)
-    assert door.push(run, "tone", headers=GATE, **options).added == COUNT
-    assert door.push(run, "tone", client=connect(proxy.url, headers={**GATE}), **options).known == COUNT
+        push_to_argilla(run, "tone", **options)
+    assert push_to_argilla(run, "tone", headers=GATE, **options).added == COUNT
+    assert pull_from_argilla(run, headers=GATE, **options).records == COUNT
 
 
 @pytest.mark.nightly
@@ -482,7 +514,7 @@ def test_refusals_name_questions_and_labels(client, owner, run, tmp_path):
     draft = {"name": "draft", "workspace_id": owner.workspace_id}
     owner.ask("POST", "/datasets", draft)
     with pytest.raises(ArgillaArgumentError, match="'draft' is not published"):
-        door.push(run, "tone", dataset="draft", workspace=owner.workspace)
+        push_to_argilla(run, "tone", dataset="draft", workspace=owner.workspace, key=owner.key, url=owner.url)
 
 
 def test_the_blocks_of_the_page_run(argilla_server, owner, tmp_path, monkeypatch, capsys):
@@ -494,13 +526,13 @@ def test_the_blocks_of_the_page_run(argilla_server, owner, tmp_path, monkeypatch
     )
     judged(Path("runs/both"), TONE, COUNT)
     judged(Path("runs/both"), DEPTH, COUNT)
-    first, second, third = [block for block in blocks("docs/argilla.md", "py") if "greval.argilla" in block]
+    _, first, second, third = blocks("docs/argilla.md", "py")
     with Owner(argilla_server["url"], argilla_server["api_key"], "team") as team:
         namespace = {}
         exec(compile(first, "docs/argilla.md", "exec"), namespace)  # noqa: S102 - our own page
         assert (namespace["pushed"].added, namespace["pushed"].known) == (0, COUNT)
         exec(compile(second, "docs/argilla.md", "exec"), namespace)  # noqa: S102 - our own page
-        assert len(team.records("both-2")) == COUNT
+        assert namespace["continued"].known == COUNT
         answer(namespace["dataset"], [team.person()])
         exec(compile(third, "docs/argilla.md", "exec"), namespace)  # noqa: S102 - our own page
     namespace["client"].http_client.close()

@@ -61,7 +61,7 @@ function ArgillaForm({ url, metrics, onAct }) {
     return dataset.trim();
   };
   const push = () => onAct("Pushing to Argilla", async () => {
-    const done = await post(`${url}/argilla/push`, { metric, dataset: named(), sample: "random:100" });
+    const done = await post(`${url}/argilla/push`, { metrics: [metric], dataset: named(), sample: "random:100" });
     return `${counted(done.added, "record")} ${done.added === 1 ? "is" : "are"} new in the dataset ${done.dataset}, which people label now.`;
   });
   const pull = () => onAct("Pulling from Argilla", async () => {
