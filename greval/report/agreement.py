@@ -60,35 +60,35 @@ def render(agreement: Agreement, console: Console) -> None:
 def format_legend(agreement: Agreement) -> Iterator[str]:
     """Yield sentences that explain the figures."""
     whole = agreement.groups[0]
-    stands = {"majority": "what most of them said", "mean": "the mean of their numbers", "each": "each value by itself"}
-    yield f"People: {stands[agreement.combine]}. Intervals are {agreement.level:.0%}, by bootstrap."
+    references = {"majority": "the most frequent label", "mean": "their mean", "each": "every label"}
+    yield f"People: {references[agreement.combine]}. Intervals: {agreement.level:.0%}, bootstrap."
     if whole.questions < whole.things:
-        yield "By question: whole questions are drawn, as things of one question are not independent; the safer one."
+        yield '"By question" resamples whole questions, because items of one question are correlated; prefer it.'
     if isinstance(whole.judge, CategoricalAgreement):
-        yield "Alpha counts the judge as one more among all annotators; averages leave out what is undefined."
+        yield "Krippendorff's alpha includes the judge as an annotator. Undefined values are excluded from averages."
     if whole.judge.distance == "ordinal":
         yield (
-            "The order of the categories counts in weighted kappa and ordinal alpha, and does not in unweighted kappa "
-            "and nominal alpha. If the categories have no order, say --treat-as unordered."
+            "Weighted kappa and ordinal alpha use the order of the categories; unweighted kappa and nominal alpha do "
+            "not. If the categories have no order, add --treat-as unordered."
         )
-    yield "The floor by length is learned on other questions than it is tried on. A useful judge is well above both."
+    yield "The length baseline is fitted and tested on different questions. A useful judge is well above both."
     for name, figure in whole.judge.figures.items():
         if isinstance(figure, Undefined):
             yield f"{format_name(name, whole.judge.distance)} is undefined: {figure.reason}."
     if whole.people.why:
-        yield f"People among themselves: not known, {whole.people.why}."
+        yield f"Agreement among annotators is unknown: {whole.people.why}."
     for baseline in whole.baselines:
         if baseline.why:
-            yield f"Floor, {baseline.name}: not known, {baseline.why}."
+            yield f"The baseline {baseline.name!r} is unknown: {baseline.why}."
 
 
 def format_title(agreement: Agreement) -> str:
-    """Format what was compared: the run, the metric, the judge, and the number of people and things."""
+    """Format what was compared: the run, the metric, the judge, and the number of people and items."""
     whole = agreement.groups[0]
     judge = f", judge {', '.join(agreement.judges)}"
     people = format_count(len(agreement.annotators), "annotator")
-    things = f"{format_count(whole.things, 'thing')} of {format_count(whole.questions, 'question')}"
-    return f"{agreement.folder}: {agreement.metric}{judge} and {people} on {things}"
+    items = f"{format_count(whole.things, 'item')} of {format_count(whole.questions, 'question')}"
+    return f"{agreement.folder}: {agreement.metric}{judge} and {people} on {items}"
 
 
 def _build_figures_tables(group: AgreementGroup, level: float, console: Console) -> Iterator[Table]:
@@ -97,7 +97,7 @@ def _build_figures_tables(group: AgreementGroup, level: float, console: Console)
     floors = [baseline for baseline in group.baselines if baseline.figures]
     head = "on this sample" if group.enriched else "judge and people"
     compared = {"people among themselves": group.people.figures} if group.people.figures else {}
-    compared |= {f"floor: {floor.name}": floor.figures for floor in floors}
+    compared |= {f"baseline: {floor.name}": floor.figures for floor in floors}
     if group.enriched:
         compared = {"weighted": group.weighted, **compared}
     rows = (

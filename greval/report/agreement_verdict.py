@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from greval._util.wording import format_count
 from greval.report.tables import format_measured, format_number
 from greval.stats.measured import MeasuredValue
 from greval.trust.agreement.records import Agreement, AgreementVerdict
@@ -27,17 +28,18 @@ def _list_sentences(agreement: Agreement) -> Iterator[str]:
 
 def _describe_baselines(verdict: AgreementVerdict, items: int) -> str:
     """Describe how the judge stands against the baselines: the worst news, or that it is better than all known."""
-    for found, words in (("not better", "is not better than"), ("not shown", "is not shown to be better than")):
-        if names := [name for name, one in verdict.baselines.items() if one == found]:
-            overlap = f": the intervals overlap on {items} items" if found == "not shown" else ""
-            return f"the judge {words} {' or '.join(names)}{overlap}."
-    better = [name for name, one in verdict.baselines.items() if one == "better"]
+    if worse := [name for name, standing in verdict.baselines.items() if standing == "not better"]:
+        return f"the judge is no better than a baseline ({', '.join(worse)})."
+    if level := [name for name, standing in verdict.baselines.items() if standing == "not shown"]:
+        overlap = f"the intervals overlap on {format_count(items, 'item')}"
+        return f"the judge cannot be told from a baseline ({', '.join(level)}): {overlap}."
+    better = [name for name, standing in verdict.baselines.items() if standing == "better"]
     if len(better) == len(verdict.baselines) > 1:
-        return "the judge is better than both baselines, with intervals apart."
+        return "the judge is better than both baselines; the intervals do not overlap."
     return (
-        f"the judge is better than {' and '.join(better)}; no other baseline is known."
+        f"the judge is better than a baseline ({', '.join(better)}); the other one could not be computed."
         if better
-        else ("no baseline is known to compare the judge with.")
+        else ("no baseline could be computed to compare the judge with.")
     )
 
 
@@ -45,24 +47,24 @@ def _describe_people(verdict: AgreementVerdict) -> str:
     difference = format_measured(verdict.difference, _format_difference)
     match verdict.people:
         case "as good":
-            return f"It agrees with people as well as they do with each other ({difference})."
+            return f"It agrees with people as well as they agree with each other ({difference})."
         case "worse":
-            return f"It agrees with people less than they do with each other ({difference})."
+            return f"It agrees with people less than they agree with each other ({difference})."
         case "not shown":
-            return f"Whether it agrees with people as they do with each other is not shown ({difference})."
+            return f"Whether it agrees with people as well as they do with each other is undecided ({difference})."
         case "not known":
-            return "How well people agree with each other is not known."
+            return "How well people agree with each other is unknown."
 
 
 def _describe_use(verdict: AgreementVerdict) -> Iterator[str]:
     same = f"It gives people's value on {format_measured(verdict.same)} of the items"
     match verdict.use:
         case "single cases":
-            yield f"{same}: use single verdicts, and means of {verdict.mean_of} and more items."
+            yield f"{same}: use single verdicts, and means of {verdict.mean_of} or more items."
         case "means" if verdict.mean_of is not None:
-            yield f"{same}: use means of {verdict.mean_of} and more items, not single cases."
+            yield f"{same}: use means of {verdict.mean_of} or more items, not single cases."
         case "means":
-            yield f"{same}: how many items a mean needs is not known; do not use single cases."
+            yield f"{same}: how many items a mean needs is unknown; do not use single cases."
         case "nothing yet":
             yield "Do not rely on it yet: label more items."
         case "nothing":

@@ -35,7 +35,7 @@ PEOPLE = {
 ENDS = {"low": 0.81, "high": 0.9, "method": "t"}
 VERDICT = {
     "use": "means",
-    "baselines": {"always the commonest": "better", "length of the text": "better"},
+    "baselines": {"most frequent label": "better", "length of the text": "better"},
     "people": "as good",
     "difference": known(0.01, interval={"low": -0.03, "high": 0.05, "method": "t"}),
     "same": known(0.86, interval=ENDS),
@@ -60,7 +60,7 @@ def test_there_is_no_empty_column_for_people_that_are_not_known():
     alone = PEOPLE | {"figures": {}, "pairs": [], "why": "one annotator only"}
     page = print_page(render, build(whole={"people": alone}))
     assert "people among themselves" not in page
-    assert "People among themselves: not known, one annotator only." in page
+    assert "Agreement among annotators is unknown: one annotator only." in page
     assert "people among themselves" in print_page(render, build())
 
 
@@ -142,8 +142,8 @@ def test_one_paragraph_says_what_the_figures_mean():
     """Baselines, people, and what to use the judge for, each with the interval that decided; it is in the report."""
     agreement = build()
     assert format_verdict(agreement) == (
-        "What this means: the judge is better than both baselines, with intervals apart. "
-        "It agrees with people as well as they do with each other (+0.01 [-0.03, +0.05]). "
+        "What this means: the judge is better than both baselines; the intervals do not overlap. "
+        "It agrees with people as well as they agree with each other (+0.01 [-0.03, +0.05]). "
         "It gives people's value on 0.86 [0.81, 0.90] of the items: use means of 80 and more items, not single cases."
     )
     assert format_verdict(agreement) in print_page(render, agreement)
@@ -154,9 +154,9 @@ def test_one_paragraph_says_what_the_figures_mean():
     [
         ({"use": "single cases"}, "use single verdicts, and means of 80 and more items."),
         ({"mean_of": None}, "how many items a mean needs is not known; do not use single cases."),
-        ({"people": "worse"}, "It agrees with people less than they do with each other"),
+        ({"people": "worse"}, "It agrees with people less than they agree with each other"),
         ({"people": "not shown"}, "Whether it agrees with people as they do with each other is not shown"),
-        ({"people": "not known", "difference": None}, "How well people agree with each other is not known."),
+        ({"people": "not known", "difference": None}, "How well people agree with each other is unknown."),
         ({"baselines": {"a": "better"}}, "the judge is better than a; no other baseline is known."),
         ({"baselines": {"a": "better", "b": "not shown"}, "use": "nothing yet"}, "the intervals overlap on 9 items."),
         ({"baselines": {"a": "better", "b": "not shown"}, "use": "nothing yet"}, "Do not rely on it yet: label more"),
@@ -179,7 +179,7 @@ def test_at_80_columns_no_figure_is_broken():
     """Tables that are too wide come in parts, each with the names of the rows; a wide terminal has one."""
     ends = {"low": 0.5, "high": 0.9, "method": "t"}
     figures = {name: known(0.75, interval=ends, clustered=ends) for name in ("accuracy", "kappa", "macro precision")}
-    floors = [{"name": name, "figures": figures} for name in ("always the commonest", "length of the text")]
+    floors = [{"name": name, "figures": figures} for name in ("most frequent label", "length of the text")]
     people = PEOPLE | {"figures": figures, "pairs": [PEOPLE["pairs"][0] | {"figures": figures}]}
     agreement = build(CATEGORICAL | {"figures": figures}, whole={"baselines": floors, "people": people})
     narrow, wide = (print_page(render, agreement, width=width) for width in (80, 200))

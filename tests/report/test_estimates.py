@@ -71,7 +71,7 @@ def test_a_refusal_is_said_once():
 
 def test_the_legend_counts_annotations_without_use():
     """Only counts above 0 are named, in words."""
-    assert [line for line in format_legend(build()) if "no label" in line] == ["Annotations that are no label: 2 tied."]
+    assert [line for line in format_legend(build()) if "no label" in line] == ["Annotations without a label: 2 tied."]
 
 
 def test_unread_rows_are_counted_beyond_the_first_five():

@@ -154,7 +154,7 @@ def pair_categories(
     with Store.open(resolve_run_folder(run)) as store, store.snapshot():
         found = _match_items(store, metric, annotations, {"treat_as": "categories", **options})
     if not isinstance(found.scale, CategoricalScale):
-        raise DataError(f"{metric}: its values are compared as numbers; leave out treat_as")
+        raise DataError(f"{metric}: its values are compared as numbers; remove treat_as")
     return found.scale, pair_values(found.matched.things, found.combine)
 
 

@@ -238,7 +238,7 @@ def read_panel_items(
         counts = ", ".join(f"{name} {run.count} verdicts" for name, run in runs.items())
         other = f"; {len(every.differing)} of them judged another text than the rest" if len(every.differing) else ""
         near = "".join(f"; {join.describe()}" for join in join_runs(runs, numbers.list_items()) if join.met_nothing)
-        raise DataError(f"{metric}: nothing was judged by all of the panel: {counts}{other}{near}")
+        raise DataError(f"{metric}: no item was judged by every judge of the panel: {counts}{other}{near}")
     scale = convert_scale(metric, scale_of_run, treat_as)
     values = [convert_value(value, scale_of_run, scale) for value in numbers.values]
     is_between = np.array([value is None for value in values])
