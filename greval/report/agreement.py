@@ -63,35 +63,35 @@ def render(agreement: Agreement, console: Console) -> None:
 def format_agreement_legend(agreement: Agreement) -> Iterator[str]:
     """Yield sentences that explain the figures."""
     whole = agreement.groups[0]
-    stands = {"majority": "what most of them said", "mean": "the mean of their numbers", "each": "each value by itself"}
-    yield f"People: {stands[agreement.combine]}. Intervals are {agreement.level:.0%}, by bootstrap."
+    references = {"majority": "the most frequent label", "mean": "their mean", "each": "every label"}
+    yield f"People: {references[agreement.combine]}. Intervals: {agreement.level:.0%}, bootstrap."
     if whole.questions < whole.things:
-        yield "By question: whole questions are drawn, as things of one question are not independent; the safer one."
+        yield '"By question" resamples whole questions, because items of one question are correlated; prefer it.'
     if isinstance(whole.judge, CategoricalAgreement):
-        yield "Alpha counts the judge as one more among all annotators; averages leave out what is undefined."
+        yield "Krippendorff's alpha includes the judge as an annotator. Undefined values are excluded from averages."
     if whole.judge.distance == "ordinal":
         yield (
-            "The order of the categories counts in weighted kappa and ordinal alpha, and does not in unweighted kappa "
-            "and nominal alpha. If the categories have no order, say --treat-as unordered."
+            "Weighted kappa and ordinal alpha use the order of the categories; unweighted kappa and nominal alpha do "
+            "not. If the categories have no order, add --treat-as unordered."
         )
-    yield "The floor by length is learned on other questions than it is tried on. A useful judge is well above both."
+    yield "The length baseline is fitted and tested on different questions. A useful judge is well above both."
     for name, figure in whole.judge.figures.items():
         if isinstance(figure, Undefined):
             yield f"{format_name(name, whole.judge.distance)} is undefined: {figure.reason}."
     if whole.people.why:
-        yield f"People among themselves: not known, {whole.people.why}."
+        yield f"Agreement among annotators is unknown: {whole.people.why}."
     for baseline in whole.baselines:
         if baseline.why:
-            yield f"Floor, {baseline.name}: not known, {baseline.why}."
+            yield f"The baseline {baseline.name!r} is unknown: {baseline.why}."
 
 
 def format_agreement_title(agreement: Agreement) -> str:
-    """Format what was compared: the run, the metric, the judge, and the number of people and things."""
+    """Format what was compared: the run, the metric, the judge, and the number of people and items."""
     whole = agreement.groups[0]
     judge = f", judge {', '.join(agreement.judges)}"
     people = format_count(len(agreement.annotators), "annotator")
-    things = f"{format_count(whole.things, 'thing')} of {format_count(whole.questions, 'question')}"
-    return f"{agreement.folder}: {agreement.metric}{judge} and {people} on {things}"
+    items = f"{format_count(whole.things, 'item')} of {format_count(whole.questions, 'question')}"
+    return f"{agreement.folder}: {agreement.metric}{judge} and {people} on {items}"
 
 
 def _build_figures_tables(group: AgreementGroup, level: float, console: Console) -> Iterator[Table]:
@@ -100,7 +100,7 @@ def _build_figures_tables(group: AgreementGroup, level: float, console: Console)
     floors = [baseline for baseline in group.baselines if baseline.figures]
     head = "on this sample" if group.enriched else "judge and people"
     compared = {"people among themselves": group.people.figures} if group.people.figures else {}
-    compared |= {f"floor: {floor.name}": floor.figures for floor in floors}
+    compared |= {f"baseline: {floor.name}": floor.figures for floor in floors}
     if group.enriched:
         compared = {"weighted": group.weighted, **compared}
     rows = (
@@ -201,17 +201,18 @@ def _list_sentences(agreement: Agreement) -> Iterator[str]:
 
 def _describe_baselines(verdict: AgreementVerdict, items: int) -> str:
     """Describe how the judge stands against the baselines: the worst news, or that it is better than all known."""
-    for found, words in (("not better", "is not better than"), ("not shown", "is not shown to be better than")):
-        if names := [name for name, one in verdict.baselines.items() if one == found]:
-            overlap = f": the intervals overlap on {items} items" if found == "not shown" else ""
-            return f"the judge {words} {' or '.join(names)}{overlap}."
-    better = [name for name, one in verdict.baselines.items() if one == "better"]
+    if worse := [name for name, standing in verdict.baselines.items() if standing == "not better"]:
+        return f"the judge is no better than a baseline ({', '.join(worse)})."
+    if level := [name for name, standing in verdict.baselines.items() if standing == "not shown"]:
+        overlap = f"the intervals overlap on {format_count(items, 'item')}"
+        return f"the judge cannot be told from a baseline ({', '.join(level)}): {overlap}."
+    better = [name for name, standing in verdict.baselines.items() if standing == "better"]
     if len(better) == len(verdict.baselines) > 1:
-        return "the judge is better than both baselines, with intervals apart."
+        return "the judge is better than both baselines; the intervals do not overlap."
     return (
-        f"the judge is better than {' and '.join(better)}; no other baseline is known."
+        f"the judge is better than a baseline ({', '.join(better)}); the other one could not be computed."
         if better
-        else ("no baseline is known to compare the judge with.")
+        else ("no baseline could be computed to compare the judge with.")
     )
 
 
@@ -219,24 +220,24 @@ def _describe_people(verdict: AgreementVerdict) -> str:
     difference = format_measured(verdict.difference, _format_difference)
     match verdict.people:
         case "as good":
-            return f"It agrees with people as well as they do with each other ({difference})."
+            return f"It agrees with people as well as they agree with each other ({difference})."
         case "worse":
-            return f"It agrees with people less than they do with each other ({difference})."
+            return f"It agrees with people less than they agree with each other ({difference})."
         case "not shown":
-            return f"Whether it agrees with people as they do with each other is not shown ({difference})."
+            return f"Whether it agrees with people as well as they do with each other is undecided ({difference})."
         case "not known":
-            return "How well people agree with each other is not known."
+            return "How well people agree with each other is unknown."
 
 
 def _describe_use(verdict: AgreementVerdict) -> Iterator[str]:
     same = f"It gives people's value on {format_measured(verdict.same)} of the items"
     match verdict.use:
         case "single cases":
-            yield f"{same}: use single verdicts, and means of {verdict.mean_of} and more items."
+            yield f"{same}: use single verdicts, and means of {verdict.mean_of} or more items."
         case "means" if verdict.mean_of is not None:
-            yield f"{same}: use means of {verdict.mean_of} and more items, not single cases."
+            yield f"{same}: use means of {verdict.mean_of} or more items, not single cases."
         case "means":
-            yield f"{same}: how many items a mean needs is not known; do not use single cases."
+            yield f"{same}: how many items a mean needs is unknown; do not use single cases."
         case "nothing yet":
             yield "Do not rely on it yet: label more items."
         case "nothing":

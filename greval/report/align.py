@@ -49,7 +49,7 @@ def render_forecast(found: AlignmentForecast, console: Console) -> None:
         f"  {format_count(found.before, 'case')} judged by the metric as it is, {found.learned:,} by changed ones",
         f"  {judged} of {found.judge} to judge, {written} to write",
         f"  about {found.input_tokens:,} input tokens to judge, cost {cost} in all; examples make prompts longer",
-        "judgements that exist already are counted here, but are not asked for again; nothing was asked",
+        "no model was called; judgements that exist already are included here, but will be reused",
     )
     print_lines(console, lines)
 
@@ -61,21 +61,21 @@ def format_sentences(alignment: Alignment) -> Iterator[str]:
     else:
         yield f"nothing helped: {alignment.why}; nothing was written"
     if alignment.failed:
-        things = format_count(alignment.failed, "thing")
-        yield f"left out of the gain: {things} of which one of the two definitions gave no verdict"
+        items = format_count(alignment.failed, "item")
+        yield f"excluded from the gain: {items} on which one of the two definitions gave no verdict"
     if alignment.attempts:
         yield (
-            "Figures of the first table are of things that chose, and flatter what was chosen. The gain is that of "
-            "held-back folds; intervals draw whole questions."
+            "The first table is measured on the items that chose the definition, so its figures are optimistic. The "
+            "gain is measured on held-out folds; intervals resample whole questions."
         )
     yield _format_spending(alignment)
 
 
 def _format_title(alignment: Alignment) -> str:
     people = ", ".join(alignment.annotators)
-    things = f"{format_count(alignment.labels, 'thing')} of {format_count(alignment.questions, 'question')}"
+    items = f"{format_count(alignment.labels, 'item')} of {format_count(alignment.questions, 'question')}"
     writer = "" if alignment.writer == alignment.judge else f", writer {alignment.writer}"
-    return f"{alignment.folder}: {alignment.metric}, judge {alignment.judge}{writer}; {things} labelled by {people}"
+    return f"{alignment.folder}: {alignment.metric}, judge {alignment.judge}{writer}; {items} labelled by {people}"
 
 
 def _build_attempts_table(alignment: Alignment) -> Table:
@@ -105,7 +105,7 @@ def _format_outcome(one: AlignAttempt) -> str:
 
 def _build_gain_table(gain: AgreementGain, level: float) -> Table:
     """Build the table of figures on the held-out folds."""
-    columns = ("held-back folds", "things", f"before [{level:.0%}]", "after", "gain", "p", "changed")
+    columns = ("held-out folds", "items", f"before [{level:.0%}]", "after", "gain", "p", "changed")
     pairs = ((gain.before, gain.before_interval), (gain.after, gain.after_interval), (gain.gain, gain.interval))
     cells = (f"{format_number(value)} {format_interval(interval)}".rstrip() for value, interval in pairs)
     p = "-" if gain.p is None else f"{gain.p:.4f}"

@@ -9,8 +9,8 @@ from rich.console import Console
 from greval.methods.fair_context.context_audit import SIZES, ContextAudit, MethodContext, SizeDistribution
 from greval.report.tables import Column, build_table, print_lines
 
-ALIKE = "The methods were given the same kinds of context, and sizes that differ by a quarter at most."
-ALONE = "There is one method only: nothing to compare it with."
+ALIKE = "All methods were given the same kinds of context, and their sizes differ by at most 25%."
+ALONE = "There is only one method, so there is nothing to compare."
 
 
 def render(audit: ContextAudit, console: Console) -> None:

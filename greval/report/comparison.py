@@ -103,16 +103,13 @@ def format_comparison_legend(comparison: Comparison) -> Iterator[str]:
         tests = "; ".join(f"{test} ({', '.join(metrics)})" for test, metrics in found.items())
         yield f"Tests: {tests}."
     yield (
-        "w/t/l: questions won, tied and lost; n: questions with a figure of both sides, of how many; p: corrected; "
+        "w/t/l: questions won, tied and lost; n: questions with a value on both sides, of all questions; p: corrected; "
         "raw p: not corrected, with McNemar's mid-p (mid) or Wilcoxon's p (W)."
     )
-    yield (
-        f"Confidence intervals: {comparison.level:.0%}, each of its difference alone{_name_intervals(comparison)}. "
-        f"{DETECTABLE}"
-    )
+    yield (f"Confidence intervals: {comparison.level:.0%}, uncorrected{_name_intervals(comparison)}. {DETECTABLE}")
     yield from _describe_weighting(comparison)
     for metric in comparison.without_numbers:
-        yield f"{metric}: not compared, none of its values reads as a number (give its categories scores)."
+        yield f"{metric}: not compared: none of its values is a number (give its categories scores)."
 
 
 def describe_findings(comparison: Comparison) -> Iterator[str]:
@@ -155,7 +152,7 @@ def _describe_weighting(comparison: Comparison) -> Iterator[str]:
         if one.plain_mean is not None and not one.group:
             levels.setdefault(one.metric, []).append(f"{one.method} {one.plain_mean:.3f}")
     for metric, means in levels.items():
-        yield f"{metric}: {WEIGHTED}; means of the values as they are counted: {', '.join(means)}."
+        yield f"{metric}: {WEIGHTED}; unweighted means: {', '.join(means)}."
 
 
 def _name_intervals(comparison: Comparison) -> str:
@@ -194,12 +191,12 @@ def format_changed(comparison: Comparison) -> Iterator[str]:
 
 
 def _format_incapable(comparison: Comparison) -> str:
-    """Format the tests that could not have come below the level, each metric and group once."""
+    """Format the tests that could not reach significance, each metric and group once."""
     left = [one for one in comparison.contrasts if one.test and not one.test.capable]
     if not left:
         return ""
     return (
-        f" {format_count(len(left), 'test')} could not have been significant in any case "
+        f" {format_count(len(left), 'test')} could not reach significance "
         f"({_name_contrasts(comparison, left)}), so that the correction multiplies p by {comparison.family.counted} "
         "at most (Tarone)."
     )

@@ -40,7 +40,7 @@ MAX_OTHER_VALUES = 5
 MAX_SERVED_MODELS = 5
 VALUES = "values"
 VALUES_WIDTH = 26
-NARROW_NOTE = "the values are left out at this width; a wider terminal or --format json shows them"
+NARROW_NOTE = "values are omitted at this width; use a wider terminal or --format json"
 MAX_TEXT_CHARACTERS = 1_000
 """The number of characters of a text of a worst case that are printed."""
 NARROW_VALUES_WIDTH = 14
@@ -303,7 +303,7 @@ def describe_weighting(summaries: Iterable[Summary]) -> Iterator[str]:
     """Yield a sentence on the metrics whose means are weighted by probability, if there are any."""
     metrics = dict.fromkeys(one.metric for one in summaries if one.plain_mean is not None)
     if metrics:
-        yield f"{format_names(metrics)}: {WEIGHTED}; plain is the mean of the values as they are counted."
+        yield f"{format_names(metrics)}: {WEIGHTED}; plain is the unweighted mean."
 
 
 def format_figure(number: float) -> str:
@@ -365,14 +365,14 @@ def describe_served_models(served_by: Mapping[str, Mapping[str, int]]) -> Iterat
         named = [f"{model} ({format_count(count, 'result')})" for model, count in models.items()]
         more = [f"{len(named) - MAX_SERVED_MODELS} more"] if len(named) > MAX_SERVED_MODELS else []
         listed = ", ".join([*named[:MAX_SERVED_MODELS], *more])
-        yield f"{judge}: the replies name several models: {listed}; scores of one may differ from those of another"
+        yield f"{judge}: the replies name several models: {listed}; scores of different models may not be comparable"
 
 
 def describe_estimates(report: Report) -> Iterator[str]:
     """Yield for how many calls the cost is not known."""
     if report.estimated_calls:
         calls = format_count(report.estimated_calls, "call")
-        yield f"cost: the provider did not report the tokens of {calls}, which count as nothing here"
+        yield f"cost: the provider did not report the tokens of {calls}, which are missing from this figure"
 
 
 def describe_replays(replayed: Mapping[str, int]) -> Iterator[str]:
@@ -427,11 +427,12 @@ def describe_troubles(report: Report) -> Iterable[str]:
             yield f"{place}: {count} skipped: {reason}"
     yield from _describe_contradictions(report.shares)
     for metric, count in report.pending.items():
-        yield f"{metric}: {count} not judged yet; run the same command again to go on, or with a higher cap"
+        again = "run the same command again to continue, with a higher cap if it was reached"
+        yield f"{metric}: {count} not judged yet; {again}"
     for why in report.stopped:
         yield f"stopped: {why}"
     if report.others:
         rows = format_count(report.others, "row")
-        yield f"{rows} of other cases, answers, judges or definitions: not counted (--all counts them)"
+        yield f"{rows} of other cases, answers, judges or definitions: excluded (--all includes them)"
     for line in describe_row_faults(report.unread, report.unread_count):
         yield f"not a case: {line}"

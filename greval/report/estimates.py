@@ -44,7 +44,7 @@ def render(found: Estimate, console: Console) -> None:
     print_lines(console, important, "bold red")
     print_line(console, _format_title(found), "italic")
     if found.enriched:
-        line = f"{PROMINENT}: labels count with the weights that their things were drawn with"
+        line = f"{PROMINENT}: each label is weighted by the inverse probability of drawing its item"
         print_line(console, line, "bold yellow")
     if found.refused:
         print_line(console, f"NO ESTIMATE: {found.refused}", "bold red")
@@ -62,16 +62,16 @@ def render(found: Estimate, console: Console) -> None:
 
 def format_estimate_legend(found: Estimate) -> Iterator[str]:
     """Yield sentences that explain the table's figures."""
-    population = "new questions like these" if found.new_questions else "the judged things of this run"
+    population = "new questions like these" if found.new_questions else "the judged items of this run"
     yield (
-        f"Each interval is of {found.level:.0%}. The judge's own takes the judge for right; the others are of what "
-        f"people would say of {population}."
+        f"Intervals: {found.level:.0%}. The interval of the judge alone assumes that the judge is right; the others "
+        f"estimate what people would say of {population}."
     )
     yield "To halve: this number of labels, drawn in the same way, would give an interval of half the length."
     if refused := next((row.plain.reason for row in found.rows if row.plain), None):
         yield f"labels, plain: {refused}."
     if lines := [f"{count} {name.replace('_', ' ')}" for name, count in found.not_used if count]:
-        yield f"Annotations that are no label: {', '.join(lines)}."
+        yield f"Annotations without a label: {', '.join(lines)}."
 
 
 def format_estimate(figure: EstimateFigure, *, sign: bool = False) -> str:
@@ -92,8 +92,8 @@ def _format_title(found: Estimate) -> str:
     """Format the title: what is estimated, from how many labels."""
     drawn = "" if found.drawn_by == "items" else ", drawn by whole questions"
     return (
-        f"{found.folder}, {found.metric}: what people would say of {found.judged:,} judged things, "
-        f"from labels of {found.labels:,}{drawn}"
+        f"{found.folder}, {found.metric}: what people would say of {found.judged:,} judged items, "
+        f"estimated from labels of {found.labels:,}{drawn}"
     )
 
 

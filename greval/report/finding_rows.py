@@ -90,7 +90,7 @@ def list_compared_figures(group: AgreementGroup) -> dict[str, Mapping[str, Measu
         JUDGE_AND_PEOPLE: group.judge.figures,
         "judge and people, weighted": group.weighted,
         "people among themselves": group.people.figures,
-        **{f"floor: {floor.name}": floor.figures for floor in group.baselines},
+        **{f"baseline: {floor.name}": floor.figures for floor in group.baselines},
     }
     return {name: figures for name, figures in found.items() if figures}
 

@@ -42,7 +42,7 @@ def _sum_metrics(forecast: Forecast) -> MetricForecast:
 
 def _format_notes(forecast: Forecast) -> list[str]:
     """Return notes on how the figures were made."""
-    notes = [f"input tokens: {forecast.how}; output tokens: an estimate", "calls: without what is asked again"]
+    notes = [f"input tokens: {forecast.how}; output tokens: an estimate", "calls: retries not included"]
     if repeated := _sum_metrics(forecast).repeated_tokens:
         notes.append(
             f"about {repeated:,} input tokens repeat the start of an earlier prompt, for which a provider may charge "
@@ -54,7 +54,7 @@ def _format_notes(forecast: Forecast) -> list[str]:
         notes.append(f"no price is known for {names}: --prices FILE gives one")
     notes += _format_caps(forecast)
     if forecast.unread:
-        notes.append(f"rows that are no cases and would not be judged: {forecast.unread}")
+        notes.append(f"rows that are not cases and will not be judged: {forecast.unread}")
     return notes
 
 

@@ -44,7 +44,7 @@ def _build_tables(panel: Panel, whole: PanelGroup, groups: Sequence[PanelGroup],
 def format_panel_legend(panel: Panel) -> Iterator[str]:
     """Yield sentences that explain the figures."""
     whole = panel.groups[0]
-    yield f"The panel's verdict is {VERDICTS[panel.combine]}. Only things that all judged count."
+    yield f"The panel's verdict is {VERDICTS[panel.combine]}. Only items that every judge judged count."
     yield f"Intervals are {panel.level:.0%}, by bootstrap" + (
         "; by question, whole questions are drawn: the safer one." if whole.questions < whole.things else "."
     )

@@ -50,7 +50,7 @@ def format_probe_legend(probe: Probe) -> Iterator[str]:
     for one in probe.checks:
         yield f"{one.name}: {one.holds}"
     if any(isinstance(one.rate, MeasuredValue) and one.rate.clustered for one in probe.checks):
-        yield "by question: verdicts on one question are not independent; this interval counts questions only"
+        yield '"by question" resamples whole questions, because verdicts on one question are correlated'
     if probe.noise:
         yield format_noise(probe.noise)
     for skip in probe.skipped:
@@ -86,7 +86,8 @@ def format_troubles(probe: Probe) -> Iterator[str]:
         for reason, times in one.unused.items():
             yield f"{one.name}: {times} not used: {reason}"
         if one.missing:
-            yield f"{one.name}: {one.missing} not judged yet; run the same command again to go on, or with a higher cap"
+            again = "run the same command again to continue, with a higher cap if it was reached"
+            yield f"{one.name}: {one.missing} not judged yet; {again}"
     for reason, cases in probe.left_out.items():
         yield f"{format_count(cases, 'case')} left out: {reason}"
     for row in probe.unread[:5]:

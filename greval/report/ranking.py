@@ -74,7 +74,7 @@ def format_ranking_legend(report: RankingReport) -> Iterator[str]:
         if report.conventions == "trec_eval"
         else "Judged questions without a ranking count as 0; questions without a relevant document are left out"
     )
-    yield f"n: questions that the means are over. {treated}. Intervals are {report.level:.0%}, over questions."
+    yield f"n: number of questions averaged. {treated}. Intervals are {report.level:.0%}, over questions."
 
 
 def format_csv(report: RankingReport) -> str:

@@ -64,8 +64,8 @@ def test_the_tables_say_ceiling_and_floor(run):
     text = told(run, "-m", "graded", "--by", "kind")
     head = next(line for line in text.splitlines() if "judge and people [95%]" in line)
     assert "people among themselves" in head
-    assert "floor: always the commonest" in head
-    assert "floor: length of the text" in head
+    assert "baseline: most frequent label" in head
+    assert "baseline: length of the text" in head
     for name in (
         "accuracy",
         "Cohen's kappa",
@@ -135,7 +135,7 @@ def test_numbers_have_their_own_tables(tmp_path):
     text = told(run, "-m", "depth", "--annotations", tmp_path / "ana.csv", "--people", "majority")
     for name in ("mean absolute error", "bias", "Pearson", "Spearman", "Kendall's tau-b", "standard deviation"):
         assert name in text
-    assert "People among themselves: not known, one annotator only" in text
+    assert "Agreement among annotators is unknown: one annotator only" in text
 
 
 def test_levels_are_shown_as_categories_where_asked(tmp_path):

@@ -70,10 +70,10 @@ def scene(fault_server, tmp_path, monkeypatch):
 @pytest.mark.nightly
 @pytest.mark.parametrize("width", [80, 160])
 def test_what_helped_is_shown_with_its_gain_and_the_diff(scene, width):
-    """The tables tell what was tried and what it gained on held-back folds; the diff and the file stand below."""
+    """The tables tell what was tried and what it gained on held-out folds; the diff and the file stand below."""
     out = scene("--out", scene.folder / "new.yaml", width=width).stdout
     words = " ".join(out.split())
-    for part in ("fold 1 of 2", "all labels", "examples", "rewrite", "chosen", "kappa", "before", "held-back folds"):
+    for part in ("fold 1 of 2", "all labels", "examples", "rewrite", "chosen", "kappa", "before", "held-out folds"):
         assert part in words
     assert "accepted: the gain is beyond noise" in words
     assert "--- before/new.yaml" in out

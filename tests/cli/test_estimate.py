@@ -78,7 +78,7 @@ def test_a_figure_without_interval_says_what_it_needs(run, tmp_path):
 def test_an_enriched_sample_is_told(run):
     """The plain mean of an enriched sample is refused, and the line below says why."""
     text = said(run, "-m", "right", "--annotations", run.parent / "enriched.jsonl").stdout
-    assert "ENRICHED SAMPLE: labels count with the weights" in text
+    assert "ENRICHED SAMPLE: each label is weighted" in text
     assert sum("labels, plain  refused" in line for line in text.splitlines()) == 2
     assert "labels, plain: refused: items were sampled for annotation with different probabilities" in text
 

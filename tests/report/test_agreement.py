@@ -34,7 +34,7 @@ PEOPLE = {
 ENDS = {"low": 0.81, "high": 0.9, "method": "t"}
 VERDICT = {
     "use": "means",
-    "baselines": {"always the commonest": "better", "length of the text": "better"},
+    "baselines": {"most frequent label": "better", "length of the text": "better"},
     "people": "as good",
     "difference": known(0.01, interval={"low": -0.03, "high": 0.05, "method": "t"}),
     "same": known(0.86, interval=ENDS),
@@ -59,7 +59,7 @@ def test_there_is_no_empty_column_for_people_that_are_not_known():
     alone = PEOPLE | {"figures": {}, "pairs": [], "why": "one annotator only"}
     page = print_page(render, build(whole={"people": alone}))
     assert "people among themselves" not in page
-    assert "People among themselves: not known, one annotator only." in page
+    assert "Agreement among annotators is unknown: one annotator only." in page
     assert "people among themselves" in print_page(render, build())
 
 
@@ -112,17 +112,17 @@ def test_important_warnings_come_before_the_title():
     """A mix of judges is said before any figure, other warnings after all of them."""
     lines = print_page(render, build(warnings=["few labels", "MIXED: two judges"])).splitlines()
     assert lines[0] == "MIXED: two judges"
-    assert lines[1].startswith("runs/a: tone, judge m and 2 annotators on 9 things")
+    assert lines[1].startswith("runs/a: tone, judge m and 2 annotators on 9 items")
     assert lines[-1] == "few labels"
 
 
-@pytest.mark.parametrize(("part", "name"), [("people", "People among themselves"), ("baselines", "Floor, length")])
+@pytest.mark.parametrize(("part", "name"), [("people", "Agreement among annotators"), ("baselines", "The baseline 'length'")])
 def test_a_missing_comparison_has_its_reason(part, name):
     """If people or a baseline cannot be compared, the legend says why."""
     reason = {"why": "one annotator only"}
     whole = {"people": {"annotators": ["ada"], **reason}, "baselines": [{"name": "length", **reason}]}
     legend = [*format_agreement_legend(build(whole={part: whole[part]}))]
-    assert [line for line in legend if line.startswith(name)] == [f"{name}: not known, one annotator only."]
+    assert [line for line in legend if line.startswith(name)] == [f"{name} is unknown: one annotator only."]
 
 
 def test_pairs_that_were_left_out_are_counted():
@@ -141,9 +141,9 @@ def test_one_paragraph_says_what_the_figures_mean():
     """Baselines, people, and what to use the judge for, each with the interval that decided; it is in the report."""
     agreement = build()
     assert format_verdict(agreement) == (
-        "What this means: the judge is better than both baselines, with intervals apart. "
-        "It agrees with people as well as they do with each other (+0.01 [-0.03, +0.05]). "
-        "It gives people's value on 0.86 [0.81, 0.90] of the items: use means of 80 and more items, not single cases."
+        "What this means: the judge is better than both baselines; the intervals do not overlap. "
+        "It agrees with people as well as they agree with each other (+0.01 [-0.03, +0.05]). "
+        "It gives people's value on 0.86 [0.81, 0.90] of the items: use means of 80 or more items, not single cases."
     )
     assert format_verdict(agreement) in print_page(render, agreement)
 
@@ -151,17 +151,20 @@ def test_one_paragraph_says_what_the_figures_mean():
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        ({"use": "single cases"}, "use single verdicts, and means of 80 and more items."),
-        ({"mean_of": None}, "how many items a mean needs is not known; do not use single cases."),
-        ({"people": "worse"}, "It agrees with people less than they do with each other"),
-        ({"people": "not shown"}, "Whether it agrees with people as they do with each other is not shown"),
-        ({"people": "not known", "difference": None}, "How well people agree with each other is not known."),
-        ({"baselines": {"a": "better"}}, "the judge is better than a; no other baseline is known."),
+        ({"use": "single cases"}, "use single verdicts, and means of 80 or more items."),
+        ({"mean_of": None}, "how many items a mean needs is unknown; do not use single cases."),
+        ({"people": "worse"}, "It agrees with people less than they agree with each other"),
+        ({"people": "not shown"}, "Whether it agrees with people as well as they do with each other is undecided"),
+        ({"people": "not known", "difference": None}, "How well people agree with each other is unknown."),
+        ({"baselines": {"a": "better"}}, "the judge is better than a baseline (a); the other one could not be computed."),
         ({"baselines": {"a": "better", "b": "not shown"}, "use": "nothing yet"}, "the intervals overlap on 9 items."),
         ({"baselines": {"a": "better", "b": "not shown"}, "use": "nothing yet"}, "Do not rely on it yet: label more"),
-        ({"baselines": {"a": "not better", "b": "better"}, "use": "nothing"}, "the judge is not better than a. "),
+        (
+            {"baselines": {"a": "not better", "b": "better"}, "use": "nothing"},
+            "the judge is no better than a baseline (a).",
+        ),
         ({"baselines": {"a": "not better", "b": "better"}, "use": "nothing"}, "Do not use it for this metric."),
-        ({"baselines": {}, "use": "nothing yet"}, "no baseline is known to compare the judge with."),
+        ({"baselines": {}, "use": "nothing yet"}, "no baseline could be computed to compare the judge with."),
         (
             {"bias": known(-0.1, interval={"low": -0.15, "high": -0.05, "method": "t"})},
             "Its means are 0.10 [0.05, 0.15] of the scale's width below people's: greval estimate corrects them.",
@@ -178,7 +181,7 @@ def test_at_80_columns_no_figure_is_broken():
     """Tables that are too wide come in parts, each with the names of the rows; a wide terminal has one."""
     ends = {"low": 0.5, "high": 0.9, "method": "t"}
     figures = {name: known(0.75, interval=ends, clustered=ends) for name in ("accuracy", "kappa", "macro precision")}
-    floors = [{"name": name, "figures": figures} for name in ("always the commonest", "length of the text")]
+    floors = [{"name": name, "figures": figures} for name in ("most frequent label", "length of the text")]
     people = PEOPLE | {"figures": figures, "pairs": [PEOPLE["pairs"][0] | {"figures": figures}]}
     agreement = build(CATEGORICAL | {"figures": figures}, whole={"baselines": floors, "people": people})
     narrow, wide = (print_page(render, agreement, width=width) for width in (80, 200))

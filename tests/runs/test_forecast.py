@@ -156,7 +156,7 @@ def test_the_page(fault_server, tmp_path):
     assert lines["tone"][1:5] == ["1,200", "0", "0", "1,200"]
     assert lines["tone"][-1] == lines["all"][-1] != "$0.0000"
     assert lines["latency"][-1] == "$0.0000"
-    assert "rows that are no cases and would not be judged: 1" in priced
+    assert "rows that are not cases and will not be judged: 1" in priced
     unknown = page(forecast(cases(2), metrics, judge, out=tmp_path))
     assert "--prices FILE" in unknown
     assert [line.split()[-1] for line in unknown.splitlines()[2:5]] == ["unknown", "$0.0000", "unknown"]

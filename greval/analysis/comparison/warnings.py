@@ -24,7 +24,7 @@ def find_warnings(plan: ComparisonPlan, contrasts: Sequence[Contrast], unlike: S
     yield from _find_cluster_warnings(plan, contrasts)
     for metric in plan.metrics:
         if not plan.find_scale_direction(metric).known:
-            yield f"{metric}: its definition is not in the run; higher is taken as better"
+            yield f"{metric}: its definition is not in the run; higher is assumed to be better"
 
 
 def _find_judge_mismatches(contrasts: Sequence[Contrast]) -> Iterator[str]:
@@ -69,7 +69,7 @@ def _format_missing_figures(one: Contrast) -> str:
     lacking = ", ".join(f"{left.total} of {name}{format_reasons(left)}" for name, left in sides)
     text = f"of {format_count(one.questions, 'question')} no figure for {lacking}"
     if one.bounds is None:
-        return f"{text}; how far that could matter is not known, the scale has no upper end" if one.n else text
+        return f"{text}; the possible effect is unknown, because the scale has no upper bound" if one.n else text
     worst, best = one.bounds.worst, one.bounds.best
     return f"{text}; were these the worst for {one.method}, the difference would be {worst:+.3g}, the best {best:+.3g}"
 
@@ -101,5 +101,5 @@ def _find_cluster_warnings(plan: ComparisonPlan, contrasts: Sequence[Contrast]) 
         if count < MIN_BOOTSTRAP_CLUSTERS:
             yield (
                 f"{group or ALL_QUESTIONS}: only {count} different {tag}: with fewer than "
-                f"{MIN_BOOTSTRAP_CLUSTERS} clusters intervals and tests are rough"
+                f"{MIN_BOOTSTRAP_CLUSTERS} clusters intervals and tests are approximate"
             )

@@ -77,7 +77,7 @@ def _check_condition(figures: GateFigures, condition: GateCondition) -> GateChec
         metric=condition.place.metric,
         met=missed or undecided,
         undecided=undecided,
-        told=tuple(texts or ["nothing is judged yet; run the same command again"]),
+        told=tuple(texts or ["no judgement yet; run the same command again"]),
     )
 
 

@@ -252,7 +252,7 @@ def _parse_tags(tags: str) -> dict[str, str]:
 def _explain_no_mean(found: Summary) -> str:
     """Explain why there is no mean, with what to do."""
     if found.scored:
-        return "its values read as no numbers; give the categories scores, or use .n or .failed"
+        return "its values are not numbers; give the categories scores, or use .n or .failed"
     counts = f"{found.failed} failed, {found.skipped} skipped"
     return f"no case has a value ({counts}); greval report RUN shows why"
 

@@ -101,7 +101,7 @@ class _GoldChecker:
             return
         other = self._asked.setdefault(question, sample.id)
         if other != sample.id:
-            yield "remark", f"question: {other} asks the same; a question that counts twice narrows intervals wrongly"
+            yield "remark", f"question: {other} asks the same; a duplicate question makes intervals too narrow"
 
 
 def _find_contradictions(sample: Sample, first: Sample, place: str) -> Iterator[RuleMessage]:

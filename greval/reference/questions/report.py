@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from greval.reference.questions.records import CoverageCount, QuestionReport
 
 REJECTION_TEXTS = {
-    "answer_not_in_documents": "the gold documents do not hold the answer",
-    "several_answers": "another answer may be as right",
+    "answer_not_in_documents": "the answer is not in the gold documents",
+    "several_answers": "ambiguous: another answer may be right too",
     "quotes_answer": "the question quotes the answer",
-    "near_duplicate": "much like another question",
-    "changed_names": "the model's words changed the names",
-    "changed_answer": "the model's answer is another one",
+    "near_duplicate": "near-duplicate of another question",
+    "changed_names": "the model's wording changed the names",
+    "changed_answer": "the model gave a different answer",
     "not_answered_from_gold": "not answered from the gold documents",
-    "answered_by_documents": "the documents may answer it after all",
+    "answered_by_documents": "the documents may answer it (expected: unanswerable)",
     "answered_without_documents": "answered without any document",
     "no_reply": "the model's reply could not be read",
 }
@@ -50,7 +50,7 @@ def render(report: QuestionReport, console: Console) -> None:
         console.print(escape(line), soft_wrap=True)
     parts = ("documents", report.documents), ("entities", report.entities), ("relations", report.relations)
     console.print(f"coverage: {', '.join(_format_coverage(what, count) for what, count in parts)}")
-    console.print(escape(f"each with its evidence, and those left out: {report.drafts}"), soft_wrap=True)
+    console.print(escape(f"accepted and rejected drafts, with their evidence: {report.drafts}"), soft_wrap=True)
 
 
 def _format_calls(report: QuestionReport) -> Iterator[str]:
@@ -61,7 +61,8 @@ def _format_calls(report: QuestionReport) -> Iterator[str]:
     if (forecast := report.forecast) is not None:
         tokens = f"{forecast.input_tokens:,} input and {forecast.output_tokens:,} output tokens"
         cost = format_cost(forecast.cost)
-        yield f"forecast: {format_count(forecast.calls, 'call')}, about {tokens}, cost {cost}; more for each left out"
+        calls = format_count(forecast.calls, "call")
+        yield f"forecast: {calls}, about {tokens}, cost {cost}; more for each rejected draft"
         return
     if report.checked:
         accepted = sum(report.accepted.values())

@@ -99,7 +99,7 @@ def check_query(cypher: str, parameters: Mapping[str, object]) -> None:
             f"keyword in backquotes: `{refused[0]}`"
         )
     if ";" in bare.rstrip().removesuffix(";"):
-        raise DataError("';': expected one query; send each by itself")
+        raise DataError("';': expected one query per call, found several")
     missing = [name for name in dict.fromkeys(_PARAMETER.findall(bare)) if name not in parameters]
     if missing:
         raise DataError(f"the query has parameters without a value: {format_names(missing)}; give them")

@@ -147,7 +147,7 @@ def pair_categories(
     with Store.open(resolve_run_folder(run)) as store, store.snapshot():
         items = _match_annotated_items(store, metric, annotations, {"treat_as": "categories", **options})
     if not isinstance(items.scale, CategoricalScale):
-        raise DataError(f"{metric}: its values are compared as numbers; leave out treat_as")
+        raise DataError(f"{metric}: its values are compared as numbers; remove treat_as")
     return items.scale, pair_values(items.matched.things, items.combine)
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-MAJORITY, MEDIAN, LENGTH = "always the commonest", "always the median", "length of the text"
+MAJORITY, MEDIAN, LENGTH = "most frequent label", "median of the labels", "length of the text"
 CATEGORICAL_FIGURES = ("accuracy", "kappa", "macro f1")
 NUMERIC_FIGURES = ("pearson", "spearman", "kendall")
 UNKNOWN_LENGTH = Baseline(name=LENGTH, why="the run holds no texts of the annotated items")

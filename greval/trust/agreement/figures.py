@@ -134,7 +134,7 @@ def compute_rater_agreement(ratings: RatingColumns, scale: Scale, *, level: floa
     rated = build_ratings(ratings, scale)
     if not common:
         alone = "one annotator only" if len(ratings.raters) == 1 else "no two annotators valued the same item"
-        return PeopleAgreement(annotators=ratings.raters, why=f"{alone}: have some items annotated twice")
+        return PeopleAgreement(annotators=ratings.raters, why=f"{alone}; have some items annotated by two people")
     most = common.most_common(MAX_PAIRS)
     return PeopleAgreement(
         annotators=ratings.raters,

@@ -45,7 +45,7 @@ def find_warnings(
         yield f"{who} was asked mostly where others disagree: look at the other pairs for the ceiling"
     if whole.things < MIN_ITEMS:
         items = "item" if whole.things == 1 else "items"
-        yield f"only {whole.things} annotated {items}: with fewer than {MIN_ITEMS}, intervals are rough"
+        yield f"only {whole.things} annotated {items}: with fewer than {MIN_ITEMS}, intervals are approximate"
     yield from find_left_out_warnings(found, unread)
 
 
@@ -95,7 +95,7 @@ def find_left_out_warnings(found: MatchedAnnotations, unread: Sequence[str]) -> 
             listed = ", ".join(map(show_id, names[:MAX_LISTED]))
             yield f"{format_count(len(names), 'annotated item')} {problem}: {listed}{more}{near}"
     if found.replaced:
-        yield f"{format_count(found.replaced, 'annotation')} given again by the same annotator: the later counts"
+        yield f"{format_count(found.replaced, 'annotation')} given twice by the same annotator: the later one counts"
     if unread:
         yield f"{format_count(len(unread), 'row')} cannot be read:"
         yield from (f"  {row}" for row in unread[:MAX_LISTED])

@@ -359,9 +359,9 @@ def _format_provenance(alignment: Alignment) -> Iterator[str]:
     items, questions = format_count(alignment.labels, "labelled item"), format_count(alignment.questions, "question")
     yield f"{items} of {questions}; annotators: {people}"
     yield f"judge: {alignment.judge}; writer: {alignment.writer}"
-    things = format_count(gain.things, "thing")
+    items = format_count(gain.things, "item")
     yield (
-        f"held-back folds ({alignment.folds}, seed {alignment.seed}, {things}): {gain.figure} "
+        f"held-out folds ({alignment.folds}, seed {alignment.seed}, {items}): {gain.figure} "
         f"{_format_number(gain.before)} before, {_format_number(gain.after)} after"
     )
     ends = f"[{gain.interval.low:.3f}, {gain.interval.high:.3f}]" if gain.interval else ""

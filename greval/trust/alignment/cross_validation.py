@@ -77,7 +77,7 @@ async def cross_validate_changes(task: AlignTask) -> CrossValidation:
     failed = len(items) - len(pairs)
     why = explain_rejection(gain, level=setup.level)
     if not any(attempt.chosen for attempt in attempts):
-        why = "no changed definition was better than the unchanged metric in any fold"
+        why = "no changed definition was better than the original metric in any fold"
     if why:
         return CrossValidation(tuple(attempts), gain, failed, None, why)
     metric, tried = await _learn_definition(task, items, 0)

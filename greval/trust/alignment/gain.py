@@ -99,7 +99,7 @@ def explain_rejection(gain: AgreementGain, *, level: float) -> str | None:
     if gain.why_undefined:
         return gain.why_undefined
     if gain.interval and gain.interval.high < 0:
-        return "the chosen definitions are worse than the unchanged metric, beyond noise"
+        return "the chosen definitions are significantly worse than the original metric"
     if gain.interval is None or gain.interval.low <= 0:
         return f"the {level:.0%} interval of the gain does not exclude 0"
     if gain.p is not None and gain.p > 1 - level:

@@ -77,7 +77,7 @@ def read_run_annotations(run: str | Path, scales: Mapping[str, Scale] | None = N
     """Read the annotations in a run's folder, or raise `DataError` if it has none."""
     path = Path(run) / ANNOTATIONS_FILE
     if not path.parent.is_dir():
-        raise DataError(f"{run}: no run is there; name the folder of one")
+        raise DataError(f"{run}: found no run; give the folder of a run")
     if not path.is_file():
         raise DataError(f"{path}: no annotations are there yet; pull them from Argilla, or name a file of annotations")
     return read_annotations(path, scales)

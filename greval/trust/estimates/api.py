@@ -180,7 +180,7 @@ def _check_baseline(found: JudgedColumns, baseline: str | None, folder: Path) ->
     if baseline not in found.methods:
         raise build_unknown_name_error("method", baseline, found.methods, folder)
     if len(found.methods) == 1:
-        raise DataError(f"{folder}: {baseline} is its only method: there is no other to take it off from")
+        raise DataError(f"{folder}: {baseline} is the only method; a difference needs two")
 
 
 def _format_too_few(labels: ItemLabels, metric: str) -> str:

@@ -10,7 +10,7 @@ from greval.runs.run_reader import ItemKey
 from greval.stats.sampling import WeightedSample
 
 MIN_ITEMS = 30
-"""With fewer single items intervals are rough. `figures.MIN_QUESTIONS` has the limits for whole questions."""
+"""With fewer single items intervals are approximate. `figures.MIN_QUESTIONS` has the limits for whole questions."""
 
 
 def find_inconsistent_draws(items: Collection[ItemKey]) -> Iterator[str]:
@@ -40,7 +40,8 @@ def find_sample_warnings(sample: WeightedSample) -> Iterator[str]:
     if sample.joined:
         yield f"strata with a single label: {sample.joined}; each counts with the stratum whose weights are nearest"
     if sample.unit_count < MIN_ITEMS and not sample.clustered:
-        yield f"only {sample.unit_count} sampled items are labelled: with fewer than {MIN_ITEMS}, intervals are rough"
+        rough = f"with fewer than {MIN_ITEMS}, intervals are approximate"
+        yield f"only {sample.unit_count} sampled items are labelled: {rough}"
 
 
 def find_failures(statuses: Counter[str]) -> Iterator[str]:

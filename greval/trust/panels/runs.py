@@ -103,7 +103,7 @@ def read_panel_items(
         counts = ", ".join(f"{name} {run.count} verdicts" for name, run in runs.items())
         other = f"; {len(common)} of them judged another text than the rest" if common else ""
         near = "".join(f"; {join.describe()}" for join in join_runs(runs, keys) if join.met_nothing)
-        raise DataError(f"{metric}: nothing was judged by all of the panel: {counts}{other}{near}")
+        raise DataError(f"{metric}: no item was judged by every judge of the panel: {counts}{other}{near}")
     scale, converted = convert_items(metric, scale_of_run, alike, treat_as)
     things = [item for item in converted if len(item.values) == len(runs)]
     if not things:

@@ -40,7 +40,7 @@ def find_warnings(items: PanelItems, ties: int) -> Iterator[str]:
         yield f"{ties} of {len(items.things)} items have no verdict of the panel, which is tied on them"
     if len(items.things) < MIN_ITEMS:
         what = "item" if len(items.things) == 1 else "items"
-        yield f"only {len(items.things)} {what}: with fewer than {MIN_ITEMS}, intervals are rough"
+        yield f"only {len(items.things)} {what}: with fewer than {MIN_ITEMS}, intervals are approximate"
 
 
 def find_people_warnings(

@@ -25,9 +25,7 @@ def test_the_interval_is_named_as_it_was_computed(tmp_path, n, told):
     figures = {("a", "ndcg@10"): [k / 16 for k in range(n)], ("b", "ndcg@10"): [0.0] * n}
     found = compare(write(tmp_path, figures), baseline="b")
     assert found.contrasts[0].interval.method == ("t" if n < MIN_BOOTSTRAP_CLUSTERS else "expanded percentile")
-    assert f"Confidence intervals: 95%, each of its difference alone, {told}" in " ".join(
-        format_comparison_legend(found)
-    )
+    assert f"Confidence intervals: 95%, uncorrected, {told}" in " ".join(format_comparison_legend(found))
 
 
 def test_intervals_of_several_kinds_are_named_by_metric_and_group(tmp_path):
@@ -43,7 +41,7 @@ def test_intervals_of_several_kinds_are_named_by_metric_and_group(tmp_path):
     tags = [{"kind": "few" if k < 4 else "many", "film": str(k)} for k in range(12)]
     run = write(tmp_path, figures, tags=tags)
     told = " ".join(format_comparison_legend(compare(run, baseline="b", by="kind")))
-    assert "95%, each of its difference alone, by bootstrap (ndcg@10, ndcg@10 (many)); " in told
+    assert "95%, uncorrected, by bootstrap (ndcg@10, ndcg@10 (many)); " in told
     assert "Student's t, as fewer than 8 are too few to draw from (ndcg@10 (few)); " in told
     assert "an exact bound, as all differences are equal (depth, depth (few), depth (many)). MDD: " in told
     of_clusters = " ".join(format_comparison_legend(compare(run, baseline="b", metrics=["ndcg@10"], cluster_by="film")))

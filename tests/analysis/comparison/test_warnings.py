@@ -46,7 +46,7 @@ def test_few_clusters_and_questions_without_are_told(tmp_path):
     assert only(found).clusters == 7
     assert found.warnings == (
         "2 questions have no tag doc: each of them is its own cluster",
-        "all questions: only 7 different doc: with fewer than 8 clusters intervals and tests are rough",
+        "all questions: only 7 different doc: with fewer than 8 clusters intervals and tests are approximate",
     )
 
 
@@ -63,4 +63,5 @@ def test_different_judges_are_told_loudly(tmp_path):
 def test_a_metric_without_a_definition_is_told(tmp_path):
     """A metric that neither the run nor greval knows is taken as better when higher, and that is told."""
     run = write(tmp_path, {(name, "odd"): [1, 2, 3] for name in "ab"}, metrics=())
-    assert compare(run, baseline="b").warnings == ("odd: its definition is not in the run; higher is taken as better",)
+    expected = "odd: its definition is not in the run; higher is assumed to be better"
+    assert compare(run, baseline="b").warnings == (expected,)

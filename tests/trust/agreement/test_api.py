@@ -51,7 +51,7 @@ def test_people_are_right_and_ties_are_left_out(run):
 def test_one_annotator_has_no_ceiling(run):
     """One annotator: the agreement of people is not known, and says why; nothing stands in for it."""
     people = agreement(run, "right", said("right", "ana", MOSTLY)).groups[0].people
-    assert people.why == "one annotator only: have some items annotated twice"
+    assert people.why == "one annotator only; have some items annotated by two people"
     assert people.figures == {}
     assert people.pairs == ()
 
@@ -91,7 +91,7 @@ def test_numbers_are_compared_with_the_mean_of_people(tmp_path):
     assert (judge.people.n, judge.people.min, judge.judge.max) == (6, 1, 5)
     assert judge.judge.mean.value == pytest.approx(20 / 6)
     assert found.groups[0].people.pairs[0].figures["bias"].value == pytest.approx(5 / 6)
-    assert [floor.name for floor in found.groups[0].baselines] == ["always the median", "length of the text"]
+    assert [floor.name for floor in found.groups[0].baselines] == ["median of the labels", "length of the text"]
 
 
 def test_weighted_numbers_stand_beside(tmp_path):

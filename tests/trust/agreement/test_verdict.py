@@ -60,7 +60,7 @@ def test_a_judge_that_measures_length_is_not_better_than_length(tmp_path):
     people = answers(120)
     texts = ["x" * (100 if one == "Yes" else 10) for one in people]
     found = decide(tmp_path, "right", answers(120, wrong=6), people, texts=texts)
-    assert found.baselines == {"always the commonest": "better", "length of the text": "not better"}
+    assert found.baselines == {"most frequent label": "better", "length of the text": "not better"}
     assert found.use == "nothing"
 
 

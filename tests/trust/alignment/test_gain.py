@@ -67,7 +67,7 @@ def test_a_loss_is_told_as_one():
     pairs = [VerdictPair(n, one, one, wrong[one] if n < 12 else one) for n, one in enumerate(truth)]
     found = compute_gain(pairs, YES_NO, level=0.95)
     assert found.interval.high < 0
-    reason = "the chosen definitions are worse than the unchanged metric, beyond noise"
+    reason = "the chosen definitions are significantly worse than the original metric"
     assert explain_rejection(found, level=0.95) == reason
 
 

@@ -44,7 +44,7 @@ def test_counts_are_those_of_items_and_cases():
 def test_few_single_items_are_warned_of(count, warned):
     """From 30 on the intervals hold."""
     sample = build_weighted_sample(np.ones(count), population=100)
-    assert any("intervals are rough" in line for line in find_sample_warnings(sample)) is warned
+    assert any("intervals are approximate" in line for line in find_sample_warnings(sample)) is warned
 
 
 def test_a_stratum_with_one_label_joins_another():

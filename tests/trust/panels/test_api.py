@@ -78,7 +78,7 @@ def test_other_texts_are_other_things(tmp_path):
     assert found.groups[0].things == 1
     assert any("1 left out, as the runs judged different texts: q1" in line for line in found.warnings)
     with pytest.raises(
-        DataError, match="nothing was judged by all of the panel: a 1 verdicts, b 1 verdicts; 1 of them"
+        DataError, match="no item was judged by every judge of the panel: a 1 verdicts, b 1 verdicts; 1 of them"
     ):
         panel(
             [

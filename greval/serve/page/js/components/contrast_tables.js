@@ -37,7 +37,7 @@ function createAddresses(run, { by }) {
 function Legend({ family, level, cluster_by: cluster, contrasts, levels }) {
   return html`
     <p class="soft small">
-      Multiple-comparison correction: ${family.correction}, over ${family.told}. ${describeIncapable(family)}Confidence intervals: ${percent(level)}, each of its difference alone${describeIntervals(contrasts, cluster)}. ${HOW_TO_READ}${describeWeighting(levels)}
+      Multiple-comparison correction: ${family.correction}, over ${family.told}. ${describeIncapable(family)}Confidence intervals: ${percent(level)}, uncorrected${describeIntervals(contrasts, cluster)}. ${HOW_TO_READ}${describeWeighting(levels)}
     </p>`;
 }
 
@@ -45,7 +45,7 @@ function Legend({ family, level, cluster_by: cluster, contrasts, levels }) {
 function describeWeighting(levels) {
   const weighted = groupBy(levels.filter(({ group, plain_mean: plain }) => !group && typeof plain === "number"), ({ metric }) => metric);
   return [...weighted].map(([metric, rows]) =>
-    ` ${metric}: ${WEIGHTED}; means of the values as they are counted: ${rows.map(({ method, plain_mean: plain }) => `${method || NO_NAME} ${decimals(plain)(plain)}`).join(", ")}.`).join("");
+    ` ${metric}: ${WEIGHTED}; unweighted means: ${rows.map(({ method, plain_mean: plain }) => `${method || NO_NAME} ${decimals(plain)(plain)}`).join(", ")}.`).join("");
 }
 
 /** Describe how the intervals were computed, each way with its metrics if there are several. */

@@ -13,7 +13,7 @@ import { Text } from "./text.js";
 
 const STATUSES = ["scored", "skipped", "failed"];
 const WEIGHTED = "Each number is weighted by the probabilities that the judge gave to the values, and so is the mean; "
-  + "plain is the mean of the values as they are counted.";
+  + "plain is the unweighted mean.";
 const NO_VALUE = "(none)"; // the group of cases without a method or without the tag, as the report names it
 
 /**
