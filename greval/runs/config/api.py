@@ -1,215 +1,257 @@
-"""Evaluations driven by a config file: collect responses, judge them, and write the two result files."""
+"""Runs that a configuration describes: ask methods for responses, judge them, and write the result files."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Unpack
+from typing import TypedDict, Unpack
 
 from langchain_core.language_models import BaseChatModel
 
 from greval._util.arguments import check_options
 from greval._util.concurrency import run_sync
 from greval.datasets.case_records import read_records
-from greval.judging.model.judge import Judge
+from greval.judging.model.budget import CallMeter
+from greval.judging.model.judge import Judge, check_judge
 from greval.methods.collecting.api import Collected, CollectProgress, collect_async
-from greval.methods.collecting.response_file import ResponseFile
-from greval.metrics.library import load_metric
-from greval.records.metric import needs_judge, set_reason_depth
 from greval.records.record import Record
-from greval.runs.evaluation import Run, evaluate_async, find_free_folder
+from greval.records.result import Result
+from greval.runs.config.file import build_config, locate_config, read_config_file
+from greval.runs.config.model import RunConfig
+from greval.runs.config.plan import RESPONSES_FILE, RunPlan, prepare_run
+from greval.runs.config.result_files import DETAILED, SUMMARY, ResultFileWriter, save_periodically
+from greval.runs.config.run_input import store_joins
+from greval.runs.config.setup_file import check_setup, write_setup
+from greval.runs.evaluation import Run, evaluate_async
 from greval.runs.forecast import Forecast, fill_missing_responses, forecast
-from greval.runs.from_config.config import CONFIG_FILE
-from greval.runs.from_config.further_metrics import USAGE_METRICS
-from greval.runs.from_config.plan import (
-    RESPONSES_FILE,
-    RUN_FOLDER,
-    ConfigSelection,
-    EvaluationPlan,
-    prepare_evaluation,
-)
-from greval.runs.from_config.results import (
-    DETAILED,
-    SUMMARY,
-    ResultFileWriter,
-    save_periodically,
-)
-from greval.runs.from_config.setup_file import check_setup, write_setup
-from greval.runs.options import DEFAULT_CONCURRENCY, EvaluateOptions
-from greval.runs.store.disk import lock_folder
+from greval.runs.options import DEFAULT_CONCURRENCY, OnProgress
+from greval.runs.progress import Progress
 
 SAVE_SECONDS = 5.0
+"""The pause between writes of the result files during the run."""
+ConfigLike = RunConfig | Mapping[str, object] | str | Path
+"""A configuration, its keys as a file has them, or the path of a file."""
+
+
+class RunHooks(TypedDict, total=False):
+    """What a run calls and shares, beside its configuration; see `evaluate_config_async`."""
+
+    on_collected: Callable[[CollectProgress], None] | None
+    on_note: Callable[[str], None] | None
+    on_progress: OnProgress | None
+    on_result: Callable[[Result], None] | None
+    on_unread: Callable[[str], None] | None
+    gate: AbstractAsyncContextManager[object] | None
+    meter: CallMeter | None
+    debug: bool
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """A finished or stopped evaluation: its folder, the collected responses, and the run that judged them.
+    """A finished or stopped run of a configuration: the run, and the responses that methods gave, if some were asked.
 
-    `ignored` lists the columns of the dataset that are neither a field nor a tag, `unread` the rows that are not
-    questions, `methods` the names of the methods.
+    If it was stopped while methods were asked, nothing is judged, and the same call goes on.
     """
 
-    folder: Path
-    collected: Collected
     run: Run
-    ignored: Sequence[str] = ()
-    unread: Sequence[str] = ()
-    methods: Sequence[str] = ()
+    collected: Collected | None = None
+
+    @property
+    def folder(self) -> Path:
+        """The run folder."""
+        return self.run.folder
 
     @property
     def detailed(self) -> Path:
-        """The path of the file with every question."""
+        """The path of the result file with every question, if the configuration has `result_files`."""
         return self.folder / DETAILED
 
     @property
     def summary(self) -> Path:
-        """The path of the file with the means."""
+        """The path of the result file with the means."""
         return self.folder / SUMMARY
 
 
 class ConfigForecast(Record):
-    """The work that an evaluation would do.
+    """The work that a run of a configuration would do.
 
-    `open` counts, for each method, how many of the `questions` it would be called for. Their judgements are part of
-    `forecast`, with the expected answer and no context in place of the missing response: the number of calls is
-    exact, but the input tokens are underestimated. `unread` lists the rows of the dataset that are not questions.
+    `missing` counts, for each method, the questions that it would be asked. Their judgements are part of `forecast`,
+    with the expected answer and no context in place of the missing response: the number of calls is exact, but the input
+    tokens are underestimated.
     """
 
-    questions: int
-    open: dict[str, int]
+    missing: dict[str, int]
     forecast: Forecast
-    unread: tuple[str, ...] = ()
 
 
 def evaluate_config(
-    root: str | Path,
-    file: str | Path = CONFIG_FILE,
-    selection: ConfigSelection | None = None,
+    config: ConfigLike,
+    changes: RunConfig | Mapping[str, object] | None = None,
     *,
+    root: str | Path | None = None,
     judge: Judge | BaseChatModel | None = None,
-    **options: Unpack[EvaluateOptions],
+    **hooks: Unpack[RunHooks],
 ) -> Evaluation:
-    """Run the evaluation that a config file describes; the synchronous form of `evaluate_config_async`."""
-    return run_sync(evaluate_config_async(root, file, selection, judge=judge, **options))
+    """Run what a configuration describes; the synchronous form of `evaluate_config_async`.
+
+    Example:
+        >>> import tempfile
+        >>> import greval
+        >>> cases = Path(greval.__file__).parent / "demo" / "cases.jsonl"
+        >>> done = evaluate_config({"data": str(cases), "metrics": "latency", "limit": 2, "out": tempfile.mkdtemp()})
+        >>> done.run.progress.scored
+        2
+    """
+    return run_sync(evaluate_config_async(config, changes, root=root, judge=judge, **hooks))
 
 
-async def evaluate_config_async(  # noqa: PLR0913 - the inputs and options of an evaluation
-    root: str | Path,
-    file: str | Path = CONFIG_FILE,
-    selection: ConfigSelection | None = None,
+async def evaluate_config_async(
+    config: ConfigLike,
+    changes: RunConfig | Mapping[str, object] | None = None,
     *,
+    root: str | Path | None = None,
     judge: Judge | BaseChatModel | None = None,
     stop: asyncio.Event | None = None,
-    timeout: float | None = None,  # noqa: ASYNC109 - the timeout of one response, not of this coroutine
-    save_seconds: float = SAVE_SECONDS,
-    on_collected: Callable[[CollectProgress], None] | None = None,
-    on_note: Callable[[str], None] | None = None,
-    **options: Unpack[EvaluateOptions],
+    **hooks: Unpack[RunHooks],
 ) -> Evaluation:
-    """Run the evaluation that a config file describes; calling it again resumes the evaluation.
+    """Run what a configuration describes; calling it again resumes the run.
 
     Args:
-        root: The folder that the paths in the config are relative to.
-        file: The config file, relative to the root or to the current folder.
-        selection: The part to evaluate, everything by default. The two result files contain this part only.
-        judge: The judge, in place of the one in the config.
+        config: A file, `greval.yaml` or the published `eval_config.yaml`, or its keys.
+        changes: Keys in place of those of the file, such as `{"limit": 10}`. Methods that are named without a spec are
+            those of the file.
+        root: The folder that relative paths start from, by default that of the file, or the current one.
+        judge: The judge, in place of the one in the configuration.
         stop: When set, no further call is started. Calls in flight are finished and written.
-        timeout: The timeout of one method call, in seconds.
-        save_seconds: The pause between writes of the result files during the run, if the config enables them.
-        on_collected: Called after each response.
-        on_note: Called with a sentence on each index that is made first, and if the judge also answers.
-        **options: The options of `evaluate_async`. With `resume=False` the evaluation starts from scratch, and
-            the old folder is renamed with the suffix -2, -3 ...
+        **hooks: `on_collected` is called after each response of a method, `on_note` with a sentence on each index that
+            is made first and on what else the user should know. The others are as in `evaluate_async`.
 
     Returns:
-        The finished or stopped evaluation. Its folder holds `responses.jsonl`, `run` and the two result files.
+        The finished or stopped run. If methods are asked, its folder also holds `responses.jsonl`, and the two result
+        files if the configuration asks for them.
 
     Raises:
-        DataError: If the config or the dataset is wrong. Every fault of the config is reported.
+        DataError: If the configuration or the data are wrong. Every fault of a file is reported.
+        DefinitionError: If a metric is wrong.
         MethodError: If a method cannot be loaded.
         JudgeError: If no judge is named or it cannot be used.
-        StoreError: If the folder cannot be written.
+        StoreError: If the folder cannot be written, or holds responses that were made with other settings.
     """
-    check_options(options, EvaluateOptions, "evaluate_config")
-    wanted = selection or ConfigSelection()
-    plan = prepare_evaluation(Path(root), Path(file), wanted, judge, on_note or _ignore_note)
-    _prepare_folder(plan, restart=not options.get("resume", True))
-    usage = [load_metric(name) for name in USAGE_METRICS]
-    metrics = set_reason_depth([*plan.metrics.list_all(), *usage], options.get("reason_depth"))
-    write = ResultFileWriter(plan, metrics, repeats=options.get("repeats", 1))
-    async with save_periodically(write, save_seconds if plan.config.output.save_intermediate else None):
-        collected = await collect_async(
-            plan.samples,
-            plan.methods,
-            out=plan.out / RESPONSES_FILE,
-            concurrency=options.get("concurrency") or DEFAULT_CONCURRENCY,
-            timeout=timeout,
-            retry_failed=options.get("retry_failed", True),
-            stop=stop,
-            on_progress=on_collected,
-            debug=options.get("debug", False),
-        )
-        cases = [*plan.read_responses().values()]
-        options["resume"], options["total"] = True, len(cases)
-        given = read_records(cases, required=False)
-        run = await evaluate_async(given, metrics, plan.judge, out=plan.out / RUN_FOLDER, stop=stop, **options)
-    await asyncio.to_thread(write)
-    return Evaluation(plan.out, collected, run, plan.ignored, plan.unread, tuple(plan.methods))
+    check_options(hooks, RunHooks, "evaluate_config")
+    with _prepare(config, changes, root, judge, hooks.get("on_note")) as plan:
+        return await run_plan_async(plan, stop=stop, **hooks)
 
 
 def forecast_config(
-    root: str | Path,
-    file: str | Path = CONFIG_FILE,
-    selection: ConfigSelection | None = None,
+    config: ConfigLike,
+    changes: RunConfig | Mapping[str, object] | None = None,
     *,
+    root: str | Path | None = None,
     judge: Judge | BaseChatModel | None = None,
-    **options: Unpack[EvaluateOptions],
 ) -> ConfigForecast:
     """Count the calls that `evaluate_config` with the same arguments would make, without making any or writing files.
 
     Raises:
-        DataError: If the config or the dataset is wrong. Every fault of the config is reported.
-        MethodError: If a method cannot be loaded.
-        JudgeError: If no judge is named or it cannot be used.
+        GrevalError: As `evaluate_config_async`.
     """
-    plan = prepare_evaluation(Path(root), Path(file), selection or ConfigSelection(), judge)
-    retried = options.get("retry_failed", True)
-    kept = plan.read_responses() if options.get("resume", True) else {}
-    cases = [case for case in kept.values() if case.error is None or not retried]
-    cases, missing = fill_missing_responses(plan.samples, plan.methods, cases)
-    metrics = [metric for metric in plan.metrics.list_all() if needs_judge([metric])]
+    with _prepare(config, changes, root, judge, None) as plan:
+        return forecast_plan(plan)
+
+
+async def run_plan_async(
+    plan: RunPlan, *, stop: asyncio.Event | None = None, save_seconds: float = SAVE_SECONDS, **hooks: Unpack[RunHooks]
+) -> Evaluation:
+    """Run a plan; see `evaluate_config_async`. `save_seconds` is the pause between writes of the result files.
+
+    Raises:
+        GrevalError: As `evaluate_config_async`.
+    """
+    on_collected, on_note = hooks.pop("on_collected", None), hooks.pop("on_note", None)
+    if not plan.methods:
+        run = await evaluate_async(
+            plan.data.rows, plan.metrics, plan.judge, out=plan.folder, stop=stop, **plan.list_options(), **hooks
+        )
+        store_joins(run.folder, plan.data.joined)
+        return Evaluation(run)
+    config = plan.config
+    if isinstance(plan.judge, Judge):
+        check_judge(plan.judge)
+    methods = plan.load_methods(on_note or _ignore_note)
+    check_setup(plan)
+    write_setup(plan)
+    write = ResultFileWriter(plan) if config.result_files else _write_nothing
+    async with save_periodically(write, save_seconds if config.result_files == "during" else None):
+        collected = await collect_async(
+            plan.rows,
+            methods,
+            out=plan.folder / RESPONSES_FILE,
+            concurrency=config.concurrency or DEFAULT_CONCURRENCY,
+            timeout=config.ask_timeout or None,
+            retry_failed=config.retry_failed,
+            stop=stop,
+            on_progress=on_collected,
+            debug=hooks.get("debug", False),
+        )
+        if collected.why:
+            run = Run(plan.folder, Progress(), why=collected.why)
+        else:
+            cases = [*plan.read_responses().values()]
+            rows = read_records(plan.open_cases(cases), required=False)
+            options = plan.list_options(cases)
+            run = await evaluate_async(rows, plan.metrics, plan.judge, out=plan.folder, stop=stop, **options, **hooks)
+            store_joins(run.folder, plan.data.joined)
+    await asyncio.to_thread(write)
+    return Evaluation(run, collected)
+
+
+def forecast_plan(plan: RunPlan) -> ConfigForecast:
+    """Count the calls of a plan; see `forecast_config`.
+
+    Raises:
+        GrevalError: As `evaluate_config_async`.
+    """
+    cases, missing = None, dict[str, int]()
+    if plan.methods:
+        check_setup(plan)
+        plan.load_methods()
+        retried = plan.config.retry_failed
+        responses = [case for case in plan.read_responses().values() if case.error is None or not retried]
+        cases, missing = fill_missing_responses(plan.samples, plan.methods, responses)
+    rows, options = plan.open_cases(cases), plan.list_options(cases)
     return ConfigForecast(
-        questions=len(plan.samples),
-        open=missing,
-        forecast=forecast(cases, metrics, plan.judge, out=plan.out / RUN_FOLDER, **options),
-        unread=tuple(plan.unread),
+        missing=missing, forecast=forecast(rows, plan.metrics, plan.judge, out=plan.folder, **options)
     )
 
 
-def _prepare_folder(plan: EvaluationPlan, *, restart: bool) -> None:
-    """Prepare the output folder; move the old one aside if the evaluation starts from scratch.
+@contextmanager
+def _prepare(
+    config: ConfigLike,
+    changes: RunConfig | Mapping[str, object] | None,
+    root: str | Path | None,
+    judge: Judge | BaseChatModel | None,
+    report: Callable[[str], None] | None,
+) -> Iterator[RunPlan]:
+    """Prepare a run. An error that values of a file explain is reported with their lines, here and in the block."""
+    base = Path(root) if root is not None else Path()
+    file = None
+    if isinstance(config, str | Path):
+        file = read_config_file(locate_config(base, Path(config)), None if root is None else base)
+        used = file.config
+    else:
+        used = config if isinstance(config, RunConfig) else build_config(config, base)
+    changed = changes if isinstance(changes, RunConfig | None) else build_config(changes, base)
+    if changed:
+        used = used.replace_by(changed)
+    with file.explain_errors(used, changed) if file else nullcontext():
+        yield prepare_run(used, file.path if file else None, judge, report)
 
-    Raises:
-        StoreError: If another run is writing to the folder, or it holds responses made with other settings.
-    """
-    out = plan.out
-    if restart and out.is_dir() and any(out.iterdir()):
-        _move_aside(out)
-    check_setup(plan)
-    write_setup(plan)
+
+def _write_nothing() -> None:
+    """Write no result files."""
 
 
 def _ignore_note(_: str) -> None:
     """Ignore what the user should know."""
-
-
-def _move_aside(out: Path) -> None:
-    """Rename the output folder, unless another run is writing to it."""
-    with ExitStack() as opened:
-        if (out / RESPONSES_FILE).exists():
-            opened.enter_context(ResponseFile.open(out / RESPONSES_FILE))
-        opened.enter_context(lock_folder(out / RUN_FOLDER))
-        out.rename(find_free_folder(out))

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
 from greval._util.wording import did_you_mean, find_typo
-from greval.errors import DataError
+from greval.errors import DataError, GrevalError
 from greval.judging.model.judge import KEY_VARIABLE
 from greval.metrics.files.validation import convert_errors, format_value
 from greval.metrics.files.yaml_text import MetricFileFault, YamlSource, find_line, read_source_file
 from greval.records.judge_choice import SECRET_NAME
-from greval.records.record import Record
-from greval.runs.config.judge_config import JUDGE_KEYS
-from greval.runs.config.model import FOLDER, GenerationConfig, RunConfig
-from greval.runs.config.published import KEYS, PUBLISHED_FILE, PublishedConfig
-from greval.runs.config.references import FileCheck, KeyFault, Place, find_reference_faults
+from greval.runs.config.judge_config import JUDGE_KEYS, SETTINGS
+from greval.runs.config.model import FOLDER, GenerationConfig, RunConfig, list_keys
+from greval.runs.config.published import KEY_PLACES, PUBLISHED_FILE, DatasetSection, OutputSection, PublishedConfig
+from greval.runs.config.references import FileCheck, KeyFault, find_reference_faults
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -29,8 +29,10 @@ JUDGE = "judge"
 SECTIONS: Mapping[str, Collection[str]] = {
     **dict.fromkeys((JUDGE, "answering"), JUDGE_KEYS),
     "generation": GenerationConfig.model_fields,
+    "dataset": DatasetSection.model_fields,
+    "output": OutputSection.model_fields,
 }
-"""The keys of the sections that both files have."""
+"""The keys of the sections of both files."""
 OTHER_NAMES: Mapping[str, str] = {
     **dict.fromkeys(("cases", "dataset"), "data"),
     **{"column": "columns", "metric": "metrics", "ask": "methods", "traversal": "traversals", "output": "out"},
@@ -38,41 +40,40 @@ OTHER_NAMES: Mapping[str, str] = {
     **dict.fromkeys(("judge_option", "judge_options"), "judge.options"),
 }
 """Words that people write for keys, such as the names of options, with the keys that they mean."""
-ConfigModel = TypeVar("ConfigModel", bound=Record)
 
 
 @dataclass(frozen=True)
 class ConfigFile:
-    """A file that describes a run: its path, the folder that its paths start from, and the configuration that it has.
-
-    `source` has its content with the lines of its keys.
-    """
+    """A file that describes a run: its path, the configuration that it has, and its content with the lines of its keys."""
 
     path: Path
-    root: Path
     config: RunConfig
     source: YamlSource
 
-    def check(
-        self, config: RunConfig | None = None, other: RunConfig | None = None, checks: Mapping[str, FileCheck] | None = None
-    ) -> None:
-        """Check what the file refers to.
+    @contextmanager
+    def explain_errors(
+        self, config: RunConfig, changes: RunConfig | None = None, checks: Mapping[str, FileCheck] | None = None
+    ) -> Iterator[None]:
+        """Report an error that values of the file explain with the lines of these values.
 
         Args:
-            config: The configuration that is used, by default that of the file.
-            other: What replaces keys of the file, and is not checked.
-            checks: Further checks of keys.
+            config: The configuration that is used.
+            changes: What replaces keys of the file; these are not reported.
+            checks: Checks of further keys.
 
         Raises:
-            DataError: If something cannot be used. All faults are reported at once, each with its line.
+            DataError: If something that the file refers to cannot be used. All faults are reported at once.
         """
-        replaced = other.model_fields_set if other else set()
-        if other and other.judge and not other.judge.model:
-            replaced = replaced - {JUDGE}
-        keys = self.config.model_fields_set - replaced
-        faults = [self._locate(fault) for fault in find_reference_faults(config or self.config, keys, checks)]
-        if faults:
-            raise _build_error(self.path, faults)
+        try:
+            yield
+        except GrevalError as error:
+            replaced = changes.model_fields_set if changes else frozenset()
+            if changes and changes.judge and not changes.judge.model:
+                replaced = replaced - {JUDGE}
+            keys = self.config.model_fields_set - replaced
+            if faults := [*map(self._locate, find_reference_faults(config, keys, checks))]:
+                raise _build_error(self.path, faults) from error
+            raise
 
     def _locate(self, fault: KeyFault) -> MetricFileFault:
         """Return a fault with the line and the name of its key in the file."""
@@ -80,8 +81,8 @@ class ConfigFile:
         methods = self.source.data.get("methods") if isinstance(self.source.data, Mapping) else None
         if place[0] == "methods" and isinstance(methods, list):
             place = ("methods", methods.index(place[1]))
-        if place[0] not in {path[0] for path in self.source.lines if path}:
-            place = KEYS[str(place[0])]
+        if place[:1] not in self.source.lines:
+            place = KEY_PLACES.get(str(place[0]), place)
         while place not in self.source.lines:
             place = place[:-1]
         return MetricFileFault(find_line(place, self.source.lines), text, place)
@@ -99,17 +100,94 @@ def read_config_file(path: Path, root: Path | None = None) -> ConfigFile:
     """
     source = read_source_file(path, "name a file with -c, or write one with `greval init`")
     folder = path.parent if root is None else root
-    faults = [*source.faults]
-    if source.data is None and faults:
+    config, faults = _read_content(source, folder, published=path.name == PUBLISHED_FILE)
+    if config is None or faults:
         raise _build_error(path, faults)
-    if is_published(path, source.data):
-        published, more = _validate(PublishedConfig, source.data or {}, source, folder)
-        config = None if faults or published is None else published.convert(folder)
-    else:
-        faults += _find_form_faults(source)
-        config, more = _validate(RunConfig, source.data, source, folder) if isinstance(source.data, Mapping) else (None, [])
-    if config is None or (faults := [*faults, *more]):
-        raise _build_error(path, [*faults, *more])
     if str(folder.resolve()) not in sys.path:
         sys.path.append(str(folder.resolve()))  # for methods such as my_rag:ask
-    return ConfigFile(path, folder, config, source)
+    return ConfigFile(path, config, source)
+
+
+def build_config(content: Mapping[str, object], folder: Path = Path()) -> RunConfig:
+    """Build a configuration from the keys that a file has, whose paths start from a folder.
+
+    Raises:
+        DataError: If keys or values are wrong. All faults are reported at once.
+
+    Example:
+        >>> build_config({"data": "cases.jsonl", "metric": "latency"})
+        Traceback (most recent call last):
+        greval.errors.DataError: metric: unknown; did you mean metrics?
+    """
+    config, faults = _read_content(YamlSource({**content}, {}, []), folder)
+    if config is None:
+        raise DataError("\n".join(str(fault).partition(": ")[2] for fault in faults))  # without a line
+    return config
+
+
+def locate_config(root: Path, file: Path) -> Path:
+    """Return the path of a file: relative to the root, or as it is if it exists only there."""
+    return file if file.is_file() and not (root / file).is_file() else root / file
+
+
+def _read_content(
+    source: YamlSource, folder: Path, *, published: bool = False
+) -> tuple[RunConfig | None, list[MetricFileFault]]:
+    """Return the content as a configuration, None if it has none, and its faults."""
+    content = source.data
+    if isinstance(content, Mapping) and isinstance(content.get("dataset"), Mapping):
+        published = True
+    if content is None and source.faults:
+        return None, source.faults
+    if not published and not isinstance(content, Mapping):
+        text = "is empty; write at least data and metrics"
+        if content is not None:
+            text = f"must be a mapping with data and metrics, got {format_value(content)}"
+        return None, [*source.faults, MetricFileFault(1, text)]
+    model = PublishedConfig if published else RunConfig
+    try:
+        config = model.model_validate({} if content is None else content, context={FOLDER: folder})
+    except ValidationError as error:
+        errors = error.errors(include_url=False)
+        return None, [*source.faults, *_convert_errors(errors, source, list_keys(model))]
+    if isinstance(config, PublishedConfig):
+        config = config.convert(content, folder)
+    return config, source.faults
+
+
+def _build_error(path: Path, faults: Iterable[MetricFileFault]) -> DataError:
+    """Build the error for the faults of a file, in the order of their lines."""
+    return DataError("\n".join(f"{path}:{fault}" for fault in sorted(faults, key=lambda fault: fault.line)))
+
+
+def _convert_errors(
+    errors: list[ErrorDetails], source: YamlSource, keys: Collection[str]
+) -> Iterator[MetricFileFault]:
+    """Convert pydantic's errors to faults of the file."""
+    for error in errors:
+        place = error["loc"]
+        if place[1:2] == (SETTINGS,):  # the file has the settings of a judge beside its name
+            place = place[:1] + place[2:]
+        if error["type"] == "extra_forbidden":
+            yield MetricFileFault(
+                find_line(place, source.lines), _explain_unknown_key(str(place[-1]), place[:-1], keys), place
+            )
+        else:
+            yield from convert_errors([{**error, "loc": place}], source.data, source.lines)
+
+
+def _explain_unknown_key(name: str, parent: tuple[str | int, ...], keys: Collection[str]) -> str:
+    """Explain what to write instead of an unknown key of a file or of a section."""
+    level = SECTIONS[str(parent[0])] if parent else keys
+    if SECRET_NAME.search(name) and not find_typo(name, level):
+        return (
+            f"a secret must not stand in this file, which is shared and stored; set it in the environment, such as "
+            f"{KEY_VARIABLE}, and remove the line"
+        )
+    if parent and name in keys:
+        return f"does not belong under {parent[0]}; move it out"
+    if not parent and name in JUDGE_KEYS and JUDGE in keys:
+        return f"belongs under {JUDGE}; move it there"
+    plain = name.replace("-", "_")
+    key = OTHER_NAMES.get(plain, plain if plain in level else "")
+    return f"unknown; did you mean {key}?" if key and key in {*level, "judge.options"} else f"unknown{did_you_mean(name, level)}"

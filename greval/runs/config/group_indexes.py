@@ -7,7 +7,7 @@ an index of the reference pipeline is made.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -18,12 +18,7 @@ from greval.methods.graphrag.index import find_tables
 from greval.methods.reference.index import IndexFile, read_index_file
 from greval.methods.reference.inventory import has_reference_index
 from greval.methods.reference.settings import IndexSettings
-from greval.runs.from_config.config import (
-    GRAPHRAG_SEARCHES,
-    INDEX_PLACEHOLDER,
-    REFERENCE_SEARCHES,
-    EvaluationConfig,
-)
+from greval.runs.config.model import GRAPHRAG_SEARCHES, INDEX_PLACEHOLDER, REFERENCE_SEARCHES, RunConfig
 
 if TYPE_CHECKING:
     from greval.methods.reference.building import BuildProgress, BuildReport
@@ -44,7 +39,7 @@ class GroupIndex:
     """The index of a group.
 
     Args:
-        root: The folder as the config names it, with its full path.
+        root: The folder as the configuration names it, with its full path.
         kind: What the folder holds: an index of the reference pipeline or of Microsoft GraphRAG, documents to make an
             index of, or none of these.
     """
@@ -74,16 +69,23 @@ class GroupIndex:
         Raises:
             DataError: If the index cannot be read.
         """
-        found = read_index_file(self.folder) if self.is_reference else None
-        if found is None:
+        index_file = read_index_file(self.folder) if self.is_reference else None
+        if index_file is None:
             return None
-        text = f"{found.build} {found.search_settings.model_dump_json()}"
+        text = f"{index_file.build} {index_file.search_settings.model_dump_json()}"
         return hashlib.sha256(text.encode()).hexdigest()[:DIGEST_LENGTH]
 
 
-def find_indexes(config: EvaluationConfig, root: Path) -> dict[str, GroupIndex]:
-    """Return the index of each group of a config."""
-    return {group: find_index((root / folder).resolve()) for group, folder in config.indexes.items()}
+def find_indexes(config: RunConfig) -> dict[str, GroupIndex]:
+    """Return the index of each group of a configuration.
+
+    Raises:
+        DataError: If a folder does not exist.
+    """
+    folders = {group: Path(folder).resolve() for group, folder in (config.indexes or {}).items()}
+    if missing := [str(folder) for folder in folders.values() if not folder.is_dir()]:
+        raise DataError(f"indexes: there is no folder {', '.join(missing)}")
+    return {group: find_index(folder) for group, folder in folders.items()}
 
 
 def find_index(folder: Path) -> GroupIndex:
@@ -139,11 +141,10 @@ def build_search_spec(name: str, index: GroupIndex) -> str:
 
 
 def list_searched(
-    config: EvaluationConfig, names: Iterable[str], indexes: Mapping[str, GroupIndex]
-) -> Iterator[tuple[str, GroupIndex]]:
-    """Yield the groups whose index the reference pipeline searches for a method without a spec."""
-    if any(config.methods[name] is None for name in names):
-        yield from ((group, index) for group, index in indexes.items() if index.is_reference)
+    methods: Mapping[str, str | None], indexes: Mapping[str, GroupIndex]
+) -> list[tuple[str, GroupIndex]]:
+    """List the groups whose index the reference pipeline searches for a method without a spec."""
+    return [(group, index) for group, index in indexes.items() if index.is_reference and None in methods.values()]
 
 
 def build_indexes(indexes: Iterable[tuple[str, GroupIndex]], report: Callable[[str], None]) -> None:
@@ -161,9 +162,9 @@ def build_indexes(indexes: Iterable[tuple[str, GroupIndex]], report: Callable[[s
         StoreError: If the folder cannot be written, or another process writes to it.
     """
     for group, index in indexes:
-        known = read_index_file(index.folder) if index.kind == "documents" else None
-        if index.kind == "documents" and (known is None or known.settings.extract == RULES):
-            _build_index(group, index, known, report)
+        index_file = read_index_file(index.folder) if index.kind == "documents" else None
+        if index.kind == "documents" and (index_file is None or index_file.settings.extract == RULES):
+            _build_index(group, index, index_file, report)
 
 
 class _ProgressReporter:
@@ -182,13 +183,13 @@ class _ProgressReporter:
             self._report(f"{self._group}: {progress.step} {progress.done:,}{total}, {progress.seconds:.0f} s")
 
 
-def _build_index(group: str, index: GroupIndex, known: IndexFile | None, report: Callable[[str], None]) -> None:
+def _build_index(group: str, index: GroupIndex, index_file: IndexFile | None, report: Callable[[str], None]) -> None:
     """Make or update one index."""
     from greval.methods.reference.building import build_index
 
-    if known is None:
+    if index_file is None:
         report(f"{group}: indexing {index.documents} by rules, without a model")
-    settings = known.settings if known else IndexSettings()
+    settings = index_file.settings if index_file else IndexSettings()
     done = build_index(index.documents, index.folder, settings, _ProgressReporter(group, report))
     if done.rebuilt:
         report(f"{group}: {describe_build(done)}: {index.folder}")

@@ -1,9 +1,8 @@
-"""The methods of an evaluation. A name refers to one method per group, because each group has its own index."""
+"""The methods of a run. If it has groups, a name refers to one method per group, because each group has its own index."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from langchain_core.language_models import BaseChatModel
@@ -12,11 +11,11 @@ from greval.errors import DataError, GrevalError, MethodError
 from greval.judging.model.judge import Judge
 from greval.methods import Method
 from greval.methods.fair_context.answer_generation import with_generator
-from greval.methods.loading import load_method, resolve_spec
+from greval.methods.loading import load_method
 from greval.methods.reference.inventory import has_reference_index
 from greval.records.case import Response, Sample
-from greval.runs.from_config.config import INDEX_PLACEHOLDER, EvaluationConfig
-from greval.runs.from_config.indexes import GroupIndex, build_search_spec, find_indexes
+from greval.runs.config.group_indexes import GroupIndex, build_search_spec
+from greval.runs.config.model import INDEX_PLACEHOLDER, RunConfig
 
 INDEX_TAG = "index"
 """The tag that holds the folder of the group's index; user-defined methods read it."""
@@ -47,74 +46,75 @@ class GroupMethod:
         return await method(sample)
 
 
-def load_group_methods(
-    config: EvaluationConfig,
-    names: Iterable[str],
+def load_run_methods(
+    config: RunConfig,
     groups: Mapping[str, int],
-    root: Path,
+    indexes: Mapping[str, GroupIndex],
     answering: Judge | BaseChatModel | None = None,
 ) -> dict[str, Method]:
-    """Load methods for groups of samples, with the number of each.
+    """Load the methods of a configuration, for groups of samples if it has groups, with the number of each.
 
-    They are wrapped by the model of `generation` if there is one. The root is added to the import path. `answering` is
-    the model that answers for searches without a spec.
+    They are wrapped by the model of `generation` if there is one. `answering` is the model that answers for searches
+    without a spec.
 
     Raises:
         MethodError: If methods cannot be loaded. All faults are reported at once.
         DataError: If the facts cannot be read.
     """
-    root = root.resolve()
-    if str(root) not in sys.path:
-        sys.path.append(str(root))
-    indexes = find_indexes(config, root)
     faults: list[str] = []
     methods: dict[str, Method] = {}
-    for name in names:
-        spec = config.methods[name]
+    for name, spec in (config.methods or {}).items():
         try:
+            if config.group_by is None:
+                methods[name] = load_method(_require_spec(name, spec))
+                continue
             if spec is None:
                 needs_model = name == THINK_ON_GRAPH or config.answering or not config.generation
-                loaded = _load_search(name, groups, indexes, answering if needs_model else None)
+                by_group = _load_search(name, groups, indexes, answering if needs_model else None)
             else:
-                loaded = _load_by_group(resolve_spec(spec, root), groups, indexes)
+                by_group = _load_by_group(spec, groups, indexes)
         except GrevalError as error:
             faults.append(f"methods: {name}: {error}")
-            continue
-        methods[name] = GroupMethod(
-            loaded, config.dataset.group_by, {group: index.root for group, index in indexes.items()}
-        )
+        else:
+            folders = {group: index.root for group, index in indexes.items()}
+            methods[name] = GroupMethod(by_group, config.group_by, folders)
     if faults:
         raise MethodError("\n".join(faults))
     generation = config.generation
     if generation is None:
         return methods
-    facts = root / generation.facts if generation.facts else None
+    facts = Path(generation.facts) if generation.facts else None
     return with_generator(methods, generation.judge, context=generation.context, facts=facts, by=generation.by)
 
 
-def check_searches(
-    config: EvaluationConfig, names: Iterable[str], groups: Mapping[str, int], indexes: Mapping[str, GroupIndex]
-) -> None:
+def check_searches(config: RunConfig, groups: Mapping[str, int], indexes: Mapping[str, GroupIndex]) -> None:
     """Check that the index of each group has the searches that methods without a spec are.
 
     Raises:
         MethodError: If one has not. All faults are reported at once.
     """
     faults: dict[str, None] = {}
-    for name in names:
+    for name in (name for name, spec in (config.methods or {}).items() if spec is None):
         try:
-            if config.methods[name] is None:
-                _require_indexes(groups, indexes)
+            _require_indexes(groups, indexes)
         except DataError as error:
             faults[f"methods: {name}: {error}"] = None
             continue
-        for group in groups if config.methods[name] is None else ():
+        for group in groups:
             try:
                 build_search_spec(name, indexes[group])
             except DataError as error:
                 faults[f"methods: {name}: {error}"] = None
     if faults:
         raise MethodError("\n".join(faults))
+
+
+def _require_spec(name: str, spec: str | None) -> str:
+    """Return the spec of a method that is not a search of a group's index."""
+    if spec is None or INDEX_PLACEHOLDER in spec:
+        needy = spec or f"{name}, which has no spec,"
+        raise MethodError(f"{needy} needs the index of a group; add group_by, and indexes with a folder for each group")
+    return spec
 
 
 def _load_by_group(spec: str, groups: Mapping[str, int], indexes: Mapping[str, GroupIndex]) -> dict[str, Method]:

@@ -25,7 +25,7 @@ from greval.records.judge_choice import NO_TEMPERATURE
 from greval.records.metric import JudgedMetric, Metric
 from greval.records.record import Record, Text
 
-MODEL = "model"
+MODEL, SETTINGS = "model", "settings"
 UNNAMED = Judge("openai:any")
 """The settings of a judge that is not named yet."""
 JUDGE_KEYS: Mapping[str, str] = {
@@ -96,26 +96,26 @@ class JudgeConfig(Record):
         if isinstance(content, str):
             return {MODEL: content}
         if isinstance(content, Judge):
-            return {MODEL: content.model, "settings": content}
-        if not isinstance(content, Mapping) or isinstance(content.get("settings"), Judge):
+            return {MODEL: content.model, SETTINGS: content}
+        if not isinstance(content, Mapping) or isinstance(content.get(SETTINGS), Judge):
             return content
         names = {MODEL: content[MODEL]} if MODEL in content else {}
         settings = {name: value for name, value in content.items() if name != MODEL}
-        return {**names, "settings": {MODEL: UNNAMED.model, **settings}}
+        return {**names, SETTINGS: {MODEL: UNNAMED.model, **settings}}
 
     @model_serializer
     def _dump(self) -> dict[str, JsonValue]:
         """Write what is set in the form of the file."""
         names: dict[str, JsonValue] = {MODEL: self.model[0] if len(self.model) == 1 else [*self.model]}
-        settings = self.settings.model_dump(mode="json", include=self.keys)
-        written = {name: NO_TEMPERATURE if value is None else value for name, value in settings.items()}
-        return {**(names if self.model else {}), **written}
+        settings = self.settings.model_dump(mode="json", include=self.keys, exclude_none=True)
+        unset = {"temperature": NO_TEMPERATURE} if "temperature" in self.keys - settings.keys() else {}
+        return {**(names if self.model else {}), **settings, **unset}
 
     @classmethod
     def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         """Describe the section as it is written."""
         parts = handler.resolve_ref_schema(handler(schema))["properties"]
-        settings = handler.resolve_ref_schema(parts["settings"])["properties"]
+        settings = handler.resolve_ref_schema(parts[SETTINGS])["properties"]
         keys = {name: {**settings[name], "description": text} for name, text in JUDGE_KEYS.items()}
         keys[MODEL] = {**parts[MODEL], "description": JUDGE_KEYS[MODEL]}
         keys["temperature"] = {"anyOf": [keys["temperature"], {"const": NO_TEMPERATURE}]}
@@ -136,7 +136,7 @@ class JudgeConfig(Record):
         """Return the section with what another one sets in place of its own."""
         changes = {name: getattr(other.settings, name) for name in other.keys}
         settings = self.settings.model_copy(update=changes)
-        return self.model_copy(update={MODEL: other.model or self.model, "settings": settings})
+        return self.model_copy(update={MODEL: other.model or self.model, SETTINGS: settings})
 
     def create_judge(self, name: str | None = None) -> Judge:
         """Create the judge of a name, by default of the one that is for all metrics.

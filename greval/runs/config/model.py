@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, StringConstraints, ValidationInfo
 from pydantic.json_schema import GenerateJsonSchema
 
+from greval._util.wording import did_you_mean
 from greval.datasets.row_sources import STDIN
+from greval.errors import MethodError
 from greval.judging.model.judge import Judge
 from greval.judging.model.prices import Prices
 from greval.methods.fair_context import ContextMode
 from greval.methods.loading import resolve_spec
+from greval.methods.reference.settings import Search
 from greval.records.metric import ReasonDepth
 from greval.records.record import Record, Text
 from greval.runs.config.judge_config import ONE_OR_MORE, JudgeConfig, Texts, wrap_text
@@ -26,6 +29,14 @@ RUN_FILE = "greval.yaml"
 """The file that `greval evaluate` reads if no cases are named."""
 FOLDER = "folder"
 """The name, in the context of a validation, of the folder that relative paths start from."""
+INDEX_PLACEHOLDER = "{index}"
+"""The placeholder in the spec of a method for the folder of the group's index."""
+GRAPHRAG_SEARCHES = ("local", "global", "drift", "basic")
+"""The searches of Microsoft GraphRAG, which need no spec if the group's folder has its index."""
+REFERENCE_SEARCHES: tuple[str, ...] = get_args(Search)
+"""The searches of greval's reference pipeline, which need no spec if the group's folder has its index."""
+SEARCHES = tuple(dict.fromkeys((*REFERENCE_SEARCHES, *GRAPHRAG_SEARCHES)))
+"""Methods that need no spec: searches of the group's index."""
 SCHEMA_HEAD: Mapping[str, str] = {
     "$schema": "http://json-schema.org/draft-07/schema#",
     "title": "greval run",
@@ -191,10 +202,12 @@ class RunConfig(Record):
     deadline: Amount | None = Field(default=None, description="Stop after this time, in seconds.")
     shard: Text | None = Field(default=None, description="Judge the K-th of N shards of the cases.")
     indexes: Annotated[dict[Text, PathText], Field(min_length=1)] | None = Field(
-        default=None, description="The folder of the index of each group of questions, {index} in a method."
+        default=None, description="The folder of the index of each group of questions: {index} in a method."
     )
     group_by: Text | None = Field(
-        default=None, description="The tag whose values are the groups of questions, each with an index."
+        default=None,
+        description="The tag whose values are the groups of the questions. The data are then questions: their answer is "
+        "the expected one.",
     )
     answering: NamedJudge | None = Field(
         default=None, description="The model that answers for searches of the group's index; the judge by default."
@@ -224,14 +237,31 @@ class RunConfig(Record):
     @property
     def keys(self) -> tuple[str, ...]:
         """The keys that are set, as a file names them."""
-        return tuple(field.alias or name for name, field in RunConfig.model_fields.items() if name in self.model_fields_set)
+        return list_keys(RunConfig, self.model_fields_set)
 
-    def replace_by(self, other: Self) -> Self:
-        """Return the configuration with what another one sets in place of its own keys."""
+    def replace_by(self, other: RunConfig) -> RunConfig:
+        """Return the configuration with what another one sets in place of its own keys.
+
+        A method that the other one names without a spec is one of this configuration. Settings of the judge are
+        replaced one by one.
+
+        Raises:
+            MethodError: If this configuration has methods, but none of such a name.
+        """
         changes = {name: getattr(other, name) for name in other.model_fields_set}
         if self.judge and other.judge:
             changes["judge"] = self.judge.replace_by(other.judge)
+        if self.methods and other.methods:
+            changes["methods"] = {
+                name: self._get_spec(name) if spec is None else spec for name, spec in other.methods.items()
+            }
         return self.model_copy(update=changes)
+
+    def _get_spec(self, name: str) -> str | None:
+        methods = self.methods or {}
+        if name not in methods:
+            raise MethodError(f"the config has no method {name!r}{did_you_mean(name, methods)}")
+        return methods[name]
 
     def list_options(self) -> EvaluateOptions:
         """Return the options of `evaluate` that are keys of a configuration."""
@@ -251,6 +281,12 @@ class RunConfig(Record):
             "deadline": self.deadline,
             "shard": Shard.parse(self.shard) if self.shard else None,
         }
+
+
+def list_keys(model: type[Record], names: Collection[str] | None = None) -> tuple[str, ...]:
+    """List the keys of a model as a file names them, or those of some of its fields."""
+    fields = model.model_fields.items()
+    return tuple(field.alias or name for name, field in fields if names is None or name in names)
 
 
 class _FileSchema(GenerateJsonSchema):

@@ -11,9 +11,15 @@ from greval.datasets.row_sources import STDIN
 from greval.errors import DefinitionError, JudgeError
 from greval.methods.fair_context import ContextMode
 from greval.metrics.sources import load_metrics
-from greval.runs.config.group_indexes import GRAPHRAG_SEARCHES, INDEX_PLACEHOLDER, REFERENCE_SEARCHES, SEARCHES
 from greval.runs.config.judge_config import MODEL, JudgeConfig, parse_judge_names
-from greval.runs.config.model import GenerationConfig, RunConfig
+from greval.runs.config.model import (
+    GRAPHRAG_SEARCHES,
+    INDEX_PLACEHOLDER,
+    REFERENCE_SEARCHES,
+    SEARCHES,
+    GenerationConfig,
+    RunConfig,
+)
 
 Place = tuple[str | int, ...]
 KeyFault = tuple[Place, str]

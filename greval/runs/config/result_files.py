@@ -22,14 +22,15 @@ from greval.judging.metric_runnable import MetricRunnable
 from greval.judging.model.client import JudgeClient, read_clock
 from greval.metrics.library import add_dependencies
 from greval.records.case import Case, Sample
-from greval.records.metric import Metric
+from greval.records.metric import Metric, set_reason_depth
 from greval.records.metric_input import compute_keys
 from greval.records.result import Result, Skipped
 from greval.records.scale import Value
-from greval.runs.from_config.config import DEFAULT_GROUP_BY
-from greval.runs.from_config.further_metrics import USAGE_METRICS, EvaluationMetrics
-from greval.runs.from_config.plan import RUN_FOLDER, EvaluationPlan
-from greval.runs.runnable import compile_metric
+from greval.runs.config.further_metrics import USAGE_METRICS, EvaluationMetrics
+from greval.runs.config.plan import RunPlan
+from greval.runs.config.published import DEFAULT_GROUP_BY
+from greval.runs.judges import choose_judges
+from greval.runs.runnable import compile_metrics
 from greval.runs.store import FILE, Store
 from greval.runs.worker import list_read_metrics, narrow_for_metric, select_verdicts
 
@@ -59,11 +60,12 @@ class ResultFileWriter:
     Results of another judge, and results for an older response, are left out.
     """
 
-    def __init__(self, plan: EvaluationPlan, metrics: Iterable[Metric], *, repeats: int = 1) -> None:
+    def __init__(self, plan: RunPlan) -> None:
         self._plan = plan
-        client = JudgeClient(plan.judge) if plan.judge else None
-        ordered = add_dependencies(metrics)
-        self._runnables = [compile_metric(metric, client, repeats=repeats, built_on=ordered) for metric in ordered]
+        metrics = set_reason_depth(add_dependencies(plan.metrics), plan.config.reason_depth)
+        judges = choose_judges(metrics, plan.judge, plan.judges)
+        clients = judges.assign([JudgeClient(group.judge) for group in judges.groups])
+        self._runnables = [*compile_metrics(metrics, clients, repeats=plan.config.repeats).values()]
 
     def __call__(self) -> None:
         """Write both files. Only one call may run at a time.
@@ -72,13 +74,13 @@ class ResultFileWriter:
             StoreError: If a file cannot be read or written.
         """
         cases = self._plan.read_responses()
-        folder = self._plan.out / RUN_FOLDER
+        folder = self._plan.folder
         with Store.open(folder) if (folder / FILE).is_file() else nullcontext() as store:
             responses = {
                 key: JudgedResponse(case, _find_results(store, case, self._runnables)) for key, case in cases.items()
             }
-        write_json(self._plan.out / DETAILED, build_detailed(self._plan, responses))
-        write_json(self._plan.out / SUMMARY, build_summary(self._plan, responses))
+        write_json(folder / DETAILED, build_detailed(self._plan, responses))
+        write_json(folder / SUMMARY, build_summary(self._plan, responses))
 
 
 def _find_results(store: Store | None, case: Case, runnables: Sequence[MetricRunnable]) -> dict[str, Result | None]:
@@ -98,7 +100,7 @@ def _find_results(store: Store | None, case: Case, runnables: Sequence[MetricRun
     return {name: found.get(name) for name in names if name not in USAGE_METRICS}
 
 
-def build_detailed(plan: EvaluationPlan, responses: JudgedResponses) -> Json:
+def build_detailed(plan: RunPlan, responses: JudgedResponses) -> Json:
     """Build the content of the detailed file: each question with the response, scores and usage of every method."""
     return {
         "metadata": {
@@ -158,7 +160,7 @@ def _get_value(result: Result | None) -> Value | None:
     return _compute_mean(one.number for one in result.judgements if one.number is not None)
 
 
-def build_summary(plan: EvaluationPlan, responses: JudgedResponses) -> Json:
+def build_summary(plan: RunPlan, responses: JudgedResponses) -> Json:
     """Build the content of the summary file: means by method and by group, usage, and the counts behind each mean."""
 
     def build_table(samples: Iterable[Sample], summarise: Callable[[list[JudgedResponse | None]], Json]) -> Json:
@@ -181,7 +183,7 @@ def build_summary(plan: EvaluationPlan, responses: JudgedResponses) -> Json:
     }
 
 
-def _build_further_table(plan: EvaluationPlan, build_table: Callable[..., Json]) -> Json:
+def _build_further_table(plan: RunPlan, build_table: Callable[..., Json]) -> Json:
     """Build, for each section, the mean of each further metric by method, over the scored responses."""
 
     def summarise(metrics: Sequence[Metric], responses: list[JudgedResponse | None]) -> Json:

@@ -1,16 +1,19 @@
-"""Input of `greval evaluate`: cases joined with gold and traversals of other files, checked before any judge call."""
+"""Input of a run: cases joined with gold and traversals of other files, checked before any judge call."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
 from greval._util.arguments import build_unknown_name_error, require_any
 from greval._util.joins import JoinCounter, name_remark
-from greval.datasets import CaseReader, RowFault, read_cases
+from greval.datasets import CaseReader, RowFault
+from greval.datasets.case_reader import open_cases
+from greval.datasets.case_records import filter_by_tags
 from greval.datasets.chunk_sources import fill_sources
 from greval.datasets.gold import (
     JOIN_REMEDY,
@@ -21,12 +24,15 @@ from greval.datasets.gold import (
     read_gold,
 )
 from greval.datasets.row_faults import build_unreadable_error, describe_row_faults
-from greval.datasets.row_sources import check_file, find_named_fields
+from greval.datasets.row_sources import STDIN, check_file, find_named_fields
 from greval.errors import DataError
 from greval.records.case import Case, Gold, Traversal
+from greval.runs.config.model import RunConfig
+from greval.runs.config.questions import convert_question
+from greval.runs.id_joins import store_input_remarks
+from greval.runs.store import Store
 from greval.stats.summary import METHOD
 
-STDIN = "-"
 ID = "id"
 Rows = Iterator[Case | RowFault]
 
@@ -71,65 +77,62 @@ class CaseInput(NamedTuple):
     joined: Sequence[JoinedFile] = ()
 
 
-def open_input(  # noqa: PLR0913 - the parts of the input of a run
-    source: str,
-    *,
-    method: str | None = None,
-    columns: Mapping[str, str] | None = None,
-    gold: Sequence[Path] = (),
-    traversals: Sequence[Path] = (),
-    pattern: str | None = None,
-    by: Sequence[str] = (),
-    limit: int | None = None,
-) -> CaseInput:
-    """Open the cases of a file or of standard input, joined with gold and traversals.
+def open_input(config: RunConfig) -> CaseInput:
+    """Open the data of a configuration: a file or standard input, joined with gold and traversals.
 
-    Args:
-        source: The file, or "-" for standard input.
-        method: The method of the rows that do not name one.
-        columns: The column of each field that is called otherwise. It counts for each file that has the column.
-        gold: Gold files, joined by id.
-        traversals: Traversal files, joined by id and, if a row names a method, by method.
-        pattern: A regular expression that derives repositories and versions from document ids.
-        by: Tags that at least one case must have.
-        limit: The maximum number of rows to read.
+    If methods are asked, the sources of chunks are not filled in, because those of the data are not used.
 
     Raises:
-        DataError: If a file cannot be read, one of its rows has no gold or traversal, no case has the id of any of its
-            rows, or no case has one of the tags. For standard input, missing ids and tags are reported only while the
-            rows are read.
+        DataError: If no data are named, a file cannot be read, one of its rows has no gold or traversal, no case has the
+            id of any of its rows, or no case has one of the tags to group by. For standard input, missing ids and tags
+            are reported only while the rows are read.
     """
+    if config.data is None:
+        raise DataError("data is missing; name the file of the cases")
+    source, columns = config.data, config.columns or {}
+    gold, traversals = [*map(Path, config.gold or ())], [*map(Path, config.traversals or ())]
     joining = {file: find_named_fields(check_file(file), columns) if columns else {} for file in (*gold, *traversals)}
-    reading = read_cases(source, method=method, columns=_select_columns(source, columns or {}, joining.values()))
-    joined = {file: _read_joined(file, "gold", joining[file]) for file in gold}
+    convert = partial(convert_question, group_by=config.group_by) if config.group_by else None
+    reading = open_cases(
+        source, method=config.method, columns=_select_columns(source, columns, joining.values()), convert=convert
+    )
+    gold_rows = {file: _read_joined(file, "gold", joining[file]) for file in gold}
     logs = {file: _read_joined(file, "traversal", joining[file]) for file in traversals}
-    gold_of = merge_rows(row for found in joined.values() for row in found)
-    walk_of = {(row.id, row.method): row.traversal for found in logs.values() for row in found}
+    gold_of = merge_rows(row for rows in gold_rows.values() for row in rows)
+    walk_of = {(row.id, row.method): row.traversal for rows in logs.values() for row in rows}
     files = [
-        *(JoinedFile(file, "gold", frozenset(row.id for row in rows), _get_id) for file, rows in joined.items()),
+        *(JoinedFile(file, "gold", frozenset(row.id for row in rows), _get_id) for file, rows in gold_rows.items()),
         *(_join_traversals(file, rows) for file, rows in logs.items()),
     ]
-    requirements = _InputRequirements(files, by)
+    requirements = _InputRequirements(files, config.by or ())
+    pattern = None if config.methods else config.doc_id_pattern
 
     def attach() -> Rows:
         for file in files:
             file.restart()
-        for row in islice(reading, limit):
+        for row in islice(filter_by_tags(reading, config.where), config.limit):
             if isinstance(row, Case):
                 for file in files:
                     file.counter.add(file.find_key(row))
             yield attach_traversal(attach_gold(row, gold_of), walk_of)
 
-    def rows() -> Rows:
+    def iterate_rows() -> Rows:
         return attach() if pattern is None else fill_sources(attach(), pattern)
 
     if requirements.are_met:
-        return CaseInput(reading, rows())
+        return CaseInput(reading, iterate_rows())
     if source == STDIN:
-        return CaseInput(reading, require_any(rows(), requirements.check_row, requirements.build_error), files)
-    if not any(map(requirements.check_row, rows())):
+        return CaseInput(reading, require_any(iterate_rows(), requirements.check_row, requirements.build_error), files)
+    if not any(map(requirements.check_row, iterate_rows())):
         raise requirements.build_error()
-    return CaseInput(reading, rows(), files)
+    return CaseInput(reading, iterate_rows(), files)
+
+
+def store_joins(folder: Path, files: Sequence[JoinedFile]) -> None:
+    """Store the remarks about files of which less than half of the cases have a row, so that all reports have them."""
+    if any(file.counter.total for file in files):
+        with Store.create(folder) as store:
+            store_input_remarks(store, filter(None, (file.find_remark() for file in files)))
 
 
 def _get_id(case: Case) -> str:

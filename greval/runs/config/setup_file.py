@@ -11,42 +11,44 @@ from langchain_core.language_models import BaseChatModel
 
 from greval.errors import DataError, StoreError
 from greval.judging.model.judge import Judge
-from greval.runs.from_config.indexes import GroupIndex, build_search_spec, list_searched
-from greval.runs.from_config.plan import EvaluationPlan
-from greval.runs.from_config.results import write_json
+from greval.methods.loading import resolve_spec
+from greval.runs.config.group_indexes import GroupIndex, build_search_spec, list_searched
+from greval.runs.config.model import GenerationConfig
+from greval.runs.config.plan import RunPlan
+from greval.runs.config.result_files import write_json
 
 SETUP_FILE = "setup.json"
 ANSWERING_FIELDS = ("model", "temperature", "seed", "base_url", "max_tokens")
 """The settings of the answering model that affect a response."""
-HOW_TO_CONTINUE = "--no-resume moves them aside; or set another output.dir"
+HOW_TO_CONTINUE = "Give the method another name, or the run another folder (out, -o); --no-resume begins a new run"
 
 Settings = dict[str, Any]
 
 
-def check_setup(plan: EvaluationPlan) -> None:
+def check_setup(plan: RunPlan) -> None:
     """Check that the responses in the folder were made with the settings of this evaluation.
 
     Raises:
         StoreError: If a setting has changed. The message names each.
     """
-    file = plan.out / SETUP_FILE
+    file = plan.folder / SETUP_FILE
     before = _read_setup(file)
     if before and (changes := "; ".join(_describe_changes(before, dump_settings(plan), plan))):
-        message = f"{file}: the responses there are not of this config: {changes}"
+        message = f"{file}: the responses there are not of this run: {changes}"
         raise StoreError(f"{message}. {HOW_TO_CONTINUE}")
 
 
-def write_setup(plan: EvaluationPlan) -> None:
+def write_setup(plan: RunPlan) -> None:
     """Store the settings of this evaluation. Those of methods and groups that are not in it stay as they are.
 
     Raises:
         StoreError: If they cannot be written.
     """
-    file = plan.out / SETUP_FILE
+    file = plan.folder / SETUP_FILE
     before, now = _read_setup(file), dump_settings(plan)
     groups = {*plan.group_samples()}
     methods = {name: now["methods"][name] for name in plan.methods}
-    kept = {
+    merged = {
         "methods": {**before.get("methods", {}), **methods},
         **{
             part: before.get(part, {}) | {group: value for group, value in now[part].items() if group in groups}
@@ -57,12 +59,12 @@ def write_setup(plan: EvaluationPlan) -> None:
         if isinstance(specs, dict):
             old = before.get("methods", {}).get(name)
             earlier = old if isinstance(old, dict) else {}
-            kept["methods"][name] = earlier | {group: spec for group, spec in specs.items() if group in groups}
+            merged["methods"][name] = earlier | {group: spec for group, spec in specs.items() if group in groups}
     answering = now["answering"] or before.get("answering")
-    write_json(file, {**kept, "generation": now["generation"], "answering": answering})
+    write_json(file, {**merged, "generation": now["generation"], "answering": answering})
 
 
-def dump_settings(plan: EvaluationPlan) -> Settings:
+def dump_settings(plan: RunPlan) -> Settings:
     """Return the settings that affect a response, as JSON.
 
     They are the specs of the methods (of each group, if a method has none of its own), the folders of the indexes, the
@@ -70,10 +72,13 @@ def dump_settings(plan: EvaluationPlan) -> Settings:
     """
     config = plan.config
     return {
-        "methods": {name: spec or _dump_search(name, plan.indexes) for name, spec in config.methods.items()},
-        "indexes": dict(config.indexes),
+        "methods": {
+            name: resolve_spec(spec, Path.cwd()) if spec else _dump_search(name, plan.indexes)
+            for name, spec in (config.methods or {}).items()
+        },
+        "indexes": {group: str(index.root) for group, index in plan.indexes.items()},
         "contents": {group: digest for group, index in plan.indexes.items() if (digest := index.compute_digest())},
-        "generation": config.generation.model_dump(mode="json") if config.generation else None,
+        "generation": _dump_generation(config.generation) if config.generation else None,
         "answering": _dump_model(plan.answering) if plan.answering else None,
     }
 
@@ -89,6 +94,11 @@ def _dump_search(name: str, indexes: Mapping[str, GroupIndex]) -> dict[str, str]
     return specs
 
 
+def _dump_generation(generation: GenerationConfig) -> Settings:
+    facts = Path(generation.facts).resolve() if generation.facts else None
+    return {**generation.model_dump(mode="json"), "facts": facts and str(facts)}
+
+
 def _dump_model(model: Judge | BaseChatModel) -> Settings:
     if isinstance(model, Judge):
         settings = model.model_dump(mode="json", include={*ANSWERING_FIELDS})
@@ -98,13 +108,13 @@ def _dump_model(model: Judge | BaseChatModel) -> Settings:
 
 def _read_setup(file: Path) -> Settings:
     try:
-        found = json.loads(file.read_text(encoding="utf-8"))
+        settings = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, json.JSONDecodeError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return settings if isinstance(settings, dict) else {}
 
 
-def _describe_changes(before: Settings, now: Settings, plan: EvaluationPlan) -> Iterator[str]:
+def _describe_changes(before: Settings, now: Settings, plan: RunPlan) -> Iterator[str]:
     """Describe the settings, within this evaluation, that changed since the responses were collected."""
     groups = [*plan.group_samples()]
     if before.get("generation") != now["generation"]:
@@ -113,12 +123,12 @@ def _describe_changes(before: Settings, now: Settings, plan: EvaluationPlan) -> 
     if old and new and old != new:
         yield f"answering: the model was {_format_model(old)} and is {_format_model(new)}"
     for name in plan.methods:
-        yield from dict.fromkeys(_describe_spec_changes(name, before, now, groups))
+        yield from dict.fromkeys(_describe_spec_changes(name, before, now, groups or [""]))
     for group in groups:
         old, new = before.get("indexes", {}).get(group), now["indexes"].get(group)
         if old is not None and old != new:
             yield f"indexes: {group} was {old} and is {new}"
-    searched = {group for group, _ in list_searched(plan.config, plan.methods, plan.indexes)}
+    searched = {group for group, _ in list_searched(plan.config.methods or {}, plan.indexes)}
     for group in groups:
         old, new = before.get("contents", {}).get(group), now["contents"].get(group)
         if old and old != new and group in searched:
