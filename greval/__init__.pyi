@@ -82,10 +82,10 @@ from .records.metric import (
 )
 from .records.result import Failed, Failure, Judgement, Result, Scored, Skipped, Usage
 from .records.scale import CategoricalScale, Category, MeasureScale, ValueScale
+from .runs.config.api import Evaluation, evaluate_config, evaluate_config_async, forecast_config
+from .runs.config.model import RunConfig
 from .runs.evaluation import Run, evaluate, evaluate_async
 from .runs.forecast import Forecast, forecast
-from .runs.from_config.api import Evaluation, evaluate_config, evaluate_config_async, forecast_config
-from .runs.from_config.plan import ConfigSelection
 from .runs.importing.api import import_verdicts
 from .runs.merging import merge
 from .runs.otel import OpenTelemetryEvents
@@ -139,7 +139,6 @@ __all__ = [
     "Collected",
     "Comparison",
     "ComputedMetric",
-    "ConfigSelection",
     "Contrast",
     "DataError",
     "DataSummary",
@@ -193,6 +192,7 @@ __all__ = [
     "Result",
     "RowFault",
     "Run",
+    "RunConfig",
     "Sample",
     "Scored",
     "ScriptedJudge",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
 from inspect import signature
 from pathlib import Path
@@ -17,19 +17,18 @@ from rich.markup import escape
 from rich.table import Table
 
 from greval._util.joins import OFF_SCALE
-from greval._util.wording import did_you_mean, format_names
 from greval.cli import FAILED
 from greval.cli.completion import complete_judge, complete_metric
 from greval.cli.console import ReportConsole
 from greval.cli.help_layout import input_option, judge_option, limit_option, output_option
 from greval.errors import DataError, JudgeError
 from greval.judging.answer_schema import ReasonPosition
-from greval.judging.model.judge import KEY_VARIABLE, NO_JUDGE_MESSAGE, Judge, Structured, build_chosen_judge
-from greval.judging.model.judge_names import LOCAL, parse_judge_name
+from greval.judging.model.judge import KEY_VARIABLE, Judge, Structured
 from greval.judging.model.prices import FILE_VARIABLE, Prices
 from greval.judging.prompt import PromptStart
 from greval.records.judge_choice import NO_TEMPERATURE
-from greval.records.metric import JudgedMetric, Metric, ReasonDepth, needs_judge
+from greval.records.metric import Metric, ReasonDepth, needs_judge
+from greval.runs.config.judge_config import MODEL, SETTINGS, JudgeConfig
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -275,84 +274,38 @@ class JudgeOptions(NamedTuple):
         float | None, limit_option(metavar="N", help="the provider's rate limit in tokens")
     ] = None
 
+    def build_config(self, names: Iterable[str] | None = None) -> JudgeConfig:
+        """Build the judge of a command, by the names that it gives.
+
+        Raises:
+            JudgeError: If a setting is invalid.
+        """
+        settings = self._asdict()
+        del settings["reason_depth"]  # belongs to the metrics, not to the judge
+        return build_judge_config({**settings, MODEL: [*names]} if names else settings)
+
     def create_judge(self, name: str | None) -> Judge:
         """Create the judge of this name.
 
         Raises:
             JudgeError: If no judge is named, or if its name or a setting is invalid.
         """
-        if not name:
-            raise JudgeError(NO_JUDGE_MESSAGE)
-        settings = self._asdict()
-        del settings["reason_depth"]  # belongs to the metrics, not to the judge
-        options = parse_judge_options(settings.pop("judge_options") or ())
-        try:
-            judge = Judge(name, options=options, **settings)
-        except ValidationError as error:
-            raise JudgeError("\n".join(map(_format_option_error, error.errors()))) from error
-        parse_judge_name(judge.model)
-        return judge
+        return self.build_config().create_judge(name)
 
 
-class CommandJudges(NamedTuple):
-    """The judges of a command: one for the metrics that name none, and those of single metrics by name."""
-
-    default: Judge | None
-    named: dict[str, Judge]
-
-    def get_judge(self, metric: str) -> Judge:
-        """Return the judge of a judged metric."""
-        judge = self.named.get(metric, self.default)
-        if judge is None:
-            raise JudgeError(NO_JUDGE_MESSAGE)
-        return judge
-
-
-def create_judges(settings: JudgeOptions, names: Iterable[str] | None, metrics: Iterable[Metric]) -> CommandJudges:
-    """Create the judges of a command, before any call is paid for.
-
-    `METRIC=MODEL` goes before the judge that a metric names, and this before `MODEL`. The settings hold for all of
-    them, except that the address of a server is that of the judges that the command names.
+def build_judge_config(settings: Mapping[str, Any]) -> JudgeConfig:
+    """Build the judge of a run from its names and the values of the options of `JudgeOptions`.
 
     Raises:
-        JudgeError: If a judged metric has no judge, a name is given for a metric that is not judged, two names are
-            given for the same, or a name or a setting is invalid.
+        JudgeError: If a setting is invalid.
     """
-    given = parse_judge_names(names or ())
-    judged = {metric.name: metric.judge for metric in metrics if isinstance(metric, JudgedMetric)}
-    if unknown := [name for name in given if name and name not in judged]:
-        hint = did_you_mean(unknown[0], judged)
-        raise JudgeError(f"--judge {unknown[0]}={given[unknown[0]]}: no judged metric has this name{hint}")
-    lacking = [name for name, choice in judged.items() if choice is None and name not in given]
-    if lacking and "" not in given:
-        first = f"{format_names(lacking)}: " if len(lacking) < len(judged) else ""
-        raise JudgeError(f"{first}{NO_JUDGE_MESSAGE}")
-    default = settings.create_judge(given[""]) if "" in given else None
-    template = default or settings._replace(base_url=None).create_judge(LOCAL)
-    named = {name: build_chosen_judge(choice, template) for name, choice in judged.items() if choice}
-    return CommandJudges(default, named | {name: settings.create_judge(model) for name, model in given.items() if name})
-
-
-def parse_judge_names(names: Iterable[str]) -> dict[str, str]:
-    """Parse `MODEL` and `METRIC=MODEL`; the name of the metric is empty for the first form.
-
-    Raises:
-        JudgeError: If one metric, or all, are given two judges.
-
-    Example:
-        >>> parse_judge_names(["openai:a", "tone=openai:b"])
-        {'': 'openai:a', 'tone': 'openai:b'}
-    """
-    found: dict[str, str] = {}
-    for text in names:
-        metric, sign, model = text.partition("=")
-        name, judge = (metric.strip(), model.strip()) if sign and ":" not in metric else ("", text.strip())
-        if found.setdefault(name, judge) != judge:
-            whose = f"{name} has" if name else "all metrics have"
-            raise JudgeError(
-                f"--judge {text}: {whose} the judge {found[name]} already; write METRIC=MODEL for one metric"
-            )
-    return found
+    content = {name: value for name, value in settings.items() if name != "judge_options"}
+    if pairs := settings.get("judge_options"):
+        content["options"] = parse_judge_options(pairs)
+    try:
+        return JudgeConfig.model_validate(content)
+    except ValidationError as error:
+        raise JudgeError("\n".join(map(_format_option_error, error.errors()))) from error
 
 
 class CapOptions(NamedTuple):
@@ -469,9 +422,10 @@ def exit_if_off_scale(warnings: Iterable[str]) -> None:
 def _format_option_error(fault: ErrorDetails) -> str:
     """Format a validation error as an option and what is wrong with it."""
     what = fault["msg"].removeprefix("Value error, ").removeprefix("Input ")
-    if fault["loc"][:1] == ("options",):
+    place = [str(part) for part in fault["loc"] if part != SETTINGS]
+    if place[:1] == ["options"]:
         return f"--judge-option: {what}"
-    return f"--{'.'.join(map(str, fault['loc'])).replace('_', '-')}: {what}"
+    return f"--{'.'.join(place).replace('_', '-')}: {what}"
 
 
 def list_label_files(run: Path, labels: Iterable[Path] | None, annotations: Iterable[Path] | None) -> list[Path] | None:

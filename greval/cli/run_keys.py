@@ -1,228 +1,213 @@
-"""`greval eval`: run an evaluation of the published format, from the questions to the two result files."""
+"""Options of commands that are keys of a run: what the command line sets in place of a file, and the file."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import ExitStack
-from functools import partial
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from greval._util.wording import format_count
-from greval.cli import FAILED
-from greval.cli.collect import convert_progress, parse_tag_filters, print_method_errors
-from greval.cli.evaluate import report_and_exit
-from greval.cli.help_layout import GroupedCommand, input_option, limit_option, resuming_option
+from greval.analysis.gate.conditions import check_conditions, split_condition
+from greval.cli.collect import parse_tag_filters
+from greval.cli.gate import FailIf
+from greval.cli.help_layout import GroupedCommand, input_option, limit_option, output_option, resuming_option
 from greval.cli.options import (
-    CapOptions,
+    AskedSpecs,
+    By,
+    Columns,
     Concurrency,
-    Depth,
-    JudgeName,
+    Folders,
+    JudgeNames,
+    JudgeOptions,
+    Limit,
+    MethodName,
+    OptionalMetricNames,
     Quiet,
+    Repeats,
+    Show,
     StoreCalls,
-    create_console,
-    expand_groups,
+    build_judge_config,
+    parse_columns,
 )
-from greval.cli.progress_bar import ProgressBar, stop_on_signals
-from greval.datasets.row_faults import describe_row_faults
-from greval.errors import DataError
-from greval.judging.model.judge import Judge
-from greval.judging.model.judge_names import complete_judge_name
-from greval.runs.from_config.config import CONFIG_FILE, DEFAULT_GROUP_BY, locate_config, read_config
+from greval.errors import DataError, DefinitionError
+from greval.methods.loading import name_specs
+from greval.metrics.sources import load_metrics
+from greval.runs.config.file import ConfigFile, build_config, read_config_file
+from greval.runs.config.judge_config import MODEL
+from greval.runs.config.model import RUN_FILE, RunConfig, list_keys
 
-if TYPE_CHECKING:
-    from greval.methods.collecting.api import CollectProgress
-    from greval.runs.from_config.api import Evaluation
-    from greval.runs.from_config.plan import ConfigSelection
-    from greval.runs.options import EvaluateOptions
-    from greval.runs.progress import Progress
+NO_CASES = (
+    f"CASES is missing, and there is no {RUN_FILE} here; name the file of your cases, or write a {RUN_FILE} for it "
+    "with `greval init FILE`"
+)
+COMMAND = "command"
+"""The name of the configuration of a command in typer's context."""
+NAMES: Mapping[str, str] = {
+    "cases": "data",
+    "column": "columns",
+    "metric": "metrics",
+    "ask": "methods",
+    "traversal": "traversals",
+}
+"""The keys that are not called like their parameter: they hold several values, and an option holds one."""
+PARSERS: Mapping[str, Callable[[Any], object]] = {
+    "column": parse_columns,
+    "ask": name_specs,
+    "where": lambda filters: {tag: sorted(values) for tag, values in parse_tag_filters(filters).items()},
+    "methods": lambda names: [*dict.fromkeys(name.strip() for name in names.split(",") if name.strip())],
+}
+"""How the values of options that a file has in another form are parsed."""
 
-HINT = "(greval evaluate judges a file of cases; greval eval runs an eval_config.yaml)"
+
+class RunOptions(NamedTuple):
+    """The keys of a run that are options of `greval evaluate`; those without a help text have that of the key."""
+
+    cases: Annotated[
+        str | None,
+        typer.Argument(
+            help="cases as .jsonl, .json, .csv, .tsv or .parquet, or - for stdin; without it greval.yaml describes the "
+            "run"
+        ),
+    ] = None
+    metric: OptionalMetricNames = None
+    judge: JudgeNames = None
+    out: Annotated[Path | None, output_option("--out", "-o", metavar="RUN")] = None
+    config: Annotated[
+        Path | None,
+        input_option("--config", "-c", metavar="FILE", help="a file with these options as keys (docs/config.md)"),
+    ] = None
+    concurrency: Concurrency = None
+    limit: Limit = None
+    where: Annotated[list[str] | None, input_option("--where", metavar="TAG=VALUE")] = None
+    repeats: Repeats = 1
+    method: MethodName = None
+    ask: AskedSpecs = None
+    ask_timeout: Annotated[float | None, limit_option(min=0, metavar="SECONDS")] = None
+    column: Columns = None
+    gold: Annotated[list[Path] | None, input_option(metavar="FILE")] = None
+    traversal: Annotated[list[Path] | None, input_option(metavar="FILE")] = None
+    doc_id_pattern: Annotated[str | None, input_option(metavar="REGEX")] = None
+    library: Folders = None
+    retry_failed: Annotated[bool, resuming_option()] = True
+    resume: Annotated[bool, resuming_option()] = True
+    cache: Annotated[bool, resuming_option("--cache/--no-cache", show_default=False)] = False
+    store_calls: StoreCalls = True
+    deadline: Annotated[float | None, limit_option(min=0, metavar="SECONDS")] = None
+    shard: Annotated[str | None, input_option(metavar="K/N")] = None
+    dry_run: Annotated[bool, limit_option("--dry-run/--no-dry-run", show_default=False)] = False
+    by: By = None
+    show: Show = 0
+    fail_if: FailIf = None
+    quiet: Quiet = False
+    otel: Annotated[bool, output_option("--otel/--no-otel", show_default=False)] = False
+    json: Annotated[bool, output_option("--json/--no-json", show_default=False)] = False
 
 
-class PublishedFormatCommand(GroupedCommand):
-    """A command that names `greval evaluate` in its errors of usage, because the two are easily mistaken."""
+class CommandConfig(NamedTuple):
+    """The configuration of a command: that of the file with the changes of the command line."""
+
+    config: RunConfig
+    changes: RunConfig
+    file: ConfigFile | None = None
+
+    def describe_file(self) -> str | None:
+        """Return a line on the keys of the file that the command uses; None without a file."""
+        if self.file is None:
+            return None
+        judge = self.file.config.judge
+        replaced = {*self.changes.keys} - ({"judge"} if judge and judge.keys else set())
+        return f"{self.file.path} sets {', '.join(key for key in self.file.config.keys if key not in replaced)}"
+
+
+class ConfigurableCommand(GroupedCommand):
+    """A command that reads its options from a file if one is named, or if no cases are.
+
+    An option on the command line replaces the key of the file, and the key replaces a variable of the environment.
+    """
+
+    def __init__(self, *args: Any, **how: Any) -> None:  # noqa: ANN401 - as in typer
+        """Accept the arguments of `typer.core.TyperCommand`."""
+        super().__init__(*args, **how)
+        for parameter in self.params:
+            key = NAMES.get(parameter.name, parameter.name)
+            if not getattr(parameter, "help", None) and key in _HELP:
+                parameter.help = f"{_HELP[key]}{'; repeatable' if parameter.multiple else ''}"
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401 - typer's own context
-        """Parse the command line."""
-        given = [*args]  # the parser empties the list
-        wrong_use: Any = typer.BadParameter.__base__  # UsageError of click, or of the copy of click in newer typers
-        try:
-            return super().parse_args(ctx, args)
-        except wrong_use as error:
-            if {"-m", "--metric"} & {*given} or not given[0].startswith("-"):
-                error.message = f"{error.message} {HINT}"
-            raise
+        """Parse the command line, and read the file for what it leaves out."""
+        rest = super().parse_args(ctx, args)
+        if not ctx.resilient_parsing:
+            ctx.meta[COMMAND] = self.read_config(ctx)
+        return rest
+
+    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - as above
+        """Run the command. An error that a value of the file explains is reported with the line of the value."""
+        command: CommandConfig = ctx.meta[COMMAND]
+        if command.file is None:
+            return super().invoke(ctx)
+        with command.file.explain_errors(command.config, command.changes, {"fail_if": _check_condition}):
+            return super().invoke(ctx)
+
+    def read_config(self, ctx: Any) -> CommandConfig:  # noqa: ANN401 - as above
+        """Read the configuration of the command."""
+        path, cases = ctx.params["config"], ctx.params["cases"]
+        if path is None and cases is None and not Path(RUN_FILE).is_file():
+            raise typer.BadParameter(NO_CASES, ctx=ctx)
+        file = read_config_file(path or Path(RUN_FILE)) if path or cases is None else None
+        command = merge_config(ctx, file)
+        if command.config.data is None and file:
+            raise DataError(f"{file.path}: data is missing; add it, or name the file of the cases on the command line")
+        return command
 
 
-COMMAND_CLASS = PublishedFormatCommand
-"""The class of the command."""
+def merge_config(ctx: Any, file: ConfigFile | None) -> CommandConfig:  # noqa: ANN401 - typer's own context
+    """Merge the variables of the environment, a file and the command line; each replaces those before it."""
+    changes = _read_options(ctx, "COMMANDLINE")
+    config = _read_options(ctx, "ENVIRONMENT")
+    if file:
+        config = config.replace_by(file.config)
+    return CommandConfig(config.replace_by(changes), changes, file)
 
 
-@expand_groups
-def evaluation(  # noqa: PLR0913 - the options of a command
-    context: typer.Context,
-    *,
-    root: Annotated[
-        Path, input_option(metavar="DIR", help="the folder that the config's paths are relative to")
-    ] = Path(),
-    config: Annotated[Path, input_option(metavar="FILE", help="the config, in that folder")] = Path(CONFIG_FILE),
-    methods: Annotated[str | None, input_option(metavar="NAME,...", help="only these methods of the config")] = None,
-    imdb_key: Annotated[
-        list[str] | None, input_option(metavar="KEY", help="short for --where imdb_key=KEY; repeatable", hidden=True)
-    ] = None,
-    where: Annotated[
-        list[str] | None,
-        input_option("--where", metavar="TAG=VALUE", help="only questions with this tag; repeatable"),
-    ] = None,
-    limit: Annotated[int | None, input_option(min=1, metavar="N", help="only the first N questions")] = None,
-    judge: JudgeName = None,
-    resume: Annotated[
-        bool, resuming_option(help="resume the run; --no-resume begins a new one and moves the existing files aside")
-    ] = True,
-    retry_failed: Annotated[bool, resuming_option(help="retry what failed")] = True,
-    store_calls: StoreCalls = True,
-    concurrency: Concurrency = None,
-    reason_depth: Depth = None,
-    timeout: Annotated[
-        float | None, limit_option(min=0, metavar="SECONDS", help="the timeout of a method for one question")
-    ] = None,
-    caps: CapOptions,
-    dry_run: Annotated[
-        bool, limit_option("--dry-run", help="forecast the calls and their cost without any call")
-    ] = False,
-    quiet: Quiet = False,
-) -> None:
-    """Run an evaluation of the published config format. Methods answer, the judge judges.
-
-    docs/framework.md describes the format. The same command again resumes the evaluation. Other runs are those of
-    `greval evaluate`, which greval.yaml describes.
-    """
-    from greval.runs.from_config.api import evaluate_config_async
-    from greval.runs.from_config.plan import ConfigSelection
-
-    keys = [f"{DEFAULT_GROUP_BY}={key}" for key in imdb_key or ()]
-    wanted = {tag: sorted(values) for tag, values in parse_tag_filters([*(where or ()), *keys]).items()}
-    selection = ConfigSelection(methods, wanted, limit)
-    options: EvaluateOptions = {
-        "resume": resume,
-        "retry_failed": retry_failed,
-        "store_calls": store_calls,
-        "concurrency": concurrency,
-        "reason_depth": reason_depth,
-        "debug": bool(context.obj),
-        "max_calls": caps.max_calls,
-        "max_cost": caps.max_cost,
-        "prices": caps.read_prices(),
+def _read_options(ctx: Any, source: str) -> RunConfig:  # noqa: ANN401 - as above
+    """Return the options whose values are from a source, as keys of a run."""
+    values = {name: value for name, value in ctx.params.items() if ctx.get_parameter_source(name).name == source}
+    keys = {*list_keys(RunConfig)}
+    content = {
+        key: PARSERS[name](value) if name in PARSERS else value
+        for name, value in values.items()
+        if (key := NAMES.get(name, name)) in keys
     }
-    found = _choose_judge(context, judge, root, config)
-    if dry_run:
-        _print_forecast(root, config, selection, found, options)
-        return
-    evaluate = partial(evaluate_config_async, root, config, selection, judge=found, timeout=timeout or None, **options)
-    evaluate = partial(evaluate, on_note=None if quiet else _print_note)
-    done = asyncio.run(_run(evaluate, quiet=quiet))
-    _report_and_exit(done, quiet=quiet)
+    settings = {name: value for name, value in values.items() if name in JudgeOptions._fields and name not in keys}
+    if names := content.pop("judge", None):
+        settings[MODEL] = names
+    if settings:
+        content["judge"] = build_judge_config(settings)
+    return build_config(content)
 
 
-def _choose_judge(context: typer.Context, name: str | None, root: Path, config: Path) -> Judge | None:
-    """Return the judge named on the command line with the config's other settings; None to use the config's judge.
-
-    A judge from the environment is used only if the config does not name one.
-    """
-    own = read_config(locate_config(root, config), root).judge
-    source = context.get_parameter_source("judge")
-    if not name or (own and source and source.name == "ENVIRONMENT"):
-        return None
-    return own.model_copy(update={"model": complete_judge_name(name, own.base_url)}) if own else Judge(name)
-
-
-def _print_forecast(
-    root: Path, config: Path, selection: ConfigSelection, judge: Judge | None, options: EvaluateOptions
-) -> None:
-    """Print the forecast of the calls of methods and judge."""
-    from greval.report.forecast import render
-    from greval.runs.from_config.api import forecast_config
-
-    found = forecast_config(root, config, selection, judge=judge, **options)
-    _print_unread(found.unread)
-    counts = ", ".join(f"{name} {count:,}" for name, count in found.open.items())
-    typer.echo(f"requests to the methods, for {format_count(found.questions, 'question')}: {counts}")
-    render(found.forecast, create_console())
-    if missing := sum(found.open.values()):
-        typer.echo(f"responses not collected yet: {missing:,}; their context is not in the input tokens")
-
-
-async def _run(evaluate: Callable[..., Awaitable[Evaluation]], *, quiet: bool) -> Evaluation:
-    """Run with two progress bars. The first Ctrl-C finishes calls in flight, the second stops immediately."""
-    stop = stop_on_signals()
-    with _ProgressBars(quiet=quiet) as bars:
-        return await evaluate(stop=stop, on_collected=bars.show_responses, on_progress=bars.show_judgements)
-
-
-class _ProgressBars(ExitStack):
-    """Two progress bars, first for responses and then for judgements, each with its own time."""
-
-    def __init__(self, *, quiet: bool) -> None:
-        super().__init__()
-        self._quiet = quiet
-        self._responses: ProgressBar | None = None
-        self._judgements: ProgressBar | None = None
-
-    def show_responses(self, progress: CollectProgress) -> None:
-        """Show the progress of the responses."""
-        if self._responses is None:
-            self._responses = self.enter_context(ProgressBar(quiet=self._quiet))
-            self._responses.print_line("responses:")
-        self._responses.show(convert_progress(progress))
-
-    def show_judgements(self, progress: Progress) -> None:
-        """Show the progress of the judgements."""
-        if self._judgements is None:
-            self.close()
-            self._judgements = self.enter_context(ProgressBar(quiet=self._quiet))
-            self._judgements.print_line("judgements:")
-        self._judgements.show(progress)
-
-
-def _print_note(note: str) -> None:
-    """Print what the user should know before the calls begin."""
-    typer.echo(note, err=True)
-
-
-def _report_and_exit(done: Evaluation, *, quiet: bool) -> None:
-    """Print unreadable rows, the result paths, the report and the comparison, and exit with the exit code."""
-    _print_unread(done.unread)
-    if not quiet:
-        if done.ignored:
-            typer.echo(f"columns that are neither a field nor a tag: {', '.join(done.ignored)}", err=True)
-        print_method_errors(done.collected)
-        typer.echo(f"results: {done.detailed} and {done.summary.name}")
+def _check_condition(config: RunConfig, condition: str) -> str:
+    """Return why a condition cannot be checked, or an empty text."""
     try:
-        report_and_exit(done.run, by=("method",), show=0, quiet=quiet)
-    finally:
-        if not quiet and done.run.why is None and len(done.methods) > 1:
-            _print_comparison(done)
-    if done.unread:
-        raise typer.Exit(FAILED)
-
-
-def _print_comparison(done: Evaluation) -> None:
-    """Print the comparison of the methods that were evaluated, or why they cannot be compared."""
-    from greval.analysis.comparison.api import compare
-    from greval.report.comparison import render
-
-    typer.echo()
-    try:
-        render(compare(done.run, methods=done.methods), create_console())
+        split_condition(condition)
+        metrics = load_metrics(config.metrics or (), *(config.library or ()))
+        check_conditions([condition], [metric.name for metric in metrics])
+    except DefinitionError:
+        return ""  # reported for the metric
     except DataError as error:
-        typer.echo(f"the methods cannot be compared: {error}", err=True)
+        return str(error)
+    return ""
 
 
-def _print_unread(rows: Sequence[str]) -> None:
-    """Print the rows of the dataset that are not questions."""
-    for line in describe_row_faults(rows):
-        typer.echo(f"not a question: {line}", err=True)
+def _format_help(description: str) -> str:
+    """Format the description of a key as the help of an option."""
+    return f"{description[:1].lower()}{description[1:].rstrip('.')}"
+
+
+_HELP = {
+    field.alias or name: _format_help(field.description)
+    for name, field in RunConfig.model_fields.items()
+    if field.description
+}
+"""The help of the options, which is that of their keys."""

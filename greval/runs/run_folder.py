@@ -15,7 +15,7 @@ from greval.runs.store import Store
 RUNS = Path("runs")
 
 
-def choose_folder(cases: str, origin: CaseSource, parent: Path, report: Callable[[str], None]) -> Path:
+def choose_folder(cases: str, origin: CaseSource, report: Callable[[str], None], parent: Path = Path()) -> Path:
     """Return the default run folder for a file of cases: `runs/NAME`, or the next free name.
 
     A folder is free if it is empty or has only runs of the same file. Standard input cannot be recognised, so it always
@@ -24,8 +24,8 @@ def choose_folder(cases: str, origin: CaseSource, parent: Path, report: Callable
     Args:
         cases: The name of the file, or "-" for standard input.
         origin: The source that identifies the cases.
-        parent: The folder of `runs`.
         report: Called with a sentence if the first name is taken.
+        parent: The folder of `runs`.
     """
     base = parent / RUNS / ("stdin" if cases == STDIN else Path(cases).stem)
     names = (base if number == 1 else base.with_name(f"{base.name}-{number}") for number in count(1))

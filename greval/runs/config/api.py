@@ -79,8 +79,8 @@ class ConfigForecast(Record):
     """The work that a run of a configuration would do.
 
     `missing` counts, for each method, the questions that it would be asked. Their judgements are part of `forecast`,
-    with the expected answer and no context in place of the missing response: the number of calls is exact, but the input
-    tokens are underestimated.
+    with the expected answer and no context in place of the missing response: the number of calls is exact, but the
+    input tokens are underestimated.
     """
 
     missing: dict[str, int]

@@ -34,17 +34,24 @@ SECTIONS: Mapping[str, Collection[str]] = {
 }
 """The keys of the sections of both files."""
 OTHER_NAMES: Mapping[str, str] = {
-    **dict.fromkeys(("cases", "dataset"), "data"),
-    **{"column": "columns", "metric": "metrics", "ask": "methods", "traversal": "traversals", "output": "out"},
-    **dict.fromkeys(("gates", "gate"), "fail_if"),
-    **dict.fromkeys(("judge_option", "judge_options"), "judge.options"),
+    "cases": "data",
+    "dataset": "data",
+    "column": "columns",
+    "metric": "metrics",
+    "ask": "methods",
+    "traversal": "traversals",
+    "output": "out",
+    "gate": "fail_if",
+    "gates": "fail_if",
+    "judge_option": "judge.options",
+    "judge_options": "judge.options",
 }
 """Words that people write for keys, such as the names of options, with the keys that they mean."""
 
 
 @dataclass(frozen=True)
 class ConfigFile:
-    """A file that describes a run: its path, the configuration that it has, and its content with the lines of its keys."""
+    """A file that describes a run: its path, its configuration, and its content with the lines of its keys."""
 
     path: Path
     config: RunConfig
@@ -160,9 +167,7 @@ def _build_error(path: Path, faults: Iterable[MetricFileFault]) -> DataError:
     return DataError("\n".join(f"{path}:{fault}" for fault in sorted(faults, key=lambda fault: fault.line)))
 
 
-def _convert_errors(
-    errors: list[ErrorDetails], source: YamlSource, keys: Collection[str]
-) -> Iterator[MetricFileFault]:
+def _convert_errors(errors: list[ErrorDetails], source: YamlSource, keys: Collection[str]) -> Iterator[MetricFileFault]:
     """Convert pydantic's errors to faults of the file."""
     for error in errors:
         place = error["loc"]
@@ -190,4 +195,8 @@ def _explain_unknown_key(name: str, parent: tuple[str | int, ...], keys: Collect
         return f"belongs under {JUDGE}; move it there"
     plain = name.replace("-", "_")
     key = OTHER_NAMES.get(plain, plain if plain in level else "")
-    return f"unknown; did you mean {key}?" if key and key in {*level, "judge.options"} else f"unknown{did_you_mean(name, level)}"
+    return (
+        f"unknown; did you mean {key}?"
+        if key and key in {*level, "judge.options"}
+        else f"unknown{did_you_mean(name, level)}"
+    )

@@ -140,9 +140,7 @@ def build_search_spec(name: str, index: GroupIndex) -> str:
     return f"graphrag:{INDEX_PLACEHOLDER}?method={name}"
 
 
-def list_searched(
-    methods: Mapping[str, str | None], indexes: Mapping[str, GroupIndex]
-) -> list[tuple[str, GroupIndex]]:
+def list_searched(methods: Mapping[str, str | None], indexes: Mapping[str, GroupIndex]) -> list[tuple[str, GroupIndex]]:
     """List the groups whose index the reference pipeline searches for a method without a spec."""
     return [(group, index) for group, index in indexes.items() if index.is_reference and None in methods.values()]
 

@@ -1,4 +1,4 @@
-"""The methods of a run. If it has groups, a name refers to one method per group, because each group has its own index."""
+"""The methods of a run. If it has groups, a name refers to one method per group, because each has its own index."""
 
 from __future__ import annotations
 

@@ -52,7 +52,9 @@ JUDGE_KEYS: Mapping[str, str] = {
 
 def wrap_text(content: object) -> object:
     """Return one text as a tuple of it, and a list as a tuple."""
-    return (content,) if isinstance(content, str | PurePath) else tuple(content) if isinstance(content, list) else content
+    return (
+        (content,) if isinstance(content, str | PurePath) else tuple(content) if isinstance(content, list) else content
+    )
 
 
 _TEXT_SCHEMA = {"type": "string", "minLength": 1}

@@ -206,8 +206,8 @@ class RunConfig(Record):
     )
     group_by: Text | None = Field(
         default=None,
-        description="The tag whose values are the groups of the questions. The data are then questions: their answer is "
-        "the expected one.",
+        description="The tag whose values are the groups of the questions. The data are then questions, whose answer "
+        "is the expected one.",
     )
     answering: NamedJudge | None = Field(
         default=None, description="The model that answers for searches of the group's index; the judge by default."
@@ -227,12 +227,8 @@ class RunConfig(Record):
         default=None, description="Exit with 1 if it is met, such as 'correctness < 0.8' (docs/gates.md)."
     )
     quiet: bool = Field(default=False, description="No progress, no report.")
-    otel: bool = Field(
-        default=False, description="Send OpenTelemetry events by OTLP to OTEL_EXPORTER_OTLP_ENDPOINT."
-    )
-    json_events: bool = Field(
-        default=False, alias="json", description="Events as JSON lines instead of the report."
-    )
+    otel: bool = Field(default=False, description="Send OpenTelemetry events by OTLP to OTEL_EXPORTER_OTLP_ENDPOINT.")
+    json_events: bool = Field(default=False, alias="json", description="Events as JSON lines instead of the report.")
 
     @property
     def keys(self) -> tuple[str, ...]:

@@ -194,7 +194,7 @@ def prepare_run(
     metrics = (*sections.list_all(), *usage) if sections else loaded.metrics
     origin = _identify_data(config, data)
     parent = file.parent if file else Path()
-    folder = Path(config.out) if config.out else choose_folder(str(config.data), origin, parent, report)
+    folder = Path(config.out) if config.out else choose_folder(str(config.data), origin, report, parent)
     return RunPlan(
         config=config,
         folder=folder if config.resume or not config.methods else find_free_folder(folder),
@@ -239,9 +239,7 @@ def choose_answering_model(config: RunConfig, judge: Judge | BaseChatModel | Non
     return judge or (config.judge or JudgeConfig()).create_judge()
 
 
-def describe_shared_model(
-    answering: Judge | BaseChatModel | None, judge: Judge | BaseChatModel | None
-) -> str:
+def describe_shared_model(answering: Judge | BaseChatModel | None, judge: Judge | BaseChatModel | None) -> str:
     """Return a warning if the answering model is also the judge; else an empty text.
 
     Example:
@@ -266,10 +264,8 @@ def _check_keys(config: RunConfig) -> None:
     Raises:
         DataError: If they do not.
     """
-    if config.data is None:
-        raise DataError("data is missing; name the file of the cases")
     if config.metrics is None and not config.result_files:
-        raise DataError(NO_METRIC.format(data=quote(config.data)))
+        raise DataError(NO_METRIC.format(data=quote(config.data or "FILE")))
     if config.doc_id_pattern is not None:
         read_pattern(config.doc_id_pattern)
     if config.methods is None:

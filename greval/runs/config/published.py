@@ -9,7 +9,6 @@ from typing import Annotated
 from pydantic import Field, JsonValue
 
 from greval.records.record import Record, Text
-from greval.runs.config.judge_config import JudgeConfig
 from greval.runs.config.model import FOLDER, GenerationConfig, MethodSpecs, NamedJudge, RunConfig
 
 PUBLISHED_FILE = "eval_config.yaml"

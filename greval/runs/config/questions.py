@@ -15,8 +15,8 @@ ANSWER, EXPECTED_ANSWER = "answer", "expected_answer"
 def convert_question(row: RawRow, group_by: str) -> RawRow:
     """Convert the row of a question to that of a case: its answer is the expected one, and its group is a tag.
 
-    If there is a column such as `expected_answer`, the answer stays that of a response, which is not used. A row without
-    a group is a fault.
+    If there is a column such as `expected_answer`, the answer stays that of a response, which is not used. A row
+    without a group is a fault.
     """
     names = dict(_map_columns(row.values, group_by))
     values = {names[name]: value for name, value in row.values.items()}

@@ -83,19 +83,14 @@ def open_input(config: RunConfig) -> CaseInput:
     If methods are asked, the sources of chunks are not filled in, because those of the data are not used.
 
     Raises:
-        DataError: If no data are named, a file cannot be read, one of its rows has no gold or traversal, no case has the
-            id of any of its rows, or no case has one of the tags to group by. For standard input, missing ids and tags
-            are reported only while the rows are read.
+        DataError: If a file cannot be read, one of its rows has no gold or traversal, no case has the id of any of its
+            rows, or no case has one of the tags to group by. For standard input, missing ids and tags are reported only
+            while the rows are read.
     """
-    if config.data is None:
-        raise DataError("data is missing; name the file of the cases")
-    source, columns = config.data, config.columns or {}
+    columns = config.columns or {}
     gold, traversals = [*map(Path, config.gold or ())], [*map(Path, config.traversals or ())]
     joining = {file: find_named_fields(check_file(file), columns) if columns else {} for file in (*gold, *traversals)}
-    convert = partial(convert_question, group_by=config.group_by) if config.group_by else None
-    reading = open_cases(
-        source, method=config.method, columns=_select_columns(source, columns, joining.values()), convert=convert
-    )
+    reading = _open_data(config, joining.values())
     gold_rows = {file: _read_joined(file, "gold", joining[file]) for file in gold}
     logs = {file: _read_joined(file, "traversal", joining[file]) for file in traversals}
     gold_of = merge_rows(row for rows in gold_rows.values() for row in rows)
@@ -121,7 +116,7 @@ def open_input(config: RunConfig) -> CaseInput:
 
     if requirements.are_met:
         return CaseInput(reading, iterate_rows())
-    if source == STDIN:
+    if config.data == STDIN:
         return CaseInput(reading, require_any(iterate_rows(), requirements.check_row, requirements.build_error), files)
     if not any(map(requirements.check_row, iterate_rows())):
         raise requirements.build_error()
@@ -185,6 +180,15 @@ class _InputRequirements:
                 return build_unmatched_error(file.counter.build(), str(file.path))
         missing = next(name for name in self._by if name not in self._tags)
         return build_unknown_name_error("tag", missing, {METHOD, *self._tags}, "--by")
+
+
+def _open_data(config: RunConfig, joining: Iterable[Mapping[str, str]]) -> CaseReader:
+    """Open the file of the cases, or of the questions of groups; `joining` are the columns of the joined files."""
+    if config.data is None:
+        raise DataError("data is missing; name the file of the cases")
+    columns = _select_columns(config.data, config.columns or {}, joining)
+    convert = partial(convert_question, group_by=config.group_by) if config.group_by else None
+    return open_cases(config.data, method=config.method, columns=columns, convert=convert)
 
 
 def _select_columns(source: str, columns: Mapping[str, str], joining: Iterable[Mapping[str, str]]) -> Mapping[str, str]:
