@@ -44,6 +44,7 @@ class RunHooks(TypedDict, total=False):
     on_progress: OnProgress | None
     on_result: Callable[[Result], None] | None
     on_unread: Callable[[str], None] | None
+    save_seconds: float
     gate: AbstractAsyncContextManager[object] | None
     meter: CallMeter | None
     debug: bool
@@ -127,7 +128,8 @@ async def evaluate_config_async(
         judge: The judge, in place of the one in the configuration.
         stop: When set, no further call is started. Calls in flight are finished and written.
         **hooks: `on_collected` is called after each response of a method, `on_note` with a sentence on each index that
-            is made first and on what else the user should know. The others are as in `evaluate_async`.
+            is made first and on what else the user should know. `save_seconds` is the pause between writes of the
+            result files during the run. The others are as in `evaluate_async`.
 
     Returns:
         The finished or stopped run. If methods are asked, its folder also holds `responses.jsonl`, and the two result
@@ -162,14 +164,15 @@ def forecast_config(
 
 
 async def run_plan_async(
-    plan: RunPlan, *, stop: asyncio.Event | None = None, save_seconds: float = SAVE_SECONDS, **hooks: Unpack[RunHooks]
+    plan: RunPlan, *, stop: asyncio.Event | None = None, **hooks: Unpack[RunHooks]
 ) -> Evaluation:
-    """Run a plan; see `evaluate_config_async`. `save_seconds` is the pause between writes of the result files.
+    """Run a plan; see `evaluate_config_async`.
 
     Raises:
         GrevalError: As `evaluate_config_async`.
     """
     on_collected, on_note = hooks.pop("on_collected", None), hooks.pop("on_note", None)
+    save_seconds = hooks.pop("save_seconds", SAVE_SECONDS)
     if not plan.methods:
         run = await evaluate_async(
             plan.data.rows, plan.metrics, plan.judge, out=plan.folder, stop=stop, **plan.list_options(), **hooks

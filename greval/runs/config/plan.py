@@ -69,13 +69,18 @@ class RunPlan:
     rows: Sequence[Case | RowFault] = ()
     indexes: Mapping[str, GroupIndex] = field(default_factory=dict)
     answering: Judge | BaseChatModel | None = None
-    sections: EvaluationMetrics | None = None
+    sections: EvaluationMetrics = EvaluationMetrics((), {})
     command: RunCommand | None = None
 
     @property
     def methods(self) -> tuple[str, ...]:
         """The names of the methods that are asked."""
         return tuple(self.config.methods or ())
+
+    @property
+    def group_by(self) -> str:
+        """The tag that groups the samples; empty without groups."""
+        return self.config.group_by or ""
 
     @cached_property
     def samples(self) -> tuple[Sample, ...]:
@@ -90,8 +95,8 @@ class RunPlan:
     def group_samples(self) -> dict[str, list[Sample]]:
         """Return the samples of each group, in the order in which the groups first occur; empty without groups."""
         groups: dict[str, list[Sample]] = defaultdict(list)
-        for sample in self.samples if self.config.group_by else ():
-            groups[sample.tags[self.config.group_by or ""]].append(sample)
+        for sample in self.samples if self.group_by else ():
+            groups[sample.tags[self.group_by]].append(sample)
         return dict(groups)
 
     def read_responses(self) -> dict[tuple[str, str], Case]:
@@ -189,9 +194,11 @@ def prepare_run(
     answering = choose_answering_model(config, judge) if list_searched(config.methods or {}, searched) else None
     if line := describe_shared_model(answering, metric_judge):
         report(line)
-    sections = select_metrics(loaded.metrics, samples) if config.result_files else None
-    usage = [load_metric(name) for name in USAGE_METRICS] if sections else []
-    metrics = (*sections.list_all(), *usage) if sections else loaded.metrics
+    sections = select_metrics(loaded.metrics, samples) if config.result_files else EvaluationMetrics((), {})
+    metrics, asked = loaded
+    if config.result_files:
+        metrics = (*sections.list_all(), *map(load_metric, USAGE_METRICS))
+        asked = frozenset(metric.name for metric in metrics)  # what a metric builds on is in the files, too
     origin = _identify_data(config, data)
     parent = file.parent if file else Path()
     folder = Path(config.out) if config.out else choose_folder(str(config.data), origin, report, parent)
@@ -201,7 +208,7 @@ def prepare_run(
         data=data,
         origin=origin,
         metrics=metrics,
-        asked=frozenset(metric.name for metric in metrics) if sections else loaded.asked,
+        asked=asked,
         judge=metric_judge,
         judges=judges,
         rows=rows,

@@ -107,7 +107,7 @@ def build_detailed(plan: RunPlan, responses: JudgedResponses) -> Json:
             "timestamp": datetime.now(UTC).replace(tzinfo=None).isoformat(timespec="seconds"),
             "total_questions": len(plan.samples),
             "methods": [*plan.methods],
-            **({"unread": [*plan.unread]} if plan.unread else {}),
+            **({"unread": [f"{row.place}: {row.message}" for row in plan.unread]} if plan.unread else {}),
         },
         "results": [
             {
@@ -115,7 +115,7 @@ def build_detailed(plan: RunPlan, responses: JudgedResponses) -> Json:
                 "question": sample.question,
                 "ground_truth": sample.expected_answer,
                 "methods": {
-                    method: _build_entry(responses[sample.id, method], plan.metrics)
+                    method: _build_entry(responses[sample.id, method], plan.sections)
                     for method in plan.methods
                     if (sample.id, method) in responses
                 },
@@ -166,15 +166,15 @@ def build_summary(plan: RunPlan, responses: JudgedResponses) -> Json:
     def build_table(samples: Iterable[Sample], summarise: Callable[[list[JudgedResponse | None]], Json]) -> Json:
         return {method: summarise([responses.get((one.id, method)) for one in samples]) for method in plan.methods}
 
-    count = partial(_count_outcomes, metrics=plan.metrics.names)
-    compute_means = partial(_compute_mean_scores, metrics=[metric.name for metric in plan.metrics.scores])
+    count = partial(_count_outcomes, metrics=plan.sections.names)
+    compute_means = partial(_compute_mean_scores, metrics=[metric.name for metric in plan.sections.scores])
     groups = plan.group_samples()
     by_group = "by_movie" if plan.group_by == DEFAULT_GROUP_BY else f"by_{plan.group_by}"
     return {
         "by_method": build_table(plan.samples, compute_means),
         by_group: {group: build_table(samples, compute_means) for group, samples in groups.items()},
         "efficiency": build_table(plan.samples, _compute_mean_usage),
-        **({"further_metrics": _build_further_table(plan, build_table)} if plan.metrics.further else {}),
+        **({"further_metrics": _build_further_table(plan, build_table)} if plan.sections.further else {}),
         "counts": {
             "by_method": build_table(plan.samples, count),
             by_group: {group: build_table(samples, count) for group, samples in groups.items()},
@@ -191,7 +191,7 @@ def _build_further_table(plan: RunPlan, build_table: Callable[..., Json]) -> Jso
 
     return {
         section: build_table(plan.samples, partial(summarise, metrics))
-        for section, metrics in plan.metrics.further.items()
+        for section, metrics in plan.sections.further.items()
     }
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from claim_judge import judge_claims, name_metric
-from framework_folder import CONFIG, ROWS, make_folder, read
+from framework_folder import CONFIG, ROWS, judge_as_right, make_folder, run_published
 from page_judge import answer_page
 
 from greval.errors import DataError, JudgeError
-from greval.runs.from_config.api import evaluate_config, forecast_config
-from greval.runs.from_config.plan import ConfigSelection
+from greval.runs.config.api import evaluate_config, forecast_config
 from greval.testing import ScriptedJudge
 
 GOLD = {
@@ -25,18 +26,20 @@ def walk(sample):
 """
 
 
-def yes(messages):
-    """Judge everything as right."""
-    return {"reason": "It fits.", "value": 1}
-
-
-def run(folder, config=CONFIG, **options):
-    """Run an evaluation of one question with gold; give its two files and the judge."""
+def run(folder, config=CONFIG, **changes):
+    """Run an evaluation of one question with gold; return its two files and the judge."""
     make_folder(folder, config, rows=[{**ROWS[0], "gold": GOLD}])
     (folder / "walks.py").write_text(WALKS, encoding="utf-8")
-    judge = ScriptedJudge(yes)
-    done = evaluate_config(folder, judge=judge, **options)
-    return read(done.detailed), read(done.summary), judge
+    judge = ScriptedJudge(judge_as_right)
+    _, detailed, summary = run_published(folder, judge, **changes)
+    return detailed, summary, judge
+
+
+def list_forecast(folder):
+    """List the metrics that a new run would judge by a model."""
+    judge = ScriptedJudge(judge_as_right)
+    found = forecast_config("eval_config.yaml", {"resume": False}, root=folder, judge=judge)
+    return {one.metric for one in found.forecast.expected if one.calls}
 
 
 def test_gold_brings_metrics_of_walk_and_retrieval(tmp_path):
@@ -74,7 +77,7 @@ def test_a_config_names_its_metrics(tmp_path):
     text = (
         CONFIG.replace("methods.py:walk", "walks.py:walk") + "metrics: [recall@1, tone.yaml, recall@5, correctness]\n"
     )
-    detailed, summary, judge = run(tmp_path, text, selection=ConfigSelection(methods=["tog"]))
+    detailed, summary, judge = run(tmp_path, text, methods=["tog"])
     entry = detailed["results"][0]["methods"]["tog"]
     assert entry["scores"] == {"correctness": 1}
     assert entry["metrics"] == {"recall@1": 0.5, "tone": 1}
@@ -82,8 +85,7 @@ def test_a_config_names_its_metrics(tmp_path):
     assert summary["further_metrics"]["metrics"] == {"tog": {"recall@1": 0.5, "tone": 1.0}}
     assert "relevance" not in summary["counts"]["by_method"]["tog"]
     assert len(judge.calls) == 2
-    found = forecast_config(tmp_path, judge=ScriptedJudge(yes), resume=False)
-    assert {one.metric for one in found.forecast.expected} == {"correctness", "tone"}
+    assert list_forecast(tmp_path) == {"correctness", "tone"}
 
 
 def test_an_own_definition_of_a_published_score_takes_its_place(tmp_path):
@@ -97,11 +99,11 @@ def test_an_own_definition_of_a_published_score_takes_its_place(tmp_path):
 def test_computed_metrics_need_no_judge(tmp_path):
     """A config of computed metrics alone runs without a judge; one of the published scores does not."""
     make_folder(tmp_path, CONFIG + "metrics: [exact_match]\n", rows=ROWS[:1])
-    done = evaluate_config(tmp_path)
-    assert read(done.detailed)["results"][0]["methods"]["bare"]["metrics"] == {"exact_match": 0}
+    done = evaluate_config(tmp_path / "eval_config.yaml")
+    assert json.loads(done.detailed.read_text())["results"][0]["methods"]["bare"]["metrics"] == {"exact_match": 0}
     make_folder(tmp_path, CONFIG + "metrics: [relevance]\n", rows=ROWS[:1])
-    with pytest.raises(JudgeError, match="no judge is named"):
-        evaluate_config(tmp_path)
+    with pytest.raises(JudgeError, match="No judge is named"):
+        evaluate_config(tmp_path / "eval_config.yaml")
 
 
 QUALITY = """\
@@ -122,8 +124,7 @@ def test_what_a_formula_reads_is_judged_and_written_beside_it(tmp_path):
     judge = ScriptedJudge(
         lambda messages: {"reason": "r", "value": 0 if "Metric: relevance." in messages[0].text else 1}
     )
-    done = evaluate_config(tmp_path, judge=judge)
-    detailed, summary = read(done.detailed), read(done.summary)
+    _, detailed, summary = run_published(tmp_path, judge)
     tog, bare = (detailed["results"][0]["methods"][name] for name in ("tog", "bare"))
     assert tog["scores"] == {"correctness": 1, "relevance": 0}
     assert tog["metrics"] == {"tone": 1, "quality": 0.5, "recall@1": 0.5}
@@ -135,13 +136,9 @@ def test_what_a_formula_reads_is_judged_and_written_beside_it(tmp_path):
     assert summary["further_metrics"]["metrics"]["tog"]["quality"] == 0.5
     assert summary["counts"]["by_method"]["tog"]["quality"] == {"scored": 1, "skipped": 0, "failed": 0, "pending": 0}
     assert len(judge.calls) == 3 + 2
-    assert evaluate_config(tmp_path, judge=judge).run.progress.kept > 0
+    assert run_published(tmp_path, judge)[0].run.progress.kept > 0
     assert len(judge.calls) == 3 + 2
-    assert {one.metric for one in forecast_config(tmp_path, judge=judge, resume=False).forecast.expected} == {
-        "correctness",
-        "relevance",
-        "tone",
-    }
+    assert list_forecast(tmp_path) == {"correctness", "relevance", "tone"}
 
 
 COMPLETENESS = ("Relevant", "Somewhat relevant", "Hardly relevant", "Irrelevant")
@@ -155,8 +152,8 @@ def test_metrics_that_use_others_and_claims_are_written(tmp_path):
     def answer(messages):
         return judge_claims(messages) if "claim" in name_metric(messages) else answer_page(messages)
 
-    done = evaluate_config(tmp_path, judge=ScriptedJudge(answer), selection=ConfigSelection(methods=["tog"]))
-    entry = read(done.detailed)["results"][0]["methods"]["tog"]
+    _, detailed, _ = run_published(tmp_path, ScriptedJudge(answer), methods=["tog"])
+    entry = detailed["results"][0]["methods"]["tog"]
     assert entry["metrics"]["answer_claims"] == 1
     assert entry["metrics"]["claim_correctness"] == "Not stated"
     assert entry["metrics"]["answer_completeness"] in COMPLETENESS

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import pytest
-from framework_folder import ROWS, calls, make_folder
-from hypothesis import given
-from hypothesis import strategies as st
+from framework_folder import calls, make_folder
 
 from greval.errors import DataError, JudgeError, MethodError
 from greval.records.case import Case
-from greval.runs.from_config.config import EvaluationConfig
-from greval.runs.from_config.plan import RESPONSES_FILE, ConfigSelection, prepare_evaluation, select_methods
+from greval.runs.config.file import build_config, read_config_file
+from greval.runs.config.plan import RESPONSES_FILE, prepare_run
 from greval.testing import ScriptedJudge
 
-NAMES = ("tog", "bare", "local")
 
-
-def prepare(folder, judge=None, rows=ROWS, **selection):
+def prepare(folder, judge=None, **changes):
     """Prepare the evaluation of a small folder."""
-    root = make_folder(folder, rows=rows)
-    chosen = ConfigSelection(**selection)
-    return prepare_evaluation(root, root / "eval_config.yaml", chosen, judge or ScriptedJudge([]))
+    root = make_folder(folder)
+    config = read_config_file(root / "eval_config.yaml").config.replace_by(build_config(changes))
+    return prepare_run(config, judge=judge or ScriptedJudge([]))
 
 
 def test_ids_stay_the_same_whatever_is_selected(tmp_path):
@@ -47,7 +43,7 @@ def test_the_selected_questions(tmp_path, selection, ids):
     ("selection", "error", "message"),
     [
         ({"methods": ["togg"]}, MethodError, "no method 'togg'; did you mean tog"),
-        ({"methods": []}, MethodError, "no method is named; the config has tog, bare"),
+        ({"methods": []}, DataError, "methods: holds too little"),
         ({"where": {"imdb_key": ["tt3"]}}, DataError, "imdb_key is tt1, tt2"),
         ({"where": {"year": "184"}}, DataError, "year is 1843, 1900"),
         ({"where": {"yaer": ["1"]}}, DataError, "yaer is in no sample"),
@@ -62,18 +58,10 @@ def test_an_empty_selection_is_an_error(tmp_path, selection, error, message):
 
 def test_no_judge_is_an_error(tmp_path):
     """Without a judge nothing is called, and the message says how to name one."""
-    root = make_folder(tmp_path)
-    with pytest.raises(JudgeError, match="add `judge:"):
-        prepare_evaluation(root, root / "eval_config.yaml", ConfigSelection())
-
-
-@given(st.lists(st.sampled_from(NAMES), min_size=1))
-def test_methods_by_name_or_separated_by_commas(names):
-    """A list and its comma-separated form select the same methods, each once, in the given order."""
-    config = EvaluationConfig(dataset={"path": "q.json"}, methods=dict.fromkeys(NAMES))
-    found = select_methods(config, names)
-    assert found == select_methods(config, " , ".join(names)) == tuple(dict.fromkeys(names))
-    assert select_methods(config, None) == NAMES
+    config = read_config_file(make_folder(tmp_path) / "eval_config.yaml").config
+    with pytest.raises(JudgeError, match="No judge is named"):
+        prepare_run(config)
+    assert calls(tmp_path) == []
 
 
 def test_responses_to_changed_samples_are_left_out(tmp_path):
@@ -88,10 +76,10 @@ def test_responses_to_changed_samples_are_left_out(tmp_path):
         Case(**{**last.model_dump(), "question": "Changed?"}, method="bare", answer="x"),
         Case(id="unknown", question="?", method="tog", answer="x"),
     ]
-    plan.out.mkdir(parents=True)
+    plan.folder.mkdir(parents=True)
     lines = "".join(f"{case.model_dump_json(exclude_defaults=True)}\n" for case in cases)
-    (plan.out / RESPONSES_FILE).write_text(lines, encoding="utf-8")
-    found = plan.read_responses()
-    assert [*found] == [("row-1", "tog"), ("row-3", "tog")]
-    assert [case.answer for case in found.values()] == ["early", "late"]
+    (plan.folder / RESPONSES_FILE).write_text(lines, encoding="utf-8")
+    responses = plan.read_responses()
+    assert [*responses] == [("row-1", "tog"), ("row-3", "tog")]
+    assert [case.answer for case in responses.values()] == ["early", "late"]
     assert {group: len(samples) for group, samples in plan.group_samples().items()} == {"tt1": 2, "tt2": 1}

@@ -8,29 +8,34 @@ import pytest
 from framework_folder import ROWS
 
 from greval.errors import DataError
-from greval.runs.from_config.questions import count_groups, read_questions
+from greval.runs.config.model import RunConfig
+from greval.runs.config.plan import prepare_run
+from greval.runs.config.questions import count_groups
 
 
 def questions(folder, rows, name="qa.jsonl"):
-    """Write rows and read them as questions."""
+    """Write rows and plan a run that asks them."""
     text = "".join(f"{json.dumps(row)}\n" for row in rows) if name.endswith("l") else json.dumps(rows)
     (folder / name).write_text(text, encoding="utf-8")
-    return read_questions(folder / name, "imdb_key")
+    path = str(folder / name)
+    return prepare_run(
+        RunConfig(data=path, group_by="imdb_key", methods={"a": "m:f"}, metrics="latency", out=str(folder / "run"))
+    )
 
 
 def test_rows_become_samples(tmp_path):
     """`answer` is the ground truth, plain columns are tags, gold is read, and a list that is no field is left out."""
     row = {**ROWS[0], "gold": {"essential_docs": ["d1"]}, "hops": [1], "seen": True, "empty": None, "tags": {"k": "v"}}
-    found = questions(tmp_path, [row, {**row, "id": 7}])
-    first, second = found.samples
+    plan = questions(tmp_path, [row, {**row, "id": 7}])
+    first, second = plan.samples
     assert (first.id, second.id) == ("row-1", "7")
     assert (first.expected_answer, first.gold.essential_docs) == ("Ada", ("d1",))
     assert first.tags == {"imdb_key": "tt1", "year": "1843", "seen": "true", "k": "v"}
-    assert (found.ignored, found.faults) == (("hops",), ())
+    assert (plan.data.reading.ignored_columns, plan.unread) == (("hops",), ())
 
 
 def test_answers_of_methods_are_not_taken_for_the_truth(tmp_path):
-    """Where the ground truth has a column of its own, `answer` and other fields of responses are left out."""
+    """Where the ground truth has a column of its own, `answer` and other fields of responses are not used."""
     row = {
         "question": "Who?",
         "answer": "Bob",
@@ -39,9 +44,8 @@ def test_answers_of_methods_are_not_taken_for_the_truth(tmp_path):
         "contexts": ["x"],
         "method": "m",
     }
-    found = questions(tmp_path, [row])
-    assert found.samples[0].expected_answer == "Ada"
-    assert found.ignored == ("answer", "contexts", "method")
+    (sample,) = questions(tmp_path, [row]).samples
+    assert (sample.expected_answer, sample.tags) == ("Ada", {"imdb_key": "tt1"})
 
 
 @pytest.mark.parametrize(
@@ -61,8 +65,8 @@ def test_a_dataset_without_a_question_is_an_error(tmp_path, name, rows, told):
 
 def test_questions_are_counted_by_group_in_order(tmp_path):
     """Groups come in the order of their first question, with the number of their questions."""
-    found = questions(tmp_path, [*ROWS, {**ROWS[2], "imdb_key": "tt0"}])
-    assert [*count_groups(found.samples, "imdb_key").items()] == [("tt1", 2), ("tt2", 1), ("tt0", 1)]
+    samples = questions(tmp_path, [*ROWS, {**ROWS[2], "imdb_key": "tt0"}]).samples
+    assert [*count_groups(samples, "imdb_key").items()] == [("tt1", 2), ("tt2", 1), ("tt0", 1)]
 
 
 @pytest.mark.parametrize("row", [{"tags": {"imdb_key": "tt1"}}, {"tags.imdb_key": "tt1"}, {"imdb_key": "tt1"}])

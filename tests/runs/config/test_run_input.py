@@ -1,4 +1,4 @@
-"""The input of `greval evaluate`: cases joined with gold of other files."""
+"""The input of a run: cases joined with gold of other files."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import pytest
 from command_line import case, write
 
 from greval import DataError
-from greval.cli.input import open_input
+from greval.runs.config.model import RunConfig
+from greval.runs.config.run_input import open_input
 
 pytestmark = pytest.mark.usefixtures("empty_folder")
 
@@ -37,7 +38,7 @@ WALK = {"id": "q1", "start_nodes": ["a"], "traversed_edges": [["a", "calls", "b"
 
 def open_rows(source="cases.jsonl", **parts):
     """Return the rows of an input."""
-    return [*open_input(source, **parts).rows]
+    return [*open_input(RunConfig(data=source, **parts)).rows]
 
 
 @pytest.fixture

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from framework_folder import make_folder
 from indexed_folder import mark_graphrag, mark_reference, put_documents
 
+from greval.datasets.case_records import read_records
+from greval.datasets.file_identity import UNKNOWN_SOURCE
 from greval.errors import StoreError
 from greval.judging.model.judge import Judge
-from greval.records.case import Sample
-from greval.runs.from_config.config import read_config
-from greval.runs.from_config.indexes import find_indexes
-from greval.runs.from_config.plan import EvaluationPlan, choose_answering_model, describe_shared_model
-from greval.runs.from_config.setup_file import check_setup, dump_settings, write_setup
+from greval.records.case import Case
+from greval.runs.config.file import read_config_file
+from greval.runs.config.group_indexes import find_indexes
+from greval.runs.config.plan import RunPlan, choose_answering_model, describe_shared_model
+from greval.runs.config.run_input import CaseInput
+from greval.runs.config.setup_file import check_setup, write_setup
 from greval.testing import ScriptedJudge
 
 SEARCHES = """
@@ -26,20 +31,26 @@ output: {dir: eval/results}
 def plan(folder, groups=("tt1", "tt2"), answering=None, config=SEARCHES):
     """Plan an evaluation of groups, as far as its settings go."""
     make_folder(folder, config)
-    read = read_config(folder / "eval_config.yaml", folder)
-    samples = [Sample(id=group, question="Who?", tags={"imdb_key": group}) for group in groups]
-    methods = dict.fromkeys(read.methods)
-    indexes = find_indexes(read, folder)
-    return EvaluationPlan(
-        read, samples, methods, Judge("local"), folder / "out", indexes=indexes, answering=answering or Judge("local")
+    read = read_config_file(folder / "eval_config.yaml").config
+    return RunPlan(
+        config=read,
+        folder=folder / "out",
+        data=CaseInput(read_records([]), iter(())),
+        origin=UNKNOWN_SOURCE,
+        metrics=(),
+        asked=frozenset(),
+        judge=Judge("local"),
+        rows=[Case(id=group, question="Who?", tags={"imdb_key": group}) for group in groups],
+        indexes=find_indexes(read),
+        answering=answering or Judge("local"),
     )
 
 
 def check_and_write(folder, **parts):
     """Do as an evaluation does before it begins."""
-    found = plan(folder, **parts)
-    check_setup(found)
-    write_setup(found)
+    planned = plan(folder, **parts)
+    check_setup(planned)
+    write_setup(planned)
 
 
 def test_another_index_of_the_same_folder_is_refused(tmp_path):
@@ -66,17 +77,6 @@ def test_another_system_is_refused(tmp_path):
         check_and_write(tmp_path)
     assert "local was reference:{index}?search=local and is graphrag:{index}?method=local" in str(error.value)
     check_and_write(tmp_path, groups=["tt2"])
-
-
-def test_settings_of_an_earlier_version_still_count(tmp_path):
-    """A spec of a search of Microsoft GraphRAG was one text for all groups."""
-    mark_graphrag(tmp_path / "one")
-    (tmp_path / "out").mkdir()
-    (tmp_path / "out/setup.json").write_text(
-        '{"methods": {"local": "graphrag:{index}?method=local"}, "indexes": {"tt1": "one"}, "generation": null}'
-    )
-    check_and_write(tmp_path, groups=["tt1"])
-    assert dump_settings(plan(tmp_path))["methods"]["local"] == {"tt1": "graphrag:{index}?method=local"}
 
 
 def test_another_answering_model_is_refused(tmp_path):
@@ -117,6 +117,6 @@ def test_a_part_leaves_the_settings_of_the_rest(tmp_path):
     own = SEARCHES.replace("[local, basic]", '{a: "m:f", b: "m:g"}')
     check_and_write(tmp_path, config=own)
     changed = plan(tmp_path, config=own.replace("m:g", "m:h"))
-    write_setup(EvaluationPlan(changed.config, changed.samples, {"a": None}, changed.judge, changed.out))
+    write_setup(replace(changed, config=changed.config.model_copy(update={"methods": {"a": "m:f"}})))
     with pytest.raises(StoreError, match="b was m:g and is m:h"):
         check_setup(changed)

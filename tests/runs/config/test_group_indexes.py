@@ -8,9 +8,10 @@ from indexed_folder import mark_graphrag, mark_reference, put_documents
 
 from greval.errors import DataError, MethodError
 from greval.methods.reference.building import BuildProgress
-from greval.runs.from_config.config import GRAPHRAG_SEARCHES, REFERENCE_SEARCHES, read_config
-from greval.runs.from_config.indexes import GroupIndex, _ProgressReporter, build_search_spec, find_index
-from greval.runs.from_config.methods import check_searches
+from greval.runs.config.file import read_config_file
+from greval.runs.config.group_indexes import GroupIndex, _ProgressReporter, build_search_spec, find_index
+from greval.runs.config.group_methods import check_searches
+from greval.runs.config.model import GRAPHRAG_SEARCHES, REFERENCE_SEARCHES
 
 
 def test_kinds(tmp_path):
@@ -71,16 +72,17 @@ def test_faults_of_all_groups_are_told_together(tmp_path):
     indexes: {tt1: one, tt2: two, tt3: one}
     methods: [tog, global]
     """
-    config = read_config(make_folder(tmp_path, text) / "eval_config.yaml", tmp_path)
+    config = read_config_file(make_folder(tmp_path, text) / "eval_config.yaml").config
     indexes = {"tt1": GroupIndex(tmp_path / "one", "graphrag"), "tt2": GroupIndex(tmp_path / "two", "reference")}
     with pytest.raises(MethodError) as error:
-        check_searches(config, config.methods, {"tt1": 1, "tt2": 1}, indexes)
+        check_searches(config, {"tt1": 1, "tt2": 1}, indexes)
     first, second = str(error.value).splitlines()
     assert first.startswith(f"methods: tog: {tmp_path / 'one'}: Microsoft GraphRAG has no search tog")
     assert second.startswith(f"methods: global: {tmp_path / 'two'}: an index of greval has no search global")
-    check_searches(config, ["global"], {"tt1": 1}, indexes)
+    config = config.model_copy(update={"methods": {"global": None}})
+    check_searches(config, {"tt1": 1}, indexes)
     with pytest.raises(MethodError, match="no index for tt9"):
-        check_searches(config, ["global"], {"tt9": 1}, indexes)
+        check_searches(config, {"tt9": 1}, indexes)
 
 
 def test_the_digest_covers_content_and_search_settings(tmp_path):

@@ -10,22 +10,17 @@ from framework_folder import CONFIG, make_folder
 from greval.errors import MethodError
 from greval.methods.loading import resolve_spec
 from greval.records.case import Response, Sample
-from greval.runs.from_config.config import read_config
-from greval.runs.from_config.methods import GroupMethod, load_group_methods
-
-
-def config(folder, text):
-    """Read a config in a folder."""
-    make_folder(folder, text)
-    return read_config(folder / "eval_config.yaml", folder)
+from greval.runs.config.file import read_config_file
+from greval.runs.config.group_indexes import find_indexes
+from greval.runs.config.group_methods import GroupMethod, load_run_methods
 
 
 def test_methods_that_cannot_be_loaded_are_told_together(tmp_path):
     """A group without an index and a function that is not there are told before anything is asked."""
     text = CONFIG.replace("walk", "wolk").replace("methods.py:bare", "methods.py:make({index})")
-    read = config(tmp_path, text)
+    config = read_config_file(make_folder(tmp_path, text) / "eval_config.yaml").config
     with pytest.raises(MethodError) as error:
-        load_group_methods(read, read.methods, {"tt1": 2, "tt3": 1}, tmp_path)
+        load_run_methods(config, {"tt1": 2, "tt3": 1}, find_indexes(config))
     first, second = str(error.value).splitlines()
     assert "methods: tog:" in first
     assert "did you mean walk" in first

@@ -6,26 +6,31 @@ import asyncio
 import json
 import threading
 from datetime import datetime
+from pathlib import Path
 
 import pytest
-from framework_folder import CONFIG, METHODS, ROWS, make_folder, read
+from framework_folder import CONFIG, METHODS, ROWS, judge_as_right, make_folder, read
+from framework_folder import run_published as run
 from hypothesis import given
 from hypothesis import strategies as st
 from waiting import SECONDS
 
 from greval.errors import StoreError
-from greval.records.case import Case, Sample
+from greval.datasets.case_records import get_sample_fields, read_records
+from greval.datasets.file_identity import UNKNOWN_SOURCE
+from greval.metrics.sources import load_metrics
+from greval.records.case import Case
 from greval.records.result import Failed, Failure, Judgement, Result, Scored, Skipped
-from greval.runs.from_config.api import evaluate_config
-from greval.runs.from_config.config import EvaluationConfig
-from greval.runs.from_config.further_metrics import JUDGED_METRICS, USAGE_METRICS
-from greval.runs.from_config.plan import ConfigSelection, EvaluationPlan
-from greval.runs.from_config.results import (
+from greval.runs.config.further_metrics import JUDGED_METRICS, USAGE_METRICS, select_metrics
+from greval.runs.config.model import RunConfig
+from greval.runs.config.plan import RunPlan
+from greval.runs.config.result_files import (
     JudgedResponse,
     build_detailed,
     build_summary,
     save_periodically,
 )
+from greval.runs.config.run_input import CaseInput
 from greval.testing import ScriptedJudge
 
 FOUR = {"correctness", "faithfulness", "relevance", "completeness"}
@@ -35,18 +40,6 @@ EFFORT = {"latency", "llm_calls", "prompt_tokens", "output_tokens"}
 
 
 COUNTED = {"questions", "answered", "failed", "pending"} | FOUR | EFFORT
-
-
-def yes(messages):
-    """Judge everything as right."""
-    return {"reason": "It fits.", "value": 1}
-
-
-def run(folder, judge=None, **selection):
-    """Run the evaluation of a folder; give it with its two files."""
-    options = {name: selection.pop(name) for name in ("resume", "save_seconds", "on_progress") if name in selection}
-    done = evaluate_config(folder, selection=ConfigSelection(**selection), judge=judge or ScriptedJudge(yes), **options)
-    return done, read(done.detailed), read(done.summary)
 
 
 def shape(content):
@@ -111,7 +104,7 @@ def test_a_score_that_is_not_there_is_null_with_its_reason(tmp_path):
     """A method that failed, a judgement that failed and one that is not defined are never 0."""
 
     def judge(messages):
-        return TimeoutError() if "At nine" in messages[-1].text else yes(messages)
+        return TimeoutError() if "At nine" in messages[-1].text else judge_as_right(messages)
 
     _, detailed, summary = run(make_folder(tmp_path), ScriptedJudge(judge))
     first, broken, last = (row["methods"] for row in detailed["results"])
@@ -183,7 +176,7 @@ def test_the_files_are_whole_at_every_moment(tmp_path):
     watcher = threading.Thread(target=watch)
     watcher.start()
     try:
-        _, _, summary = run(folder, ScriptedJudge(yes, delay=0.02), methods=["tog"], save_seconds=0.02)
+        _, _, summary = run(folder, ScriptedJudge(judge_as_right, delay=0.02), {"save_seconds": 0.02}, methods=["tog"])
     finally:
         over.set()
         watcher.join()
@@ -205,7 +198,7 @@ def test_without_saving_between_there_is_one_writing(tmp_path):
     def look(progress):
         there.append((folder / "eval/results/eval_results_summary.json").exists())
 
-    run(folder, ScriptedJudge(yes, delay=0.05), save_seconds=0.01, on_progress=look)
+    run(folder, ScriptedJudge(judge_as_right, delay=0.05), {"save_seconds": 0.01, "on_progress": look})
     assert there
     assert not any(there)
 
@@ -214,11 +207,12 @@ def test_rows_that_are_no_questions_are_told(tmp_path):
     """A row without a question or a group stops no other, and is counted."""
     rows = [*ROWS, {"imdb_key": "tt1", "answer": "x"}, {"question": "Where?"}, {**ROWS[0], "id": "row-1"}]
     done, detailed, summary = run(make_folder(tmp_path, rows=rows), methods=["tog"])
-    assert detailed["metadata"]["unread"] == [*done.unread]
+    unread = detailed["metadata"]["unread"]
+    assert done.run.progress.unread == 3
     assert summary["counts"]["unread"] == 3
-    assert "question: is missing" in done.unread[0]
-    assert "has no imdb_key" in done.unread[1]
-    assert "id: row-1 is at " in done.unread[2]
+    assert "question: is missing" in unread[0]
+    assert "has no imdb_key" in unread[1]
+    assert "id: row-1 is at " in unread[2]
     assert json.dumps(detailed)
 
 
@@ -235,7 +229,7 @@ def build_response(sample, method, cell):
     """Build a judged response from whether it failed, its outcomes, and its number of calls."""
     failed, outcomes, count = cell
     fields = {"error": "broke"} if failed else {"answer": "x"}
-    case = Case(**dict(sample), method=method, usage=None if count is None else {"llm_calls": count}, **fields)
+    case = Case(**get_sample_fields(sample), method=method, usage=None if count is None else {"llm_calls": count}, **fields)
     results = {
         name: outcome
         and Result(sample_id=sample.id, metric=name, fingerprint="f", judge="j", tier="schema", outcome=outcome)
@@ -247,9 +241,17 @@ def build_response(sample, method, cell):
 @given(st.lists(st.tuples(st.sampled_from("xy"), CELLS, CELLS), min_size=1, max_size=5))
 def test_counts_and_means_agree_with_the_single_questions(rows):
     """Every figure of the summary follows from the entries of the detailed file."""
-    samples = [Sample(id=str(n), question="?", tags={"group": row[0]}) for n, row in enumerate(rows)]
-    config = EvaluationConfig(dataset={"path": "q", "group_by": "group"}, methods=["a", "b"])
-    plan = EvaluationPlan(config, samples, dict.fromkeys("ab"), ScriptedJudge([]), None)
+    samples = [Case(id=str(n), question="?", tags={"group": row[0]}) for n, row in enumerate(rows)]
+    plan = RunPlan(
+        config=RunConfig(group_by="group", methods=["a", "b"]),
+        folder=Path("run"),
+        data=CaseInput(read_records([]), iter(())),
+        origin=UNKNOWN_SOURCE,
+        metrics=(),
+        asked=frozenset(),
+        rows=samples,
+        sections=select_metrics(load_metrics(JUDGED_METRICS), []),
+    )
     responses = {
         (sample.id, method): build_response(sample, method, cell)
         for sample, (_, *cells) in zip(samples, rows, strict=True)
