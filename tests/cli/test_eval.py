@@ -14,15 +14,15 @@ from framework_folder import CONFIG, ROWS, calls, hold_methods, make_folder, rea
 from typer.testing import CliRunner
 from waiting import SECONDS, until
 
-from greval.cli.eval import evaluation
+from greval.cli.eval import PublishedFormatCommand, evaluation
 
 JUDGED = """judge: {{model: fake, base_url: "{url}"}}
 """
 COMMAND = """
 import sys, typer
-from greval.cli.eval import evaluation
+from greval.cli.eval import PublishedFormatCommand, evaluation
 app = typer.Typer()
-app.command("eval")(evaluation)
+app.command("eval", cls=PublishedFormatCommand)(evaluation)
 app()
 """
 
@@ -38,7 +38,7 @@ def folder(tmp_path, fault_server, monkeypatch):
 def greval(folder, *words, **environment):
     """Run the command in this process."""
     app = typer.Typer()
-    app.command("eval")(evaluation)
+    app.command("eval", cls=PublishedFormatCommand)(evaluation)
     return CliRunner(env=environment).invoke(app, ["--root", str(folder), *words])
 
 
@@ -101,7 +101,7 @@ def test_failures_leave_with_3(folder, fault_server):
     assert done.exit_code == 3
     assert "failures: method 1" in done.stdout
     assert "tog: 1 failed: ValueError: the walk broke" in done.stderr
-    assert "not a question:" in done.stderr
+    assert "not a case:" in done.stderr
     assert greval(folder, "--methods", "tog", "--limit", "1").exit_code == 3
     make_folder(folder, CONFIG + JUDGED.format(url=fault_server.url), rows=ROWS[:1])
     assert greval(folder, "--methods", "tog").exit_code == 0

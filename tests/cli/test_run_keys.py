@@ -43,7 +43,9 @@ class TestKeys:
         """The keys without an option are those of questions with groups, which a file describes."""
         options = [NAMES.get(parameter.name, parameter.name) for parameter in COMMAND.params]
         keys = {*list_keys(RunConfig)}
-        judge = {"judge.options" if name == "judge_options" else f"judge.{name}" for name in options if name not in keys}
+        judge = {
+            "judge.options" if name == "judge_options" else f"judge.{name}" for name in options if name not in keys
+        }
         assert judge - {"judge.config", "judge.help"} == {f"judge.{name}" for name in JUDGE_KEYS} - WITHOUT_OPTION
         assert keys - {*options} == {"indexes", "group_by", "answering", "generation", "result_files"}
 
@@ -58,7 +60,9 @@ class TestKeys:
 
     def test_the_defaults_are_those_of_the_keys(self):
         """A command without options runs as a file without keys."""
-        defaults = {name: field.get_default(call_default_factory=True) for name, field in RunConfig.model_fields.items()}
+        defaults = {
+            name: field.get_default(call_default_factory=True) for name, field in RunConfig.model_fields.items()
+        }
         for name, value in RunOptions._field_defaults.items():
             key = NAMES.get(name, name)
             if key in defaults:

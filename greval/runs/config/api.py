@@ -163,9 +163,7 @@ def forecast_config(
         return forecast_plan(plan)
 
 
-async def run_plan_async(
-    plan: RunPlan, *, stop: asyncio.Event | None = None, **hooks: Unpack[RunHooks]
-) -> Evaluation:
+async def run_plan_async(plan: RunPlan, *, stop: asyncio.Event | None = None, **hooks: Unpack[RunHooks]) -> Evaluation:
     """Run a plan; see `evaluate_config_async`.
 
     Raises:

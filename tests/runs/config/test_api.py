@@ -104,7 +104,9 @@ def test_another_method_under_the_same_name_is_refused(tmp_path):
     folder = make_folder(tmp_path)
     run(folder, methods=["tog"], limit=1)
     make_folder(tmp_path, CONFIG.replace("methods.py:walk", "methods.py:bare").replace("tt1: one", "tt1: two"))
-    with pytest.raises(StoreError, match=r"tog was \S+/methods\.py:walk and is \S+/methods\.py:bare; indexes: tt1 was \S+/one"):
+    with pytest.raises(
+        StoreError, match=r"tog was \S+/methods\.py:walk and is \S+/methods\.py:bare; indexes: tt1 was \S+/one"
+    ):
         run(folder, methods=["tog"], limit=1)
     run(folder, methods=["tog"], limit=1, resume=False)
 

@@ -115,7 +115,10 @@ class TestReplacing:
     def test_a_method_without_a_spec_is_one_of_the_first(self):
         """A part of the methods is named without their specs; an unknown one is an error that names the nearest."""
         assert self.BASE.replace_by(build_config({"methods": ["a"]})).methods == {"a": "m:f"}
-        assert self.BASE.replace_by(build_config({"methods": {"a": "m:g", "b": None}})).methods == {"a": "m:g", "b": None}
+        assert self.BASE.replace_by(build_config({"methods": {"a": "m:g", "b": None}})).methods == {
+            "a": "m:g",
+            "b": None,
+        }
         with pytest.raises(MethodError, match="no method 'aa'; did you mean a"):
             self.BASE.replace_by(build_config({"methods": ["aa"]}))
 

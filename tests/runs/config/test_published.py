@@ -69,8 +69,8 @@ generation: {model: local}
     assert [line.removeprefix(f"{tmp_path}/eval_config.yaml:").split(": ")[:2] for line in lines] == [
         ["1", "dataset.path"],
         ["3", "indexes.tt1"],
-        ["5", "methods.togg"],
-        ["6", "generation"],
+        ["6", "methods.togg"],
+        ["7", "generation"],
     ]
     assert "did you mean tog?" in lines[2]
 

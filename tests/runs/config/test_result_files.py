@@ -229,7 +229,9 @@ def build_response(sample, method, cell):
     """Build a judged response from whether it failed, its outcomes, and its number of calls."""
     failed, outcomes, count = cell
     fields = {"error": "broke"} if failed else {"answer": "x"}
-    case = Case(**get_sample_fields(sample), method=method, usage=None if count is None else {"llm_calls": count}, **fields)
+    case = Case(
+        **get_sample_fields(sample), method=method, usage=None if count is None else {"llm_calls": count}, **fields
+    )
     results = {
         name: outcome
         and Result(sample_id=sample.id, metric=name, fingerprint="f", judge="j", tier="schema", outcome=outcome)
