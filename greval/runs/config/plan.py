@@ -43,6 +43,7 @@ RECORDED_KEYS = ("method", "traversals", "shard")
 """The keys that are for recorded responses."""
 QUESTION_KEYS = ("indexes", "group_by", "answering", "generation", "result_files")
 """The keys that are for methods that are asked."""
+NO_SECTIONS = EvaluationMetrics((), {})
 NO_ANSWERING = "no model answers for the searches; add `answering: {model: openai:MODEL}` to the config"
 NO_METRIC = "no metric is named; name one with -m METRIC (`greval data {data}` lists those that fit), or under metrics"
 
@@ -69,7 +70,7 @@ class RunPlan:
     rows: Sequence[Case | RowFault] = ()
     indexes: Mapping[str, GroupIndex] = field(default_factory=dict)
     answering: Judge | BaseChatModel | None = None
-    sections: EvaluationMetrics = EvaluationMetrics((), {})
+    sections: EvaluationMetrics = NO_SECTIONS
     command: RunCommand | None = None
 
     @property
@@ -194,7 +195,7 @@ def prepare_run(
     answering = choose_answering_model(config, judge) if list_searched(config.methods or {}, searched) else None
     if line := describe_shared_model(answering, metric_judge):
         report(line)
-    sections = select_metrics(loaded.metrics, samples) if config.result_files else EvaluationMetrics((), {})
+    sections = select_metrics(loaded.metrics, samples) if config.result_files else NO_SECTIONS
     metrics, asked = loaded
     if config.result_files:
         metrics = (*sections.list_all(), *map(load_metric, USAGE_METRICS))

@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from waiting import SECONDS
 
-from greval.errors import StoreError
 from greval.datasets.case_records import get_sample_fields, read_records
 from greval.datasets.file_identity import UNKNOWN_SOURCE
+from greval.errors import StoreError
 from greval.metrics.sources import load_metrics
 from greval.records.case import Case
 from greval.records.result import Failed, Failure, Judgement, Result, Scored, Skipped
