@@ -28,7 +28,7 @@ from greval.judging.model.prices import FILE_VARIABLE, Prices
 from greval.judging.prompt import PromptStart
 from greval.records.judge_choice import NO_TEMPERATURE
 from greval.records.metric import Metric, ReasonDepth, needs_judge
-from greval.runs.config.judge_config import MODEL, SETTINGS, JudgeConfig
+from greval.runs.config.judge_config import JUDGE_KEYS, MODEL, SETTINGS, JudgeConfig
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -219,17 +219,10 @@ def parse_judge_options(pairs: Iterable[str]) -> dict[str, JsonValue]:
 class JudgeOptions(NamedTuple):
     """Settings of the judge, with the defaults of `Judge`."""
 
-    base_url: Annotated[
-        str | None, judge_option("--base-url", metavar="URL", help="an OpenAI-compatible server, with openai:MODEL")
-    ] = None
-    temperature: Annotated[
-        Any,
-        judge_option(
-            metavar="T", parser=parse_temperature, help="the judge's sampling temperature; none leaves it to the model"
-        ),
-    ] = 0.0
-    seed: Annotated[int | None, judge_option(metavar="N", help="the judge's random seed")] = None
-    timeout: Annotated[float, limit_option(metavar="SECONDS", help="the timeout of one call")] = 60.0
+    base_url: Annotated[str | None, judge_option("--base-url", metavar="URL")] = None
+    temperature: Annotated[Any, judge_option(metavar="T", parser=parse_temperature)] = 0.0
+    seed: Annotated[int | None, judge_option(metavar="N")] = None
+    timeout: Annotated[float, limit_option(metavar="SECONDS")] = 60.0
     judge_options: Annotated[
         list[str] | None,
         judge_option(
@@ -239,40 +232,21 @@ class JudgeOptions(NamedTuple):
             'extra_body={"top_k":1}; repeatable',
         ),
     ] = None
-    max_tokens: Annotated[
-        int | None, judge_option(metavar="N", help="the maximum length of a reply of the judge, in tokens")
-    ] = None
-    max_items: Annotated[
-        int | None, judge_option(metavar="N", help="the maximum number of chunks or triples judged in one call")
-    ] = None
-    structured: Annotated[Structured, judge_option("--structured", help="how answers are structured")] = "auto"
-    reason: Annotated[
-        ReasonPosition | None,
-        judge_option(
-            "--reason",
-            help="the place of the reason in the judge's answer: before the value, or after it as by default of local",
-        ),
-    ] = None
-    prompt_start: Annotated[
-        PromptStart,
-        judge_option("--prompt-start", help="what prompts begin with: the metric, or the case, which metrics share"),
-    ] = "metric"
+    max_tokens: Annotated[int | None, judge_option(metavar="N")] = None
+    max_items: Annotated[int | None, judge_option(metavar="N")] = None
+    structured: Annotated[Structured, judge_option("--structured")] = "auto"
+    reason: Annotated[ReasonPosition | None, judge_option("--reason")] = None
+    prompt_start: Annotated[PromptStart, judge_option("--prompt-start")] = "metric"
     reason_depth: Depth = None
-    confidence: Annotated[
-        bool,
-        judge_option(
-            "--confidence/--no-confidence", show_default=False, help="ask for the probability of each verdict"
-        ),
-    ] = False
-    max_retries: Annotated[
-        int, limit_option(min=0, metavar="N", help="the maximum number of retries of a transient failure")
-    ] = 6
-    requests_per_minute: Annotated[
-        float | None, limit_option(metavar="N", help="the provider's rate limit in calls")
-    ] = None
-    tokens_per_minute: Annotated[
-        float | None, limit_option(metavar="N", help="the provider's rate limit in tokens")
-    ] = None
+    confidence: Annotated[bool, judge_option("--confidence/--no-confidence", show_default=False)] = False
+    max_retries: Annotated[int, limit_option(min=0, metavar="N")] = 6
+    requests_per_minute: Annotated[float | None, limit_option(metavar="N")] = None
+    tokens_per_minute: Annotated[float | None, limit_option(metavar="N")] = None
+
+    @staticmethod
+    def describe_option(name: str) -> str:
+        """Return the help of an option without one: the description of the key."""
+        return format_help(JUDGE_KEYS[name])
 
     def build_config(self, names: Iterable[str] | None = None) -> JudgeConfig:
         """Build the judge of a command, by the names that it gives.
@@ -291,6 +265,16 @@ class JudgeOptions(NamedTuple):
             JudgeError: If no judge is named, or if its name or a setting is invalid.
         """
         return self.build_config().create_judge(name)
+
+
+def format_help(description: str) -> str:
+    """Format the description of a key as the help of an option.
+
+    Example:
+        >>> format_help("The judge's random seed.")
+        "the judge's random seed"
+    """
+    return f"{description[:1].lower()}{description[1:].rstrip('.')}"
 
 
 def build_judge_config(settings: Mapping[str, Any]) -> JudgeConfig:
@@ -335,7 +319,8 @@ def expand_groups(command: Callable[..., None]) -> Callable[..., None]:
     """Let a command take groups of options.
 
     A parameter whose type is a `NamedTuple` becomes one option for each field, at its place in the help. The command
-    receives the group; fields that it left out with `Only` have their defaults.
+    receives the group; fields that it left out with `Only` have their defaults. The group describes the options that
+    have no help of their own.
     """
     hints = get_type_hints(command, include_extras=True)
     groups: dict[str, tuple[Callable[..., object], tuple[str, ...]]] = {}
@@ -348,6 +333,9 @@ def expand_groups(command: Callable[..., None]) -> Callable[..., None]:
             continue
         fields = get_type_hints(kind, include_extras=True)
         names = next((mark for mark in marks if isinstance(mark, Only)), tuple(fields))
+        for name in names:
+            option = get_args(fields[name])[-1]
+            option.help = option.help or kind.describe_option(name)
         groups[parameter.name] = kind, names
         parameters += [
             parameter.replace(name=name, annotation=fields[name], default=kind._field_defaults[name]) for name in names

@@ -28,6 +28,7 @@ from greval.cli.options import (
     Show,
     StoreCalls,
     build_judge_config,
+    format_help,
     parse_columns,
 )
 from greval.errors import DataError, DefinitionError
@@ -58,6 +59,14 @@ PARSERS: Mapping[str, Callable[[Any], object]] = {
     "methods": lambda names: [*dict.fromkeys(name.strip() for name in names.split(",") if name.strip())],
 }
 """How the values of options that a file has in another form are parsed."""
+REPEATABLE = ("where", "gold", "traversal")
+"""The options that are repeatable, of those that have the description of their key as help."""
+
+
+def describe_key(name: str) -> str:
+    """Return the description of the key of a parameter as the help of an option."""
+    description = RunConfig.model_fields["json_events" if name == "json" else NAMES.get(name, name)].description
+    return f"{format_help(description or '')}{'; repeatable' if name in REPEATABLE else ''}"
 
 
 class RunOptions(NamedTuple):
@@ -103,6 +112,11 @@ class RunOptions(NamedTuple):
     otel: Annotated[bool, output_option("--otel/--no-otel", show_default=False)] = False
     json: Annotated[bool, output_option("--json/--no-json", show_default=False)] = False
 
+    @staticmethod
+    def describe_option(name: str) -> str:
+        """Return the help of an option without one: the description of its key."""
+        return describe_key(name)
+
 
 class CommandConfig(NamedTuple):
     """The configuration of a command: that of the file with the changes of the command line."""
@@ -125,14 +139,6 @@ class ConfigurableCommand(GroupedCommand):
 
     An option on the command line replaces the key of the file, and the key replaces a variable of the environment.
     """
-
-    def __init__(self, *args: Any, **how: Any) -> None:  # noqa: ANN401 - as in typer
-        """Accept the arguments of `typer.core.TyperCommand`."""
-        super().__init__(*args, **how)
-        for parameter in self.params:
-            key = NAMES.get(parameter.name, parameter.name)
-            if not getattr(parameter, "help", None) and key in _HELP:
-                parameter.help = f"{_HELP[key]}{'; repeatable' if parameter.multiple else ''}"
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401 - typer's own context
         """Parse the command line, and read the file for what it leaves out."""
@@ -198,16 +204,3 @@ def _check_condition(config: RunConfig, condition: str) -> str:
     except DataError as error:
         return str(error)
     return ""
-
-
-def _format_help(description: str) -> str:
-    """Format the description of a key as the help of an option."""
-    return f"{description[:1].lower()}{description[1:].rstrip('.')}"
-
-
-_HELP = {
-    field.alias or name: _format_help(field.description)
-    for name, field in RunConfig.model_fields.items()
-    if field.description
-}
-"""The help of the options, which is that of their keys."""

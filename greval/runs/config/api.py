@@ -244,7 +244,7 @@ def _prepare(
     else:
         used = config if isinstance(config, RunConfig) else build_config(config, base)
     changed = changes if isinstance(changes, RunConfig | None) else build_config(changes, base)
-    if changed:
+    if changed is not None:
         used = used.replace_by(changed)
     with file.explain_errors(used, changed) if file else nullcontext():
         yield prepare_run(used, file.path if file else None, judge, report)
