@@ -108,7 +108,7 @@ def read_config_file(path: Path, root: Path | None = None) -> ConfigFile:
     source = read_source_file(path, "name a file with -c, or write one with `greval init`")
     folder = path.parent if root is None else root
     config, faults = _read_content(source, folder, published=path.name == PUBLISHED_FILE)
-    if config is None or faults:
+    if config is None:
         raise _build_error(path, faults)
     if str(folder.resolve()) not in sys.path:
         sys.path.append(str(folder.resolve()))  # for methods such as my_rag:ask
@@ -152,14 +152,23 @@ def _read_content(
             text = f"must be a mapping with data and metrics, got {format_value(content)}"
         return None, [*source.faults, MetricFileFault(1, text)]
     model = PublishedConfig if published else RunConfig
+    faults = [*source.faults, *_find_empty_keys(source)]
     try:
         config = model.model_validate({} if content is None else content, context={FOLDER: folder})
     except ValidationError as error:
         errors = error.errors(include_url=False)
-        return None, [*source.faults, *_convert_errors(errors, source, list_keys(model))]
-    if isinstance(config, PublishedConfig):
-        config = config.convert(content, folder)
-    return config, source.faults
+        return None, [*faults, *_convert_errors(errors, source, list_keys(model))]
+    if isinstance(config, PublishedConfig) and not faults:
+        return config.convert(source.data, folder), faults
+    return None if faults else config, faults
+
+
+def _find_empty_keys(source: YamlSource) -> Iterator[MetricFileFault]:
+    """Find keys without a value, such as one whose value was deleted."""
+    for key, value in source.data.items() if isinstance(source.data, Mapping) else ():
+        if value is None:
+            text = "has no value; write its content or leave the key out"
+            yield MetricFileFault(find_line((key,), source.lines), text, (key,))
 
 
 def _build_error(path: Path, faults: Iterable[MetricFileFault]) -> DataError:

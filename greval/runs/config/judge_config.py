@@ -57,8 +57,8 @@ def wrap_text(content: object) -> object:
     )
 
 
-_TEXT_SCHEMA = {"type": "string", "minLength": 1}
-ONE_OR_MORE = WithJsonSchema({"anyOf": [_TEXT_SCHEMA, {"type": "array", "minItems": 1, "items": _TEXT_SCHEMA}]})
+TEXT_SCHEMA = {"type": "string", "minLength": 1}
+ONE_OR_MORE = WithJsonSchema({"anyOf": [TEXT_SCHEMA, {"type": "array", "minItems": 1, "items": TEXT_SCHEMA}]})
 """The schema of several texts, or one."""
 Texts = Annotated[tuple[Text, ...], BeforeValidator(wrap_text), Field(min_length=1), ONE_OR_MORE]
 """Several texts, or one."""
@@ -118,16 +118,11 @@ class JudgeConfig(Record):
         """Describe the section as it is written."""
         parts = handler.resolve_ref_schema(handler(schema))["properties"]
         settings = handler.resolve_ref_schema(parts[SETTINGS])["properties"]
+        settings["temperature"] = {"anyOf": [settings["temperature"], {"const": NO_TEMPERATURE}]}
+        settings[MODEL] = parts[MODEL]
         keys = {name: {**settings[name], "description": text} for name, text in JUDGE_KEYS.items()}
-        keys[MODEL] = {**parts[MODEL], "description": JUDGE_KEYS[MODEL]}
-        keys["temperature"] = {"anyOf": [keys["temperature"], {"const": NO_TEMPERATURE}]}
-        return {
-            "description": JUDGE_KEYS[MODEL],
-            "anyOf": [
-                _TEXT_SCHEMA,
-                {"type": "object", "additionalProperties": False, "properties": keys},
-            ],
-        }
+        section = {"type": "object", "additionalProperties": False, "properties": keys}
+        return {"description": JUDGE_KEYS[MODEL], "anyOf": [TEXT_SCHEMA, section]}
 
     @property
     def keys(self) -> set[str]:

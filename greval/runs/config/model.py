@@ -7,7 +7,15 @@ from collections.abc import Collection, Mapping
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, StringConstraints, ValidationInfo
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationInfo,
+    WithJsonSchema,
+)
 from pydantic.json_schema import GenerateJsonSchema
 
 from greval._util.wording import did_you_mean
@@ -20,7 +28,7 @@ from greval.methods.loading import resolve_spec
 from greval.methods.reference.settings import Search
 from greval.records.metric import ReasonDepth
 from greval.records.record import Record, Text
-from greval.runs.config.judge_config import ONE_OR_MORE, JudgeConfig, Texts, wrap_text
+from greval.runs.config.judge_config import JUDGE_KEYS, MODEL, ONE_OR_MORE, TEXT_SCHEMA, JudgeConfig, Texts, wrap_text
 
 if TYPE_CHECKING:
     from greval.runs.options import EvaluateOptions
@@ -111,7 +119,16 @@ MethodSpecs = Annotated[
     dict[Annotated[Text, AfterValidator(_check_method_name)], Annotated[Text, AfterValidator(_resolve_method)] | None],
     BeforeValidator(_name_methods),
     Field(min_length=1),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "array", "minItems": 1, "items": TEXT_SCHEMA},
+                {"type": "object", "additionalProperties": {"anyOf": [TEXT_SCHEMA, {"type": "null"}]}},
+            ]
+        }
+    ),
 ]
+"""Specs of methods by name, or a list of names."""
 NamedJudge = Annotated[JudgeConfig, AfterValidator(_require_name)]
 Count = Annotated[int, Field(ge=1)]
 Amount = Annotated[float, Field(ge=0)]
@@ -152,7 +169,7 @@ class RunConfig(Record):
     metrics: MetricNames | None = Field(
         default=None, description="A name, a file, a folder, FILE.py:NAME, or several with commas."
     )
-    judge: JudgeConfig | None = None
+    judge: JudgeConfig | None = Field(default=None, description=JUDGE_KEYS[MODEL])
     out: PathText | None = Field(default=None, description="The run folder; runs/NAME by default.")
     concurrency: Count | None = Field(default=None, description="The maximum number of concurrent calls.")
     limit: Count | None = Field(default=None, description="Judge only the first N cases.")

@@ -192,8 +192,9 @@ class TestRunFile:
         assert [result.sample_id for result in done.run.results()] == ["q2"]
         assert done.folder == folder / "other"
 
-    def test_a_forecast(self, folder):
+    def test_a_forecast(self, folder, monkeypatch):
         """The calls are counted without any, and nothing is written."""
+        monkeypatch.setenv("OPENAI_API_KEY", "test-key")
         found = forecast_config(folder / "greval.yaml", {"judge": "openai:gpt-5.4-mini"})
         assert (found.forecast.calls, found.missing) == (1, {})
         assert not (folder / "run").exists()
