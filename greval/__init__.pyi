@@ -37,9 +37,9 @@ from .records.metric import (
 )
 from .records.result import Failed, Judgement, Result, Scored, Skipped
 from .records.scale import CategoricalScale, Category, MeasureScale, ValueScale
+from .runs.config.api import evaluate_config
 from .runs.evaluation import Run, evaluate, evaluate_async
 from .runs.forecast import forecast
-from .runs.from_config.api import evaluate_config
 from .runs.importing.api import import_verdicts
 from .runs.replay import replay
 from .runs.runnable import compile_metric

@@ -25,7 +25,6 @@ from greval.cli.options import (
     Level,
     Only,
     ReportFormat,
-    create_judges,
     expand_groups,
     print_report,
     require_judged,
@@ -83,7 +82,7 @@ def align(  # noqa: PLR0913 - the options of a command
 
     defined, built_on = load_named_metric(metric, library)
     require_judged(defined, "aligned")
-    model = create_judges(settings, judge, built_on).get_judge(defined.name)
+    model = settings.build_config(judge).create_judges(built_on).get_judge(defined.name)
     options: AlignOptions = {
         "out": out,
         "ways": cast("list[AlignStrategy]", [way.strip() for way in ways.split(",") if way.strip()]),

@@ -28,7 +28,6 @@ from greval.cli.options import (
     Only,
     Repeats,
     Show,
-    create_judges,
     expand_groups,
     parse_columns,
 )
@@ -76,7 +75,7 @@ def submit(  # noqa: PLR0913 - the options of a command
     from greval.runs.batch import submit as send
 
     metrics, named = load_named_metrics(metric, library)
-    model, judges = create_judges(settings, judge, metrics)
+    model, judges = settings.build_config(judge).create_judges(metrics)
     reading = read_cases(cases, method=method, columns=parse_columns(column))
     rows = islice(reading, limit)
     sent = asyncio.run(

@@ -10,13 +10,13 @@ from typing import NamedTuple
 
 from greval._util.wording import format_count, format_names
 from greval.analysis.data_summary import DataSummary, FieldCount, MetricFit
-from greval.cli.config_keys import RUN_CONFIG
 from greval.datasets.field_names import format_printable
 from greval.metrics.files.yaml_text import YAML_BOOLEANS
 from greval.metrics.library import load_metric
 from greval.records.case import TAG
 from greval.records.metric import JudgedMetric
 from greval.records.scale import find_direction
+from greval.runs.config.model import RUN_FILE
 
 SCHEMA_FILE = "greval.schema.json"
 """The JSON schema of the file, beside it."""
@@ -66,7 +66,7 @@ class RunDraft(NamedTuple):
     @property
     def command(self) -> str:
         """The command that runs the file."""
-        return "greval evaluate" if self.file == RUN_CONFIG else f"greval evaluate -c {quote(self.file)}"
+        return "greval evaluate" if self.file == RUN_FILE else f"greval evaluate -c {quote(self.file)}"
 
 
 def choose_metrics(fitting: Sequence[MetricFit]) -> tuple[str, ...]:

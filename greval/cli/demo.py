@@ -17,11 +17,8 @@ from greval.analysis.summary import build_report
 from greval.apps import import_by_name
 from greval.cli import FAILED, STOPPED
 from greval.cli.collect import print_method_errors
-from greval.cli.evaluate import judge_cases, report_and_exit
-from greval.cli.input import open_input
+from greval.cli.evaluate import judge_plan, print_note
 from greval.cli.options import JudgeName, JudgeOptions, create_console
-from greval.cli.progress_bar import ProgressBar
-from greval.cli.run_folder import print_continuing
 from greval.datasets.case_reader import read_cases
 from greval.datasets.case_records import get_sample_fields
 from greval.errors import GrevalError, MissingExtraError
@@ -29,16 +26,17 @@ from greval.judging.model.judge_names import LOCAL
 from greval.metrics.library import load_metric
 from greval.records.case import Case, Sample
 from greval.report.console import render
+from greval.runs.config.judge_config import JudgeConfig
+from greval.runs.config.model import RunConfig
 from greval.runs.store import Store
 
 if TYPE_CHECKING:
     from greval.methods.protocol import Method
     from greval.runs.evaluation import Run
-    from greval.runs.options import EvaluateOptions
 
 JUDGED_METRICS = ("correctness", "chunk_evaluation", "triple_evaluation")
 LOCAL_METRICS = ("correctness", "triple_evaluation")
-CASE_COUNT, LOCAL_CASE_COUNT = 6, 12
+CASE_COUNT, LOCAL_CASE_COUNT, SHOWN_VERDICTS = 6, 12, 12
 LOCAL_NOTE = """\
 chunk_evaluation is left out: the default embedded model misses nearly half of the relevant chunks, and half of those
 that it calls relevant are not. Name another judge to see it: greval demo --judge openai:MODEL"""
@@ -100,16 +98,21 @@ def _write_examples(folder: Path) -> None:
 
 def _judge_shipped_cases(out: Path, name: str | None, limit: int | None) -> None:
     """Judge the shipped cases and print the report. The embedded model judges more cases, by fewer metrics."""
+    from greval.runs.config.plan import prepare_run
+
     judge = JudgeOptions().create_judge(name)
     limit = limit or (LOCAL_CASE_COUNT if judge.local else CASE_COUNT)
-    cases = open_input(str(CASES), limit=limit)
-    metrics = [*map(load_metric, LOCAL_METRICS if judge.local else JUDGED_METRICS)]
-    print_continuing(out)
-    options: EvaluateOptions = {"total": limit, "origin": cases.reading.identify_source(limit=limit)}
-    run = asyncio.run(judge_cases(cases, metrics, judge, out, ProgressBar(), options))
+    config = RunConfig(
+        data=str(CASES),
+        metrics=LOCAL_METRICS if judge.local else JUDGED_METRICS,
+        judge=JudgeConfig(model=(judge.model,), settings=judge),
+        out=str(out),
+        limit=limit,
+        show=SHOWN_VERDICTS,
+    )
     if judge.local:
         typer.echo(LOCAL_NOTE)
-    report_and_exit(run, by=(), show=12, quiet=False)
+    judge_plan(prepare_run(config, report=print_note))
 
 
 def _compare_searches(folder: Path) -> Run | None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Unpack
 
 import typer
 
@@ -15,7 +16,6 @@ from greval.analysis.duel.schedule import PairSchedule, WidthGoal
 from greval.cli.batch import print_submitted
 from greval.cli.evaluate import judge_cases, print_forecast, report_and_exit
 from greval.cli.help_layout import input_option, judge_option, limit_option, output_option, resuming_option
-from greval.cli.input import CaseInput
 from greval.cli.metric_specs import load_named_metrics
 from greval.cli.options import (
     CapOptions,
@@ -29,21 +29,23 @@ from greval.cli.options import (
     Repeats,
     ReportFormat,
     StoreCalls,
-    create_judges,
     expand_groups,
     list_given_options,
     print_report,
 )
 from greval.cli.progress_bar import ProgressBar
+from greval.datasets.case_reader import CaseReader
 from greval.datasets.case_records import read_records
 from greval.datasets.row_faults import RowFault
 from greval.records.case import Case
 from greval.records.metric import Metric
 from greval.report.duel import render
+from greval.runs.config.run_input import CaseInput
 from greval.stats.correction import Correction
 
 if TYPE_CHECKING:
     from greval.judging.model.judge import Judge
+    from greval.runs.config.api import Evaluation
     from greval.runs.options import EvaluateOptions
 
 UNBATCHED = ("concurrency", "until_width", "retry_failed", "cache", "store_calls", "max_calls", "max_cost", "deadline")
@@ -133,7 +135,7 @@ def duel(  # noqa: PLR0913 - the options of a command
     finished = None
     if metrics:
         check_preferences(metrics)
-        model, judges = create_judges(settings, judge, metrics)
+        model, judges = settings.build_config(judge).create_judges(metrics)
         cases, faults = read_responses(run)
         chosen = split_method_names(methods or (), cases)
         pairs = list_pairs(cases, metrics, chosen, limit=limit, place=run)
@@ -168,8 +170,9 @@ def duel(  # noqa: PLR0913 - the options of a command
                 typer.echo("at most: judging ends when the win rates are known (--until-width)")
             return
         bar = ProgressBar(quiet=quiet, json=False, also=schedule.add_result if schedule else None)
-        given = _open_pairs(chain(faults, schedule or pairs))
-        finished = asyncio.run(judge_cases(given, metrics, model, folder, bar, options))
+        reading = read_records(chain(faults, schedule or pairs))
+        judging = partial(_judge_pairs, reading, metrics, model, folder, options)
+        finished = asyncio.run(judge_cases(judging, bar, CaseInput(reading, iter(()))))
         if schedule and not quiet:
             for line in schedule.describe():
                 typer.echo(line, err=True)
@@ -177,7 +180,7 @@ def duel(  # noqa: PLR0913 - the options of a command
         found = summarise_duel(folder, _list_names(metrics), cluster_by=cluster_by, correction=correction, level=level)
         print_report(found, form, render)
     if finished:
-        report_and_exit(finished, by=(), show=0, quiet=True)
+        report_and_exit(finished.run, by=(), show=0, quiet=True)
 
 
 def _refuse_unbatched_options(context: typer.Context) -> None:
@@ -208,9 +211,18 @@ def _submit_pairs(
     print_submitted(asyncio.run(sending), folder)
 
 
-def _open_pairs(pairs: Iterable[Case | RowFault]) -> CaseInput:
-    reading = read_records(pairs)
-    return CaseInput(reading, iter(reading))
+async def _judge_pairs(
+    pairs: CaseReader,
+    metrics: Sequence[Metric],
+    model: Judge | None,
+    folder: Path,
+    options: EvaluateOptions,
+    **hooks: Unpack[EvaluateOptions],
+) -> Evaluation:
+    from greval.runs.config.api import Evaluation
+    from greval.runs.evaluation import evaluate_async
+
+    return Evaluation(await evaluate_async(pairs, metrics, model, out=folder, **options, **hooks))
 
 
 def _list_names(metrics: Sequence[Metric]) -> list[str]:

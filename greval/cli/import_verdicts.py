@@ -10,9 +10,8 @@ import typer
 
 from greval._util.wording import format_count, format_names
 from greval.cli.console import escape_control_characters
-from greval.cli.evaluate import report_and_exit
+from greval.cli.evaluate import print_note, report_and_exit
 from greval.cli.options import Columns, Folders, MethodName, Quiet, parse_columns
-from greval.cli.run_folder import choose_folder
 from greval.datasets.file_identity import UNKNOWN_SOURCE, identify_file
 from greval.datasets.labelled_rows import LABEL_NAMES, VALUE, read_labelled_rows
 from greval.datasets.row_faults import describe_row_faults
@@ -24,6 +23,7 @@ from greval.metrics.sources import load_metrics
 from greval.records.case import Over
 from greval.records.metric import Metric
 from greval.records.scale import CategoricalScale, Scale
+from greval.runs.run_folder import choose_folder
 
 DEFAULT_NAME = "verdict"
 MAX_VALUES = 12
@@ -94,7 +94,7 @@ def import_verdicts(  # noqa: PLR0913 - the options of a command
     run = import_file(
         verdicts,
         metrics,
-        out=out or choose_folder(verdicts, origin),
+        out=out or choose_folder(verdicts, origin, print_note),
         judge=judge,
         cases=cases,
         method=method,

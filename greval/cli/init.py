@@ -13,18 +13,17 @@ import typer
 from greval._util.files import write_atomically
 from greval._util.wording import format_count
 from greval.analysis.data_summary import DataSummary, MetricFit, summarise_data
-from greval.cli.config_keys import RUN_CONFIG, build_config_schema, list_config_keys
 from greval.cli.config_text import SCHEMA_FILE, RunDraft, write_config
 from greval.cli.console import escape_control_characters
-from greval.cli.evaluate import evaluate
 from greval.cli.options import AskedSpecs, Columns, JudgeName, parse_columns, suggest_judge
-from greval.cli.run_folder import RUNS
 from greval.datasets.case_reader import read_cases
 from greval.datasets.row_faults import build_unreadable_error
 from greval.datasets.row_sources import STDIN
 from greval.errors import DataError
-from greval.methods.loading import resolve_spec, split_name
+from greval.methods.loading import name_specs, resolve_spec
 from greval.metrics.fitting import find_fitting_metrics
+from greval.runs.config.model import RUN_FILE, build_config_schema
+from greval.runs.run_folder import RUNS
 
 RESPONSE_FIELDS = frozenset({"answer", "chunks", "triples", "aggregates", "traversal", "usage", "method", "error"})
 """The fields of recorded responses, which are not used if methods are asked."""
@@ -35,7 +34,7 @@ ASKED_FIELDS = ("answer", "usage.latency")
 def init(
     data: Annotated[str, typer.Argument(help="cases as .jsonl, .json, .csv, .tsv or .parquet")],
     *,
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="the file to write")] = Path(RUN_CONFIG),
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="the file to write")] = Path(RUN_FILE),
     column: Columns = None,
     judge: JudgeName = None,
     ask: AskedSpecs = None,
@@ -49,7 +48,7 @@ def init(
         raise typer.BadParameter("DATA: name a file; the cases of stdin are not there when the run begins")
     columns = parse_columns(column)
     found = summarise_data(read_cases(data, columns=columns))
-    methods = dict(map(split_name, ask or ()))
+    methods = name_specs(ask or ())
     fitting = _find_metrics_of_responses(found) if methods else found.fitting
     _check_cases(found, fitting)
     folder = out.parent
@@ -67,7 +66,7 @@ def init(
     folder.mkdir(parents=True, exist_ok=True)
     _write_new(out, write_config(draft))
     schema = folder / SCHEMA_FILE
-    write_atomically(schema, f"{json.dumps(build_config_schema(list_config_keys(evaluate)), indent=2)}\n")
+    write_atomically(schema, f"{json.dumps(build_config_schema(), indent=2)}\n")
     _print_next_commands(out, draft)
 
 

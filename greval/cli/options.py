@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
 from inspect import signature
 from pathlib import Path
@@ -17,19 +17,18 @@ from rich.markup import escape
 from rich.table import Table
 
 from greval._util.joins import OFF_SCALE
-from greval._util.wording import did_you_mean, format_names
 from greval.cli import FAILED
 from greval.cli.completion import complete_judge, complete_metric
 from greval.cli.console import ReportConsole
 from greval.cli.help_layout import input_option, judge_option, limit_option, output_option
 from greval.errors import DataError, JudgeError
 from greval.judging.answer_schema import ReasonPosition
-from greval.judging.model.judge import KEY_VARIABLE, NO_JUDGE_MESSAGE, Judge, Structured, build_chosen_judge
-from greval.judging.model.judge_names import LOCAL, parse_judge_name
+from greval.judging.model.judge import KEY_VARIABLE, Judge, Structured
 from greval.judging.model.prices import FILE_VARIABLE, Prices
 from greval.judging.prompt import PromptStart
 from greval.records.judge_choice import NO_TEMPERATURE
-from greval.records.metric import JudgedMetric, Metric, ReasonDepth, needs_judge
+from greval.records.metric import Metric, ReasonDepth, needs_judge
+from greval.runs.config.judge_config import JUDGE_KEYS, MODEL, SETTINGS, JudgeConfig
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -220,17 +219,10 @@ def parse_judge_options(pairs: Iterable[str]) -> dict[str, JsonValue]:
 class JudgeOptions(NamedTuple):
     """Settings of the judge, with the defaults of `Judge`."""
 
-    base_url: Annotated[
-        str | None, judge_option("--base-url", metavar="URL", help="an OpenAI-compatible server, with openai:MODEL")
-    ] = None
-    temperature: Annotated[
-        Any,
-        judge_option(
-            metavar="T", parser=parse_temperature, help="the judge's sampling temperature; none leaves it to the model"
-        ),
-    ] = 0.0
-    seed: Annotated[int | None, judge_option(metavar="N", help="the judge's random seed")] = None
-    timeout: Annotated[float, limit_option(metavar="SECONDS", help="the timeout of one call")] = 60.0
+    base_url: Annotated[str | None, judge_option("--base-url", metavar="URL")] = None
+    temperature: Annotated[Any, judge_option(metavar="T", parser=parse_temperature)] = 0.0
+    seed: Annotated[int | None, judge_option(metavar="N")] = None
+    timeout: Annotated[float, limit_option(metavar="SECONDS")] = 60.0
     judge_options: Annotated[
         list[str] | None,
         judge_option(
@@ -240,40 +232,31 @@ class JudgeOptions(NamedTuple):
             'extra_body={"top_k":1}; repeatable',
         ),
     ] = None
-    max_tokens: Annotated[
-        int | None, judge_option(metavar="N", help="the maximum length of a reply of the judge, in tokens")
-    ] = None
-    max_items: Annotated[
-        int | None, judge_option(metavar="N", help="the maximum number of chunks or triples judged in one call")
-    ] = None
-    structured: Annotated[Structured, judge_option("--structured", help="how answers are structured")] = "auto"
-    reason: Annotated[
-        ReasonPosition | None,
-        judge_option(
-            "--reason",
-            help="the place of the reason in the judge's answer: before the value, or after it as by default of local",
-        ),
-    ] = None
-    prompt_start: Annotated[
-        PromptStart,
-        judge_option("--prompt-start", help="what prompts begin with: the metric, or the case, which metrics share"),
-    ] = "metric"
+    max_tokens: Annotated[int | None, judge_option(metavar="N")] = None
+    max_items: Annotated[int | None, judge_option(metavar="N")] = None
+    structured: Annotated[Structured, judge_option("--structured")] = "auto"
+    reason: Annotated[ReasonPosition | None, judge_option("--reason")] = None
+    prompt_start: Annotated[PromptStart, judge_option("--prompt-start")] = "metric"
     reason_depth: Depth = None
-    confidence: Annotated[
-        bool,
-        judge_option(
-            "--confidence/--no-confidence", show_default=False, help="ask for the probability of each verdict"
-        ),
-    ] = False
-    max_retries: Annotated[
-        int, limit_option(min=0, metavar="N", help="the maximum number of retries of a transient failure")
-    ] = 6
-    requests_per_minute: Annotated[
-        float | None, limit_option(metavar="N", help="the provider's rate limit in calls")
-    ] = None
-    tokens_per_minute: Annotated[
-        float | None, limit_option(metavar="N", help="the provider's rate limit in tokens")
-    ] = None
+    confidence: Annotated[bool, judge_option("--confidence/--no-confidence", show_default=False)] = False
+    max_retries: Annotated[int, limit_option(min=0, metavar="N")] = 6
+    requests_per_minute: Annotated[float | None, limit_option(metavar="N")] = None
+    tokens_per_minute: Annotated[float | None, limit_option(metavar="N")] = None
+
+    @staticmethod
+    def describe_option(name: str) -> str:
+        """Return the help of an option without one: the description of the key."""
+        return format_help(JUDGE_KEYS[name])
+
+    def build_config(self, names: Iterable[str] | None = None) -> JudgeConfig:
+        """Build the judge of a command, by the names that it gives.
+
+        Raises:
+            JudgeError: If a setting is invalid.
+        """
+        settings = self._asdict()
+        del settings["reason_depth"]  # belongs to the metrics, not to the judge
+        return build_judge_config({**settings, MODEL: [*names]} if names else settings)
 
     def create_judge(self, name: str | None) -> Judge:
         """Create the judge of this name.
@@ -281,78 +264,32 @@ class JudgeOptions(NamedTuple):
         Raises:
             JudgeError: If no judge is named, or if its name or a setting is invalid.
         """
-        if not name:
-            raise JudgeError(NO_JUDGE_MESSAGE)
-        settings = self._asdict()
-        del settings["reason_depth"]  # belongs to the metrics, not to the judge
-        options = parse_judge_options(settings.pop("judge_options") or ())
-        try:
-            judge = Judge(name, options=options, **settings)
-        except ValidationError as error:
-            raise JudgeError("\n".join(map(_format_option_error, error.errors()))) from error
-        parse_judge_name(judge.model)
-        return judge
+        return self.build_config().create_judge(name)
 
 
-class CommandJudges(NamedTuple):
-    """The judges of a command: one for the metrics that name none, and those of single metrics by name."""
-
-    default: Judge | None
-    named: dict[str, Judge]
-
-    def get_judge(self, metric: str) -> Judge:
-        """Return the judge of a judged metric."""
-        judge = self.named.get(metric, self.default)
-        if judge is None:
-            raise JudgeError(NO_JUDGE_MESSAGE)
-        return judge
-
-
-def create_judges(settings: JudgeOptions, names: Iterable[str] | None, metrics: Iterable[Metric]) -> CommandJudges:
-    """Create the judges of a command, before any call is paid for.
-
-    `METRIC=MODEL` goes before the judge that a metric names, and this before `MODEL`. The settings hold for all of
-    them, except that the address of a server is that of the judges that the command names.
-
-    Raises:
-        JudgeError: If a judged metric has no judge, a name is given for a metric that is not judged, two names are
-            given for the same, or a name or a setting is invalid.
-    """
-    given = parse_judge_names(names or ())
-    judged = {metric.name: metric.judge for metric in metrics if isinstance(metric, JudgedMetric)}
-    if unknown := [name for name in given if name and name not in judged]:
-        hint = did_you_mean(unknown[0], judged)
-        raise JudgeError(f"--judge {unknown[0]}={given[unknown[0]]}: no judged metric has this name{hint}")
-    lacking = [name for name, choice in judged.items() if choice is None and name not in given]
-    if lacking and "" not in given:
-        first = f"{format_names(lacking)}: " if len(lacking) < len(judged) else ""
-        raise JudgeError(f"{first}{NO_JUDGE_MESSAGE}")
-    default = settings.create_judge(given[""]) if "" in given else None
-    template = default or settings._replace(base_url=None).create_judge(LOCAL)
-    named = {name: build_chosen_judge(choice, template) for name, choice in judged.items() if choice}
-    return CommandJudges(default, named | {name: settings.create_judge(model) for name, model in given.items() if name})
-
-
-def parse_judge_names(names: Iterable[str]) -> dict[str, str]:
-    """Parse `MODEL` and `METRIC=MODEL`; the name of the metric is empty for the first form.
-
-    Raises:
-        JudgeError: If one metric, or all, are given two judges.
+def format_help(description: str) -> str:
+    """Format the description of a key as the help of an option.
 
     Example:
-        >>> parse_judge_names(["openai:a", "tone=openai:b"])
-        {'': 'openai:a', 'tone': 'openai:b'}
+        >>> format_help("The judge's random seed.")
+        "the judge's random seed"
     """
-    found: dict[str, str] = {}
-    for text in names:
-        metric, sign, model = text.partition("=")
-        name, judge = (metric.strip(), model.strip()) if sign and ":" not in metric else ("", text.strip())
-        if found.setdefault(name, judge) != judge:
-            whose = f"{name} has" if name else "all metrics have"
-            raise JudgeError(
-                f"--judge {text}: {whose} the judge {found[name]} already; write METRIC=MODEL for one metric"
-            )
-    return found
+    return f"{description[:1].lower()}{description[1:].rstrip('.')}"
+
+
+def build_judge_config(settings: Mapping[str, Any]) -> JudgeConfig:
+    """Build the judge of a run from its names and the values of the options of `JudgeOptions`.
+
+    Raises:
+        JudgeError: If a setting is invalid.
+    """
+    content = {name: value for name, value in settings.items() if name != "judge_options"}
+    if pairs := settings.get("judge_options"):
+        content["options"] = parse_judge_options(pairs)
+    try:
+        return JudgeConfig.model_validate(content)
+    except ValidationError as error:
+        raise JudgeError("\n".join(map(_format_option_error, error.errors()))) from error
 
 
 class CapOptions(NamedTuple):
@@ -382,7 +319,8 @@ def expand_groups(command: Callable[..., None]) -> Callable[..., None]:
     """Let a command take groups of options.
 
     A parameter whose type is a `NamedTuple` becomes one option for each field, at its place in the help. The command
-    receives the group; fields that it left out with `Only` have their defaults.
+    receives the group; fields that it left out with `Only` have their defaults. The group describes the options that
+    have no help of their own.
     """
     hints = get_type_hints(command, include_extras=True)
     groups: dict[str, tuple[Callable[..., object], tuple[str, ...]]] = {}
@@ -395,6 +333,9 @@ def expand_groups(command: Callable[..., None]) -> Callable[..., None]:
             continue
         fields = get_type_hints(kind, include_extras=True)
         names = next((mark for mark in marks if isinstance(mark, Only)), tuple(fields))
+        for name in names:
+            option = get_args(fields[name])[-1]
+            option.help = option.help or kind.describe_option(name)
         groups[parameter.name] = kind, names
         parameters += [
             parameter.replace(name=name, annotation=fields[name], default=kind._field_defaults[name]) for name in names
@@ -469,9 +410,10 @@ def exit_if_off_scale(warnings: Iterable[str]) -> None:
 def _format_option_error(fault: ErrorDetails) -> str:
     """Format a validation error as an option and what is wrong with it."""
     what = fault["msg"].removeprefix("Value error, ").removeprefix("Input ")
-    if fault["loc"][:1] == ("options",):
+    place = [str(part) for part in fault["loc"] if part != SETTINGS]
+    if place[:1] == ["options"]:
         return f"--judge-option: {what}"
-    return f"--{'.'.join(map(str, fault['loc'])).replace('_', '-')}: {what}"
+    return f"--{'.'.join(place).replace('_', '-')}: {what}"
 
 
 def list_label_files(run: Path, labels: Iterable[Path] | None, annotations: Iterable[Path] | None) -> list[Path] | None:

@@ -25,7 +25,6 @@ from greval.cli.options import (
     Quiet,
     ReportFormat,
     create_console,
-    create_judges,
     expand_groups,
     parse_columns,
     print_report,
@@ -86,7 +85,7 @@ def probe(  # noqa: PLR0913 - the options of a command
     named, built_on = load_named_metric(metric, library)
     (definition,) = set_reason_depth([named], settings.reason_depth)
     require_judged(definition, "probed")
-    model, judges = create_judges(settings, judge, built_on)
+    model, judges = settings.build_config(judge).create_judges(built_on)
     options: ProbeOptions = {
         "checks": [name.strip() for name in checks.split(",") if name.strip()] if checks else None,
         "limit": limit,

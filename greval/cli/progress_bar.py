@@ -46,6 +46,7 @@ class ProgressBar:
         self._last: Snapshot | None = None
         self._text: str | None = None
         self._last_line = ""
+        self._stage = ""
         self._bar = Progress(
             BarColumn(bar_width=BAR_WIDTH),
             TextColumn("{task.description}"),
@@ -63,10 +64,7 @@ class ProgressBar:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._bar.stop()
-        if self._last is None or self._quiet or self._text:
-            return
-        if (last := format_progress(self._last, finished=True)) != self._last_line:
-            self.print_line(last)
+        self._print_last()
 
     def print_line(self, text: str) -> None:
         """Print a line above the bar, or emit it as an event."""
@@ -75,11 +73,15 @@ class ProgressBar:
         elif not self._quiet:
             self._console.print(text, markup=False, highlight=False, soft_wrap=True)
 
-    def show(self, snapshot: Snapshot, text: str | None = None) -> None:
+    def show(self, snapshot: Snapshot, text: str | None = None, stage: str = "") -> None:
         """Show a snapshot: immediately on a terminal, every few seconds elsewhere.
 
-        `text` describes a snapshot of something other than judgements.
+        `text` describes a snapshot of something other than judgements. When another `stage` begins, its time begins
+        anew, and the last snapshot of the one before is printed with its name.
         """
+        if stage != self._stage:
+            self._print_last(f"{self._stage}: ")
+            self._stage, self._shown_at = stage, 0.0
         self._last, self._text = snapshot, text
         if self._json:
             if snapshot.seconds - self._shown_at >= EVENT_SECONDS:
@@ -92,6 +94,13 @@ class ProgressBar:
             self._shown_at = snapshot.seconds
             self._last_line = text or format_progress(snapshot)
             self.print_line(self._last_line)
+
+    def _print_last(self, prefix: str = "") -> None:
+        """Print the last snapshot, if it was not printed yet."""
+        if self._last is None or self._quiet or self._text:
+            return
+        if (last := format_progress(self._last, finished=True)) != self._last_line:
+            self.print_line(f"{prefix}{last}")
 
     def add_result(self, result: Result) -> None:
         """Process a new result, and emit an event for each of its failures with `json`."""

@@ -360,13 +360,32 @@ def read_cases(
         >>> sum(isinstance(row, RowFault) for row in reading)
         0
     """
+    return open_cases(source, method=method, columns=columns)
+
+
+def open_cases(
+    source: str | Path,
+    *,
+    method: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    convert: Callable[[RawRow], RawRow] | None = None,
+) -> CaseReader:
+    """Open the cases of a file, or of standard input, like `read_cases`; `convert` changes each row before it is read.
+
+    Raises:
+        DataError: As `read_cases`.
+    """
     named = ColumnMap(columns) if columns else None
-    if source == STDIN:
-        return CaseReader("stdin", lambda: read_rows(STDIN, columns=named), method, columns=named)
-    path = Path(source)
+    path = None if source == STDIN else Path(source)
+
+    def iterate_rows() -> Iterator[RawRow | Case | RowFault]:
+        rows = read_rows(path or STDIN, columns=named)
+        return rows if convert is None else (convert(row) if isinstance(row, RawRow) else row for row in rows)
+
+    if path is None:
+        return CaseReader("stdin", iterate_rows, method, columns=named)
     check_file(path)
-    name = format_printable(str(path), 4096)
-    reading = CaseReader(name, lambda: read_rows(path, columns=named), method, path, columns=named)
+    reading = CaseReader(format_printable(str(path), 4096), iterate_rows, method, path, columns=named)
     if named:
         reading.check_columns(named)
     return reading

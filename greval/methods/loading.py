@@ -42,13 +42,22 @@ def load_methods(specs: Iterable[str]) -> dict[str, Method]:
         >>> load_methods(["ours=http://127.0.0.1:8000/ask"])
         {'ours': HttpMethod('http://127.0.0.1:8000/ask')}
     """
-    methods: dict[str, Method] = {}
-    for given in specs:
-        name, spec = split_name(given)
-        if name in methods:
-            raise MethodError(f"{given}: another method is called {name!r}; name it with NAME={spec}")
-        methods[name] = load_method(spec)
-    return methods
+    return {name: load_method(spec) for name, spec in name_specs(specs).items()}
+
+
+def name_specs(specs: Iterable[str]) -> dict[str, str]:
+    """Return the specs of methods by name, each given as `NAME=SPEC` or `SPEC`.
+
+    Raises:
+        MethodError: If two have the same name.
+    """
+    named: dict[str, str] = {}
+    for text in specs:
+        name, spec = split_name(text)
+        if name in named:
+            raise MethodError(f"{text}: another method is called {name!r}; name it with NAME={spec}")
+        named[name] = spec
+    return named
 
 
 def split_name(given: str) -> tuple[str, str]:

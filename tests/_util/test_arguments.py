@@ -151,7 +151,7 @@ def test_no_metric_at_all(judge, tmp_path):
     [
         (lambda judge, out: evaluate([CASE], [METRIC], judge, out=out, max_cots=1), "evaluate.*did you mean max_cost"),
         (lambda judge, out: forecast([CASE], [METRIC], judge, out=out, repeat=2), "forecast.*did you mean repeats"),
-        (lambda _, out: evaluate_config(out, concurency=2), "evaluate_config.*did you mean concurrency"),
+        (lambda _, out: evaluate_config({}, on_reslt=print), "evaluate_config.*did you mean on_result"),
         (lambda judge, out: probe(METRIC, judge, out=out, limits=2), "probe.*did you mean limit"),
         (lambda judge, out: align(out, METRIC, judge, fold=2), "align.*did you mean folds"),
         (lambda _, out: agreement(out, "correctness", levels=0.9), "agreement.*did you mean level"),

@@ -14,15 +14,17 @@ from framework_folder import CONFIG, ROWS, calls, hold_methods, make_folder, rea
 from typer.testing import CliRunner
 from waiting import SECONDS, until
 
-from greval.cli.eval import evaluation
+from greval import Store
+from greval.cli.eval import PublishedFormatCommand, evaluation
+from greval.runs.manifest import read_command
 
 JUDGED = """judge: {{model: fake, base_url: "{url}"}}
 """
 COMMAND = """
 import sys, typer
-from greval.cli.eval import evaluation
+from greval.cli.eval import PublishedFormatCommand, evaluation
 app = typer.Typer()
-app.command("eval")(evaluation)
+app.command("eval", cls=PublishedFormatCommand)(evaluation)
 app()
 """
 
@@ -38,7 +40,7 @@ def folder(tmp_path, fault_server, monkeypatch):
 def greval(folder, *words, **environment):
     """Run the command in this process."""
     app = typer.Typer()
-    app.command("eval")(evaluation)
+    app.command("eval", cls=PublishedFormatCommand)(evaluation)
     return CliRunner(env=environment).invoke(app, ["--root", str(folder), *words])
 
 
@@ -69,29 +71,28 @@ def test_the_general_help_has_no_words_of_one_data_set(greval_says):
     assert "imdb" not in greval_says("eval", "--help")[1].lower()
 
 
-def test_parts(folder):
-    """Methods, movies, tags and the first rows can be picked."""
+def test_options_are_keys(folder, fault_server):
+    """Each option reaches the run: methods, tags, the number of questions, and the name of the judge alone."""
     summary = folder / "eval/results/eval_results_summary.json"
-    assert greval(folder, "--methods", "tog", "--imdb-key", "tt2", "-q").exit_code == 0
-    assert ({*read(summary)["by_method"]}, {*read(summary)["by_movie"]}) == ({"tog"}, {"tt2"})
-    assert greval(folder, "--methods", "tog,bare", "--where", "year=1843", "--limit", "1", "-q").exit_code == 0
-    assert calls(folder) == ["bare row-1", "walk row-1", "walk row-2"]
-    assert greval(folder, "--methods", "tog", "--limit", "1", "--no-resume", "-q").exit_code == 0
-    assert calls(folder).count("walk row-1") == 2
-    assert (folder / "eval/results-2").is_dir()
+    options = ("--imdb-key", "tt1", "--where", "year=1843", "--limit", "1", "--judge", "mine", "--timeout", "9", "-q")
+    assert greval(folder, "--methods", "tog", *options).exit_code == 0
+    assert calls(folder) == ["walk row-1"]
+    assert ({*read(summary)["by_method"]}, {*read(summary)["by_movie"]}) == ({"tog"}, {"tt1"})
+    assert {body["model"] for body in fault_server.bodies} == {"mine"}
+    with Store.open(folder / "eval/results") as store:
+        command = read_command(store).options
+    assert (command["where"], command["ask_timeout"]) == ({"year": ["1843"], "imdb_key": ["tt1"]}, 9)
+    assert command["judge"] == {"model": "mine", "base_url": fault_server.url}
 
 
-def test_the_judge_of_the_command_line_comes_first(folder, fault_server):
-    """--judge takes the place of the config's model; one of the environment counts only where the config has none."""
+def test_the_judge_of_the_environment_comes_last(folder, fault_server):
+    """GREVAL_JUDGE counts only if the config names none."""
     part = ("--methods", "bare", "--limit", "1", "-q")
     assert greval(folder, *part, GREVAL_JUDGE="openai:other").exit_code == 0
-    assert {body["model"] for body in fault_server.bodies} == {"fake"}
-    assert greval(folder, *part, "--judge", "mine").exit_code == 0
-    assert {body["model"] for body in fault_server.bodies} == {"fake", "mine"}
     make_folder(folder, CONFIG, rows=ROWS[:1])
     done = greval(folder, *part, GREVAL_JUDGE="openai:other", OPENAI_BASE_URL=fault_server.url)
     assert done.exit_code == 0, done.output
-    assert {body["model"] for body in fault_server.bodies} == {"fake", "mine", "other"}
+    assert [body["model"] for body in fault_server.bodies] == ["fake", "fake", "other", "other"]
 
 
 def test_failures_leave_with_3(folder, fault_server):
@@ -101,7 +102,7 @@ def test_failures_leave_with_3(folder, fault_server):
     assert done.exit_code == 3
     assert "failures: method 1" in done.stdout
     assert "tog: 1 failed: ValueError: the walk broke" in done.stderr
-    assert "not a question:" in done.stderr
+    assert "not a case:" in done.stderr
     assert greval(folder, "--methods", "tog", "--limit", "1").exit_code == 3
     make_folder(folder, CONFIG + JUDGED.format(url=fault_server.url), rows=ROWS[:1])
     assert greval(folder, "--methods", "tog").exit_code == 0

@@ -15,6 +15,8 @@ from fault_server import KEY, FaultServer, error, gives, held, ok
 from waiting import until
 
 import greval
+from greval import Store
+from greval.cli.evaluate import print_continuing
 
 pytestmark = pytest.mark.usefixtures("empty_folder")
 
@@ -258,3 +260,12 @@ def test_why_a_run_was_stopped_is_printed_once(greval_says, fault_server):
     assert "stopped: " not in out
     assert err.count("the cap of 1 call is reached") == 1
     assert "stopped: the cap of 1 call is reached" in greval_says("report", "run")[1]
+
+
+def test_only_a_folder_with_results_is_continued(capsys):
+    """Neither a missing folder nor a run without results is reported as continued."""
+    print_continuing(Path("none"))
+    with Store.create(Path("run")):
+        pass
+    print_continuing(Path("run"))
+    assert capsys.readouterr().err == ""

@@ -15,16 +15,13 @@ from hypothesis import strategies as st
 from jsonschema import Draft7Validator
 
 import greval
-from greval.cli.config_file import read_run_config
-from greval.cli.config_keys import list_config_keys
 from greval.cli.config_text import quote_scalar
-from greval.cli.evaluate import evaluate
 from greval.metrics.files.yaml_text import read_source
+from greval.runs.config.file import read_config_file
 
 pytestmark = pytest.mark.usefixtures("empty_folder")
 CASES_OF_PAGES = 4
 DEMO = Path(greval.__file__).parent / "demo" / "cases.jsonl"
-KEYS = list_config_keys(evaluate)
 
 
 def make_rows(**columns):
@@ -32,9 +29,9 @@ def make_rows(**columns):
     return [{"question": f"Question {n}?", **columns} for n in (1, 2)]
 
 
-def read_values(path="greval.yaml"):
-    """Return the values that a file sets, by parameter."""
-    return read_run_config(Path(path), KEYS).values
+def read_config(path="greval.yaml"):
+    """Return the configuration that a file describes."""
+    return read_config_file(Path(path)).config
 
 
 def uncomment(text):
@@ -102,9 +99,9 @@ def test_only_metrics_that_fit_are_chosen(greval_says, columns, metrics, judged)
     """The chosen metrics have all their input; a judge is named only if one of them asks it."""
     write("cases.jsonl", make_rows(**columns))
     assert greval_says("init", "cases.jsonl", "--judge", "openai:m")[0] == 0
-    values = read_values()
-    assert values["metric"] == metrics
-    assert values.get("judge") == (["openai:m"] if judged else None)
+    config = read_config()
+    assert config.metrics == tuple(metrics)
+    assert (config.judge and config.judge.model) == (("openai:m",) if judged else None)
 
 
 @pytest.mark.parametrize("name", ["cases.jsonl", "odd: name #1.jsonl", "2024.jsonl", "Fälle 'ä\".jsonl", "true.jsonl"])
@@ -114,9 +111,10 @@ def test_every_suggestion_of_the_file_is_valid(greval_says, name):
     assert greval_says("init", name)[0] == 0
     everything = uncomment(Path("greval.yaml").read_text(encoding="utf-8"))
     Path("all.yaml").write_text(everything, encoding="utf-8")
-    values = read_values("all.yaml")
-    assert {"metric", "by", "fail_if", "limit", "max_calls", "max_cost", "deadline", "concurrency", "ask"} <= {*values}
-    assert values["cases"] == name
+    config = read_config("all.yaml")
+    keys = {"metrics", "by", "fail_if", "limit", "max_calls", "max_cost", "deadline", "concurrency", "methods"}
+    assert keys <= {*config.keys}
+    assert config.data == name
     schema = json.loads(Path("greval.schema.json").read_text(encoding="utf-8"))
     Draft7Validator(schema).validate(read_source(everything).data)
     assert [*Draft7Validator(schema).iter_errors({"metric": "latency"})]
@@ -131,7 +129,7 @@ def test_the_suggested_gates_can_be_checked(greval_says):
         encoding="utf-8",
     )
     assert greval_says("evaluate", "-m", "correctness", "--dry-run")[0] == 0
-    assert {*read_values()["fail_if"]} == {"correctness < 0.8", "correctness.low < 0.8", "correctness.failed > 0"}
+    assert {*read_config().fail_if} == {"correctness < 0.8", "correctness.low < 0.8", "correctness.failed > 0"}
 
 
 def test_named_columns_and_another_folder(greval_says):
@@ -141,9 +139,9 @@ def test_named_columns_and_another_folder(greval_says):
     code, out, _ = greval_says("init", "data/cases.jsonl", "-o", "ci/run.yaml", "--column", "answer=said")
     assert code == 0
     assert "greval evaluate -c ci/run.yaml" in out
-    found = read_values("ci/run.yaml")
-    assert Path(found["cases"]).resolve() == Path("data/cases.jsonl").resolve()
-    assert found["column"] == ["answer=said"]
+    config = read_config("ci/run.yaml")
+    assert Path(config.data).resolve() == Path("data/cases.jsonl").resolve()
+    assert config.columns == {"answer": "said"}
     assert greval_says("evaluate", "-c", "ci/run.yaml", "-m", "exact_match")[0] == 0
 
 
@@ -160,8 +158,7 @@ def test_questions_alone_with_methods_to_ask(greval_says):
         "openai:m",
     ]
     assert greval_says("init", "questions.jsonl", "-o", "ci/run.yaml", *words)[0] == 0
-    values = read_values("ci/run.yaml")
-    assert values["metric"] == ["correctness", "completeness", "latency"]
+    assert read_config("ci/run.yaml").metrics == ("correctness", "completeness", "latency")
     code, out, _ = greval_says("evaluate", "-c", "ci/run.yaml", "-m", "exact_match")
     assert code == 0
     assert re.search(r"exact_match +new +2 +2 .*1\.00", out)
@@ -212,7 +209,7 @@ def test_the_judge_that_is_there_is_chosen(greval_says, monkeypatch, variables, 
         monkeypatch.setenv(name, value)
     write("cases.jsonl", [case(1)])
     assert greval_says("init", "cases.jsonl")[0] == 0
-    assert read_values()["judge"] == [judge]
+    assert read_config().judge.model == (judge,)
 
 
 @given(st.text(st.characters(exclude_categories=["Cs", "Co", "Cn"], max_codepoint=0xFFFF), min_size=1))

@@ -8,8 +8,8 @@ import pytest
 from command_line import TONE, case, judged_by, write
 from fault_server import FaultServer, gives
 
-from greval.cli.options import parse_judge_names
 from greval.errors import JudgeError
+from greval.runs.config.judge_config import parse_judge_names
 
 POLITE = {"reason": "It is courteous.", "value": "Polite"}
 RIGHT = {"reason": "It is the same.", "value": 1}

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import pytest
 from fault_server import says
-from framework_folder import make_folder, read
+from framework_folder import make_folder, run_published
 from indexed_folder import DOCUMENTS, mark_reference, put_documents
 
 from greval.errors import MethodError, StoreError
 from greval.reference.building import build_index
 from greval.reference.settings import IndexSettings
-from greval.runs.from_config.api import evaluate_config, forecast_config
-from greval.runs.from_config.indexes import GroupIndex, find_index
-from greval.runs.from_config.plan import ConfigSelection
+from greval.runs.config.api import forecast_config
+from greval.runs.config.group_indexes import GroupIndex, find_index
 from greval.testing import ScriptedJudge
 
 CONFIG = """
@@ -52,12 +51,11 @@ def folder(tmp_path):
     return make_folder(tmp_path, CONFIG, rows=ROWS)
 
 
-def run(folder, judge=None, **selection):
-    """Run the evaluation; give the two files and what the user was told."""
+def run(folder, judge=None, **changes):
+    """Run the evaluation; return the two files and what the user was told."""
     notes = []
-    judge = judge or ScriptedJudge(reply)
-    done = evaluate_config(folder, selection=ConfigSelection(**selection), judge=judge, on_note=notes.append)
-    return read(done.detailed), read(done.summary), notes
+    _, *files = run_published(folder, judge or ScriptedJudge(reply), {"on_note": notes.append}, **changes)
+    return *files, notes
 
 
 def test_the_published_config_from_end_to_end(folder):
@@ -84,20 +82,20 @@ def test_changed_documents_are_indexed_and_their_old_responses_refused(folder):
     assert len(notes) == 1
     put_documents(folder / "one", {**DOCUMENTS, "lumm": "Lumm has two berths."})
     judge = ScriptedJudge(reply)
-    told = []
+    notes = []
     with pytest.raises(StoreError, match="the index of tt1 has changed"):
-        evaluate_config(folder, judge=judge, on_note=told.append)
-    assert told[0].startswith("tt1: indexed 4 documents (1 new): 4 chunks, ")
-    done = evaluate_config(folder, judge=judge, resume=False)
-    assert read(done.detailed)["results"][0]["methods"]["basic"]["response"] == "Team Petrel"
+        run_published(folder, judge, {"on_note": notes.append})
+    assert notes[1].startswith("tt1: indexed 4 documents (1 new): 4 chunks, ")
+    detailed, _, _ = run(folder, judge, resume=False)
+    assert detailed["results"][0]["methods"]["basic"]["response"] == "Team Petrel"
 
 
 def test_a_forecast_makes_no_index(tmp_path):
     """Without calls and without files: the calls of the judge are counted before the index is there."""
     put_documents(tmp_path / "one")
     make_folder(tmp_path, CONFIG, rows=ROWS)
-    found = forecast_config(tmp_path, judge=ScriptedJudge(reply))
-    assert found.open == {"tog": 1, "local": 1, "basic": 1}
+    found = forecast_config("eval_config.yaml", root=tmp_path, judge=ScriptedJudge(reply))
+    assert found.missing == {"tog": 1, "local": 1, "basic": 1}
     assert not (tmp_path / "one/greval_index").exists()
 
 
@@ -107,12 +105,12 @@ def test_the_index_is_made_first(tmp_path):
     put_documents(tmp_path / "one")
     make_folder(tmp_path, CONFIG, rows=ROWS)
     detailed, _, notes = run(tmp_path, methods=["local"])
-    assert notes[0] == f"tt1: indexing {tmp_path}/one/input by rules, without a model"
-    assert notes[1].startswith("tt1: indexed 3 documents (3 new): 3 chunks, ")
+    assert notes[1] == f"tt1: indexing {tmp_path}/one/input by rules, without a model"
+    assert notes[2].startswith("tt1: indexed 3 documents (3 new): 3 chunks, ")
     assert detailed["results"][0]["methods"]["local"]["response"] == "Team Petrel"
     assert (tmp_path / "one/greval_index/index.json").is_file()
     (tmp_path / "one/input/broken.jsonl").write_text("{\n")
-    assert "1 fault in the documents" in run(tmp_path, methods=["local"])[2][0]
+    assert "1 fault in the documents" in run(tmp_path, methods=["local"])[2][1]
 
 
 def test_an_index_of_a_model_is_left_as_it_is(folder):
@@ -145,6 +143,7 @@ def test_a_search_that_the_index_does_not_have(folder):
     judge = ScriptedJudge(reply)
     with pytest.raises(MethodError, match=r"methods: drift: .*an index of greval has no search drift.*hybrid"):
         run(folder, judge)
+    assert not judge.calls
     assert not judge.calls
 
 

@@ -116,7 +116,9 @@ def test_important_warnings_come_before_the_title():
     assert lines[-1] == "few labels"
 
 
-@pytest.mark.parametrize(("part", "name"), [("people", "Agreement among annotators"), ("baselines", "The baseline 'length'")])
+@pytest.mark.parametrize(
+    ("part", "name"), [("people", "Agreement among annotators"), ("baselines", "The baseline 'length'")]
+)
 def test_a_missing_comparison_has_its_reason(part, name):
     """If people or a baseline cannot be compared, the legend says why."""
     reason = {"why": "one annotator only"}
@@ -156,7 +158,10 @@ def test_one_paragraph_says_what_the_figures_mean():
         ({"people": "worse"}, "It agrees with people less than they agree with each other"),
         ({"people": "not shown"}, "Whether it agrees with people as well as they do with each other is undecided"),
         ({"people": "not known", "difference": None}, "How well people agree with each other is unknown."),
-        ({"baselines": {"a": "better"}}, "the judge is better than a baseline (a); the other one could not be computed."),
+        (
+            {"baselines": {"a": "better"}},
+            "the judge is better than a baseline (a); the other one could not be computed.",
+        ),
         ({"baselines": {"a": "better", "b": "not shown"}, "use": "nothing yet"}, "the intervals overlap on 9 items."),
         ({"baselines": {"a": "better", "b": "not shown"}, "use": "nothing yet"}, "Do not rely on it yet: label more"),
         (

@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 import textwrap
 
+from greval.runs.config.api import evaluate_config
+from greval.testing import ScriptedJudge
+
 METHODS = '''
 """Methods that say what they were asked, and note each call in a file beside them."""
 
@@ -64,6 +67,18 @@ def make_folder(folder, config=CONFIG, rows=ROWS):
     (folder / "methods.py").write_text(METHODS, encoding="utf-8")
     (folder / "eval_config.yaml").write_text(textwrap.dedent(config), encoding="utf-8")
     return folder
+
+
+def judge_as_right(messages):
+    """Judge everything as right."""
+    return {"reason": "It fits.", "value": 1}
+
+
+def run_published(folder, judge=None, hooks=None, **changes):
+    """Run the evaluation of a folder, with keys in place of those of its config; return it with its two files."""
+    judge = judge or ScriptedJudge(judge_as_right)
+    done = evaluate_config("eval_config.yaml", changes, root=folder, judge=judge, **(hooks or {}))
+    return done, read(done.detailed), read(done.summary)
 
 
 HOLD = """

@@ -11,8 +11,7 @@ from greval.datasets.parquet_tables import Row, read_table
 from greval.datasets.replies.graphrag import list_document_ids
 from greval.errors import DataError
 from greval.methods.edges import MAX_LISTED, describe_dangling
-from greval.methods.index_graph import IndexGraph
-from greval.methods.index_records import Entity, IndexedChunk, Relation
+from greval.methods.index_records import Entity, IndexedChunk, IndexGraph, Relation
 from greval.records.case import Edge
 from greval.records.inventory import IndexInventory, format_edge_label, strip_quotes
 

@@ -232,12 +232,10 @@ class RunJob:
         chosen = "" if request.sample_ids is None else hash_json([*sorted(request.sample_ids)])
         self._before = read_earlier_progress(self._folder, self._before)
         options: EvaluateOptions = {
-            **EvaluateOptions(),  # mypy asks for all keys that `work.options` might have
+            **request.build_config().list_options(),
             **work.options,
             "judges": work.judges,
-            "repeats": request.repeats,
             "asked": request.metrics,
-            "store_calls": request.store_calls,
             "total": sum(1 for _ in read_rows()) if chosen else min(cases, request.limit or cases),
             "origin": CaseSource(label=request.dataset, digest=f"{request.dataset} {request.limit} {chosen}".rstrip()),
             "on_progress": self._set_leg,

@@ -15,6 +15,7 @@ from pydantic import Field, JsonValue, Strict, StringConstraints, ValidationErro
 from greval._util.files import CloseOnExit, sync_folder, try_lock, write_atomically
 from greval.records.metric import ReasonDepth
 from greval.records.record import Record
+from greval.runs.config.model import RunConfig
 from greval.runs.progress import Progress
 from greval.runs.store import FILE
 from greval.serve.ids import ID_PATTERN
@@ -72,6 +73,14 @@ class RunRequest(CallRequest):
     sample_ids: SampleIds | None = None
     limit: PositiveCount | None = None
     store_calls: bool = True
+
+    def build_config(self) -> RunConfig:
+        """Build the configuration of the run from the keys that the request sets.
+
+        The data, the metrics and the judge are those of the server.
+        """
+        keys = RunConfig.model_fields.keys() & type(self).model_fields.keys() - {"metrics", "judge"}
+        return RunConfig(**self.model_dump(include=keys, exclude_unset=True))
 
 
 class ProbeRequest(CallRequest):

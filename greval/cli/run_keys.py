@@ -1,0 +1,206 @@
+"""Options of commands that are keys of a run: what the command line sets in place of a file, and the file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import typer
+
+from greval.analysis.gate.conditions import check_conditions, split_condition
+from greval.cli.collect import parse_tag_filters
+from greval.cli.gate import FailIf
+from greval.cli.help_layout import GroupedCommand, input_option, limit_option, output_option, resuming_option
+from greval.cli.options import (
+    AskedSpecs,
+    By,
+    Columns,
+    Concurrency,
+    Folders,
+    JudgeNames,
+    JudgeOptions,
+    Limit,
+    MethodName,
+    OptionalMetricNames,
+    Quiet,
+    Repeats,
+    Show,
+    StoreCalls,
+    build_judge_config,
+    format_help,
+    parse_columns,
+)
+from greval.errors import DataError, DefinitionError
+from greval.methods.loading import name_specs
+from greval.metrics.sources import load_metrics
+from greval.runs.config.file import ConfigFile, build_config, read_config_file
+from greval.runs.config.judge_config import MODEL
+from greval.runs.config.model import RUN_FILE, RunConfig, list_keys
+
+NO_CASES = (
+    f"CASES is missing, and there is no {RUN_FILE} here; name the file of your cases, or write a {RUN_FILE} for it "
+    "with `greval init FILE`"
+)
+COMMAND = "command"
+"""The name of the configuration of a command in typer's context."""
+NAMES: Mapping[str, str] = {
+    "cases": "data",
+    "column": "columns",
+    "metric": "metrics",
+    "ask": "methods",
+    "traversal": "traversals",
+}
+"""The keys that are not called like their parameter: they hold several values, and an option holds one."""
+PARSERS: Mapping[str, Callable[[Any], object]] = {
+    "column": parse_columns,
+    "ask": name_specs,
+    "where": lambda filters: {tag: sorted(values) for tag, values in parse_tag_filters(filters).items()},
+    "methods": lambda names: [*dict.fromkeys(name.strip() for name in names.split(",") if name.strip())],
+}
+"""How the values of options that a file has in another form are parsed."""
+REPEATABLE = ("where", "gold", "traversal")
+"""The options that are repeatable, of those that have the description of their key as help."""
+
+
+def describe_key(name: str) -> str:
+    """Return the description of the key of a parameter as the help of an option."""
+    description = RunConfig.model_fields["json_events" if name == "json" else NAMES.get(name, name)].description
+    return f"{format_help(description or '')}{'; repeatable' if name in REPEATABLE else ''}"
+
+
+class RunOptions(NamedTuple):
+    """The keys of a run that are options of `greval evaluate`; those without a help text have that of the key."""
+
+    cases: Annotated[
+        str | None,
+        typer.Argument(
+            help="cases as .jsonl, .json, .csv, .tsv or .parquet, or - for stdin; without it greval.yaml describes the "
+            "run"
+        ),
+    ] = None
+    metric: OptionalMetricNames = None
+    judge: JudgeNames = None
+    out: Annotated[Path | None, output_option("--out", "-o", metavar="RUN")] = None
+    config: Annotated[
+        Path | None,
+        input_option("--config", "-c", metavar="FILE", help="a file with these options as keys (docs/config.md)"),
+    ] = None
+    concurrency: Concurrency = None
+    limit: Limit = None
+    where: Annotated[list[str] | None, input_option("--where", metavar="TAG=VALUE")] = None
+    repeats: Repeats = 1
+    method: MethodName = None
+    ask: AskedSpecs = None
+    ask_timeout: Annotated[float | None, limit_option(min=0, metavar="SECONDS")] = None
+    column: Columns = None
+    gold: Annotated[list[Path] | None, input_option(metavar="FILE")] = None
+    traversal: Annotated[list[Path] | None, input_option(metavar="FILE")] = None
+    doc_id_pattern: Annotated[str | None, input_option(metavar="REGEX")] = None
+    library: Folders = None
+    retry_failed: Annotated[bool, resuming_option()] = True
+    resume: Annotated[bool, resuming_option()] = True
+    cache: Annotated[bool, resuming_option("--cache/--no-cache", show_default=False)] = False
+    store_calls: StoreCalls = True
+    deadline: Annotated[float | None, limit_option(min=0, metavar="SECONDS")] = None
+    shard: Annotated[str | None, input_option(metavar="K/N")] = None
+    dry_run: Annotated[bool, limit_option("--dry-run/--no-dry-run", show_default=False)] = False
+    by: By = None
+    show: Show = 0
+    fail_if: FailIf = None
+    quiet: Quiet = False
+    otel: Annotated[bool, output_option("--otel/--no-otel", show_default=False)] = False
+    json: Annotated[bool, output_option("--json/--no-json", show_default=False)] = False
+
+    @staticmethod
+    def describe_option(name: str) -> str:
+        """Return the help of an option without one: the description of its key."""
+        return describe_key(name)
+
+
+class CommandConfig(NamedTuple):
+    """The configuration of a command: that of the file with the changes of the command line."""
+
+    config: RunConfig
+    changes: RunConfig
+    file: ConfigFile | None = None
+
+    def describe_file(self) -> str | None:
+        """Return a line on the keys of the file that the command uses; None without a file."""
+        if self.file is None:
+            return None
+        judge = self.file.config.judge
+        replaced = {*self.changes.keys} - ({"judge"} if judge and judge.keys else set())
+        return f"{self.file.path} sets {', '.join(key for key in self.file.config.keys if key not in replaced)}"
+
+
+class ConfigurableCommand(GroupedCommand):
+    """A command that reads its options from a file if one is named, or if no cases are.
+
+    An option on the command line replaces the key of the file, and the key replaces a variable of the environment.
+    """
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401 - typer's own context
+        """Parse the command line, and read the file for what it leaves out."""
+        rest = super().parse_args(ctx, args)
+        if not ctx.resilient_parsing:
+            ctx.meta[COMMAND] = self.read_config(ctx)
+        return rest
+
+    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - as above
+        """Run the command. An error that a value of the file explains is reported with the line of the value."""
+        command: CommandConfig = ctx.meta[COMMAND]
+        if command.file is None:
+            return super().invoke(ctx)
+        with command.file.explain_errors(command.config, command.changes, {"fail_if": _check_condition}):
+            return super().invoke(ctx)
+
+    def read_config(self, ctx: Any) -> CommandConfig:  # noqa: ANN401 - as above
+        """Read the configuration of the command."""
+        path, cases = ctx.params["config"], ctx.params["cases"]
+        if path is None and cases is None and not Path(RUN_FILE).is_file():
+            raise typer.BadParameter(NO_CASES, ctx=ctx)
+        file = read_config_file(path or Path(RUN_FILE)) if path or cases is None else None
+        command = merge_config(ctx, file)
+        if command.config.data is None and file:
+            raise DataError(f"{file.path}: data is missing; add it, or name the file of the cases on the command line")
+        return command
+
+
+def merge_config(ctx: Any, file: ConfigFile | None) -> CommandConfig:  # noqa: ANN401 - typer's own context
+    """Merge the variables of the environment, a file and the command line; each replaces those before it."""
+    changes = _read_options(ctx, "COMMANDLINE")
+    config = _read_options(ctx, "ENVIRONMENT")
+    if file:
+        config = config.replace_by(file.config)
+    return CommandConfig(config.replace_by(changes), changes, file)
+
+
+def _read_options(ctx: Any, source: str) -> RunConfig:  # noqa: ANN401 - as above
+    """Return the options whose values are from a source, as keys of a run."""
+    values = {name: value for name, value in ctx.params.items() if ctx.get_parameter_source(name).name == source}
+    keys = {*list_keys(RunConfig)}
+    content = {
+        key: PARSERS[name](value) if name in PARSERS else value
+        for name, value in values.items()
+        if (key := NAMES.get(name, name)) in keys
+    }
+    settings = {name: value for name, value in values.items() if name in JudgeOptions._fields and name not in keys}
+    if names := content.pop("judge", None):
+        settings[MODEL] = names
+    if settings:
+        content["judge"] = build_judge_config(settings)
+    return build_config(content)
+
+
+def _check_condition(config: RunConfig, condition: str) -> str:
+    """Return why a condition cannot be checked, or an empty text."""
+    try:
+        split_condition(condition)
+        metrics = load_metrics(config.metrics or (), *(config.library or ()))
+        check_conditions([condition], [metric.name for metric in metrics])
+    except DefinitionError:
+        return ""  # reported for the metric
+    except DataError as error:
+        return str(error)
+    return ""

@@ -1,0 +1,258 @@
+"""Runs that a configuration describes: ask methods for responses, judge them, and write the result files."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypedDict, Unpack
+
+from langchain_core.language_models import BaseChatModel
+
+from greval._util.arguments import check_options
+from greval._util.concurrency import run_sync
+from greval.datasets.case_records import read_records
+from greval.judging.model.budget import CallMeter
+from greval.judging.model.judge import Judge, check_judge
+from greval.methods.collecting.api import Collected, CollectProgress, collect_async
+from greval.records.record import Record
+from greval.records.result import Result
+from greval.runs.config.file import build_config, locate_config, read_config_file
+from greval.runs.config.model import RunConfig
+from greval.runs.config.plan import RESPONSES_FILE, RunPlan, prepare_run
+from greval.runs.config.result_files import DETAILED, SUMMARY, ResultFileWriter, save_periodically
+from greval.runs.config.run_input import store_joins
+from greval.runs.config.setup_file import check_setup, write_setup
+from greval.runs.evaluation import Run, evaluate_async
+from greval.runs.forecast import Forecast, fill_missing_responses, forecast
+from greval.runs.options import DEFAULT_CONCURRENCY, OnProgress
+from greval.runs.progress import Progress
+
+SAVE_SECONDS = 5.0
+"""The pause between writes of the result files during the run."""
+ConfigLike = RunConfig | Mapping[str, object] | str | Path
+"""A configuration, its keys as a file has them, or the path of a file."""
+
+
+class RunHooks(TypedDict, total=False):
+    """What a run calls and shares, beside its configuration; see `evaluate_config_async`."""
+
+    on_collected: Callable[[CollectProgress], None] | None
+    on_note: Callable[[str], None] | None
+    on_progress: OnProgress | None
+    on_result: Callable[[Result], None] | None
+    on_unread: Callable[[str], None] | None
+    save_seconds: float
+    gate: AbstractAsyncContextManager[object] | None
+    meter: CallMeter | None
+    debug: bool
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """A finished or stopped run of a configuration: the run, and the responses that methods gave, if some were asked.
+
+    If it was stopped while methods were asked, nothing is judged, and the same call goes on.
+    """
+
+    run: Run
+    collected: Collected | None = None
+
+    @property
+    def folder(self) -> Path:
+        """The run folder."""
+        return self.run.folder
+
+    @property
+    def detailed(self) -> Path:
+        """The path of the result file with every question, if the configuration has `result_files`."""
+        return self.folder / DETAILED
+
+    @property
+    def summary(self) -> Path:
+        """The path of the result file with the means."""
+        return self.folder / SUMMARY
+
+
+class ConfigForecast(Record):
+    """The work that a run of a configuration would do.
+
+    `missing` counts, for each method, the questions that it would be asked. Their judgements are part of `forecast`,
+    with the expected answer and no context in place of the missing response: the number of calls is exact, but the
+    input tokens are underestimated.
+    """
+
+    missing: dict[str, int]
+    forecast: Forecast
+
+
+def evaluate_config(
+    config: ConfigLike,
+    changes: RunConfig | Mapping[str, object] | None = None,
+    *,
+    root: str | Path | None = None,
+    judge: Judge | BaseChatModel | None = None,
+    **hooks: Unpack[RunHooks],
+) -> Evaluation:
+    """Run what a configuration describes; the synchronous form of `evaluate_config_async`.
+
+    Example:
+        >>> import tempfile
+        >>> import greval
+        >>> cases = Path(greval.__file__).parent / "demo" / "cases.jsonl"
+        >>> done = evaluate_config({"data": str(cases), "metrics": "latency", "limit": 2, "out": tempfile.mkdtemp()})
+        >>> done.run.progress.scored
+        2
+    """
+    return run_sync(evaluate_config_async(config, changes, root=root, judge=judge, **hooks))
+
+
+async def evaluate_config_async(
+    config: ConfigLike,
+    changes: RunConfig | Mapping[str, object] | None = None,
+    *,
+    root: str | Path | None = None,
+    judge: Judge | BaseChatModel | None = None,
+    stop: asyncio.Event | None = None,
+    **hooks: Unpack[RunHooks],
+) -> Evaluation:
+    """Run what a configuration describes; calling it again resumes the run.
+
+    Args:
+        config: A file, `greval.yaml` or the published `eval_config.yaml`, or its keys.
+        changes: Keys in place of those of the file, such as `{"limit": 10}`. Methods that are named without a spec are
+            those of the file.
+        root: The folder that relative paths start from, by default that of the file, or the current one.
+        judge: The judge, in place of the one in the configuration.
+        stop: When set, no further call is started. Calls in flight are finished and written.
+        **hooks: `on_collected` is called after each response of a method, `on_note` with a sentence on each index that
+            is made first and on what else the user should know. `save_seconds` is the pause between writes of the
+            result files during the run. The others are as in `evaluate_async`.
+
+    Returns:
+        The finished or stopped run. If methods are asked, its folder also holds `responses.jsonl`, and the two result
+        files if the configuration asks for them.
+
+    Raises:
+        DataError: If the configuration or the data are wrong. Every fault of a file is reported.
+        DefinitionError: If a metric is wrong.
+        MethodError: If a method cannot be loaded.
+        JudgeError: If no judge is named or it cannot be used.
+        StoreError: If the folder cannot be written, or holds responses that were made with other settings.
+    """
+    check_options(hooks, RunHooks, "evaluate_config")
+    with _prepare(config, changes, root, judge, hooks.get("on_note")) as plan:
+        return await run_plan_async(plan, stop=stop, **hooks)
+
+
+def forecast_config(
+    config: ConfigLike,
+    changes: RunConfig | Mapping[str, object] | None = None,
+    *,
+    root: str | Path | None = None,
+    judge: Judge | BaseChatModel | None = None,
+) -> ConfigForecast:
+    """Count the calls that `evaluate_config` with the same arguments would make, without making any or writing files.
+
+    Raises:
+        GrevalError: As `evaluate_config_async`.
+    """
+    with _prepare(config, changes, root, judge, None) as plan:
+        return forecast_plan(plan)
+
+
+async def run_plan_async(plan: RunPlan, *, stop: asyncio.Event | None = None, **hooks: Unpack[RunHooks]) -> Evaluation:
+    """Run a plan; see `evaluate_config_async`.
+
+    Raises:
+        GrevalError: As `evaluate_config_async`.
+    """
+    on_collected, on_note = hooks.pop("on_collected", None), hooks.pop("on_note", None)
+    save_seconds = hooks.pop("save_seconds", SAVE_SECONDS)
+    if not plan.methods:
+        run = await evaluate_async(
+            plan.data.rows, plan.metrics, plan.judge, out=plan.folder, stop=stop, **plan.list_options(), **hooks
+        )
+        store_joins(run.folder, plan.data.joined)
+        return Evaluation(run)
+    config = plan.config
+    if isinstance(plan.judge, Judge):
+        check_judge(plan.judge)
+    methods = plan.load_methods(on_note or _ignore_note)
+    check_setup(plan)
+    write_setup(plan)
+    write = ResultFileWriter(plan) if config.result_files else _write_nothing
+    async with save_periodically(write, save_seconds if config.result_files == "during" else None):
+        collected = await collect_async(
+            plan.rows,
+            methods,
+            out=plan.folder / RESPONSES_FILE,
+            concurrency=config.concurrency or DEFAULT_CONCURRENCY,
+            timeout=config.ask_timeout or None,
+            retry_failed=config.retry_failed,
+            stop=stop,
+            on_progress=on_collected,
+            debug=hooks.get("debug", False),
+        )
+        if collected.why:
+            run = Run(plan.folder, Progress(), why=collected.why)
+        else:
+            cases = [*plan.read_responses().values()]
+            rows = read_records(plan.open_cases(cases), required=False)
+            options = plan.list_options(cases)
+            run = await evaluate_async(rows, plan.metrics, plan.judge, out=plan.folder, stop=stop, **options, **hooks)
+            store_joins(run.folder, plan.data.joined)
+    await asyncio.to_thread(write)
+    return Evaluation(run, collected)
+
+
+def forecast_plan(plan: RunPlan) -> ConfigForecast:
+    """Count the calls of a plan; see `forecast_config`.
+
+    Raises:
+        GrevalError: As `evaluate_config_async`.
+    """
+    cases, missing = None, dict[str, int]()
+    if plan.methods:
+        check_setup(plan)
+        plan.load_methods()
+        retried = plan.config.retry_failed
+        responses = [case for case in plan.read_responses().values() if case.error is None or not retried]
+        cases, missing = fill_missing_responses(plan.samples, plan.methods, responses)
+    rows, options = plan.open_cases(cases), plan.list_options(cases)
+    return ConfigForecast(
+        missing=missing, forecast=forecast(rows, plan.metrics, plan.judge, out=plan.folder, **options)
+    )
+
+
+@contextmanager
+def _prepare(
+    config: ConfigLike,
+    changes: RunConfig | Mapping[str, object] | None,
+    root: str | Path | None,
+    judge: Judge | BaseChatModel | None,
+    report: Callable[[str], None] | None,
+) -> Iterator[RunPlan]:
+    """Prepare a run. An error that values of a file explain is reported with their lines, here and in the block."""
+    base = Path(root) if root is not None else Path()
+    file = None
+    if isinstance(config, str | Path):
+        file = read_config_file(locate_config(base, Path(config)), None if root is None else base)
+        used = file.config
+    else:
+        used = config if isinstance(config, RunConfig) else build_config(config, base)
+    changed = changes if isinstance(changes, RunConfig | None) else build_config(changes, base)
+    if changed is not None:
+        used = used.replace_by(changed)
+    with file.explain_errors(used, changed) if file else nullcontext():
+        yield prepare_run(used, file.path if file else None, judge, report)
+
+
+def _write_nothing() -> None:
+    """Write no result files."""
+
+
+def _ignore_note(_: str) -> None:
+    """Ignore what the user should know."""

@@ -1,0 +1,211 @@
+"""Files that describe a run: `greval.yaml`, and the published `eval_config.yaml`, both read into one configuration."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pydantic import ValidationError
+
+from greval._util.wording import did_you_mean, find_typo
+from greval.errors import DataError, GrevalError
+from greval.judging.model.judge import KEY_VARIABLE
+from greval.metrics.files.validation import convert_errors, format_value
+from greval.metrics.files.yaml_text import MetricFileFault, YamlSource, find_line, read_source_file
+from greval.records.judge_choice import SECRET_NAME
+from greval.runs.config.judge_config import JUDGE_KEYS, SETTINGS
+from greval.runs.config.model import FOLDER, GenerationConfig, RunConfig, list_keys
+from greval.runs.config.published import KEY_PLACES, PUBLISHED_FILE, DatasetSection, OutputSection, PublishedConfig
+from greval.runs.config.references import FileCheck, KeyFault, find_reference_faults
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
+JUDGE = "judge"
+SECTIONS: Mapping[str, Collection[str]] = {
+    **dict.fromkeys((JUDGE, "answering"), JUDGE_KEYS),
+    "generation": GenerationConfig.model_fields,
+    "dataset": DatasetSection.model_fields,
+    "output": OutputSection.model_fields,
+}
+"""The keys of the sections of both files."""
+OTHER_NAMES: Mapping[str, str] = {
+    "cases": "data",
+    "dataset": "data",
+    "column": "columns",
+    "metric": "metrics",
+    "ask": "methods",
+    "traversal": "traversals",
+    "output": "out",
+    "gate": "fail_if",
+    "gates": "fail_if",
+    "judge_option": "judge.options",
+    "judge_options": "judge.options",
+}
+"""Words that people write for keys, such as the names of options, with the keys that they mean."""
+
+
+@dataclass(frozen=True)
+class ConfigFile:
+    """A file that describes a run: its path, its configuration, and its content with the lines of its keys."""
+
+    path: Path
+    config: RunConfig
+    source: YamlSource
+
+    @contextmanager
+    def explain_errors(
+        self, config: RunConfig, changes: RunConfig | None = None, checks: Mapping[str, FileCheck] | None = None
+    ) -> Iterator[None]:
+        """Report an error that values of the file explain with the lines of these values.
+
+        Args:
+            config: The configuration that is used.
+            changes: What replaces keys of the file; these are not reported.
+            checks: Checks of further keys.
+
+        Raises:
+            DataError: If something that the file refers to cannot be used. All faults are reported at once.
+        """
+        try:
+            yield
+        except GrevalError as error:
+            replaced = changes.model_fields_set if changes else frozenset()
+            if changes and changes.judge and not changes.judge.model:
+                replaced = replaced - {JUDGE}
+            keys = self.config.model_fields_set - replaced
+            if faults := [*map(self._locate, find_reference_faults(config, keys, checks))]:
+                raise _build_error(self.path, faults) from error
+            raise
+
+    def _locate(self, fault: KeyFault) -> MetricFileFault:
+        """Return a fault with the line and the name of its key in the file."""
+        place, text = fault
+        methods = self.source.data.get("methods") if isinstance(self.source.data, Mapping) else None
+        if place[0] == "methods" and isinstance(methods, list):
+            place = ("methods", methods.index(place[1]))
+        if place[:1] not in self.source.lines:
+            place = KEY_PLACES.get(str(place[0]), place)
+        while place not in self.source.lines:
+            place = place[:-1]
+        return MetricFileFault(find_line(place, self.source.lines), text, place)
+
+
+def read_config_file(path: Path, root: Path | None = None) -> ConfigFile:
+    """Read a file that describes a run, YAML or JSON. The folder of its paths can be imported from afterwards.
+
+    Args:
+        path: The file. It is of the published form if it is called `eval_config.yaml` or has a section `dataset`.
+        root: The folder that relative paths start from, by default that of the file.
+
+    Raises:
+        DataError: If the file has faults. All are reported at once, each with its line.
+    """
+    source = read_source_file(path, "name a file with -c, or write one with `greval init`")
+    folder = path.parent if root is None else root
+    config, faults = _read_content(source, folder, published=path.name == PUBLISHED_FILE)
+    if config is None:
+        raise _build_error(path, faults)
+    if str(folder.resolve()) not in sys.path:
+        sys.path.append(str(folder.resolve()))  # for methods such as my_rag:ask
+    return ConfigFile(path, config, source)
+
+
+def build_config(content: Mapping[str, object], folder: Path = Path()) -> RunConfig:
+    """Build a configuration from the keys that a file has, whose paths start from a folder.
+
+    Raises:
+        DataError: If keys or values are wrong. All faults are reported at once.
+
+    Example:
+        >>> build_config({"data": "cases.jsonl", "metric": "latency"})
+        Traceback (most recent call last):
+        greval.errors.DataError: metric: unknown; did you mean metrics?
+    """
+    config, faults = _read_content(YamlSource({**content}, {}, []), folder)
+    if config is None:
+        raise DataError("\n".join(str(fault).partition(": ")[2] for fault in faults))  # without a line
+    return config
+
+
+def locate_config(root: Path, file: Path) -> Path:
+    """Return the path of a file: relative to the root, or as it is if it exists only there."""
+    return file if file.is_file() and not (root / file).is_file() else root / file
+
+
+def _read_content(
+    source: YamlSource, folder: Path, *, published: bool = False
+) -> tuple[RunConfig | None, list[MetricFileFault]]:
+    """Return the content as a configuration, None if it has none, and its faults."""
+    content = source.data
+    if isinstance(content, Mapping) and isinstance(content.get("dataset"), Mapping):
+        published = True
+    if content is None and source.faults:
+        return None, source.faults
+    if not published and not isinstance(content, Mapping):
+        text = "is empty; write at least data and metrics"
+        if content is not None:
+            text = f"must be a mapping with data and metrics, got {format_value(content)}"
+        return None, [*source.faults, MetricFileFault(1, text)]
+    model = PublishedConfig if published else RunConfig
+    faults = [*source.faults, *_find_empty_keys(source)]
+    try:
+        config = model.model_validate({} if content is None else content, context={FOLDER: folder})
+    except ValidationError as error:
+        errors = error.errors(include_url=False)
+        return None, [*faults, *_convert_errors(errors, source, list_keys(model))]
+    if isinstance(config, PublishedConfig) and not faults:
+        return config.convert(source.data, folder), faults
+    return None if faults else config, faults
+
+
+def _find_empty_keys(source: YamlSource) -> Iterator[MetricFileFault]:
+    """Find keys without a value, such as one whose value was deleted."""
+    for key, value in source.data.items() if isinstance(source.data, Mapping) else ():
+        if value is None:
+            text = "has no value; write its content or leave the key out"
+            yield MetricFileFault(find_line((key,), source.lines), text, (key,))
+
+
+def _build_error(path: Path, faults: Iterable[MetricFileFault]) -> DataError:
+    """Build the error for the faults of a file, in the order of their lines."""
+    return DataError("\n".join(f"{path}:{fault}" for fault in sorted(faults, key=lambda fault: fault.line)))
+
+
+def _convert_errors(errors: list[ErrorDetails], source: YamlSource, keys: Collection[str]) -> Iterator[MetricFileFault]:
+    """Convert pydantic's errors to faults of the file."""
+    for error in errors:
+        place = error["loc"]
+        if place[1:2] == (SETTINGS,):  # the file has the settings of a judge beside its name
+            place = place[:1] + place[2:]
+        if error["type"] == "extra_forbidden":
+            yield MetricFileFault(
+                find_line(place, source.lines), _explain_unknown_key(str(place[-1]), place[:-1], keys), place
+            )
+        else:
+            yield from convert_errors([{**error, "loc": place}], source.data, source.lines)
+
+
+def _explain_unknown_key(name: str, parent: tuple[str | int, ...], keys: Collection[str]) -> str:
+    """Explain what to write instead of an unknown key of a file or of a section."""
+    level = SECTIONS[str(parent[0])] if parent else keys
+    if SECRET_NAME.search(name) and not find_typo(name, level):
+        return (
+            f"a secret must not stand in this file, which is shared and stored; set it in the environment, such as "
+            f"{KEY_VARIABLE}, and remove the line"
+        )
+    if parent and name in keys:
+        return f"does not belong under {parent[0]}; move it out"
+    if not parent and name in JUDGE_KEYS and JUDGE in keys:
+        return f"belongs under {JUDGE}; move it there"
+    plain = name.replace("-", "_")
+    key = OTHER_NAMES.get(plain, plain if plain in level else "")
+    return (
+        f"unknown; did you mean {key}?"
+        if key and key in {*level, "judge.options"}
+        else f"unknown{did_you_mean(name, level)}"
+    )

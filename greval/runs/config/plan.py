@@ -1,0 +1,308 @@
+"""The plan of a run: what a configuration means, checked before any method or model is called."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from shlex import quote
+
+from langchain_core.language_models import BaseChatModel
+
+from greval._util.wording import format_names
+from greval.datasets.case_records import get_sample_fields
+from greval.datasets.chunk_sources import fill_sources, read_pattern
+from greval.datasets.file_identity import CaseSource, identify_file
+from greval.datasets.row_faults import RowFault, build_unreadable_error
+from greval.errors import DataError, JudgeError
+from greval.judging.model.judge import Judge
+from greval.methods.collecting.response_file import select_responses
+from greval.methods.protocol import Method
+from greval.metrics.library import load_metric
+from greval.metrics.sources import list_replaced_names, load_asked_metrics
+from greval.records.case import Case, Sample
+from greval.records.metric import Metric, needs_judge
+from greval.runs.config.further_metrics import JUDGED_METRICS, USAGE_METRICS, EvaluationMetrics, select_metrics
+from greval.runs.config.group_indexes import GroupIndex, build_indexes, find_indexes, list_searched
+from greval.runs.config.group_methods import check_searches, load_run_methods
+from greval.runs.config.judge_config import JudgeConfig
+from greval.runs.config.model import RunConfig
+from greval.runs.config.questions import count_groups
+from greval.runs.config.run_input import CaseInput, Rows, open_input
+from greval.runs.evaluation import find_free_folder
+from greval.runs.manifest import RunCommand
+from greval.runs.options import EvaluateOptions
+from greval.runs.run_folder import choose_folder
+
+RESPONSES_FILE = "responses.jsonl"
+"""The file of the responses of methods, in the run folder."""
+RECORDED_KEYS = ("method", "traversals", "shard")
+"""The keys that are for recorded responses."""
+QUESTION_KEYS = ("indexes", "group_by", "answering", "generation", "result_files")
+"""The keys that are for methods that are asked."""
+NO_SECTIONS = EvaluationMetrics((), {})
+NO_ANSWERING = "no model answers for the searches; add `answering: {model: openai:MODEL}` to the config"
+NO_METRIC = "no metric is named; name one with -m METRIC (`greval data {data}` lists those that fit), or under metrics"
+
+
+@dataclass(frozen=True)
+class RunPlan:
+    """A run that has been checked and is ready.
+
+    `metrics` are all that are judged, `asked` the names of those that are judged on each case. `judge` is for the
+    metrics that name none, and None if no metric asks a model; `judges` are those of single metrics. If methods are
+    asked, `rows` are the samples and the rows that are none, `indexes` has the index of each group, and `answering` is
+    the model that answers for searches of the reference pipeline without a spec. `sections` are the metrics of the
+    result files, if these are written.
+    """
+
+    config: RunConfig
+    folder: Path
+    data: CaseInput
+    origin: CaseSource
+    metrics: tuple[Metric, ...]
+    asked: frozenset[str]
+    judge: Judge | BaseChatModel | None = None
+    judges: Mapping[str, Judge] = field(default_factory=dict)
+    rows: Sequence[Case | RowFault] = ()
+    indexes: Mapping[str, GroupIndex] = field(default_factory=dict)
+    answering: Judge | BaseChatModel | None = None
+    sections: EvaluationMetrics = NO_SECTIONS
+    command: RunCommand | None = None
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """The names of the methods that are asked."""
+        return tuple(self.config.methods or ())
+
+    @property
+    def group_by(self) -> str:
+        """The tag that groups the samples; empty without groups."""
+        return self.config.group_by or ""
+
+    @cached_property
+    def samples(self) -> tuple[Sample, ...]:
+        """The samples that methods are asked; rows of several methods with the same question are one."""
+        return list_samples(self.rows)
+
+    @property
+    def unread(self) -> tuple[RowFault, ...]:
+        """The rows that are no samples."""
+        return tuple(row for row in self.rows if isinstance(row, RowFault))
+
+    def group_samples(self) -> dict[str, list[Sample]]:
+        """Return the samples of each group, in the order in which the groups first occur; empty without groups."""
+        groups: dict[str, list[Sample]] = defaultdict(list)
+        for sample in self.samples if self.group_by else ():
+            groups[sample.tags[self.group_by]].append(sample)
+        return dict(groups)
+
+    def read_responses(self) -> dict[tuple[str, str], Case]:
+        """Read the collected responses by sample id and method, in the order of the samples.
+
+        A response to an older version of a sample is left out.
+        """
+        return select_responses(self.folder / RESPONSES_FILE, self.samples, self.methods)
+
+    def load_methods(self, report: Callable[[str], None] | None = None) -> dict[str, Method]:
+        """Load the methods.
+
+        Indexes that have to be made first are made if `report` is given, which is called with a sentence for each.
+
+        Raises:
+            MethodError: If methods cannot be loaded. All faults are reported at once.
+        """
+        groups = {group: len(samples) for group, samples in self.group_samples().items()}
+        if report:
+            build_indexes(self._list_searched(), report)
+        return load_run_methods(self.config, groups, self.indexes, self.answering)
+
+    def open_cases(self, cases: Sequence[Case] | None = None) -> Rows:
+        """Return the rows to judge: the data as they are, or with the responses of methods in place of the samples."""
+        if cases is None:
+            return self.data.rows
+        rows: Rows = iter([*self.unread, *cases])
+        return fill_sources(rows, self.config.doc_id_pattern) if self.config.doc_id_pattern else rows
+
+    def list_options(self, cases: Sequence[Case] | None = None) -> EvaluateOptions:
+        """Return the options of `evaluate` for these rows."""
+        options: EvaluateOptions = {
+            **self.config.list_options(),
+            "judges": self.judges,
+            "asked": self.asked,
+            "origin": self.origin,
+            "command": self.command,
+        }
+        if cases is None:
+            return {**options, "total": None if self.config.where else self.data.reading.count(self.config.limit)}
+        responses = self.folder / RESPONSES_FILE
+        digest = identify_file(responses, data=self.origin.digest, methods=sorted(self.methods)).digest
+        # without resuming, the run has a folder of its own, which holds nothing but the responses
+        options["resume"] = True
+        return {**options, "origin": CaseSource(self.origin.label, digest), "total": len(self.unread) + len(cases)}
+
+    def _list_searched(self) -> list[tuple[str, GroupIndex]]:
+        groups = self.group_samples()
+        indexes = {group: self.indexes[group] for group in groups if group in self.indexes}
+        return list_searched(self.config.methods or {}, indexes)
+
+
+def prepare_run(
+    config: RunConfig,
+    file: Path | None = None,
+    judge: Judge | BaseChatModel | None = None,
+    report: Callable[[str], None] | None = None,
+) -> RunPlan:
+    """Read and check everything that a run needs, without calling a method or a model.
+
+    Args:
+        config: The configuration.
+        file: The file that describes the run; without `out`, the run folder is beside it.
+        judge: The judge in place of that of the configuration.
+        report: Called with a sentence on what the user should know.
+
+    Raises:
+        DataError: If keys of the configuration do not fit each other, or the data cannot be read or hold no case.
+        DefinitionError: If a metric cannot be loaded.
+        MethodError: If an index has no such search.
+        JudgeError: If no judge is named, or its name or settings are invalid.
+    """
+    report = report or _ignore_note
+    _check_keys(config)
+    loaded = load_asked_metrics(config.metrics or JUDGED_METRICS, *(config.library or ()))
+    if names := list_replaced_names(loaded.metrics):
+        report(f"{format_names(names)}: your own definition is used, not the predefined one")
+    judges: Mapping[str, Judge] = {}
+    if not needs_judge(loaded.metrics):
+        metric_judge = None
+    elif judge is None:
+        metric_judge, judges = (config.judge or JudgeConfig()).create_judges(loaded.metrics)
+    else:
+        metric_judge = judge
+    data = open_input(config)
+    rows = [*data.rows] if config.methods else []
+    samples = list_samples(rows)
+    if config.methods and not samples:
+        faults = [f"{row.place}: {row.message}" for row in rows if isinstance(row, RowFault)]
+        raise build_unreadable_error(faults, len(faults))
+    groups = count_groups(samples, config.group_by) if config.group_by else {}
+    indexes = find_indexes(config)
+    check_searches(config, groups, indexes)
+    searched = {group: indexes[group] for group in groups if group in indexes}
+    answering = choose_answering_model(config, judge) if list_searched(config.methods or {}, searched) else None
+    if line := describe_shared_model(answering, metric_judge):
+        report(line)
+    sections = select_metrics(loaded.metrics, samples) if config.result_files else NO_SECTIONS
+    metrics, asked = loaded
+    if config.result_files:
+        metrics = (*sections.list_all(), *map(load_metric, USAGE_METRICS))
+        asked = frozenset(metric.name for metric in metrics)  # what a metric builds on is in the files, too
+    origin = _identify_data(config, data)
+    parent = file.parent if file else Path()
+    folder = Path(config.out) if config.out else choose_folder(str(config.data), origin, report, parent)
+    return RunPlan(
+        config=config,
+        folder=folder if config.resume or not config.methods else find_free_folder(folder),
+        data=data,
+        origin=origin,
+        metrics=metrics,
+        asked=asked,
+        judge=metric_judge,
+        judges=judges,
+        rows=rows,
+        indexes=indexes,
+        answering=answering,
+        sections=sections,
+        command=RunCommand(
+            config=None if file is None else str(file),
+            options=config.model_dump(mode="json", by_alias=True, exclude_unset=True),
+        ),
+    )
+
+
+def list_samples(rows: Sequence[Case | RowFault]) -> tuple[Sample, ...]:
+    """List the samples among rows; the rows of several methods with the same question are one sample."""
+    cases: dict[str, Case] = {}
+    for row in rows:
+        if isinstance(row, Case):
+            cases.setdefault(row.id, row)
+    return tuple(Sample(**get_sample_fields(case)) for case in cases.values())
+
+
+def choose_answering_model(config: RunConfig, judge: Judge | BaseChatModel | None) -> Judge | BaseChatModel:
+    """Return the model that answers for searches without a spec: that of `answering`, of `generation`, or the judge.
+
+    Raises:
+        JudgeError: If none is named.
+    """
+    if config.answering:
+        return config.answering.create_judge()
+    if config.generation:
+        return config.generation.judge
+    if judge is None and not config.judge:
+        raise JudgeError(NO_ANSWERING)
+    return judge or (config.judge or JudgeConfig()).create_judge()
+
+
+def describe_shared_model(answering: Judge | BaseChatModel | None, judge: Judge | BaseChatModel | None) -> str:
+    """Return a warning if the answering model is also the judge; else an empty text.
+
+    Example:
+        >>> describe_shared_model(Judge("local"), Judge("openai:gpt-5.1"))
+        ''
+    """
+    if isinstance(answering, Judge) and isinstance(judge, Judge):
+        same, name = answering.model == judge.model, judge.model
+    else:
+        same, name = answering is judge is not None, type(judge).__name__
+    if not same:
+        return ""
+    return (
+        f"the answering model and the judge are the same ({name}), and a judge may favour its own answers; "
+        "name another with `answering: {model: MODEL}`"
+    )
+
+
+def _check_keys(config: RunConfig) -> None:
+    """Check that keys of a configuration fit each other.
+
+    Raises:
+        DataError: If they do not.
+    """
+    if config.metrics is None and not config.result_files:
+        raise DataError(NO_METRIC.format(data=quote(config.data or "FILE")))
+    if config.doc_id_pattern is not None:
+        read_pattern(config.doc_id_pattern)
+    if config.methods is None:
+        if needy := [key for key in QUESTION_KEYS if getattr(config, key)]:
+            raise DataError(f"{needy[0]} is for methods that are asked; name them under methods, or leave it out")
+        return
+    if recorded := [key for key in RECORDED_KEYS if getattr(config, key)]:
+        raise DataError(
+            f"{recorded[0]} is for recorded responses, but methods are asked (--ask); leave one of them out"
+        )
+    if config.out is None:
+        raise DataError("methods (--ask) need out (-o RUN), because the responses are stored in the run folder")
+    if config.result_files and not config.group_by:
+        raise DataError("result_files needs group_by, the tag by which they group the questions")
+
+
+def _identify_data(config: RunConfig, data: CaseInput) -> CaseSource:
+    """Return what identifies the cases: their file, the joined files, and how they are read."""
+    joined = [*map(Path, (*(config.gold or ()), *(config.traversals or ())))]
+    # the reader knows only the columns of the cases
+    columns = " ".join(f"{name}={column}" for name, column in (config.columns or {}).items()) if joined else ""
+    return data.reading.identify_source(
+        *joined,
+        limit=config.limit,
+        pattern=config.doc_id_pattern,
+        joined_columns=columns or None,
+        where=config.where or None,
+        group_by=config.group_by,
+    )
+
+
+def _ignore_note(_: str) -> None:
+    """Ignore what the user should know."""

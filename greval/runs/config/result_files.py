@@ -1,0 +1,282 @@
+"""The two result files of an evaluation, in the format of its published design.
+
+A missing score is null, with the reason under its own key; it is never 0.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, nullcontext, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from greval._util.files import write_atomically
+from greval.errors import StoreError
+from greval.judging.metric_runnable import MetricRunnable
+from greval.judging.model.client import JudgeClient, read_clock
+from greval.metrics.library import add_dependencies
+from greval.records.case import Case, Sample
+from greval.records.metric import Metric, set_reason_depth
+from greval.records.metric_input import compute_keys
+from greval.records.result import Result, Skipped
+from greval.records.scale import Value
+from greval.runs.config.further_metrics import USAGE_METRICS, EvaluationMetrics
+from greval.runs.config.plan import RunPlan
+from greval.runs.config.published import DEFAULT_GROUP_BY
+from greval.runs.judges import choose_judges
+from greval.runs.runnable import compile_metrics
+from greval.runs.store import FILE, Store
+from greval.runs.worker import list_read_metrics, narrow_for_metric, select_verdicts
+
+DETAILED = "eval_results_detailed.json"
+SUMMARY = "eval_results_summary.json"
+MIN_PAUSE_RATIO = 20
+"""The minimum ratio of the pause between two writes to the duration of a write."""
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class JudgedResponse:
+    """A response and its result by each metric of the result files, None if it is not judged yet."""
+
+    case: Case
+    results: Mapping[str, Result | None]
+
+
+JudgedResponses = Mapping[tuple[str, str], JudgedResponse]
+"""The responses so far, by sample id and method."""
+
+
+class ResultFileWriter:
+    """Writes the two result files from the current responses and results.
+
+    Results of another judge, and results for an older response, are left out.
+    """
+
+    def __init__(self, plan: RunPlan) -> None:
+        self._plan = plan
+        metrics = set_reason_depth(add_dependencies(plan.metrics), plan.config.reason_depth)
+        judges = choose_judges(metrics, plan.judge, plan.judges)
+        clients = judges.assign([JudgeClient(group.judge) for group in judges.groups])
+        self._runnables = [*compile_metrics(metrics, clients, repeats=plan.config.repeats).values()]
+
+    def __call__(self) -> None:
+        """Write both files. Only one call may run at a time.
+
+        Raises:
+            StoreError: If a file cannot be read or written.
+        """
+        cases = self._plan.read_responses()
+        folder = self._plan.folder
+        with Store.open(folder) if (folder / FILE).is_file() else nullcontext() as store:
+            responses = {
+                key: JudgedResponse(case, _find_results(store, case, self._runnables)) for key, case in cases.items()
+            }
+        write_json(folder / DETAILED, build_detailed(self._plan, responses))
+        write_json(folder / SUMMARY, build_summary(self._plan, responses))
+
+
+def _find_results(store: Store | None, case: Case, runnables: Sequence[MetricRunnable]) -> dict[str, Result | None]:
+    """Return the current result of a case by each metric of the result files, or None; dependencies come first."""
+    found: dict[str, Result] = {}
+    for runnable in runnables:
+        metric = runnable.metric
+        read_names = list_read_metrics(metric, found)
+        known = {name: found[name] for name in read_names if name in found}
+        if store is None or len(known) < len(read_names):
+            continue
+        seen, _ = narrow_for_metric(case, metric, known)
+        _, key = compute_keys(seen, metric, runnable.fingerprint, select_verdicts(metric, known))
+        if result := store.get(key, (case.id, case.method, metric.name)):
+            found[metric.name] = result
+    names = (runnable.metric.name for runnable in runnables)
+    return {name: found.get(name) for name in names if name not in USAGE_METRICS}
+
+
+def build_detailed(plan: RunPlan, responses: JudgedResponses) -> Json:
+    """Build the content of the detailed file: each question with the response, scores and usage of every method."""
+    return {
+        "metadata": {
+            "timestamp": datetime.now(UTC).replace(tzinfo=None).isoformat(timespec="seconds"),
+            "total_questions": len(plan.samples),
+            "methods": [*plan.methods],
+            **({"unread": [f"{row.place}: {row.message}" for row in plan.unread]} if plan.unread else {}),
+        },
+        "results": [
+            {
+                plan.group_by: sample.tags[plan.group_by],
+                "question": sample.question,
+                "ground_truth": sample.expected_answer,
+                "methods": {
+                    method: _build_entry(responses[sample.id, method], plan.sections)
+                    for method in plan.methods
+                    if (sample.id, method) in responses
+                },
+            }
+            for sample in plan.samples
+        ],
+    }
+
+
+def _build_entry(response: JudgedResponse, metrics: EvaluationMetrics) -> Json:
+    """Build the entry of a method for a question; the reasons of null scores are given under their own keys."""
+    case = response.case
+    known = {name: result for name, result in response.results.items() if result}
+    failures = {"response": {"kind": "method", "message": case.error}} if case.error is not None else {}
+    failures |= {
+        name: {"kind": result.failures[0].kind, "message": result.failures[0].message}
+        for name, result in known.items()
+        if result.failures
+    }
+    skipped = {name: result.outcome.reason for name, result in known.items() if isinstance(result.outcome, Skipped)}
+    more = {"failures": failures, "skipped": skipped, "pending": [n for n in response.results if n not in known]}
+    return {
+        "response": case.answer,
+        "scores": {
+            metric.name: result.judgements[0].value if result and result.judgements else None
+            for metric in metrics.scores
+            for result in (response.results.get(metric.name),)
+        },
+        "efficiency": {name: getattr(case.usage, name, None) for name in USAGE_METRICS},
+        **{
+            section: {metric.name: _get_value(response.results.get(metric.name)) for metric in found}
+            for section, found in metrics.further.items()
+        },
+        **{name: content for name, content in more.items() if content},
+    }
+
+
+def _get_value(result: Result | None) -> Value | None:
+    """Return the value of the judgement, or the mean number of several; None without judgements."""
+    if result is None or len(result.judgements) == 1:
+        return result.judgements[0].value if result else None
+    return _compute_mean(one.number for one in result.judgements if one.number is not None)
+
+
+def build_summary(plan: RunPlan, responses: JudgedResponses) -> Json:
+    """Build the content of the summary file: means by method and by group, usage, and the counts behind each mean."""
+
+    def build_table(samples: Iterable[Sample], summarise: Callable[[list[JudgedResponse | None]], Json]) -> Json:
+        return {method: summarise([responses.get((one.id, method)) for one in samples]) for method in plan.methods}
+
+    count = partial(_count_outcomes, metrics=plan.sections.names)
+    compute_means = partial(_compute_mean_scores, metrics=[metric.name for metric in plan.sections.scores])
+    groups = plan.group_samples()
+    by_group = "by_movie" if plan.group_by == DEFAULT_GROUP_BY else f"by_{plan.group_by}"
+    return {
+        "by_method": build_table(plan.samples, compute_means),
+        by_group: {group: build_table(samples, compute_means) for group, samples in groups.items()},
+        "efficiency": build_table(plan.samples, _compute_mean_usage),
+        **({"further_metrics": _build_further_table(plan, build_table)} if plan.sections.further else {}),
+        "counts": {
+            "by_method": build_table(plan.samples, count),
+            by_group: {group: build_table(samples, count) for group, samples in groups.items()},
+            **({"unread": len(plan.unread)} if plan.unread else {}),
+        },
+    }
+
+
+def _build_further_table(plan: RunPlan, build_table: Callable[..., Json]) -> Json:
+    """Build, for each section, the mean of each further metric by method, over the scored responses."""
+
+    def summarise(metrics: Sequence[Metric], responses: list[JudgedResponse | None]) -> Json:
+        return {metric.name: _compute_mean(_iterate_scores(responses, metric.name)) for metric in metrics}
+
+    return {
+        section: build_table(plan.samples, partial(summarise, metrics))
+        for section, metrics in plan.sections.further.items()
+    }
+
+
+def _compute_mean_scores(responses: Sequence[JudgedResponse | None], metrics: Iterable[str]) -> Json:
+    """Return the mean score of each metric over the scored responses, null if none is scored."""
+    return {metric: _compute_mean(_iterate_scores(responses, metric)) for metric in metrics}
+
+
+def _compute_mean_usage(responses: Sequence[JudgedResponse | None]) -> Json:
+    """Return the mean of each usage figure over the responses that record it."""
+    return {f"avg_{name}": _compute_mean(_iterate_usage(responses, name)) for name in USAGE_METRICS}
+
+
+def _count_outcomes(responses: Sequence[JudgedResponse | None], metrics: Iterable[str]) -> Json:
+    """Count the answered questions, the outcomes of each metric, and the responses that record each usage figure."""
+    present = [response for response in responses if response]
+    failed = sum(response.case.error is not None for response in present)
+    total = len(responses)
+    counts: Json = {
+        "questions": total,
+        "answered": len(present) - failed,
+        "failed": failed,
+        "pending": total - len(present),
+    }
+    for metric in metrics:
+        statuses = Counter(result.outcome.status for one in present if (result := one.results.get(metric)))
+        counts[metric] = {status: statuses[status] for status in ("scored", "skipped", "failed")}
+        counts[metric]["pending"] = total - statuses.total()
+    return counts | {name: {"recorded": sum(1 for _ in _iterate_usage(responses, name))} for name in USAGE_METRICS}
+
+
+def _iterate_scores(responses: Iterable[JudgedResponse | None], metric: str) -> Iterator[float]:
+    for response in responses:
+        result = response.results.get(metric) if response else None
+        numbers = [one.number for one in result.judgements if one.number is not None] if result else []
+        if numbers:
+            yield sum(numbers) / len(numbers)
+
+
+def _iterate_usage(responses: Iterable[JudgedResponse | None], name: str) -> Iterator[float]:
+    figures = (getattr(response.case.usage, name, None) for response in responses if response)
+    return (figure for figure in figures if figure is not None)
+
+
+def _compute_mean(numbers: Iterable[float]) -> float | None:
+    found = [*numbers]
+    return sum(found) / len(found) if found else None
+
+
+def write_json(path: Path, content: Json) -> None:
+    """Write a JSON file atomically, so that a reader finds either the old or the new content.
+
+    Raises:
+        StoreError: If it cannot be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, json.dumps(content, ensure_ascii=False, indent=2, allow_nan=False) + "\n")
+    except OSError as error:
+        raise StoreError(f"{path}: cannot be written: {error.strerror or error}") from error
+
+
+@asynccontextmanager
+async def save_periodically(write: Callable[[], None], seconds: float | None) -> AsyncIterator[None]:
+    """Call `write` periodically from a thread, one call at a time; never if `seconds` is None.
+
+    A failed write is ignored, for example if the log is being created: the next one replaces it, and the caller
+    writes once more at the end.
+    """
+    over = asyncio.Event()
+
+    async def write_repeatedly(pause: float) -> None:
+        while not over.is_set():
+            with suppress(TimeoutError):
+                await asyncio.wait_for(over.wait(), pause)
+                return
+            start = read_clock()
+            with suppress(StoreError):
+                await asyncio.to_thread(write)
+            pause = max(pause, MIN_PAUSE_RATIO * (read_clock() - start))
+
+    task = None if seconds is None else asyncio.create_task(write_repeatedly(seconds))
+    try:
+        yield
+    finally:
+        over.set()
+        if task:
+            await task

@@ -1,0 +1,224 @@
+"""Input of a run: cases joined with gold and traversals of other files, checked before any judge call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+from greval._util.arguments import build_unknown_name_error, require_any
+from greval._util.joins import JoinCounter, name_remark
+from greval.datasets.case_reader import CaseReader, open_cases
+from greval.datasets.case_records import filter_by_tags
+from greval.datasets.chunk_sources import fill_sources
+from greval.datasets.gold import (
+    JOIN_REMEDY,
+    attach_gold,
+    attach_traversal,
+    build_unmatched_error,
+    merge_rows,
+    read_gold,
+)
+from greval.datasets.row_faults import RowFault, build_unreadable_error, describe_row_faults
+from greval.datasets.row_sources import STDIN, check_file, find_named_fields
+from greval.errors import DataError
+from greval.records.case import Case, Gold, Traversal
+from greval.runs.config.model import RunConfig
+from greval.runs.config.questions import convert_question
+from greval.runs.id_joins import store_input_remarks
+from greval.runs.store import Store
+from greval.stats.summary import METHOD
+
+ID = "id"
+Rows = Iterator[Case | RowFault]
+
+
+@dataclass
+class JoinedFile:
+    """A file that is joined with the cases: what its rows are, by what they are joined, and what met so far.
+
+    `find_key` returns the key of a case, which is one of `keys` if a row of the file belongs to the case.
+    """
+
+    path: Path
+    what: str
+    keys: frozenset[str]
+    find_key: Callable[[Case], str]
+    counter: JoinCounter = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.restart()
+
+    def restart(self) -> None:
+        """Count from the start."""
+        self.counter = JoinCounter(self.keys, ("cases", f"rows of {self.what}"))
+
+    def describe(self) -> str | None:
+        """Describe what met, None if every case and every row did or nothing was read."""
+        join = self.counter.build()
+        is_whole = join.left.met == join.left.total and join.right.met == join.right.total
+        return None if is_whole or not join.left.total else f"{self.path}: {join.describe()}"
+
+    def find_remark(self) -> str | None:
+        """Return the remark that stands before all figures if less than half of the cases met."""
+        remark = self.counter.build().find_remark(JOIN_REMEDY)
+        return remark and name_remark(remark, str(self.path))
+
+
+class CaseInput(NamedTuple):
+    """An opened input: the reader of the cases, the rows with the joined data, and the files that it is from."""
+
+    reading: CaseReader
+    rows: Rows
+    joined: Sequence[JoinedFile] = ()
+
+
+def open_input(config: RunConfig) -> CaseInput:
+    """Open the data of a configuration: a file or standard input, joined with gold and traversals.
+
+    If methods are asked, the sources of chunks are not filled in, because those of the data are not used.
+
+    Raises:
+        DataError: If a file cannot be read, one of its rows has no gold or traversal, no case has the id of any of its
+            rows, or no case has one of the tags to group by. For standard input, missing ids and tags are reported only
+            while the rows are read.
+    """
+    columns = config.columns or {}
+    gold, traversals = [*map(Path, config.gold or ())], [*map(Path, config.traversals or ())]
+    joining = {file: find_named_fields(check_file(file), columns) if columns else {} for file in (*gold, *traversals)}
+    reading = _open_data(config, joining.values())
+    gold_rows = {file: _read_joined(file, "gold", joining[file]) for file in gold}
+    logs = {file: _read_joined(file, "traversal", joining[file]) for file in traversals}
+    gold_of = merge_rows(row for rows in gold_rows.values() for row in rows)
+    walk_of = {(row.id, row.method): row.traversal for rows in logs.values() for row in rows}
+    files = [
+        *(JoinedFile(file, "gold", frozenset(row.id for row in rows), _get_id) for file, rows in gold_rows.items()),
+        *(_join_traversals(file, rows) for file, rows in logs.items()),
+    ]
+    requirements = _InputRequirements(files, config.by or ())
+    pattern = None if config.methods else config.doc_id_pattern
+
+    def attach() -> Rows:
+        for file in files:
+            file.restart()
+        for row in islice(filter_by_tags(reading, config.where), config.limit):
+            if isinstance(row, Case):
+                for file in files:
+                    file.counter.add(file.find_key(row))
+            yield attach_traversal(attach_gold(row, gold_of), walk_of)
+
+    def iterate_rows() -> Rows:
+        return attach() if pattern is None else fill_sources(attach(), pattern)
+
+    if requirements.are_met:
+        return CaseInput(reading, iterate_rows())
+    if config.data == STDIN:
+        return CaseInput(reading, require_any(iterate_rows(), requirements.check_row, requirements.build_error), files)
+    if not any(map(requirements.check_row, iterate_rows())):
+        raise requirements.build_error()
+    return CaseInput(reading, iterate_rows(), files)
+
+
+def store_joins(folder: Path, files: Sequence[JoinedFile]) -> None:
+    """Store the remarks about files of which less than half of the cases have a row, so that all reports have them."""
+    if any(file.counter.total for file in files):
+        with Store.create(folder) as store:
+            store_input_remarks(store, filter(None, (file.find_remark() for file in files)))
+
+
+def _get_id(case: Case) -> str:
+    return case.id
+
+
+def _join_traversals(file: Path, rows: Sequence[Case]) -> JoinedFile:
+    """Join a log of traversals: by id and method, or by id alone if its rows name no method."""
+    keys = frozenset(_format_key(row.id, row.method) for row in rows)
+
+    def find_key(case: Case) -> str:
+        return case.id if case.id in keys else _format_key(case.id, case.method)
+
+    return JoinedFile(file, "traversals", keys, find_key)
+
+
+def _format_key(sample_id: str, method: str) -> str:
+    return f"{sample_id} ({method})" if method else sample_id
+
+
+class _InputRequirements:
+    """Requirements on the cases: at least one id of each joined file, and each tag used for grouping."""
+
+    def __init__(self, files: Sequence[JoinedFile], by: Iterable[str]) -> None:
+        self._files = files
+        self._by = [name for name in dict.fromkeys(by) if name != METHOD]
+        self._tags: set[str] = set()
+        self._faults: list[str] = []
+        self._cases = 0
+
+    @property
+    def are_met(self) -> bool:
+        return all(file.counter.met for file in self._files) and self._tags.issuperset(self._by)
+
+    def check_row(self, row: Case | RowFault) -> bool:
+        """Check a row, and return whether all requirements are met now."""
+        if isinstance(row, RowFault):
+            self._faults.append(f"{row.place}: {row.message}")
+            return False
+        self._cases += 1
+        self._tags.update(row.tags)
+        return self.are_met
+
+    def build_error(self) -> DataError:
+        """Build the error for the first requirement that is not met."""
+        if not self._cases:
+            return build_unreadable_error(self._faults, len(self._faults))
+        for file in self._files:
+            if not file.counter.met:
+                return build_unmatched_error(file.counter.build(), str(file.path))
+        missing = next(name for name in self._by if name not in self._tags)
+        return build_unknown_name_error("tag", missing, {METHOD, *self._tags}, "--by")
+
+
+def _open_data(config: RunConfig, joining: Iterable[Mapping[str, str]]) -> CaseReader:
+    """Open the file of the cases, or of the questions of groups; `joining` are the columns of the joined files."""
+    if config.data is None:
+        raise DataError("data is missing; name the file of the cases")
+    columns = _select_columns(config.data, config.columns or {}, joining)
+    convert = partial(convert_question, group_by=config.group_by) if config.group_by else None
+    return open_cases(config.data, method=config.method, columns=columns, convert=convert)
+
+
+def _select_columns(source: str, columns: Mapping[str, str], joining: Iterable[Mapping[str, str]]) -> Mapping[str, str]:
+    """Return the columns that are those of the cases: all but those that only a joined file has."""
+    elsewhere = {name for found in joining for name in found}
+    if not elsewhere or source == STDIN:
+        return {name: column for name, column in columns.items() if name not in elsewhere or name == ID}
+    own = find_named_fields(check_file(Path(source)), columns)
+    return {name: column for name, column in columns.items() if name in own or name not in elsewhere}
+
+
+def _read_joined(file: Path, what: str, columns: Mapping[str, str]) -> list[Case]:
+    """Read a gold or traversal file.
+
+    Raises:
+        DataError: If a row is invalid. It is not skipped, because the results would then cover other questions.
+    """
+    found = [*read_gold(file, columns=columns)]
+    if faults := [fault for place, row in found if (fault := _describe_fault(place, row, what))]:
+        raise DataError("\n".join(describe_row_faults(faults)))
+    return [row for _, row in found if isinstance(row, Case)]
+
+
+def _describe_fault(place: str, row: Case | RowFault, what: str) -> str | None:
+    """Return why a row is not valid gold or not a valid traversal, or None if it is valid."""
+    if isinstance(row, RowFault):
+        return f"{row.place}: {row.message}"
+    if what == "traversal":
+        fields = ", ".join(Traversal.model_fields)
+        return None if row.traversal else f"{place}: has no traversal; expected the fields {fields}"
+    if row.gold is not None or row.expected_answer is not None:
+        return None
+    hint = "; pass the log of a traversal with --traversal" if row.traversal else ""
+    return f"{place}: has no gold; expected one of the fields {', '.join(Gold.model_fields)}{hint}"

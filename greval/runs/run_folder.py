@@ -1,0 +1,50 @@
+"""The default name of a run folder, which differs for each file of cases."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import count
+from pathlib import Path
+from shlex import quote
+
+from greval.datasets.file_identity import CaseSource
+from greval.datasets.row_sources import STDIN
+from greval.errors import StoreError
+from greval.runs.store import Store
+
+RUNS = Path("runs")
+
+
+def choose_folder(cases: str, origin: CaseSource, report: Callable[[str], None], parent: Path = Path()) -> Path:
+    """Return the default run folder for a file of cases: `runs/NAME`, or the next free name.
+
+    A folder is free if it is empty or has only runs of the same file. Standard input cannot be recognised, so it always
+    gets a new folder.
+
+    Args:
+        cases: The name of the file, or "-" for standard input.
+        origin: The source that identifies the cases.
+        report: Called with a sentence if the first name is taken.
+        parent: The folder of `runs`.
+    """
+    base = parent / RUNS / ("stdin" if cases == STDIN else Path(cases).stem)
+    names = (base if number == 1 else base.with_name(f"{base.name}-{number}") for number in count(1))
+    folder = next(name for name in names if _is_usable(name, origin))
+    if folder != base:
+        hint = f"; -o {quote(str(base))} goes on there" if cases == STDIN else ""
+        report(f"{base} holds a run of other cases, so this one goes to {folder}{hint}")
+    return folder
+
+
+def _is_usable(folder: Path, origin: CaseSource) -> bool:
+    """Return whether a folder is empty or has only runs of this source."""
+    if not folder.is_dir():
+        return not folder.exists()
+    if not any(folder.iterdir()):
+        return True
+    try:
+        with Store.open(folder) as store:
+            places = {label.path for label in store.origins()}
+    except StoreError:
+        return False
+    return bool(origin.path) and places == {origin.path}

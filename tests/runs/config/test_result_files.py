@@ -1,0 +1,302 @@
+"""The two result files: their published form, null for a missing score, and valid content at every moment."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+from framework_folder import CONFIG, METHODS, ROWS, judge_as_right, make_folder, read
+from framework_folder import run_published as run
+from hypothesis import given
+from hypothesis import strategies as st
+from waiting import SECONDS
+
+from greval.datasets.case_records import get_sample_fields, read_records
+from greval.datasets.file_identity import UNKNOWN_SOURCE
+from greval.errors import StoreError
+from greval.metrics.sources import load_metrics
+from greval.records.case import Case
+from greval.records.result import Failed, Failure, Judgement, Result, Scored, Skipped
+from greval.runs.config.further_metrics import JUDGED_METRICS, USAGE_METRICS, select_metrics
+from greval.runs.config.model import RunConfig
+from greval.runs.config.plan import RunPlan
+from greval.runs.config.result_files import (
+    JudgedResponse,
+    build_detailed,
+    build_summary,
+    save_periodically,
+)
+from greval.runs.config.run_input import CaseInput
+from greval.testing import ScriptedJudge
+
+FOUR = {"correctness", "faithfulness", "relevance", "completeness"}
+
+
+EFFORT = {"latency", "llm_calls", "prompt_tokens", "output_tokens"}
+
+
+COUNTED = {"questions", "answered", "failed", "pending"} | FOUR | EFFORT
+
+
+def shape(content):
+    """Give the structure of JSON: keys, and types of what they hold."""
+    if isinstance(content, dict):
+        return {key: shape(value) for key, value in content.items()}
+    if isinstance(content, list):
+        return [shape(content[0])] if content else []
+    return type(content).__name__
+
+
+def test_the_published_shapes(tmp_path):
+    """Both files have the keys and the nesting of the published design, and what went wrong under keys of its own."""
+    done, detailed, summary = run(make_folder(tmp_path), where={"imdb_key": ["tt2"]}, methods=["tog"])
+    assert (done.detailed.name, done.summary.name) == ("eval_results_detailed.json", "eval_results_summary.json")
+    assert shape(detailed) == {
+        "metadata": {"timestamp": "str", "total_questions": "int", "methods": ["str"]},
+        "results": [
+            {
+                "imdb_key": "str",
+                "question": "str",
+                "ground_truth": "str",
+                "methods": {
+                    "tog": {
+                        "response": "str",
+                        "scores": {
+                            "correctness": "int",
+                            "faithfulness": "int",
+                            "relevance": "int",
+                            "completeness": "int",
+                        },
+                        "efficiency": {
+                            "latency": "float",
+                            "llm_calls": "int",
+                            "prompt_tokens": "int",
+                            "output_tokens": "int",
+                        },
+                    }
+                },
+            }
+        ],
+    }
+    means = {"correctness": "float", "faithfulness": "float", "relevance": "float", "completeness": "float"}
+    counts = summary.pop("counts")
+    assert shape(summary) == {
+        "by_method": {"tog": means},
+        "by_movie": {"tt2": {"tog": means}},
+        "efficiency": {
+            "tog": {
+                "avg_latency": "float",
+                "avg_llm_calls": "float",
+                "avg_prompt_tokens": "float",
+                "avg_output_tokens": "float",
+            }
+        },
+    }
+    assert {*counts["by_method"]["tog"]} == {*counts["by_movie"]["tt2"]["tog"]} == COUNTED
+    assert datetime.fromisoformat(detailed["metadata"]["timestamp"]).tzinfo is None
+
+
+def test_a_score_that_is_not_there_is_null_with_its_reason(tmp_path):
+    """A method that failed, a judgement that failed and one that is not defined are never 0."""
+
+    def judge(messages):
+        return TimeoutError() if "At nine" in messages[-1].text else judge_as_right(messages)
+
+    _, detailed, summary = run(make_folder(tmp_path), ScriptedJudge(judge))
+    first, broken, last = (row["methods"] for row in detailed["results"])
+    assert broken["tog"]["response"] is None
+    assert broken["tog"]["scores"] == dict.fromkeys(FOUR)
+    assert broken["tog"]["failures"]["response"] == {"kind": "method", "message": "ValueError: the walk broke"}
+    assert {*broken["tog"]["failures"]} == {"response", *FOUR}
+    assert broken["tog"]["efficiency"] == dict.fromkeys(EFFORT)
+    assert last["tog"]["scores"] == {"correctness": None, "faithfulness": 1, "relevance": 1, "completeness": 1}
+    assert last["tog"]["failures"]["correctness"]["kind"] == "timeout"
+    assert first["bare"]["scores"]["faithfulness"] is None
+    assert first["bare"]["skipped"]["faithfulness"] == "context is not recorded"
+    assert summary["by_method"]["tog"] == dict.fromkeys(FOUR, 1.0)
+    assert summary["by_method"]["bare"]["faithfulness"] is None
+    assert summary["by_movie"]["tt2"]["tog"]["correctness"] is None
+    assert summary["efficiency"]["tog"] == {
+        "avg_latency": 2.0,
+        "avg_llm_calls": 4.0,
+        "avg_prompt_tokens": 100.0,
+        "avg_output_tokens": 10.0,
+    }
+    assert summary["efficiency"]["bare"]["avg_llm_calls"] is None
+    counts = summary["counts"]["by_method"]
+    assert {name: counts["tog"][name] for name in ("questions", "answered", "failed", "pending")} == {
+        "questions": 3,
+        "answered": 2,
+        "failed": 1,
+        "pending": 0,
+    }
+    assert counts["tog"]["correctness"] == {"scored": 1, "skipped": 0, "failed": 2, "pending": 0}
+    assert counts["bare"]["faithfulness"] == {"scored": 0, "skipped": 3, "failed": 0, "pending": 0}
+    assert (counts["tog"]["llm_calls"], counts["bare"]["llm_calls"]) == ({"recorded": 2}, {"recorded": 0})
+
+
+WAITING = """
+    if sample.question == "Who is 7?":
+        end = time.monotonic() + SECONDS
+        while not SEEN.exists() and time.monotonic() < end:
+            time.sleep(0.01)
+"""
+
+
+@pytest.mark.nightly
+def test_the_files_are_whole_at_every_moment(tmp_path):
+    """Whoever reads the files while the evaluation runs finds valid JSON that tells what is pending."""
+    rows = [{"imdb_key": "tt1", "question": f"Who is {n}?", "answer": "Ada"} for n in range(30)]
+    folder, over, seen = make_folder(tmp_path, rows=rows), threading.Event(), []
+    results = folder / "eval/results/eval_results_summary.json"
+    head = f"import pathlib, time\nSEEN, SECONDS = pathlib.Path({str(tmp_path / 'seen')!r}), {SECONDS}\n"
+    slow = METHODS.replace('    note("walk", sample)\n', f'    note("walk", sample)\n{WAITING}')
+    (folder / "methods.py").write_text(f"{head}{slow}", encoding="utf-8")
+
+    def early(told):
+        counts = told["counts"]["by_method"]["tog"] if "counts" in told else {"answered": 0}
+        return 20 <= counts["answered"] < 30 and counts["correctness"]["pending"] == 30
+
+    def waiting(told):
+        rows = [row["methods"]["tog"] for row in told.get("results", ()) if row["methods"]]
+        return any(row["scores"] == dict.fromkeys(FOUR) and {*row["pending"]} == FOUR for row in rows)
+
+    def watch():
+        while not over.is_set():
+            seen.extend(
+                read(path) for path in (results, results.with_name("eval_results_detailed.json")) if path.exists()
+            )
+            if any(map(early, seen)) and any(map(waiting, seen)):
+                (tmp_path / "seen").touch()
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    try:
+        _, _, summary = run(folder, ScriptedJudge(judge_as_right, delay=0.02), {"save_seconds": 0.02}, methods=["tog"])
+    finally:
+        over.set()
+        watcher.join()
+    assert summary["counts"]["by_method"]["tog"]["correctness"] == {
+        "scored": 30,
+        "skipped": 0,
+        "failed": 0,
+        "pending": 0,
+    }
+    assert any(map(early, seen))
+    assert any(map(waiting, seen))
+
+
+def test_without_saving_between_there_is_one_writing(tmp_path):
+    """`save_intermediate: false` leaves the writing to the end."""
+    folder = make_folder(tmp_path, CONFIG.replace("eval/results}", "eval/results, save_intermediate: false}"))
+    there = []
+
+    def look(progress):
+        there.append((folder / "eval/results/eval_results_summary.json").exists())
+
+    run(folder, ScriptedJudge(judge_as_right, delay=0.05), {"save_seconds": 0.01, "on_progress": look})
+    assert there
+    assert not any(there)
+
+
+def test_rows_that_are_no_questions_are_told(tmp_path):
+    """A row without a question or a group stops no other, and is counted."""
+    rows = [*ROWS, {"imdb_key": "tt1", "answer": "x"}, {"question": "Where?"}, {**ROWS[0], "id": "row-1"}]
+    done, detailed, summary = run(make_folder(tmp_path, rows=rows), methods=["tog"])
+    unread = detailed["metadata"]["unread"]
+    assert done.run.progress.unread == 3
+    assert summary["counts"]["unread"] == 3
+    assert "question: is missing" in unread[0]
+    assert "has no imdb_key" in unread[1]
+    assert "id: row-1 is at " in unread[2]
+    assert json.dumps(detailed)
+
+
+OUTCOMES = st.one_of(
+    st.none(),
+    st.integers(0, 5).map(lambda n: Scored(judgements=(Judgement(value=n, number=float(n), reason="r"),))),
+    st.just(Skipped(reason="no answer")),
+    st.just(Failed(error=Failure(kind="timeout", message="late"))),
+)
+CELLS = st.none() | st.tuples(st.booleans(), st.lists(OUTCOMES, min_size=4, max_size=4), st.none() | st.integers(0, 9))
+
+
+def build_response(sample, method, cell):
+    """Build a judged response from whether it failed, its outcomes, and its number of calls."""
+    failed, outcomes, count = cell
+    fields = {"error": "broke"} if failed else {"answer": "x"}
+    case = Case(
+        **get_sample_fields(sample), method=method, usage=None if count is None else {"llm_calls": count}, **fields
+    )
+    results = {
+        name: outcome
+        and Result(sample_id=sample.id, metric=name, fingerprint="f", judge="j", tier="schema", outcome=outcome)
+        for name, outcome in zip(JUDGED_METRICS, outcomes, strict=True)
+    }
+    return JudgedResponse(case, results)
+
+
+@given(st.lists(st.tuples(st.sampled_from("xy"), CELLS, CELLS), min_size=1, max_size=5))
+def test_counts_and_means_agree_with_the_single_questions(rows):
+    """Every figure of the summary follows from the entries of the detailed file."""
+    samples = [Case(id=str(n), question="?", tags={"group": row[0]}) for n, row in enumerate(rows)]
+    plan = RunPlan(
+        config=RunConfig(group_by="group", methods=["a", "b"]),
+        folder=Path("run"),
+        data=CaseInput(read_records([]), iter(())),
+        origin=UNKNOWN_SOURCE,
+        metrics=(),
+        asked=frozenset(),
+        rows=samples,
+        sections=select_metrics(load_metrics(JUDGED_METRICS), []),
+    )
+    responses = {
+        (sample.id, method): build_response(sample, method, cell)
+        for sample, (_, *cells) in zip(samples, rows, strict=True)
+        for method, cell in zip("ab", cells, strict=True)
+        if cell
+    }
+    detailed, summary = build_detailed(plan, responses)["results"], build_summary(plan, responses)
+    assert [*summary["by_group"]] == [*dict.fromkeys(row[0] for row in rows)]
+    for part in [None, *summary["by_group"]]:
+        questions = [row for row in detailed if part in (None, row["group"])]
+        means = summary["by_method"] if part is None else summary["by_group"][part]
+        counts = summary["counts"]["by_method"] if part is None else summary["counts"]["by_group"][part]
+        for method in "ab":
+            entries = [row["methods"][method] for row in questions if method in row["methods"]]
+            for metric in JUDGED_METRICS:
+                scores = [entry["scores"][metric] for entry in entries if entry["scores"][metric] is not None]
+                mean = means[method][metric]
+                assert mean == (pytest.approx(sum(scores) / len(scores)) if scores else None)
+                found = counts[method][metric]
+                assert found["scored"] == len(scores)
+                assert found["skipped"] == sum(metric in entry.get("skipped", {}) for entry in entries)
+                assert found["failed"] == sum(metric in entry.get("failures", {}) for entry in entries)
+                assert sum(found.values()) == counts[method]["questions"] == len(questions)
+            failed = sum("response" in entry.get("failures", {}) for entry in entries)
+            assert (counts[method]["failed"], counts[method]["answered"]) == (failed, len(entries) - failed)
+            for name in USAGE_METRICS:
+                recorded = [entry["efficiency"][name] for entry in entries if entry["efficiency"][name] is not None]
+                assert counts[method][name] == {"recorded": len(recorded)}
+
+
+async def test_a_failed_write_does_not_end_the_saving():
+    """A write that fails is repeated by the next one, and the block waits for the write in progress."""
+    written = asyncio.Event()
+    loop, tries = asyncio.get_running_loop(), []
+
+    def write():
+        tries.append(1)
+        if len(tries) == 1:
+            raise StoreError("the log is being created")
+        loop.call_soon_threadsafe(written.set)
+
+    async with save_periodically(write, 0.001):
+        await asyncio.wait_for(written.wait(), SECONDS)
+    count = len(tries)
+    await asyncio.sleep(0.01)
+    assert len(tries) == count >= 2
