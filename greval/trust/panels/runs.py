@@ -127,11 +127,12 @@ def _list_common_items(runs: Mapping[str, JudgeRun], numbers: Mapping[ItemKey, i
     """List the items that all runs judged, with the tags that the first run has of them."""
     first = next(iter(runs.values()))
     rows = zip_longest(*(run.values for run in runs.values()))
-    return [
-        AnnotatedItem(*key, tags=tags, judge=values[0], values=dict(zip(runs, values, strict=True)))
-        for key, tags, values in zip(numbers, first.tags, rows, strict=False)  # it ends with the items of the first run
-        if None not in values
-    ]
+    items: list[AnnotatedItem] = []
+    for key, tags, row in zip(numbers, first.tags, rows, strict=False):  # what the first run lacks is not common
+        values = [value for value in row if value is not None]
+        if len(values) == len(runs):
+            items.append(AnnotatedItem(*key, tags, values[0], dict(zip(runs, values, strict=True))))
+    return items
 
 
 def _choose_combination(metric: str, scale: Scale, combine: CombineJudges | None) -> CombineJudges:

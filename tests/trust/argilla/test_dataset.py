@@ -88,7 +88,7 @@ def test_what_is_not_there_is_named_with_what_is(client, stand_in):
         find_workspace(client, None)
     assert find_workspace(client, "second") == ("w2", "second")
     with pytest.raises(ArgillaError, match="dataset: expected 1 to 200 characters, got 0"):
-        ensure(client, name="")
+        DatasetTarget("").check()
 
 
 def test_a_workspace_is_created_once(client, stand_in):

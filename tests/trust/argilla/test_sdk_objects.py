@@ -106,7 +106,7 @@ def test_a_subset_of_the_metrics_is_pulled(run, stand_in, dataset):
     push(run, stand_in)
     stand_in.answer("d0", "q0", "u1", "Little", question="care")
     assert pull(run, stand_in, metrics="care").metrics == ("care",)
-    assert [row.metric for row in door.pull(dataset, "care")] == ["care"]
+    assert [row.metric for row in door.pull(dataset, "care", run=run)] == ["care"]
     with pytest.raises(DataError, match="was not judged by 'depth'"):
         pull(run, stand_in, metrics=["depth"])
     stand_in.parts["d0"]["questions"] = []
