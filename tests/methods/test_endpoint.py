@@ -193,7 +193,7 @@ def test_a_secret_that_is_not_set(server, monkeypatch):
     ("reply", "told"),
     [
         (Reply("Internal\n\n  error", status=500), "status 500: Internal error$"),
-        (Reply("x" * 1000, status=404), "status 404: x{200}\\.\\.\\.$"),
+        (Reply("x" * 1000, status=404), "status 404: x{197}\\.\\.\\.$"),
         (Reply("", status=503), r"status 503: \(empty\)"),
         (Reply("", status=302, headers={"Location": "http://127.0.0.1:1/"}), "status 302"),
         (Reply("<html>"), "the reply is not JSON: <html>"),
