@@ -134,7 +134,7 @@ class ReferenceMethod:
                 found, response = await read_in_turn(self._retrieve, question, where)
                 response = await self._select_context(response)
                 answer, usage = await self._answer(question, response)
-        total = ResponseUsage(
+        response_usage = ResponseUsage(
             latency=spent.worked,
             waited=spent.waited,
             llm_calls=usage.calls,
@@ -142,7 +142,7 @@ class ReferenceMethod:
             output_tokens=usage.output_tokens if usage.calls else 0,
             cost=Prices.load().cost(self._client.label, usage) if self._client else 0.0,
         )
-        return Asked(response.model_copy(update={"answer": answer, "usage": total}), found)
+        return Asked(response.model_copy(update={"answer": answer, "usage": response_usage}), found)
 
     def _add_filter(self, question: str, where: Where) -> Where:
         """Return a filter with the tags that the question names; those that are given count first."""
