@@ -81,9 +81,9 @@ test-argilla: $(DEV) $(SDK)
 test-without-apps: $(DEV)
 	rm -rf $(CORE)
 	mkdir -p $(CORE)
-	cp -r greval metric_library tests docs benchmarks $(wildcard *.md) pyproject.toml Makefile $(CORE)
+	cp -r greval metric_library tests docs benchmarks $(wildcard *.md *.py *.toml *.txt) Makefile $(CORE)
 	rm -r $(foreach folder,greval tests,$(CORE)/$(folder)/serve $(CORE)/$(folder)/reference)
-	cd $(CORE) && PYTHONPATH=. $(abspath $(BIN))/python -m pytest -n 3 --dist loadfile -p no:schemathesis \
+	cd $(CORE) && PYTHONPATH=$(abspath $(CORE)) $(abspath $(BIN))/python -m pytest -n 3 --dist loadfile -p no:schemathesis \
 	  $(addprefix --ignore=,$(REAL_ARGILLA) $(DOCS) tests/test_architecture.py tests/test_glossary.py)
 
 # a part without tests of one kind is no failure, for which pytest exits with 5

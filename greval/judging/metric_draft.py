@@ -68,7 +68,7 @@ def draft_metric(
 def write_draft(
     name: str, description: str, *, scale: DraftScale, over: Over | None, judge: Judge | BaseChatModel
 ) -> WrittenDraft:
-    """Draft a metric as `draft` does, and return also the remarks that are left and the usage."""
+    """Draft a metric as `draft_metric` does, and return also the remarks that are left and the usage."""
     return run_sync(draft_async(name, description, scale, over, JudgeClient(judge)))
 
 
@@ -80,7 +80,7 @@ async def draft_async(
     client: JudgeClient,
     context: CallContext = NO_RUN,
 ) -> WrittenDraft:
-    """Draft a metric; see `draft`. The embedded model writes it in parts, all others as a whole.
+    """Draft a metric; see `draft_metric`. The embedded model writes it in parts, all others as a whole.
 
     Raises:
         DefinitionError: If the name, the description or the scale is not valid for a metric.

@@ -48,7 +48,7 @@ def load_metrics(
     Args:
         specs: Each of these: a metric's name, a file `tone.yaml`, a folder with the meaning of all metric files in it,
             `file.py:name` or `module:name` for a metric or a function in Python, `file.py` for all metrics that it
-            defines, or several of these with commas between them. Python code is run. None means every metric that
+            defines, or several of these with commas between them. Python code is run. None names every metric that
             ships with greval.
         folders: Folders in which a name is looked up first, in this order, before the predefined metrics.
         root: The folder that relative paths start from.

@@ -8,7 +8,7 @@ import pytest
 
 from greval.errors import DefinitionError
 from greval.metrics.files import write_metric
-from greval.metrics.library import load_metric
+from greval.metrics.library import load_metric, predefined
 from greval.metrics.sources import list_replaced_names, load_metrics, load_one_metric
 from greval.records.metric import build_metric
 from greval.runs.evaluation import evaluate
@@ -132,6 +132,17 @@ def test_all_faults_of_a_folder_come_at_once(own):
     told = fault([own])
     assert "a.yaml:1: description: is missing" in told
     assert "b.yaml:1: description: is missing" in told
+
+
+def test_without_names_all_that_ship_are_loaded(own):
+    """Each predefined metric is loaded once, after those that it builds on; one of a folder goes before it."""
+    metrics = load_metrics()
+    assert {metric.name: metric for metric in metrics} == predefined()
+    assert len(metrics) == len(predefined())
+    names = [metric.name for metric in metrics]
+    assert names.index("chunk_evaluation") < names.index("answer_completeness")
+    keep(own, metric("latency"))
+    assert {metric.name: metric for metric in load_metrics(None, own)}["latency"].description == "d"
 
 
 def test_one_metric(own):
