@@ -143,16 +143,6 @@ class TestRun:
         assert fault_server.bodies[-1]["model"] == "environment"
         assert asked(fault_server) == {"1": 3, "2": 3}
 
-    def test_prices_of_the_file_come_before_the_environment(self, run, monkeypatch):
-        """GREVAL_PRICES does not replace a price table that the file names."""
-        monkeypatch.setenv("GREVAL_PRICES", "none.yaml")
-        table = "as_of: 2026-11-01\nsource: own\nmodels: {'openai:m': {input: 1000, output: 1000}}\n"
-        Path("own.yaml").write_text(table, encoding="utf-8")
-        content = "data: cases.jsonl\nmetrics: correctness\njudge: openai:m\nprices: own.yaml\ndry_run: true\n"
-        code, out, err = run(content)
-        assert code == 0, err
-        assert "unknown" not in out
-
     def test_columns_of_the_file(self, run):
         """`columns` maps fields to the columns of the file, and the mapping is printed."""
         write("other.jsonl", [{"question": "Who?", "said": "Ada", "expected_answer": "Ada"}])
@@ -300,16 +290,6 @@ class TestMethods:
         assert "old: 1 failed: ValueError: no index" in err
         assert "greval compare runs/two" in out
 
-    def test_the_same_command_asks_only_for_what_failed(self, run):
-        """Responses are kept in the run folder."""
-        Path("rag.py").write_text(METHODS, encoding="utf-8")
-        run(self.CONTENT)
-        lines = Path("runs/two/responses.jsonl").read_text(encoding="utf-8").splitlines()
-        assert len(lines) == 4
-        code, _, err = run(self.CONTENT, "--no-retry-failed")
-        assert code == 3
-        assert "4/4 done (4 from before)" in err
-
     def test_a_limit_judges_only_the_responses_to_these_questions(self, run):
         """Responses to other questions that the folder holds do not count."""
         Path("rag.py").write_text(METHODS, encoding="utf-8")
@@ -332,39 +312,6 @@ class TestMethods:
         assert code == 0
         assert "responses to ask for: old 2, new 2" in out
         assert not Path("runs").exists()
-
-    def test_another_method_under_the_same_name_is_refused(self, run):
-        """Responses of two methods are never mixed under one name."""
-        Path("rag.py").write_text(METHODS, encoding="utf-8")
-        run(self.CONTENT)
-        code, _, err = run(self.CONTENT.replace("rag:good", "rag:odd"))
-        assert code == 2
-        assert "methods: new was rag:good and is rag:odd" in err
-
-    def test_no_resume_asks_anew(self, run):
-        """--no-resume asks again, in a new folder."""
-        Path("rag.py").write_text(METHODS, encoding="utf-8")
-        run(self.CONTENT)
-        _, out, _ = run(self.CONTENT, "--no-resume")
-        assert "run: runs/two-2" in out
-        assert Path("runs/two-2/responses.jsonl").exists()
-
-    @pytest.mark.parametrize(
-        ("words", "message"),
-        [
-            (["--ask", "rag:good"], "methods (--ask) need out (-o RUN)"),
-            (["--ask", "rag:good", "-o", "x", "--method", "a"], "method is for recorded responses"),
-            (["--ask", "rag:good", "-o", "x", "--shard", "1/2"], "shard is for recorded responses"),
-            (["--ask", "none:good", "-o", "x"], "there is no module 'none'"),
-        ],
-    )
-    def test_wrong_use(self, run, words, message):
-        """What does not fit together is refused before anything is asked."""
-        Path("rag.py").write_text(METHODS, encoding="utf-8")
-        code, _, err = run("", "cases.jsonl", "-m", "exact_match", *words)
-        assert code == 2
-        assert message in " ".join(err.split())
-        assert not Path("x").exists()
 
     def test_ctrl_c_while_methods_are_asked(self, run, empty_folder):
         """What was answered stays, nothing is judged, and the same command goes on."""
