@@ -165,7 +165,9 @@ def duel(  # noqa: PLR0913 - the options of a command
             _submit_pairs([*faults, *pairs], metrics, model, folder, options)
             return
         if dry_run:
-            print_forecast(chain(faults, pairs), metrics, model, folder, options)
+            from greval.runs.forecast import forecast
+
+            print_forecast(forecast(chain(faults, pairs), metrics, model, out=folder, **options))
             if schedule:
                 typer.echo("at most: judging ends when the win rates are known (--until-width)")
             return

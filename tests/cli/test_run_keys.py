@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from command_line import TONE, asked, case, started, write
+from command_line import asked, case, started, write
 from typer.main import get_command
 
 import greval
@@ -110,26 +110,6 @@ class TestRun:
         assert run("data: cases.jsonl\nmetrics: latency\nfail_if: latency > 100\n")[0] == 0
         assert run("data: cases.jsonl\nmetrics: latency\nfail_if: [latency > 100, latency.n < 9]\n")[0] == 1
 
-    def test_paths_are_relative_to_the_file(self, run, empty_folder):
-        """Data, metric files, folders, methods and the run folder are found beside the file, from any folder."""
-        write("cases.jsonl", [])
-        (empty_folder / "ci" / "own").mkdir(parents=True)
-        (empty_folder / "ci" / "own" / "tone.yaml").write_text(TONE, encoding="utf-8")
-        write("ci/beside.jsonl", [case(1)])
-        write("ci/gold.jsonl", [{"id": "q1", "essential_docs": ["d1"]}])
-        content = "data: beside.jsonl\ngold: gold.jsonl\nmetrics: own/tone.yaml\nlibrary: own\ndry_run: true\n"
-        code, out, err = run(f"{content}judge: openai:m\n", "-c", "ci/run.yaml", file="ci/run.yaml")
-        assert (code, err) == (0, "ci/run.yaml sets data, metrics, judge, gold, library, dry_run\n")
-        assert re.search(r"tone +1", out)
-        (empty_folder / "ci" / "length.py").write_text("def words(case):\n    return len(case.answer.split())\n")
-        content = (
-            "data: beside.jsonl\nmetrics: [own, 'length.py:words', 'own/tone.yaml,exact_match']\njudge: openai:m\n"
-        )
-        code, out, err = run(f"{content}dry_run: true\n", "-c", "ci/run.yaml", file="ci/run.yaml")
-        assert (code, {"tone", "words", "exact_match"} <= {*out.split()}) == (0, True), err
-        code, out, _ = run("data: beside.jsonl\nmetrics: exact_match\n", "-c", "ci/run.yaml", file="ci/run.yaml")
-        assert (code, "run: ci/runs/beside" in out) == (0, True)
-
     def test_the_judge_of_the_file_comes_before_the_environment(self, run, fault_server, monkeypatch):
         """GREVAL_JUDGE is used where neither the command line nor the file names a judge."""
         monkeypatch.setenv("GREVAL_JUDGE", "openai:environment")
@@ -177,14 +157,7 @@ class TestManifest:
         """The options of a command without a file, stored as greval.yaml, describe the same run."""
         Path("rag.py").write_text(METHODS, encoding="utf-8")
         words = [
-            "--ask",
-            "rag:good",
-            "-m",
-            "exact_match",
-            "-m",
-            "latency",
-            "--no-retry-failed",
-            "--fail-if",
+            *["--ask", "rag:good", "-m", "exact_match", "-m", "latency", "--no-retry-failed", "--fail-if"],
             "latency > 9",
         ]
         code, out, _ = run("", "cases.jsonl", "-o", "runs/x", *words)

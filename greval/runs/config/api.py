@@ -21,7 +21,7 @@ from greval.records.record import Record
 from greval.records.result import Result
 from greval.runs.config.file import build_config, locate_config, read_config_file
 from greval.runs.config.model import RunConfig
-from greval.runs.config.plan import RESPONSES_FILE, RunPlan, prepare_run
+from greval.runs.config.plan import RESPONSES_FILE, RunPlan, ignore_note, prepare_run
 from greval.runs.config.result_files import DETAILED, SUMMARY, ResultFileWriter, save_periodically
 from greval.runs.config.run_input import store_joins
 from greval.runs.config.setup_file import check_setup, write_setup
@@ -180,7 +180,7 @@ async def run_plan_async(plan: RunPlan, *, stop: asyncio.Event | None = None, **
     config = plan.config
     if isinstance(plan.judge, Judge):
         check_judge(plan.judge)
-    methods = plan.load_methods(on_note or _ignore_note)
+    methods = plan.load_methods(on_note or ignore_note)
     check_setup(plan)
     write_setup(plan)
     write = ResultFileWriter(plan) if config.result_files else _write_nothing
@@ -252,7 +252,3 @@ def _prepare(
 
 def _write_nothing() -> None:
     """Write no result files."""
-
-
-def _ignore_note(_: str) -> None:
-    """Ignore what the user should know."""

@@ -34,17 +34,14 @@ SECTIONS: Mapping[str, Collection[str]] = {
 }
 """The keys of the sections of both files."""
 OTHER_NAMES: Mapping[str, str] = {
-    "cases": "data",
-    "dataset": "data",
+    **dict.fromkeys(("cases", "dataset"), "data"),
+    **dict.fromkeys(("gate", "gates"), "fail_if"),
+    **dict.fromkeys(("judge_option", "judge_options"), "judge.options"),
     "column": "columns",
     "metric": "metrics",
     "ask": "methods",
     "traversal": "traversals",
     "output": "out",
-    "gate": "fail_if",
-    "gates": "fail_if",
-    "judge_option": "judge.options",
-    "judge_options": "judge.options",
 }
 """Words that people write for keys, such as the names of options, with the keys that they mean."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -30,7 +30,6 @@ from greval.runs.config.group_indexes import GroupIndex, build_indexes, find_ind
 from greval.runs.config.group_methods import check_searches, load_run_methods
 from greval.runs.config.judge_config import JudgeConfig
 from greval.runs.config.model import RunConfig
-from greval.runs.config.questions import count_groups
 from greval.runs.config.run_input import CaseInput, Rows, open_input
 from greval.runs.evaluation import find_free_folder
 from greval.runs.manifest import RunCommand
@@ -170,7 +169,7 @@ def prepare_run(
         MethodError: If an index has no such search.
         JudgeError: If no judge is named, or its name or settings are invalid.
     """
-    report = report or _ignore_note
+    report = report or ignore_note
     _check_keys(config)
     loaded = load_asked_metrics(config.metrics or JUDGED_METRICS, *(config.library or ()))
     if names := list_replaced_names(loaded.metrics):
@@ -188,7 +187,7 @@ def prepare_run(
     if config.methods and not samples:
         faults = [f"{row.place}: {row.message}" for row in rows if isinstance(row, RowFault)]
         raise build_unreadable_error(faults, len(faults))
-    groups = count_groups(samples, config.group_by) if config.group_by else {}
+    groups = Counter(sample.tags[config.group_by] for sample in samples) if config.group_by else {}
     indexes = find_indexes(config)
     check_searches(config, groups, indexes)
     searched = {group: indexes[group] for group in groups if group in indexes}
@@ -305,5 +304,5 @@ def _identify_data(config: RunConfig, data: CaseInput) -> CaseSource:
     )
 
 
-def _ignore_note(_: str) -> None:
+def ignore_note(_: str) -> None:
     """Ignore what the user should know."""

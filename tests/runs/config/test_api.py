@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 
 import pytest
@@ -9,7 +10,7 @@ from framework_folder import CONFIG, ROWS, calls, judge_as_right, make_folder, r
 from framework_folder import run_published as run
 
 from greval.errors import DataError, StoreError
-from greval.runs.config.api import evaluate_config, forecast_config
+from greval.runs.config.api import evaluate_config, evaluate_config_async, forecast_config
 from greval.testing import ScriptedJudge
 
 FOUR = {"correctness", "faithfulness", "relevance", "completeness"}
@@ -154,6 +155,19 @@ def test_one_model_answers_from_fair_context(tmp_path, fault_server):
     make_folder(tmp_path, config.replace("facts:", "context: none, facts:"))
     with pytest.raises(StoreError, match="generation has changed"):
         run(folder, limit=1)
+
+
+async def test_a_stopped_run_goes_on(tmp_path):
+    """While methods are asked, a stop ends the run before anything is judged; the files tell what is pending."""
+    folder, judge, stop = make_folder(tmp_path), ScriptedJudge(judge_as_right), asyncio.Event()
+    config = {"root": folder, "judge": judge, "stop": stop}
+    done = await evaluate_config_async("eval_config.yaml", **config, on_collected=lambda _: stop.set())
+    assert (done.run.why, done.collected.why, len(judge.calls)) == ("it was asked to stop",) * 2 + (0,)
+    counts = read(done.summary)["counts"]["by_method"]
+    assert 0 < counts["tog"]["pending"] + counts["bare"]["pending"] < 6
+    stop.clear()
+    assert (await evaluate_config_async("eval_config.yaml", **config)).run.why is None
+    assert len(calls(folder)) == 6
 
 
 KEYS = {"data": "cases.jsonl", "metrics": ["exact_match", "correctness"], "limit": 1}
