@@ -105,11 +105,6 @@ class TestRun:
         assert code == 1
         assert "FAILED" in out
 
-    def test_gates_of_the_file_decide_the_exit_code(self, run):
-        """`fail_if` is a text or a list."""
-        assert run("data: cases.jsonl\nmetrics: latency\nfail_if: latency > 100\n")[0] == 0
-        assert run("data: cases.jsonl\nmetrics: latency\nfail_if: [latency > 100, latency.n < 9]\n")[0] == 1
-
     def test_the_judge_of_the_file_comes_before_the_environment(self, run, fault_server, monkeypatch):
         """GREVAL_JUDGE is used where neither the command line nor the file names a judge."""
         monkeypatch.setenv("GREVAL_JUDGE", "openai:environment")
@@ -122,14 +117,6 @@ class TestRun:
         assert run(content, "--base-url", fault_server.url, "--no-resume")[0] == 0
         assert fault_server.bodies[-1]["model"] == "environment"
         assert asked(fault_server) == {"1": 3, "2": 3}
-
-    def test_columns_of_the_file(self, run):
-        """`columns` maps fields to the columns of the file, and the mapping is printed."""
-        write("other.jsonl", [{"question": "Who?", "said": "Ada", "expected_answer": "Ada"}])
-        code, out, err = run("data: other.jsonl\ncolumns: {answer: said}\nmetrics: exact_match\n")
-        assert code == 0
-        assert "read said as answer" in err
-        assert re.search(r"exact_match +1 +1 .* 1\.00", out)
 
 
 class TestManifest:
@@ -226,11 +213,6 @@ class TestFaults:
         assert code == 2
         assert "greval init" in " ".join(err.split())
 
-    def test_a_missing_file_that_is_named(self, greval_says, empty_folder):
-        """-c with a file that is not there is an error of that file."""
-        code, _, err = greval_says("evaluate", "-c", "none.yaml")
-        assert (code, err.startswith("none.yaml: No such file")) == (2, True)
-
     def test_help_does_not_need_a_valid_file(self, run):
         """A broken file does not hide the help."""
         assert run("nonsense", "--help")[0] == 0
@@ -262,14 +244,6 @@ class TestMethods:
         assert re.search(r"exact_match +old +2 +1 +0 +1 .*0\.00", out)
         assert "old: 1 failed: ValueError: no index" in err
         assert "greval compare runs/two" in out
-
-    def test_a_limit_judges_only_the_responses_to_these_questions(self, run):
-        """Responses to other questions that the folder holds do not count."""
-        Path("rag.py").write_text(METHODS, encoding="utf-8")
-        run(self.CONTENT)
-        code, out, _ = run(self.CONTENT, "--limit", "1")
-        assert code == 0
-        assert re.search(r"exact_match +old +1 +1", out)
 
     def test_a_judge_that_cannot_be_used_ends_the_command_first(self, run, monkeypatch):
         """No method is asked for responses that could not be judged."""

@@ -155,9 +155,9 @@ def _read_content(
     except ValidationError as error:
         errors = error.errors(include_url=False)
         return None, [*faults, *_convert_errors(errors, source, list_keys(model))]
-    if isinstance(config, PublishedConfig) and not faults:
-        return config.convert(source.data, folder), faults
-    return None if faults else config, faults
+    if faults:
+        return None, faults
+    return config.convert(folder) if isinstance(config, PublishedConfig) else config, faults
 
 
 def _find_empty_keys(source: YamlSource) -> Iterator[MetricFileFault]:
