@@ -219,12 +219,14 @@ async def _judge_pairs(
     model: Judge | None,
     folder: Path,
     options: EvaluateOptions,
+    *,
+    stop: asyncio.Event,
     **hooks: Unpack[EvaluateOptions],
 ) -> Evaluation:
     from greval.runs.config.api import Evaluation
     from greval.runs.evaluation import evaluate_async
 
-    return Evaluation(await evaluate_async(pairs, metrics, model, out=folder, **options, **hooks))
+    return Evaluation(await evaluate_async(pairs, metrics, model, out=folder, stop=stop, **(options | hooks)))
 
 
 def _list_names(metrics: Sequence[Metric]) -> list[str]:

@@ -174,13 +174,10 @@ def prepare_run(
     loaded = load_asked_metrics(config.metrics or JUDGED_METRICS, *(config.library or ()))
     if names := list_replaced_names(loaded.metrics):
         report(f"{format_names(names)}: your own definition is used, not the predefined one")
-    judges: Mapping[str, Judge] = {}
-    if not needs_judge(loaded.metrics):
-        metric_judge = None
-    elif judge is None:
+    is_judged = needs_judge(loaded.metrics)
+    metric_judge, judges = judge if is_judged else None, dict[str, Judge]()
+    if is_judged and judge is None:
         metric_judge, judges = (config.judge or JudgeConfig()).create_judges(loaded.metrics)
-    else:
-        metric_judge = judge
     data = open_input(config)
     rows = [*data.rows] if config.methods else []
     samples = list_samples(rows)

@@ -203,9 +203,11 @@ def test_without_saving_between_there_is_one_writing(tmp_path):
 def test_rows_that_are_no_questions_are_told(tmp_path):
     """A row without a question or a group stops no other, and is counted."""
     rows = [*ROWS, {"imdb_key": "tt1", "answer": "x"}, {"question": "Where?"}, {**ROWS[0], "id": "row-1"}]
-    done, detailed, summary = run(make_folder(tmp_path, rows=rows), methods=["tog"])
+    messages = []
+    folder = make_folder(tmp_path, rows=rows)
+    done, detailed, summary = run(folder, None, {"on_unread": messages.append}, methods=["tog"])
     unread = detailed["metadata"]["unread"]
-    assert done.run.progress.unread == 3
+    assert (done.run.progress.unread, unread) == (3, messages)
     assert summary["counts"]["unread"] == 3
     assert "question: is missing" in unread[0]
     assert "has no imdb_key" in unread[1]
