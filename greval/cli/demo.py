@@ -22,6 +22,7 @@ from greval.cli.options import JudgeName, JudgeOptions, create_console
 from greval.datasets.case_reader import read_cases
 from greval.datasets.case_records import get_sample_fields
 from greval.errors import GrevalError, MissingExtraError
+from greval.judging.model.judge import check_judge
 from greval.judging.model.judge_names import LOCAL
 from greval.metrics.library import load_metric
 from greval.records.case import Case, Sample
@@ -110,6 +111,7 @@ def _judge_shipped_cases(out: Path, name: str | None, limit: int | None) -> None
         limit=limit,
         show=SHOWN_VERDICTS,
     )
+    check_judge(judge)
     if judge.local:
         typer.echo(LOCAL_NOTE)
     judge_plan(prepare_run(config, report=print_note))

@@ -165,7 +165,9 @@ def duel(  # noqa: PLR0913 - the options of a command
             _submit_pairs([*faults, *pairs], metrics, model, folder, options)
             return
         if dry_run:
-            print_forecast(chain(faults, pairs), metrics, model, folder, options)
+            from greval.runs.forecast import forecast
+
+            print_forecast(forecast(chain(faults, pairs), metrics, model, out=folder, **options))
             if schedule:
                 typer.echo("at most: judging ends when the win rates are known (--until-width)")
             return
@@ -217,12 +219,14 @@ async def _judge_pairs(
     model: Judge | None,
     folder: Path,
     options: EvaluateOptions,
+    *,
+    stop: asyncio.Event,
     **hooks: Unpack[EvaluateOptions],
 ) -> Evaluation:
     from greval.runs.config.api import Evaluation
     from greval.runs.evaluation import evaluate_async
 
-    return Evaluation(await evaluate_async(pairs, metrics, model, out=folder, **options, **hooks))
+    return Evaluation(await evaluate_async(pairs, metrics, model, out=folder, stop=stop, **(options | hooks)))
 
 
 def _list_names(metrics: Sequence[Metric]) -> list[str]:

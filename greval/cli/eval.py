@@ -19,7 +19,7 @@ from greval.cli.options import (
     StoreCalls,
     expand_groups,
 )
-from greval.cli.run_keys import CommandConfig, ConfigurableCommand, describe_key, merge_config
+from greval.cli.run_keys import CommandConfig, ConfigurableCommand, merge_config
 from greval.runs.config.file import locate_config, read_config_file
 from greval.runs.config.published import DEFAULT_GROUP_BY, PUBLISHED_FILE
 
@@ -79,11 +79,6 @@ class PublishedOptions(NamedTuple):
     ask_timeout: Annotated[float | None, limit_option("--timeout", min=0, metavar="SECONDS")] = None
     dry_run: Annotated[bool, limit_option("--dry-run")] = False
     quiet: Quiet = False
-
-    @staticmethod
-    def describe_option(name: str) -> str:
-        """Return the help of an option without one: the description of its key."""
-        return describe_key(name)
 
 
 @expand_groups

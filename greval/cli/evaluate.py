@@ -26,13 +26,11 @@ from greval.cli.progress_bar import ProgressBar, describe_stop, stop_on_signals
 from greval.cli.run_keys import COMMAND, CommandConfig, ConfigurableCommand, RunOptions
 from greval.datasets.row_faults import describe_row_faults
 from greval.errors import DataError
-from greval.judging.model.judge import Judge
-from greval.records.metric import Metric
 from greval.records.result import Result
 from greval.report.console import render
 from greval.report.gate import print_gate
 from greval.report.tables import print_lines
-from greval.runs.config.run_input import CaseInput, Rows
+from greval.runs.config.run_input import CaseInput
 from greval.runs.run_reader import read_metrics
 from greval.runs.store import FILE, Store
 
@@ -40,7 +38,7 @@ if TYPE_CHECKING:
     from greval.runs.config.api import Evaluation
     from greval.runs.config.plan import RunPlan
     from greval.runs.evaluation import Run
-    from greval.runs.options import EvaluateOptions
+    from greval.runs.forecast import Forecast
     from greval.runs.progress import Progress
 
 COMMAND_CLASS = ConfigurableCommand
@@ -65,8 +63,9 @@ def run_command(context: typer.Context) -> None:
     silent = config.quiet or config.json_events
     plan = prepare_run(config, command.file.path if command.file else None, report=print_note)
     check_conditions(config.fail_if or (), [metric.name for metric in plan.metrics])  # before any call is paid for
-    if not plan.judge and not plan.judges and not config.quiet:
-        _print_unused_options(context)
+    unused = list_given_options(context, JUDGING_OPTIONS)
+    if unused and not plan.judge and not plan.judges and not config.quiet:
+        print_note(f"{', '.join(unused)}: without effect, because no metric is judged by a model")
     if not silent and (line := command.describe_file()):
         print_note(line)
     if config.dry_run:
@@ -119,22 +118,15 @@ def print_continuing(folder: Path) -> None:
                 print_note(f"continuing {folder}: {format_count(before, 'result')} from before")
 
 
-def _print_unused_options(context: typer.Context) -> None:
-    """Print which given options have no effect, because there is no judge."""
-    if unused := list_given_options(context, JUDGING_OPTIONS):
-        print_note(f"{', '.join(unused)}: without effect, because no metric is judged by a model")
-
-
 def _print_plan_forecast(plan: RunPlan) -> None:
     """Print the forecast of the responses and of the calls of the judge."""
-    from greval.report.forecast import render as render_forecast
     from greval.runs.config.api import forecast_plan
 
-    found = forecast_plan(plan)
+    expected = forecast_plan(plan)
     if plan.methods:
-        counts = ", ".join(f"{name} {count:,}" for name, count in found.missing.items())
+        counts = ", ".join(f"{name} {count:,}" for name, count in expected.missing.items())
         typer.echo(f"responses to ask for: {counts}; their context is not in the input tokens")
-    render_forecast(found.forecast, create_console())
+    print_forecast(expected.forecast)
     if notice := plan.data.reading.notice():
         typer.echo(notice, err=True)
 
@@ -191,14 +183,11 @@ async def judge_cases(judging: Callable[..., Awaitable[Evaluation]], bar: Progre
     return done
 
 
-def print_forecast(
-    rows: Rows, metrics: Sequence[Metric], judge: Judge | None, folder: Path, options: EvaluateOptions
-) -> None:
+def print_forecast(expected: Forecast) -> None:
     """Print the forecast of the calls and the cost of a run."""
     from greval.report.forecast import render as render_forecast
-    from greval.runs.forecast import forecast
 
-    render_forecast(forecast(rows, metrics, judge, out=folder, **options), create_console())
+    render_forecast(expected, create_console())
 
 
 def report_and_exit(run: Run, *, by: Sequence[str], show: int, quiet: bool, fail_if: Sequence[str] = ()) -> None:

@@ -163,6 +163,10 @@ Depth = Annotated[
         "--reason-depth", help="how much the judge writes for each verdict; by default as each metric defines"
     ),
 ]
+FIELDS = {"traversal": "traversals", "json": "json_events"}
+"""The fields of a configuration that are not called like their option, of those that describe it."""
+REPEATABLE = ("where", "gold", "traversal")
+"""The options that are repeatable, of those that are described by their key."""
 FILE_WIDTH = 160
 MAX_WORD_CHARS = 24
 """A longer word may be broken in a table."""
@@ -243,11 +247,6 @@ class JudgeOptions(NamedTuple):
     requests_per_minute: Annotated[float | None, limit_option(metavar="N")] = None
     tokens_per_minute: Annotated[float | None, limit_option(metavar="N")] = None
 
-    @staticmethod
-    def describe_option(name: str) -> str:
-        """Return the help of an option without one: the description of the key."""
-        return format_help(JUDGE_KEYS[name])
-
     def build_config(self, names: Iterable[str] | None = None) -> JudgeConfig:
         """Build the judge of a command, by the names that it gives.
 
@@ -267,14 +266,18 @@ class JudgeOptions(NamedTuple):
         return self.build_config().create_judge(name)
 
 
-def format_help(description: str) -> str:
-    """Format the description of a key as the help of an option.
+def describe_option(name: str) -> str:
+    """Return the help of an option that has none of its own: the description of its key.
 
     Example:
-        >>> format_help("The judge's random seed.")
-        "the judge's random seed"
+        >>> describe_option("seed"), describe_option("gold")
+        ("the judge's random seed", 'gold, joined to the cases by id; repeatable')
     """
-    return f"{description[:1].lower()}{description[1:].rstrip('.')}"
+    from greval.runs.config.model import RunConfig  # only commands that run a configuration need it
+
+    description = JUDGE_KEYS.get(name) or RunConfig.model_fields[FIELDS.get(name, name)].description
+    text = " ".join(str(description).split()).rstrip(".")
+    return f"{text[:1].lower()}{text[1:]}{'; repeatable' if name in REPEATABLE else ''}"
 
 
 def build_judge_config(settings: Mapping[str, Any]) -> JudgeConfig:
@@ -319,8 +322,7 @@ def expand_groups(command: Callable[..., None]) -> Callable[..., None]:
     """Let a command take groups of options.
 
     A parameter whose type is a `NamedTuple` becomes one option for each field, at its place in the help. The command
-    receives the group; fields that it left out with `Only` have their defaults. The group describes the options that
-    have no help of their own.
+    receives the group; fields that it left out with `Only` have their defaults.
     """
     hints = get_type_hints(command, include_extras=True)
     groups: dict[str, tuple[Callable[..., object], tuple[str, ...]]] = {}
@@ -335,7 +337,7 @@ def expand_groups(command: Callable[..., None]) -> Callable[..., None]:
         names = next((mark for mark in marks if isinstance(mark, Only)), tuple(fields))
         for name in names:
             option = get_args(fields[name])[-1]
-            option.help = option.help or kind.describe_option(name)
+            option.help = option.help or describe_option(name)
         groups[parameter.name] = kind, names
         parameters += [
             parameter.replace(name=name, annotation=fields[name], default=kind._field_defaults[name]) for name in names

@@ -28,7 +28,6 @@ from greval.cli.options import (
     Show,
     StoreCalls,
     build_judge_config,
-    format_help,
     parse_columns,
 )
 from greval.errors import DataError, DefinitionError
@@ -59,14 +58,6 @@ PARSERS: Mapping[str, Callable[[Any], object]] = {
     "methods": lambda names: [*dict.fromkeys(name.strip() for name in names.split(",") if name.strip())],
 }
 """How the values of options that a file has in another form are parsed."""
-REPEATABLE = ("where", "gold", "traversal")
-"""The options that are repeatable, of those that have the description of their key as help."""
-
-
-def describe_key(name: str) -> str:
-    """Return the description of the key of a parameter as the help of an option."""
-    description = RunConfig.model_fields["json_events" if name == "json" else NAMES.get(name, name)].description
-    return f"{format_help(description or '')}{'; repeatable' if name in REPEATABLE else ''}"
 
 
 class RunOptions(NamedTuple):
@@ -111,11 +102,6 @@ class RunOptions(NamedTuple):
     quiet: Quiet = False
     otel: Annotated[bool, output_option("--otel/--no-otel", show_default=False)] = False
     json: Annotated[bool, output_option("--json/--no-json", show_default=False)] = False
-
-    @staticmethod
-    def describe_option(name: str) -> str:
-        """Return the help of an option without one: the description of its key."""
-        return describe_key(name)
 
 
 class CommandConfig(NamedTuple):

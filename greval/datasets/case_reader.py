@@ -330,7 +330,11 @@ def _has_no_id(settled: MappedRow) -> bool:
 
 
 def read_cases(
-    source: str | Path, *, method: str | None = None, columns: Mapping[str, str] | None = None
+    source: str | Path,
+    *,
+    method: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    convert: Callable[[RawRow], RawRow] | None = None,
 ) -> CaseReader:
     """Read the cases of a file, or of standard input.
 
@@ -344,6 +348,7 @@ def read_cases(
         columns: The column of each field that is not found by its name, such as
             `{"answer": "generated_text", "gold.essential_docs": "titles", "chunks": "retrieval.hits[*].text"}`; see
             `ColumnMap`.
+        convert: Changes each row before it is read as a case.
 
     Returns:
         An iterable of the cases and the faulty rows. JSON lines, CSV, TSV and Parquet are
@@ -359,21 +364,6 @@ def read_cases(
         >>> reading = read_cases(Path(greval.__file__).parent / "demo" / "cases.jsonl")
         >>> sum(isinstance(row, RowFault) for row in reading)
         0
-    """
-    return open_cases(source, method=method, columns=columns)
-
-
-def open_cases(
-    source: str | Path,
-    *,
-    method: str | None = None,
-    columns: Mapping[str, str] | None = None,
-    convert: Callable[[RawRow], RawRow] | None = None,
-) -> CaseReader:
-    """Open the cases of a file, or of standard input, like `read_cases`; `convert` changes each row before it is read.
-
-    Raises:
-        DataError: As `read_cases`.
     """
     named = ColumnMap(columns) if columns else None
     path = None if source == STDIN else Path(source)

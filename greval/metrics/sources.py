@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from greval._util.arguments import require_iterable
-from greval._util.object_loading import PYTHON_SUFFIX
 from greval._util.wording import format_names
 from greval.errors import DefinitionError
 from greval.metrics.dependencies import list_dependency_names, order_metrics
@@ -40,9 +39,7 @@ class MetricSource:
     beside: Mapping[str, Metric] = field(default_factory=dict)
 
 
-def load_metrics(
-    specs: Iterable[str | Path] | None = None, *folders: str | Path, root: str | Path = "."
-) -> tuple[Metric, ...]:
+def load_metrics(specs: Iterable[str | Path] | None = None, *folders: str | Path) -> tuple[Metric, ...]:
     """Load metrics and the metrics that they build on, dependencies first.
 
     Args:
@@ -51,7 +48,6 @@ def load_metrics(
             defines, or several of these with commas between them. Python code is run. None names every metric that
             ships with greval.
         folders: Folders in which a name is looked up first, in this order, before the predefined metrics.
-        root: The folder that relative paths start from.
 
     Returns:
         Each metric once. A metric that another builds on is looked up among `specs`, then beside the metric that builds
@@ -66,7 +62,7 @@ def load_metrics(
         >>> [metric.name for metric in load_metrics() if metric.over == "triples"]
         ['triple_evaluation']
     """
-    return load_asked_metrics(predefined() if specs is None else specs, *folders, root=root).metrics
+    return load_asked_metrics(predefined() if specs is None else specs, *folders).metrics
 
 
 class AskedMetrics(NamedTuple):
@@ -76,7 +72,7 @@ class AskedMetrics(NamedTuple):
     asked: frozenset[str]
 
 
-def load_asked_metrics(specs: Iterable[str | Path], *folders: str | Path, root: str | Path = ".") -> AskedMetrics:
+def load_asked_metrics(specs: Iterable[str | Path], *folders: str | Path) -> AskedMetrics:
     """Load metrics and the metrics that they build on, and return which of them the specs name; see `load_metrics`.
 
     Raises:
@@ -89,7 +85,7 @@ def load_asked_metrics(specs: Iterable[str | Path], *folders: str | Path, root: 
     require_iterable(specs, "metrics", "['correctness']")
     given: dict[str, MetricSource] = {}
     for spec in specs:
-        for source in _find_sources(spec, folders, Path(root)):
+        for source in _find_sources(spec, folders):
             _add_source(source, given)
     waiting = [*given.values()]
     asked = frozenset(given)
@@ -136,17 +132,17 @@ def list_replaced_names(metrics: Iterable[Metric]) -> tuple[str, ...]:
     )
 
 
-def _find_sources(spec: str | Path, folders: Sequence[str | Path], root: Path) -> Iterator[MetricSource]:
+def _find_sources(spec: str | Path, folders: Sequence[str | Path]) -> Iterator[MetricSource]:
     """Find the metrics of a spec."""
     text, is_path = str(spec).strip(), isinstance(spec, Path)
-    if "," in text and not is_path and not (root / text).exists():
+    if "," in text and not is_path and not Path(text).exists():
         for part in filter(None, map(str.strip, _COMMA.split(text))):
-            yield from _find_sources(part, folders, root)
+            yield from _find_sources(part, folders)
     elif is_python_spec(text):
-        yield from _find_in_python(str(root / text) if text.partition(":")[0].endswith(PYTHON_SUFFIX) else text)
-    elif is_path or text.endswith(FILE_SUFFIX) or _is_folder(text, folders, root):
-        yield from _find_in_path(root / text)
-    elif text and (root / f"{text}{FILE_SUFFIX}").is_file() and not _is_known(text, folders):
+        yield from _find_in_python(text)
+    elif is_path or text.endswith(FILE_SUFFIX) or _is_folder(text, folders):
+        yield from _find_in_path(Path(text))
+    elif text and Path(f"{text}{FILE_SUFFIX}").is_file() and not _is_known(text, folders):
         raise DefinitionError(f"{text}: no such metric; did you mean the file {text}{FILE_SUFFIX}?")
     else:
         yield _find_named(text, folders)
@@ -168,9 +164,9 @@ def _find_in_python(spec: str) -> Iterator[MetricSource]:
     yield from (MetricSource(metric, spec, found.folder, found.defined) for metric in found.metrics)
 
 
-def _is_folder(text: str, folders: Sequence[str | Path], root: Path) -> bool:
+def _is_folder(text: str, folders: Sequence[str | Path]) -> bool:
     """Return whether a text names a folder. The name of a metric goes before a folder of this name."""
-    if not text or not (root / text).is_dir():
+    if not text or not Path(text).is_dir():
         return False
     return "/" in text or not _is_known(text, folders)
 

@@ -12,7 +12,7 @@ import pytest
 import typer
 from framework_folder import CONFIG, ROWS, calls, hold_methods, make_folder, read
 from typer.testing import CliRunner
-from waiting import SECONDS, until
+from waiting import until
 
 from greval import Store
 from greval.cli.eval import PublishedFormatCommand, evaluation
@@ -85,29 +85,6 @@ def test_options_are_keys(folder, fault_server):
     assert command["judge"] == {"model": "mine", "base_url": fault_server.url}
 
 
-def test_the_judge_of_the_environment_comes_last(folder, fault_server):
-    """GREVAL_JUDGE counts only if the config names none."""
-    part = ("--methods", "bare", "--limit", "1", "-q")
-    assert greval(folder, *part, GREVAL_JUDGE="openai:other").exit_code == 0
-    make_folder(folder, CONFIG, rows=ROWS[:1])
-    done = greval(folder, *part, GREVAL_JUDGE="openai:other", OPENAI_BASE_URL=fault_server.url)
-    assert done.exit_code == 0, done.output
-    assert [body["model"] for body in fault_server.bodies] == ["fake", "fake", "other", "other"]
-
-
-def test_failures_leave_with_3(folder, fault_server):
-    """A method that failed, and a row that is no question, are told and leave with exit code 3."""
-    make_folder(folder, CONFIG + JUDGED.format(url=fault_server.url), rows=[*ROWS, {"imdb_key": "tt1"}])
-    done = greval(folder, "--methods", "tog")
-    assert done.exit_code == 3
-    assert "failures: method 1" in done.stdout
-    assert "tog: 1 failed: ValueError: the walk broke" in done.stderr
-    assert "not a case:" in done.stderr
-    assert greval(folder, "--methods", "tog", "--limit", "1").exit_code == 3
-    make_folder(folder, CONFIG + JUDGED.format(url=fault_server.url), rows=ROWS[:1])
-    assert greval(folder, "--methods", "tog").exit_code == 0
-
-
 def test_the_config_is_found_by_its_path_too(folder, tmp_path_factory):
     """A config that is not in the root is found as it is named."""
     elsewhere = tmp_path_factory.mktemp("configs") / "mine.yaml"
@@ -140,27 +117,6 @@ def test_killed_and_run_again(tmp_path, fault_server):
     assert len(asked) <= 40 + 2
     counts = read(folder / "eval/results/eval_results_summary.json")["counts"]["by_method"]["tog"]
     assert counts["correctness"] == {"scored": 40, "skipped": 0, "failed": 0, "pending": 0}
-
-
-@pytest.mark.nightly
-def test_stopped_in_order(tmp_path, fault_server):
-    """The first Ctrl-C finishes what is in flight; the files tell what is pending, and the exit code is 130."""
-    rows = [{"imdb_key": "tt1", "question": f"Who is {n}?", "answer": "Ada"} for n in range(30)]
-    folder = make_folder(tmp_path, CONFIG + JUDGED.format(url=fault_server.url), rows=rows)
-    hold_methods(folder, after=4)
-    command = [sys.executable, "-c", textwrap.dedent(COMMAND), "--root", str(folder), "--methods", "tog"]
-    surroundings = {**os.environ, "OPENAI_API_KEY": "test-key"}
-    process = subprocess.Popen([*command, "--concurrency", "2"], env=surroundings, stderr=subprocess.PIPE, text=True)
-    until(lambda: len(calls(folder)) >= 4 + 2)
-    process.send_signal(signal.SIGINT)
-    while "stopping: calls in flight are finished" not in process.stderr.readline():
-        assert process.poll() is None
-    (folder / "release").touch()
-    _, told = process.communicate(timeout=SECONDS)
-    assert process.returncode == 130, told
-    counts = read(folder / "eval/results/eval_results_summary.json")["counts"]["by_method"]["tog"]
-    assert 4 <= counts["answered"] == 30 - counts["pending"] < 30
-    assert fault_server.calls == 0
 
 
 def test_methods_are_compared_at_the_end(folder):

@@ -162,12 +162,6 @@ class TestJudgeOptions:
             "--temperature",
         ]
 
-    def test_a_name_without_provider(self):
-        """A bare name of a known family of models is read as one of its provider; any other is refused."""
-        assert JudgeOptions().create_judge("gpt-5.1").model == "openai:gpt-5.1"
-        with pytest.raises(JudgeError, match="write PROVIDER:MODEL, such as openai:nosuch"):
-            JudgeOptions().create_judge("nosuch")
-
 
 def test_the_price_table_is_that_of_the_file(tmp_path):
     """`--prices` names a table; without it the shipped one is used."""

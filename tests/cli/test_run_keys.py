@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from command_line import TONE, asked, case, started, write
+from command_line import asked, case, started, write
 from typer.main import get_command
 
 import greval
@@ -105,31 +105,6 @@ class TestRun:
         assert code == 1
         assert "FAILED" in out
 
-    def test_gates_of_the_file_decide_the_exit_code(self, run):
-        """`fail_if` is a text or a list."""
-        assert run("data: cases.jsonl\nmetrics: latency\nfail_if: latency > 100\n")[0] == 0
-        assert run("data: cases.jsonl\nmetrics: latency\nfail_if: [latency > 100, latency.n < 9]\n")[0] == 1
-
-    def test_paths_are_relative_to_the_file(self, run, empty_folder):
-        """Data, metric files, folders, methods and the run folder are found beside the file, from any folder."""
-        write("cases.jsonl", [])
-        (empty_folder / "ci" / "own").mkdir(parents=True)
-        (empty_folder / "ci" / "own" / "tone.yaml").write_text(TONE, encoding="utf-8")
-        write("ci/beside.jsonl", [case(1)])
-        write("ci/gold.jsonl", [{"id": "q1", "essential_docs": ["d1"]}])
-        content = "data: beside.jsonl\ngold: gold.jsonl\nmetrics: own/tone.yaml\nlibrary: own\ndry_run: true\n"
-        code, out, err = run(f"{content}judge: openai:m\n", "-c", "ci/run.yaml", file="ci/run.yaml")
-        assert (code, err) == (0, "ci/run.yaml sets data, metrics, judge, gold, library, dry_run\n")
-        assert re.search(r"tone +1", out)
-        (empty_folder / "ci" / "length.py").write_text("def words(case):\n    return len(case.answer.split())\n")
-        content = (
-            "data: beside.jsonl\nmetrics: [own, 'length.py:words', 'own/tone.yaml,exact_match']\njudge: openai:m\n"
-        )
-        code, out, err = run(f"{content}dry_run: true\n", "-c", "ci/run.yaml", file="ci/run.yaml")
-        assert (code, {"tone", "words", "exact_match"} <= {*out.split()}) == (0, True), err
-        code, out, _ = run("data: beside.jsonl\nmetrics: exact_match\n", "-c", "ci/run.yaml", file="ci/run.yaml")
-        assert (code, "run: ci/runs/beside" in out) == (0, True)
-
     def test_the_judge_of_the_file_comes_before_the_environment(self, run, fault_server, monkeypatch):
         """GREVAL_JUDGE is used where neither the command line nor the file names a judge."""
         monkeypatch.setenv("GREVAL_JUDGE", "openai:environment")
@@ -142,24 +117,6 @@ class TestRun:
         assert run(content, "--base-url", fault_server.url, "--no-resume")[0] == 0
         assert fault_server.bodies[-1]["model"] == "environment"
         assert asked(fault_server) == {"1": 3, "2": 3}
-
-    def test_prices_of_the_file_come_before_the_environment(self, run, monkeypatch):
-        """GREVAL_PRICES does not replace a price table that the file names."""
-        monkeypatch.setenv("GREVAL_PRICES", "none.yaml")
-        table = "as_of: 2026-11-01\nsource: own\nmodels: {'openai:m': {input: 1000, output: 1000}}\n"
-        Path("own.yaml").write_text(table, encoding="utf-8")
-        content = "data: cases.jsonl\nmetrics: correctness\njudge: openai:m\nprices: own.yaml\ndry_run: true\n"
-        code, out, err = run(content)
-        assert code == 0, err
-        assert "unknown" not in out
-
-    def test_columns_of_the_file(self, run):
-        """`columns` maps fields to the columns of the file, and the mapping is printed."""
-        write("other.jsonl", [{"question": "Who?", "said": "Ada", "expected_answer": "Ada"}])
-        code, out, err = run("data: other.jsonl\ncolumns: {answer: said}\nmetrics: exact_match\n")
-        assert code == 0
-        assert "read said as answer" in err
-        assert re.search(r"exact_match +1 +1 .* 1\.00", out)
 
 
 class TestManifest:
@@ -187,14 +144,7 @@ class TestManifest:
         """The options of a command without a file, stored as greval.yaml, describe the same run."""
         Path("rag.py").write_text(METHODS, encoding="utf-8")
         words = [
-            "--ask",
-            "rag:good",
-            "-m",
-            "exact_match",
-            "-m",
-            "latency",
-            "--no-retry-failed",
-            "--fail-if",
+            *["--ask", "rag:good", "-m", "exact_match", "-m", "latency", "--no-retry-failed", "--fail-if"],
             "latency > 9",
         ]
         code, out, _ = run("", "cases.jsonl", "-o", "runs/x", *words)
@@ -263,11 +213,6 @@ class TestFaults:
         assert code == 2
         assert "greval init" in " ".join(err.split())
 
-    def test_a_missing_file_that_is_named(self, greval_says, empty_folder):
-        """-c with a file that is not there is an error of that file."""
-        code, _, err = greval_says("evaluate", "-c", "none.yaml")
-        assert (code, err.startswith("none.yaml: No such file")) == (2, True)
-
     def test_help_does_not_need_a_valid_file(self, run):
         """A broken file does not hide the help."""
         assert run("nonsense", "--help")[0] == 0
@@ -300,24 +245,6 @@ class TestMethods:
         assert "old: 1 failed: ValueError: no index" in err
         assert "greval compare runs/two" in out
 
-    def test_the_same_command_asks_only_for_what_failed(self, run):
-        """Responses are kept in the run folder."""
-        Path("rag.py").write_text(METHODS, encoding="utf-8")
-        run(self.CONTENT)
-        lines = Path("runs/two/responses.jsonl").read_text(encoding="utf-8").splitlines()
-        assert len(lines) == 4
-        code, _, err = run(self.CONTENT, "--no-retry-failed")
-        assert code == 3
-        assert "4/4 done (4 from before)" in err
-
-    def test_a_limit_judges_only_the_responses_to_these_questions(self, run):
-        """Responses to other questions that the folder holds do not count."""
-        Path("rag.py").write_text(METHODS, encoding="utf-8")
-        run(self.CONTENT)
-        code, out, _ = run(self.CONTENT, "--limit", "1")
-        assert code == 0
-        assert re.search(r"exact_match +old +1 +1", out)
-
     def test_a_judge_that_cannot_be_used_ends_the_command_first(self, run, monkeypatch):
         """No method is asked for responses that could not be judged."""
         Path("rag.py").write_text(METHODS, encoding="utf-8")
@@ -332,39 +259,6 @@ class TestMethods:
         assert code == 0
         assert "responses to ask for: old 2, new 2" in out
         assert not Path("runs").exists()
-
-    def test_another_method_under_the_same_name_is_refused(self, run):
-        """Responses of two methods are never mixed under one name."""
-        Path("rag.py").write_text(METHODS, encoding="utf-8")
-        run(self.CONTENT)
-        code, _, err = run(self.CONTENT.replace("rag:good", "rag:odd"))
-        assert code == 2
-        assert "methods: new was rag:good and is rag:odd" in err
-
-    def test_no_resume_asks_anew(self, run):
-        """--no-resume asks again, in a new folder."""
-        Path("rag.py").write_text(METHODS, encoding="utf-8")
-        run(self.CONTENT)
-        _, out, _ = run(self.CONTENT, "--no-resume")
-        assert "run: runs/two-2" in out
-        assert Path("runs/two-2/responses.jsonl").exists()
-
-    @pytest.mark.parametrize(
-        ("words", "message"),
-        [
-            (["--ask", "rag:good"], "methods (--ask) need out (-o RUN)"),
-            (["--ask", "rag:good", "-o", "x", "--method", "a"], "method is for recorded responses"),
-            (["--ask", "rag:good", "-o", "x", "--shard", "1/2"], "shard is for recorded responses"),
-            (["--ask", "none:good", "-o", "x"], "there is no module 'none'"),
-        ],
-    )
-    def test_wrong_use(self, run, words, message):
-        """What does not fit together is refused before anything is asked."""
-        Path("rag.py").write_text(METHODS, encoding="utf-8")
-        code, _, err = run("", "cases.jsonl", "-m", "exact_match", *words)
-        assert code == 2
-        assert message in " ".join(err.split())
-        assert not Path("x").exists()
 
     def test_ctrl_c_while_methods_are_asked(self, run, empty_folder):
         """What was answered stays, nothing is judged, and the same command goes on."""

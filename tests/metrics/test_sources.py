@@ -36,13 +36,13 @@ def keep(folder, *metrics):
     return folder
 
 
-def names(specs, *folders, **options):
-    return [one.name for one in load_metrics(specs, *folders, **options)]
+def names(specs, *folders):
+    return [one.name for one in load_metrics(specs, *folders)]
 
 
-def fault(*args, **options):
+def fault(*args):
     with pytest.raises(DefinitionError) as caught:
-        load_metrics(*args, **options)
+        load_metrics(*args)
     return str(caught.value)
 
 
@@ -106,18 +106,20 @@ def test_own_metrics_go_before_predefined_ones_of_the_name(tmp_path):
     assert list_replaced_names(load_metrics(["correctness", "ndcg@5"])) == ()
 
 
-def test_a_metric_goes_before_a_folder_of_its_name(own, tmp_path):
+def test_a_metric_goes_before_a_folder_of_its_name(own, tmp_path, monkeypatch):
     """`correctness` is the metric although there is such a folder; `correctness/` is the folder."""
+    monkeypatch.chdir(tmp_path)
     own.rename(tmp_path / "correctness")
-    assert names(["correctness"], root=tmp_path) == ["correctness"]
-    assert names(["correctness/"], root=tmp_path) == ["kind", "grounded"]
+    assert names(["correctness"]) == ["correctness"]
+    assert names(["correctness/"]) == ["kind", "grounded"]
 
 
-def test_what_cannot_be_found_names_the_places_and_the_ways(own, tmp_path):
+def test_what_cannot_be_found_names_the_places_and_the_ways(own, tmp_path, monkeypatch):
     """The nearest name of all places is offered, and how own metrics are named."""
+    monkeypatch.chdir(tmp_path)
     assert "did you mean grounded?" in fault(["grounde"], own)
     assert "--library" in fault(["grounde"], own)
-    assert "did you mean the file own/kind.yaml?" in fault(["own/kind"], root=tmp_path)
+    assert "did you mean the file own/kind.yaml?" in fault(["own/kind"])
     (own / "kind.yaml").unlink()
     told = fault([own / "grounded.yaml"])
     assert told.startswith(f"grounded ({own / 'grounded.yaml'}): builds on kind: no such metric in {own} and")

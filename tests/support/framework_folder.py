@@ -5,7 +5,11 @@ from __future__ import annotations
 import json
 import textwrap
 
+from greval.datasets.case_records import read_records
+from greval.datasets.file_identity import UNKNOWN_SOURCE
 from greval.runs.config.api import evaluate_config
+from greval.runs.config.plan import RunPlan
+from greval.runs.config.run_input import CaseInput
 from greval.testing import ScriptedJudge
 
 METHODS = '''
@@ -67,6 +71,12 @@ def make_folder(folder, config=CONFIG, rows=ROWS):
     (folder / "methods.py").write_text(METHODS, encoding="utf-8")
     (folder / "eval_config.yaml").write_text(textwrap.dedent(config), encoding="utf-8")
     return folder
+
+
+def make_plan(config, folder, rows, **parts):
+    """Make the plan of a run of rows, as far as its settings go."""
+    nothing = {"data": CaseInput(read_records([]), iter(())), "origin": UNKNOWN_SOURCE, "metrics": (), "asked": ()}
+    return RunPlan(config=config, folder=folder, rows=rows, **nothing, **parts)
 
 
 def judge_as_right(messages):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,17 +17,18 @@ from greval.datasets.case_records import read_records
 from greval.judging.model.budget import CallMeter
 from greval.judging.model.judge import Judge, check_judge
 from greval.methods.collecting.api import Collected, CollectProgress, collect_async
+from greval.records.case import Case
 from greval.records.record import Record
 from greval.records.result import Result
 from greval.runs.config.file import build_config, locate_config, read_config_file
 from greval.runs.config.model import RunConfig
-from greval.runs.config.plan import RESPONSES_FILE, RunPlan, prepare_run
+from greval.runs.config.plan import RESPONSES_FILE, RunPlan, ignore_note, prepare_run
 from greval.runs.config.result_files import DETAILED, SUMMARY, ResultFileWriter, save_periodically
 from greval.runs.config.run_input import store_joins
 from greval.runs.config.setup_file import check_setup, write_setup
 from greval.runs.evaluation import Run, evaluate_async
 from greval.runs.forecast import Forecast, fill_missing_responses, forecast
-from greval.runs.options import DEFAULT_CONCURRENCY, OnProgress
+from greval.runs.options import DEFAULT_CONCURRENCY, EvaluateOptions, OnProgress
 from greval.runs.progress import Progress
 
 SAVE_SECONDS = 5.0
@@ -169,22 +170,17 @@ async def run_plan_async(plan: RunPlan, *, stop: asyncio.Event | None = None, **
     Raises:
         GrevalError: As `evaluate_config_async`.
     """
-    on_collected, on_note = hooks.pop("on_collected", None), hooks.pop("on_note", None)
-    save_seconds = hooks.pop("save_seconds", SAVE_SECONDS)
     if not plan.methods:
-        run = await evaluate_async(
-            plan.data.rows, plan.metrics, plan.judge, out=plan.folder, stop=stop, **plan.list_options(), **hooks
-        )
-        store_joins(run.folder, plan.data.joined)
-        return Evaluation(run)
+        return Evaluation(await _judge_cases(plan, None, stop, hooks))
     config = plan.config
     if isinstance(plan.judge, Judge):
         check_judge(plan.judge)
-    methods = plan.load_methods(on_note or _ignore_note)
+    methods = plan.load_methods(hooks.get("on_note") or ignore_note)
     check_setup(plan)
     write_setup(plan)
     write = ResultFileWriter(plan) if config.result_files else _write_nothing
-    async with save_periodically(write, save_seconds if config.result_files == "during" else None):
+    pause = hooks.get("save_seconds", SAVE_SECONDS) if config.result_files == "during" else None
+    async with save_periodically(write, pause):
         collected = await collect_async(
             plan.rows,
             methods,
@@ -193,19 +189,33 @@ async def run_plan_async(plan: RunPlan, *, stop: asyncio.Event | None = None, **
             timeout=config.ask_timeout or None,
             retry_failed=config.retry_failed,
             stop=stop,
-            on_progress=on_collected,
+            on_progress=hooks.get("on_collected"),
             debug=hooks.get("debug", False),
         )
         if collected.why:
             run = Run(plan.folder, Progress(), why=collected.why)
         else:
-            cases = [*plan.read_responses().values()]
-            rows = read_records(plan.open_cases(cases), required=False)
-            options = plan.list_options(cases)
-            run = await evaluate_async(rows, plan.metrics, plan.judge, out=plan.folder, stop=stop, **options, **hooks)
-            store_joins(run.folder, plan.data.joined)
+            run = await _judge_cases(plan, [*plan.read_responses().values()], stop, hooks)
     await asyncio.to_thread(write)
     return Evaluation(run, collected)
+
+
+async def _judge_cases(plan: RunPlan, cases: Sequence[Case] | None, stop: asyncio.Event | None, hooks: RunHooks) -> Run:
+    """Judge the data, or cases in place of its samples."""
+    rows = plan.open_cases(cases)
+    options: EvaluateOptions = {
+        **plan.list_options(cases),
+        "on_progress": hooks.get("on_progress"),
+        "on_result": hooks.get("on_result"),
+        "on_unread": hooks.get("on_unread"),
+        "gate": hooks.get("gate"),
+        "meter": hooks.get("meter"),
+        "debug": hooks.get("debug", False),
+    }
+    reading = rows if cases is None else read_records(rows, required=False)
+    run = await evaluate_async(reading, plan.metrics, plan.judge, out=plan.folder, stop=stop, **options)
+    store_joins(run.folder, plan.data.joined)
+    return run
 
 
 def forecast_plan(plan: RunPlan) -> ConfigForecast:
@@ -252,7 +262,3 @@ def _prepare(
 
 def _write_nothing() -> None:
     """Write no result files."""
-
-
-def _ignore_note(_: str) -> None:
-    """Ignore what the user should know."""

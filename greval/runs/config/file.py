@@ -34,17 +34,14 @@ SECTIONS: Mapping[str, Collection[str]] = {
 }
 """The keys of the sections of both files."""
 OTHER_NAMES: Mapping[str, str] = {
-    "cases": "data",
-    "dataset": "data",
+    **dict.fromkeys(("cases", "dataset"), "data"),
+    **dict.fromkeys(("gate", "gates"), "fail_if"),
+    **dict.fromkeys(("judge_option", "judge_options"), "judge.options"),
     "column": "columns",
     "metric": "metrics",
     "ask": "methods",
     "traversal": "traversals",
     "output": "out",
-    "gate": "fail_if",
-    "gates": "fail_if",
-    "judge_option": "judge.options",
-    "judge_options": "judge.options",
 }
 """Words that people write for keys, such as the names of options, with the keys that they mean."""
 
@@ -158,9 +155,9 @@ def _read_content(
     except ValidationError as error:
         errors = error.errors(include_url=False)
         return None, [*faults, *_convert_errors(errors, source, list_keys(model))]
-    if isinstance(config, PublishedConfig) and not faults:
-        return config.convert(source.data, folder), faults
-    return None if faults else config, faults
+    if faults:
+        return None, faults
+    return config.convert(folder) if isinstance(config, PublishedConfig) else config, faults
 
 
 def _find_empty_keys(source: YamlSource) -> Iterator[MetricFileFault]:

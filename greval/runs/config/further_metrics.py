@@ -28,15 +28,12 @@ Systems name relations in their own words and directions, so edges are compared 
 OWN_SECTION = "metrics"
 """The section of the metrics that the configuration names."""
 
-FurtherMetrics = Mapping[str, Sequence[Metric]]
-"""The metrics beside the published scores, by the section of the result files."""
-
 
 class EvaluationMetrics(NamedTuple):
     """The metrics of an evaluation: those of the section `scores`, and the further ones by their section."""
 
     scores: tuple[Metric, ...]
-    further: FurtherMetrics
+    further: Mapping[str, Sequence[Metric]]
 
     @property
     def names(self) -> tuple[str, ...]:

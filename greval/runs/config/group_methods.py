@@ -94,18 +94,14 @@ def check_searches(config: RunConfig, groups: Mapping[str, int], indexes: Mappin
     Raises:
         MethodError: If one has not. All faults are reported at once.
     """
-    faults: dict[str, None] = {}
+    faults: list[str] = []
     for name in (name for name, spec in (config.methods or {}).items() if spec is None):
         try:
             _require_indexes(groups, indexes)
-        except DataError as error:
-            faults[f"methods: {name}: {error}"] = None
-            continue
-        for group in groups:
-            try:
+            for group in groups:
                 build_search_spec(name, indexes[group])
-            except DataError as error:
-                faults[f"methods: {name}: {error}"] = None
+        except DataError as error:
+            faults.append(f"methods: {name}: {error}")
     if faults:
         raise MethodError("\n".join(faults))
 
@@ -129,8 +125,7 @@ def _load_by_group(spec: str, groups: Mapping[str, int], indexes: Mapping[str, G
 def _load_search(
     name: str, groups: Mapping[str, int], indexes: Mapping[str, GroupIndex], answering: Judge | BaseChatModel | None
 ) -> dict[str, Method]:
-    """Load the search that a method without a spec is, for the index of each group."""
-    _require_indexes(groups, indexes)
+    """Load the search that a method without a spec is, for the index of each group, which `check_searches` found."""
     return {group: _load_index_search(name, indexes[group], answering) for group in groups}
 
 

@@ -159,91 +159,86 @@ class RunConfig(Record):
         ('latency',)
     """
 
-    model_config = ConfigDict(strict=True)
+    model_config = ConfigDict(strict=True, use_attribute_docstrings=True)
 
-    data: DataText | None = Field(
-        default=None, description="The file of the cases: .jsonl, .json, .csv, .tsv or .parquet; or - for stdin."
-    )
-    metrics: MetricNames | None = Field(
-        default=None, description="A name, a file, a folder, FILE.py:NAME, or several with commas."
-    )
+    data: DataText | None = None
+    """The file of the cases: .jsonl, .json, .csv, .tsv or .parquet; or - for stdin."""
+    metrics: MetricNames | None = None
+    """A name, a file, a folder, FILE.py:NAME, or several with commas."""
     judge: JudgeConfig | None = Field(default=None, description=JUDGE_KEYS[MODEL])
-    out: PathText | None = Field(default=None, description="The run folder; runs/NAME by default.")
-    concurrency: Count | None = Field(default=None, description="The maximum number of concurrent calls.")
-    limit: Count | None = Field(default=None, description="Judge only the first N cases.")
-    where: dict[Text, Texts] = Field(
-        default_factory=dict, description="Judge only cases with this value of a tag, or one of several."
-    )
-    repeats: Count = Field(
-        default=1, description="The number of times that each case is judged; the majority or the mean counts."
-    )
-    method: Text | None = Field(default=None, description="The method of the cases that do not name one.")
-    methods: MethodSpecs | None = Field(
-        default=None,
-        description="Ask this method for the responses first, as `greval collect --method` does; a file has the name "
-        "of each.",
-    )
-    ask_timeout: Amount | None = Field(
-        default=None, description="The timeout of a method for one question, in seconds."
-    )
-    columns: Annotated[dict[Text, Text], Field(min_length=1)] | None = Field(
-        default=None, description="The column, or the path in JSON, of a field that is called otherwise."
-    )
-    gold: PathTexts | None = Field(default=None, description="Gold, joined to the cases by id.")
-    traversals: PathTexts | None = Field(default=None, description="Logs of traversals, joined by id.")
-    doc_id_pattern: Text | None = Field(
-        default=None,
-        description="Take repo and version of chunks and nodes from their document ids, by groups (?P<repo>...) and "
-        "(?P<version>...).",
-    )
-    library: PathTexts | None = Field(default=None, description="A folder with metric files of your own.")
-    reason_depth: ReasonDepth | None = Field(
-        default=None, description="How much the judge writes for each verdict; by default as each metric defines."
-    )
-    retry_failed: bool = Field(default=True, description="Retry what failed.")
-    resume: bool = Field(default=True, description="Resume the run in the folder, or else begin a new one.")
-    cache: bool = Field(default=False, description="Cache replies, and use those cached by other runs.")
-    store_calls: bool = Field(
-        default=True,
-        description="Store each prompt and raw reply with the results (greval calls, greval replay).",
-    )
-    max_calls: Count | None = Field(
-        default=None, description="Stop after N calls of the run, counted over all commands."
-    )
-    max_cost: Amount | None = Field(
-        default=None, description="Stop before the run costs more US dollars, counted over all commands."
-    )
-    prices: PathText | None = Field(default=None, description="Your own price table; greval judge prices shows it.")
-    deadline: Amount | None = Field(default=None, description="Stop after this time, in seconds.")
-    shard: Text | None = Field(default=None, description="Judge the K-th of N shards of the cases.")
-    indexes: Annotated[dict[Text, PathText], Field(min_length=1)] | None = Field(
-        default=None, description="The folder of the index of each group of questions: {index} in a method."
-    )
-    group_by: Text | None = Field(
-        default=None,
-        description="The tag whose values are the groups of the questions. The data are then questions, whose answer "
-        "is the expected one.",
-    )
-    answering: NamedJudge | None = Field(
-        default=None, description="The model that answers for searches of the group's index; the judge by default."
-    )
-    generation: GenerationConfig | None = Field(
-        default=None, description="The model that answers for all methods (docs/fair_context.md)."
-    )
-    result_files: Literal["end", "during"] | None = Field(
-        default=None,
-        description="Write eval_results_detailed.json and eval_results_summary.json into the run folder at the end, "
-        "or also every few seconds (docs/framework.md).",
-    )
-    dry_run: bool = Field(default=False, description="Forecast the calls and their cost without any call.")
-    by: Texts | None = Field(default=None, description="Group by a tag or by method.")
-    show: Annotated[int, Field(ge=0)] = Field(default=0, description="Show N verdicts with their reasons.")
-    fail_if: Texts | None = Field(
-        default=None, description="Exit with 1 if it is met, such as 'correctness < 0.8' (docs/gates.md)."
-    )
-    quiet: bool = Field(default=False, description="No progress, no report.")
-    otel: bool = Field(default=False, description="Send OpenTelemetry events by OTLP to OTEL_EXPORTER_OTLP_ENDPOINT.")
-    json_events: bool = Field(default=False, alias="json", description="Events as JSON lines instead of the report.")
+    out: PathText | None = None
+    """The run folder; runs/NAME by default."""
+    concurrency: Count | None = None
+    """The maximum number of concurrent calls."""
+    limit: Count | None = None
+    """Judge only the first N cases."""
+    where: dict[Text, Texts] = Field(default_factory=dict)
+    """Judge only cases with this value of a tag, or one of several."""
+    repeats: Count = 1
+    """The number of times that each case is judged; the majority or the mean counts."""
+    method: Text | None = None
+    """The method of the cases that do not name one."""
+    methods: MethodSpecs | None = None
+    """Methods that are asked for their responses first, by name, as for `greval collect --method`."""
+    ask_timeout: Amount | None = None
+    """The timeout of a method for one question, in seconds."""
+    columns: Annotated[dict[Text, Text], Field(min_length=1)] | None = None
+    """The column, or the path in JSON, of a field that is called otherwise."""
+    gold: PathTexts | None = None
+    """Gold, joined to the cases by id."""
+    traversals: PathTexts | None = None
+    """Logs of traversals, joined by id."""
+    doc_id_pattern: Text | None = None
+    """Take repo and version of chunks and nodes from their document ids, by groups (?P<repo>...) and
+    (?P<version>...)."""
+    library: PathTexts | None = None
+    """A folder with metric files of your own."""
+    reason_depth: ReasonDepth | None = None
+    """How much the judge writes for each verdict; by default as each metric defines."""
+    retry_failed: bool = True
+    """Retry what failed."""
+    resume: bool = True
+    """Resume the run in the folder, or else begin a new one."""
+    cache: bool = False
+    """Cache replies, and use those cached by other runs."""
+    store_calls: bool = True
+    """Store each prompt and raw reply with the results (greval calls, greval replay)."""
+    max_calls: Count | None = None
+    """Stop after N calls of the run, counted over all commands."""
+    max_cost: Amount | None = None
+    """Stop before the run costs more US dollars, counted over all commands."""
+    prices: PathText | None = None
+    """Your own price table; greval judge prices shows it."""
+    deadline: Amount | None = None
+    """Stop after this time, in seconds."""
+    shard: Text | None = None
+    """Judge the K-th of N shards of the cases."""
+    indexes: Annotated[dict[Text, PathText], Field(min_length=1)] | None = None
+    """The folder of the index of each group of questions: {index} in a method."""
+    group_by: Text | None = None
+    """The tag whose values are the groups of the questions. The data are then questions, whose answer is the expected
+    one."""
+    answering: NamedJudge | None = None
+    """The model that answers for searches of the group's index; the judge by default."""
+    generation: GenerationConfig | None = None
+    """The model that answers for all methods (docs/fair_context.md)."""
+    result_files: Literal["end", "during"] | None = None
+    """Write eval_results_detailed.json and eval_results_summary.json into the run folder at the end, or also every few
+    seconds (docs/framework.md)."""
+    dry_run: bool = False
+    """Forecast the calls and their cost without any call."""
+    by: Texts | None = None
+    """Group by a tag or by method."""
+    show: Annotated[int, Field(ge=0)] = 0
+    """Show N verdicts with their reasons."""
+    fail_if: Texts | None = None
+    """Exit with 1 if it is met, such as 'correctness < 0.8' (docs/gates.md)."""
+    quiet: bool = False
+    """No progress, no report."""
+    otel: bool = False
+    """Send OpenTelemetry events by OTLP to OTEL_EXPORTER_OTLP_ENDPOINT."""
+    json_events: bool = Field(default=False, alias="json")
+    """Events as JSON lines instead of the report."""
 
     @property
     def keys(self) -> tuple[str, ...]:

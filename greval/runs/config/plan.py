@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -29,7 +29,6 @@ from greval.runs.config.group_indexes import GroupIndex, build_indexes, find_ind
 from greval.runs.config.group_methods import check_searches, load_run_methods
 from greval.runs.config.judge_config import JudgeConfig
 from greval.runs.config.model import RunConfig
-from greval.runs.config.questions import count_groups
 from greval.runs.config.run_input import CaseInput, Rows, open_input
 from greval.runs.evaluation import find_free_folder
 from greval.runs.manifest import RunCommand
@@ -169,25 +168,22 @@ def prepare_run(
         MethodError: If an index has no such search.
         JudgeError: If no judge is named, or its name or settings are invalid.
     """
-    report = report or _ignore_note
+    report = report or ignore_note
     _check_keys(config)
     loaded = load_asked_metrics(config.metrics or JUDGED_METRICS, *(config.library or ()))
     if names := list_replaced_names(loaded.metrics):
         report(f"{format_names(names)}: your own definition is used, not the predefined one")
-    judges: Mapping[str, Judge] = {}
-    if not needs_judge(loaded.metrics):
-        metric_judge = None
-    elif judge is None:
+    is_judged = needs_judge(loaded.metrics)
+    metric_judge, judges = judge if is_judged else None, dict[str, Judge]()
+    if is_judged and judge is None:
         metric_judge, judges = (config.judge or JudgeConfig()).create_judges(loaded.metrics)
-    else:
-        metric_judge = judge
     data = open_input(config)
     rows = [*data.rows] if config.methods else []
     samples = list_samples(rows)
     if config.methods and not samples:
         faults = [f"{row.place}: {row.message}" for row in rows if isinstance(row, RowFault)]
         raise build_unreadable_error(faults, len(faults))
-    groups = count_groups(samples, config.group_by) if config.group_by else {}
+    groups = Counter(sample.tags[config.group_by] for sample in samples) if config.group_by else {}
     indexes = find_indexes(config)
     check_searches(config, groups, indexes)
     searched = {group: indexes[group] for group in groups if group in indexes}
@@ -304,5 +300,5 @@ def _identify_data(config: RunConfig, data: CaseInput) -> CaseSource:
     )
 
 
-def _ignore_note(_: str) -> None:
+def ignore_note(_: str) -> None:
     """Ignore what the user should know."""

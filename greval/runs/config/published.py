@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import Field, JsonValue
+from pydantic import Field
 
 from greval.records.record import Record, Text
 from greval.runs.config.model import FOLDER, GenerationConfig, MethodSpecs, NamedJudge, RunConfig
@@ -50,15 +50,16 @@ class PublishedConfig(Record):
     generation: GenerationConfig | None = None
     metrics: Annotated[tuple[Text, ...], Field(min_length=1)] | None = None
 
-    def convert(self, content: Mapping[str, JsonValue], folder: Path) -> RunConfig:
-        """Convert to the configuration of a run, whose paths start from a folder; `content` is that of the file.
+    def convert(self, folder: Path) -> RunConfig:
+        """Convert to the configuration of a run, whose paths start from a folder.
 
         Example:
             >>> content = {"dataset": {"path": "qa.json"}, "methods": {"mine": "my_rag:ask"}}
-            >>> PublishedConfig.model_validate(content).convert(content, Path("gtog")).out
+            >>> PublishedConfig.model_validate(content).convert(Path("gtog")).out
             'gtog/eval/results'
         """
-        run = {name: value for name, value in content.items() if name in RunConfig.model_fields and value}
+        keys = self.model_fields_set - {"dataset", "output"}
+        run = {key: value for key in keys if (value := getattr(self, key))}
         run |= {"data": self.dataset.path, "group_by": self.dataset.group_by, "out": self.output.dir}
         run["result_files"] = "during" if self.output.save_intermediate else "end"
         return RunConfig.model_validate(run, context={FOLDER: folder})

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from greval.datasets.field_names import find_known_name, list_names
 from greval.datasets.json_files import RawRow
-from greval.records.case import Sample
 
 ANSWER, EXPECTED_ANSWER = "answer", "expected_answer"
 
@@ -27,14 +26,6 @@ def convert_question(row: RawRow, group_by: str) -> RawRow:
         hint = "add it, or set group_by to another column"
         faults = {"": f"has no {group_by}, by which its index is chosen; {hint}"}
     return replace(row, values=values, faults=faults)
-
-
-def count_groups(samples: Iterable[Sample], group_by: str) -> dict[str, int]:
-    """Count the samples of each group, in the order in which the groups first occur."""
-    counts: dict[str, int] = {}
-    for sample in samples:
-        counts[sample.tags[group_by]] = counts.get(sample.tags[group_by], 0) + 1
-    return counts
 
 
 def _map_columns(row: Mapping[str, object], group_by: str) -> Iterator[tuple[str, str]]:

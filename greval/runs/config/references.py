@@ -10,12 +10,12 @@ from greval._util.wording import did_you_mean
 from greval.datasets.row_sources import STDIN
 from greval.errors import DefinitionError, JudgeError
 from greval.methods.fair_context import ContextMode
+from greval.methods.reference_index import REFERENCE_SEARCHES
 from greval.metrics.sources import load_metrics
 from greval.runs.config.judge_config import MODEL, JudgeConfig, parse_judge_names
 from greval.runs.config.model import (
     GRAPHRAG_SEARCHES,
     INDEX_PLACEHOLDER,
-    REFERENCE_SEARCHES,
     SEARCHES,
     GenerationConfig,
     RunConfig,

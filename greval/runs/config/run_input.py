@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from greval._util.arguments import build_unknown_name_error, require_any
 from greval._util.joins import JoinCounter, name_remark
-from greval.datasets.case_reader import CaseReader, open_cases
+from greval.datasets.case_reader import CaseReader, read_cases
 from greval.datasets.case_records import filter_by_tags
 from greval.datasets.chunk_sources import fill_sources
 from greval.datasets.gold import (
@@ -187,7 +187,7 @@ def _open_data(config: RunConfig, joining: Iterable[Mapping[str, str]]) -> CaseR
         raise DataError("data is missing; name the file of the cases")
     columns = _select_columns(config.data, config.columns or {}, joining)
     convert = partial(convert_question, group_by=config.group_by) if config.group_by else None
-    return open_cases(config.data, method=config.method, columns=columns, convert=convert)
+    return read_cases(config.data, method=config.method, columns=columns, convert=convert)
 
 
 def _select_columns(source: str, columns: Mapping[str, str], joining: Iterable[Mapping[str, str]]) -> Mapping[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 
 import pytest
@@ -9,7 +10,7 @@ from framework_folder import CONFIG, ROWS, calls, judge_as_right, make_folder, r
 from framework_folder import run_published as run
 
 from greval.errors import DataError, StoreError
-from greval.runs.config.api import evaluate_config, forecast_config
+from greval.runs.config.api import evaluate_config, evaluate_config_async, forecast_config
 from greval.testing import ScriptedJudge
 
 FOUR = {"correctness", "faithfulness", "relevance", "completeness"}
@@ -156,6 +157,19 @@ def test_one_model_answers_from_fair_context(tmp_path, fault_server):
         run(folder, limit=1)
 
 
+async def test_a_stopped_run_goes_on(tmp_path):
+    """While methods are asked, a stop ends the run before anything is judged; the files tell what is pending."""
+    folder, judge, stop = make_folder(tmp_path), ScriptedJudge(judge_as_right), asyncio.Event()
+    config = {"root": folder, "judge": judge, "stop": stop}
+    done = await evaluate_config_async("eval_config.yaml", **config, on_collected=lambda _: stop.set())
+    assert (done.run.why, done.collected.why, len(judge.calls)) == ("it was asked to stop",) * 2 + (0,)
+    counts = read(done.summary)["counts"]["by_method"]
+    assert 0 < counts["tog"]["pending"] + counts["bare"]["pending"] < 6
+    stop.clear()
+    assert (await evaluate_config_async("eval_config.yaml", **config)).run.why is None
+    assert len(calls(folder)) == 6
+
+
 KEYS = {"data": "cases.jsonl", "metrics": ["exact_match", "correctness"], "limit": 1}
 CASES = """\
 {"id": "q1", "question": "Who?", "answer": "Ada", "expected_answer": "Ada"}
@@ -209,27 +223,20 @@ class TestRunFile:
             evaluate_config(folder / "greval.yaml", {"metrics": "exact_match"})
         assert str(error.value).startswith(f"{folder / 'greval.yaml'}:1: data: there is no file")
 
-    @pytest.mark.parametrize("keys", [{"limit": 0}, {"judge": {"seeed": 1}}, {"metric": "latency"}])
-    def test_wrong_keys(self, keys):
-        """Keys from Python are checked like those of a file."""
-        name, value = next(iter(keys.items()))
-        place = "judge.seeed" if isinstance(value, dict) else name
-        with pytest.raises(DataError, match=f"^{place}: "):
-            evaluate_config(KEYS | keys)
-
     @pytest.mark.parametrize(
         ("keys", "key"),
         [
-            ({"metrics": None}, "no metric"),
+            ({"limit": 0}, "limit: must"),
+            ({"judge": {"seeed": 1}}, "judge.seeed: unknown; did you mean seed"),
+            ({"metrics": None}, "metrics: has no value"),
             ({"methods": {"a": "m:f"}}, "methods .* need out"),
-            ({"methods": {"a": "m:f"}, "out": "run", "shard": "1/2"}, "shard"),
+            ({"methods": {"a": "m:f"}, "out": "run", "shard": "1/2"}, "shard is for recorded responses"),
             ({"methods": {"a": "m:f"}, "out": "run", "result_files": "end"}, "result_files"),
             ({"result_files": "end"}, "result_files"),
             ({"indexes": {"a": "b"}}, "indexes"),
         ],
     )
-    def test_keys_that_do_not_fit_each_other(self, keys, key):
-        """The message begins with the key."""
-        config = {name: value for name, value in {**KEYS, **keys}.items() if value is not None}
+    def test_wrong_keys(self, keys, key):
+        """Keys from Python are checked like those of a file, alone and together; the message begins with the key."""
         with pytest.raises(DataError, match=f"^{key}"):
-            evaluate_config(config)
+            evaluate_config(KEYS | keys)

@@ -163,16 +163,6 @@ def test_metrics_that_use_others_and_claims_are_written(tmp_path):
     assert "pending" not in entry
 
 
-def test_metrics_of_a_config_are_loaded_together(tmp_path):
-    """A formula reads a metric of another file that the config names."""
-    (tmp_path / "own").mkdir()
-    (tmp_path / "own" / "style.yaml").write_text(TONE.format(name="style"), encoding="utf-8")
-    (tmp_path / "fine.yaml").write_text("name: fine\ndescription: Fine.\nformula: style\n", encoding="utf-8")
-    detailed, _, judge = run(tmp_path, CONFIG + "metrics: [fine.yaml, own/style.yaml]\n")
-    assert detailed["results"][0]["methods"]["bare"]["metrics"] == {"style": 1, "fine": 1}
-    assert len(judge.calls) == 2
-
-
 @pytest.mark.parametrize(
     ("name", "told"),
     [

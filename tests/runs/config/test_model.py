@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -75,6 +76,31 @@ def test_a_value_that_the_schema_accepts_is_read(tmp_path_factory, data):
     file.write_text(f"{name}: {text}\n", encoding="utf-8")
     (read,) = read_config_file(file).config.model_dump(exclude_unset=True).values()
     assert read in {value, str(file.parent / str(value))}
+
+
+def test_paths_are_relative_to_the_file(tmp_path, monkeypatch):
+    """Data, metric files, folders, methods and the run folder are found beside the file, from any folder."""
+    monkeypatch.chdir(tmp_path)
+    Path("ci/own").mkdir(parents=True)
+    for name in ("own/tone.yaml", "length.py", "rag.py"):
+        Path("ci", name).touch()
+    content = {
+        "data": "cases.jsonl",
+        "gold": "gold.jsonl",
+        "library": ["own"],
+        "metrics": ["own", "length.py:words", "own/tone.yaml,latency", "tone"],
+        "methods": {"a": "rag.py:ask", "b": "rag:ask"},
+        "out": "runs/x",
+    }
+    Path("ci/run.yaml").write_text(json.dumps(content), encoding="utf-8")
+    assert read_config_file(Path("ci/run.yaml")).config.model_dump(exclude_unset=True) == {
+        "data": "ci/cases.jsonl",
+        "gold": ("ci/gold.jsonl",),
+        "library": ("ci/own",),
+        "metrics": ("ci/own", "ci/length.py:words", "ci/own/tone.yaml,latency", "tone"),
+        "methods": {"a": "ci/rag.py:ask", "b": "rag:ask"},
+        "out": "ci/runs/x",
+    }
 
 
 def test_what_is_set_is_written_and_read_again():

@@ -10,7 +10,6 @@ from framework_folder import ROWS
 from greval.errors import DataError
 from greval.runs.config.model import RunConfig
 from greval.runs.config.plan import prepare_run
-from greval.runs.config.questions import count_groups
 
 
 def questions(folder, rows, name="qa.jsonl"):
@@ -61,12 +60,6 @@ def test_a_dataset_without_a_question_is_an_error(tmp_path, name, rows, told):
     """Where no row can be read all of them are told, with their places."""
     with pytest.raises(DataError, match=told):
         questions(tmp_path, rows, name)
-
-
-def test_questions_are_counted_by_group_in_order(tmp_path):
-    """Groups come in the order of their first question, with the number of their questions."""
-    samples = questions(tmp_path, [*ROWS, {**ROWS[2], "imdb_key": "tt0"}]).samples
-    assert [*count_groups(samples, "imdb_key").items()] == [("tt1", 2), ("tt2", 1), ("tt0", 1)]
 
 
 @pytest.mark.parametrize("row", [{"tags": {"imdb_key": "tt1"}}, {"tags.imdb_key": "tt1"}, {"imdb_key": "tt1"}])

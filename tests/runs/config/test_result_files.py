@@ -9,28 +9,25 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
-from framework_folder import CONFIG, METHODS, ROWS, judge_as_right, make_folder, read
+from framework_folder import CONFIG, METHODS, ROWS, judge_as_right, make_folder, make_plan, read
 from framework_folder import run_published as run
 from hypothesis import given
 from hypothesis import strategies as st
 from waiting import SECONDS
 
-from greval.datasets.case_records import get_sample_fields, read_records
-from greval.datasets.file_identity import UNKNOWN_SOURCE
+from greval.datasets.case_records import get_sample_fields
 from greval.errors import StoreError
 from greval.metrics.sources import load_metrics
 from greval.records.case import Case
 from greval.records.result import Failed, Failure, Judgement, Result, Scored, Skipped
 from greval.runs.config.further_metrics import JUDGED_METRICS, USAGE_METRICS, select_metrics
 from greval.runs.config.model import RunConfig
-from greval.runs.config.plan import RunPlan
 from greval.runs.config.result_files import (
     JudgedResponse,
     build_detailed,
     build_summary,
     save_periodically,
 )
-from greval.runs.config.run_input import CaseInput
 from greval.testing import ScriptedJudge
 
 FOUR = {"correctness", "faithfulness", "relevance", "completeness"}
@@ -206,9 +203,11 @@ def test_without_saving_between_there_is_one_writing(tmp_path):
 def test_rows_that_are_no_questions_are_told(tmp_path):
     """A row without a question or a group stops no other, and is counted."""
     rows = [*ROWS, {"imdb_key": "tt1", "answer": "x"}, {"question": "Where?"}, {**ROWS[0], "id": "row-1"}]
-    done, detailed, summary = run(make_folder(tmp_path, rows=rows), methods=["tog"])
+    messages = []
+    folder = make_folder(tmp_path, rows=rows)
+    done, detailed, summary = run(folder, None, {"on_unread": messages.append}, methods=["tog"])
     unread = detailed["metadata"]["unread"]
-    assert done.run.progress.unread == 3
+    assert (done.run.progress.unread, unread) == (3, messages)
     assert summary["counts"]["unread"] == 3
     assert "question: is missing" in unread[0]
     assert "has no imdb_key" in unread[1]
@@ -244,16 +243,8 @@ def build_response(sample, method, cell):
 def test_counts_and_means_agree_with_the_single_questions(rows):
     """Every figure of the summary follows from the entries of the detailed file."""
     samples = [Case(id=str(n), question="?", tags={"group": row[0]}) for n, row in enumerate(rows)]
-    plan = RunPlan(
-        config=RunConfig(group_by="group", methods=["a", "b"]),
-        folder=Path("run"),
-        data=CaseInput(read_records([]), iter(())),
-        origin=UNKNOWN_SOURCE,
-        metrics=(),
-        asked=frozenset(),
-        rows=samples,
-        sections=select_metrics(load_metrics(JUDGED_METRICS), []),
-    )
+    sections = select_metrics(load_metrics(JUDGED_METRICS), [])
+    plan = make_plan(RunConfig(group_by="group", methods=["a", "b"]), Path("run"), samples, sections=sections)
     responses = {
         (sample.id, method): build_response(sample, method, cell)
         for sample, (_, *cells) in zip(samples, rows, strict=True)

@@ -5,18 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from framework_folder import make_folder
+from framework_folder import make_folder, make_plan
 from indexed_folder import mark_graphrag, mark_reference, put_documents
 
-from greval.datasets.case_records import read_records
-from greval.datasets.file_identity import UNKNOWN_SOURCE
 from greval.errors import StoreError
 from greval.judging.model.judge import Judge
 from greval.records.case import Case
 from greval.runs.config.file import read_config_file
 from greval.runs.config.group_indexes import find_indexes
-from greval.runs.config.plan import RunPlan, choose_answering_model, describe_shared_model
-from greval.runs.config.run_input import CaseInput
+from greval.runs.config.plan import choose_answering_model, describe_shared_model
 from greval.runs.config.setup_file import check_setup, write_setup
 from greval.testing import ScriptedJudge
 
@@ -32,18 +29,9 @@ def plan(folder, groups=("tt1", "tt2"), answering=None, config=SEARCHES):
     """Plan an evaluation of groups, as far as its settings go."""
     make_folder(folder, config)
     read = read_config_file(folder / "eval_config.yaml").config
-    return RunPlan(
-        config=read,
-        folder=folder / "out",
-        data=CaseInput(read_records([]), iter(())),
-        origin=UNKNOWN_SOURCE,
-        metrics=(),
-        asked=frozenset(),
-        judge=Judge("local"),
-        rows=[Case(id=group, question="Who?", tags={"imdb_key": group}) for group in groups],
-        indexes=find_indexes(read),
-        answering=answering or Judge("local"),
-    )
+    rows = [Case(id=group, question="Who?", tags={"imdb_key": group}) for group in groups]
+    answering = answering or Judge("local")
+    return make_plan(read, folder / "out", rows, judge=Judge("local"), indexes=find_indexes(read), answering=answering)
 
 
 def check_and_write(folder, **parts):
