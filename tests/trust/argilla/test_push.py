@@ -14,7 +14,9 @@ from greval.errors import ArgillaArgumentError, ArgillaError, DataError
 from greval.metrics.computed import COMPUTED_METRICS
 from greval.runs.run_reader import read_judged_cases
 from greval.testing import ScriptedJudge
+from greval.trust.annotations.judged_items import ItemRef
 from greval.trust.argilla.push import push_to_argilla
+from greval.trust.argilla.record_items import build_record_id
 
 
 def push(run, stand_in, **more):
@@ -160,3 +162,10 @@ def test_all_items_of_two_runs_may_be_in_one_dataset(toned, tmp_path, stand_in):
     push(toned, stand_in)
     other = evaluate(cases(6), [TONE], ScriptedJudge(by_metric), out=tmp_path / "other").folder
     assert (push(other, stand_in).added, push(other, stand_in).known) == (2, 6)
+
+
+def test_the_id_of_a_record_depends_on_item_and_content():
+    """Any difference gives another id; the metrics that judged the item are no part of it."""
+    item = ItemRef(sample_id="q1", method="m", item="c1")
+    others = [item.model_copy(update={name: "x"}) for name in ("sample_id", "method", "item")]
+    assert len({*(build_record_id(each, "h") for each in (item, *others)), build_record_id(item, "g")}) == 5
