@@ -209,8 +209,8 @@ class TestRunFile:
     def test_a_forecast(self, folder, monkeypatch):
         """The calls are counted without any, and nothing is written."""
         monkeypatch.setenv("OPENAI_API_KEY", "test-key")
-        found = forecast_config(folder / "greval.yaml", {"judge": "openai:gpt-5.4-mini"})
-        assert (found.forecast.calls, found.missing) == (1, {})
+        expected = forecast_config(folder / "greval.yaml", {"judge": "openai:gpt-5.4-mini"})
+        assert (expected.forecast.calls, expected.missing) == (1, {})
         assert not (folder / "run").exists()
 
     def test_faults_have_their_lines(self, folder):
