@@ -31,12 +31,12 @@ class PublishedFormatCommand(ConfigurableCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401 - typer's own context
         """Parse the command line. Errors of usage name `greval evaluate`, because the two are easily mistaken."""
-        given = [*args]  # the parser empties the list
+        words = [*args]  # the parser empties the list
         wrong_use: Any = typer.BadParameter.__base__  # UsageError of click, or of the copy of click in newer typers
         try:
             return super().parse_args(ctx, args)
         except wrong_use as error:
-            if {"-m", "--metric"} & {*given} or (given and not given[0].startswith("-")):
+            if {"-m", "--metric"} & {*words} or (words and not words[0].startswith("-")):
                 error.message = f"{error.message} {HINT}"
             raise
 

@@ -412,10 +412,10 @@ def exit_if_off_scale(warnings: Iterable[str]) -> None:
 def _format_option_error(fault: ErrorDetails) -> str:
     """Format a validation error as an option and what is wrong with it."""
     what = fault["msg"].removeprefix("Value error, ").removeprefix("Input ")
-    place = [str(part) for part in fault["loc"] if part != SETTINGS]
-    if place[:1] == ["options"]:
+    key_path = [str(part) for part in fault["loc"] if part != SETTINGS]
+    if key_path[:1] == ["options"]:
         return f"--judge-option: {what}"
-    return f"--{'.'.join(place).replace('_', '-')}: {what}"
+    return f"--{'.'.join(key_path).replace('_', '-')}: {what}"
 
 
 def list_label_files(run: Path, labels: Iterable[Path] | None, annotations: Iterable[Path] | None) -> list[Path] | None:

@@ -47,22 +47,23 @@ def fault(*args):
 
 
 @pytest.fixture
-def own(tmp_path):
-    """Give a folder with `kind`, and `grounded`, which builds on it."""
+def own(tmp_path, monkeypatch):
+    """Return a folder, in the current one, with `kind`, and `grounded`, which builds on it."""
+    monkeypatch.chdir(tmp_path)
     return keep(tmp_path / "own", metric("kind"), grounded())
 
 
 @pytest.mark.parametrize("spec", ["own", "own/", "own/grounded.yaml", "own/kind.yaml,own/grounded.yaml", Path("own")])
 def test_each_way_to_name_own_metrics_finds_what_they_build_on(own, spec):
     """A folder, a file and a list of files give the metric and the one beside it, dependencies first."""
-    assert names([spec], root=own.parent) == ["kind", "grounded"]
+    assert names([spec]) == ["kind", "grounded"]
 
 
 def test_ways_can_be_mixed(own):
     """Names, lists, files and Python code are given together; each metric comes once."""
     (own / "code.py").write_text("def length(answer):\n    return len(answer)\n", encoding="utf-8")
     specs = ["latency, exact_match", "own", "own/kind.yaml", "own/code.py:length"]
-    assert sorted(names(specs, root=own.parent)) == ["exact_match", "grounded", "kind", "latency", "length"]
+    assert sorted(names(specs)) == ["exact_match", "grounded", "kind", "latency", "length"]
 
 
 def test_what_is_beside_the_file_goes_before_the_library_and_the_predefined(tmp_path):
@@ -106,17 +107,15 @@ def test_own_metrics_go_before_predefined_ones_of_the_name(tmp_path):
     assert list_replaced_names(load_metrics(["correctness", "ndcg@5"])) == ()
 
 
-def test_a_metric_goes_before_a_folder_of_its_name(own, tmp_path, monkeypatch):
+def test_a_metric_goes_before_a_folder_of_its_name(own, tmp_path):
     """`correctness` is the metric although there is such a folder; `correctness/` is the folder."""
-    monkeypatch.chdir(tmp_path)
     own.rename(tmp_path / "correctness")
     assert names(["correctness"]) == ["correctness"]
     assert names(["correctness/"]) == ["kind", "grounded"]
 
 
-def test_what_cannot_be_found_names_the_places_and_the_ways(own, tmp_path, monkeypatch):
+def test_what_cannot_be_found_names_the_places_and_the_ways(own, tmp_path):
     """The nearest name of all places is offered, and how own metrics are named."""
-    monkeypatch.chdir(tmp_path)
     assert "did you mean grounded?" in fault(["grounde"], own)
     assert "--library" in fault(["grounde"], own)
     assert "did you mean the file own/kind.yaml?" in fault(["own/kind"])

@@ -94,8 +94,8 @@ def test_a_forecast_makes_no_index(tmp_path):
     """Without calls and without files: the calls of the judge are counted before the index is there."""
     put_documents(tmp_path / "one")
     make_folder(tmp_path, CONFIG, rows=ROWS)
-    found = forecast_config("eval_config.yaml", root=tmp_path, judge=ScriptedJudge(reply))
-    assert found.missing == {"tog": 1, "local": 1, "basic": 1}
+    forecast = forecast_config("eval_config.yaml", root=tmp_path, judge=ScriptedJudge(reply))
+    assert forecast.missing == {"tog": 1, "local": 1, "basic": 1}
     assert not (tmp_path / "one/greval_index").exists()
 
 

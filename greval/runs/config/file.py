@@ -81,15 +81,15 @@ class ConfigFile:
 
     def _locate(self, fault: KeyFault) -> MetricFileFault:
         """Return a fault with the line and the name of its key in the file."""
-        place, text = fault
+        key_path, text = fault
         methods = self.source.data.get("methods") if isinstance(self.source.data, Mapping) else None
-        if place[0] == "methods" and isinstance(methods, list):
-            place = ("methods", methods.index(place[1]))
-        if place[:1] not in self.source.lines:
-            place = KEY_PLACES.get(str(place[0]), place)
-        while place not in self.source.lines:
-            place = place[:-1]
-        return MetricFileFault(find_line(place, self.source.lines), text, place)
+        if key_path[0] == "methods" and isinstance(methods, list):
+            key_path = ("methods", methods.index(key_path[1]))
+        if key_path[:1] not in self.source.lines:
+            key_path = KEY_PLACES.get(str(key_path[0]), key_path)
+        while key_path not in self.source.lines:
+            key_path = key_path[:-1]
+        return MetricFileFault(find_line(key_path, self.source.lines), text, key_path)
 
 
 def read_config_file(path: Path, root: Path | None = None) -> ConfigFile:
@@ -176,15 +176,17 @@ def _build_error(path: Path, faults: Iterable[MetricFileFault]) -> DataError:
 def _convert_errors(errors: list[ErrorDetails], source: YamlSource, keys: Collection[str]) -> Iterator[MetricFileFault]:
     """Convert pydantic's errors to faults of the file."""
     for error in errors:
-        place = error["loc"]
-        if place[1:2] == (SETTINGS,):  # the file has the settings of a judge beside its name
-            place = place[:1] + place[2:]
+        key_path = error["loc"]
+        if key_path[1:2] == (SETTINGS,):  # the file has the settings of a judge beside its name
+            key_path = key_path[:1] + key_path[2:]
         if error["type"] == "extra_forbidden":
             yield MetricFileFault(
-                find_line(place, source.lines), _explain_unknown_key(str(place[-1]), place[:-1], keys), place
+                find_line(key_path, source.lines),
+                _explain_unknown_key(str(key_path[-1]), key_path[:-1], keys),
+                key_path,
             )
         else:
-            yield from convert_errors([{**error, "loc": place}], source.data, source.lines)
+            yield from convert_errors([{**error, "loc": key_path}], source.data, source.lines)
 
 
 def _explain_unknown_key(name: str, parent: tuple[str | int, ...], keys: Collection[str]) -> str:

@@ -28,7 +28,7 @@ from greval.methods.loading import resolve_spec
 from greval.methods.reference_index import REFERENCE_SEARCHES
 from greval.records.metric import ReasonDepth
 from greval.records.record import Record, Text
-from greval.runs.config.judge_config import JUDGE_KEYS, MODEL, ONE_OR_MORE, TEXT_SCHEMA, JudgeConfig, Texts, wrap_text
+from greval.runs.config.judge_config import ONE_OR_MORE, TEXT_SCHEMA, JudgeConfig, Texts, wrap_text
 
 if TYPE_CHECKING:
     from greval.runs.options import EvaluateOptions
@@ -165,7 +165,8 @@ class RunConfig(Record):
     """The file of the cases: .jsonl, .json, .csv, .tsv or .parquet; or - for stdin."""
     metrics: MetricNames | None = None
     """A name, a file, a folder, FILE.py:NAME, or several with commas."""
-    judge: JudgeConfig | None = Field(default=None, description=JUDGE_KEYS[MODEL])
+    judge: JudgeConfig | None = None
+    """The judge by its name, or its settings with the name under model."""
     out: PathText | None = None
     """The run folder; runs/NAME by default."""
     concurrency: Count | None = None

@@ -32,11 +32,11 @@ def _map_columns(row: Mapping[str, object], group_by: str) -> Iterator[tuple[str
     """Map the columns of a row to those of a case."""
     known_names = {name: find_known_name(name) for name in row}
     truths = {*list_names(EXPECTED_ANSWER)}
-    has_truth = any(known in truths and row[name] is not None for name, known in known_names.items())
-    for name, known in known_names.items():
-        if known == ANSWER and not has_truth:
+    has_truth = any(field in truths and row[name] is not None for name, field in known_names.items())
+    for name, field in known_names.items():
+        if field == ANSWER and not has_truth:
             yield name, EXPECTED_ANSWER
-        elif not known and name == group_by:
+        elif not field and name == group_by:
             yield name, f"tags.{name}"
         else:
             yield name, name

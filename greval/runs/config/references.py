@@ -21,9 +21,9 @@ from greval.runs.config.model import (
     RunConfig,
 )
 
-Place = tuple[str | int, ...]
-KeyFault = tuple[Place, str]
-"""The place of a key in a configuration, and what is wrong with its value."""
+KeyPath = tuple[str | int, ...]
+KeyFault = tuple[KeyPath, str]
+"""The path of a key in a configuration, and what is wrong with its value."""
 FileCheck = Callable[[RunConfig, str], str]
 """Returns what is wrong with one text of a key, or an empty text."""
 
@@ -45,9 +45,9 @@ def find_reference_faults(
     }
     for key, check in checks.items():
         if key in keys:
-            for place, text in _list_texts(key, getattr(config, key)):
+            for key_path, text in _list_texts(key, getattr(config, key)):
                 if fault := check(config, text):
-                    yield place, fault
+                    yield key_path, fault
     if "metrics" in keys:
         yield from _find_metric_faults(config.metrics or (), config.library or ())
     if "judge" in keys and config.judge:
@@ -58,7 +58,7 @@ def find_reference_faults(
         yield from _find_generation_faults(config.generation)
 
 
-def _list_texts(key: str, value: object) -> Iterator[tuple[Place, str]]:
+def _list_texts(key: str, value: object) -> Iterator[tuple[KeyPath, str]]:
     """Yield the texts of a key with their places."""
     if isinstance(value, tuple | Mapping):
         items = value.items() if isinstance(value, Mapping) else enumerate(value)
@@ -79,10 +79,10 @@ def _find_metric_faults(specs: Sequence[str], folders: Sequence[str]) -> Iterato
     """Find the metrics that cannot be loaded; if each can by itself, they do not fit each other."""
     if not specs or (whole := _find_metric_error(specs, folders)) is None:
         return
-    faults: dict[Place, str | None] = {
+    faults: dict[KeyPath, str | None] = {
         ("metrics", position): _find_metric_error([spec], folders) for position, spec in enumerate(specs)
     }
-    yield from [(place, fault) for place, fault in faults.items() if fault] or [(("metrics",), whole)]
+    yield from [(key_path, fault) for key_path, fault in faults.items() if fault] or [(("metrics",), whole)]
 
 
 def _find_metric_error(specs: Sequence[str], folders: Sequence[str]) -> str | None:

@@ -160,7 +160,7 @@ def test_one_model_answers_from_fair_context(tmp_path, fault_server):
 async def test_a_stopped_run_goes_on(tmp_path):
     """While methods are asked, a stop ends the run before anything is judged; the files tell what is pending."""
     folder, judge, stop = make_folder(tmp_path), ScriptedJudge(judge_as_right), asyncio.Event()
-    config = {"root": folder, "judge": judge, "stop": stop}
+    config = {"changes": {"concurrency": 1}, "root": folder, "judge": judge, "stop": stop}
     done = await evaluate_config_async("eval_config.yaml", **config, on_collected=lambda _: stop.set())
     assert (done.run.why, done.collected.why, len(judge.calls)) == ("it was asked to stop",) * 2 + (0,)
     counts = read(done.summary)["counts"]["by_method"]
@@ -209,8 +209,8 @@ class TestRunFile:
     def test_a_forecast(self, folder, monkeypatch):
         """The calls are counted without any, and nothing is written."""
         monkeypatch.setenv("OPENAI_API_KEY", "test-key")
-        found = forecast_config(folder / "greval.yaml", {"judge": "openai:gpt-5.4-mini"})
-        assert (found.forecast.calls, found.missing) == (1, {})
+        expected = forecast_config(folder / "greval.yaml", {"judge": "openai:gpt-5.4-mini"})
+        assert (expected.forecast.calls, expected.missing) == (1, {})
         assert not (folder / "run").exists()
 
     def test_faults_have_their_lines(self, folder):

@@ -74,10 +74,10 @@ def test_messages(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["api_key", "OPENAI_API_KEY", "token", "password", "client_secret"])
-@pytest.mark.parametrize("place", ["{}: sk-1\n", "judge:\n  {}: sk-1\n"])
-def test_secrets_are_refused(tmp_path, name, place):
+@pytest.mark.parametrize("line", ["{}: sk-1\n", "judge:\n  {}: sk-1\n"])
+def test_secrets_are_refused(tmp_path, name, line):
     """A key that looks like a secret is refused, and its value is not printed."""
-    message = describe_faults(tmp_path / "greval.yaml", place.format(name))
+    message = describe_faults(tmp_path / "greval.yaml", line.format(name))
     assert name in message
     assert "OPENAI_API_KEY" in message
     assert "sk-1" not in message

@@ -38,8 +38,8 @@ def run(folder, config=CONFIG, **changes):
 def list_forecast(folder):
     """List the metrics that a new run would judge by a model."""
     judge = ScriptedJudge(judge_as_right)
-    found = forecast_config("eval_config.yaml", {"resume": False}, root=folder, judge=judge)
-    return {one.metric for one in found.forecast.expected if one.calls}
+    forecast = forecast_config("eval_config.yaml", {"resume": False}, root=folder, judge=judge)
+    return {row.metric for row in forecast.forecast.expected if row.calls}
 
 
 def test_gold_brings_metrics_of_walk_and_retrieval(tmp_path):
