@@ -67,7 +67,7 @@ def test_who_means_evaluate_is_told(greval_says, words):
 
 
 def test_the_general_help_has_no_words_of_one_data_set(greval_says):
-    """--imdb-key works, and is described on the page of the format only."""
+    """--imdb-key is described on the page of the format only."""
     assert "imdb" not in greval_says("eval", "--help")[1].lower()
 
 

@@ -195,12 +195,6 @@ class TestFaults:
         code, _, err = run(f"data: cases.jsonl\nmetrics: correctness\njudge: {judge}\n")
         assert (code, err.startswith(message), "secret" in err) == (2, True, False), err
 
-    def test_what_the_command_line_replaces_is_not_reported(self, run):
-        """A metric of the file that is not used may be wrong; the error of the command line stays."""
-        code, _, err = run("data: cases.jsonl\nmetrics: nonsense\n", "-m", "exact_mach")
-        assert code == 2
-        assert err.startswith("exact_mach: no such metric")
-
     def test_no_metric(self, run, greval_says):
         """Without a metric both ways to name one are told, and the command that lists those that fit."""
         for code, _, err in (run("data: cases.jsonl\n"), greval_says("evaluate", "cases.jsonl")):

@@ -35,11 +35,6 @@ class EvaluationMetrics(NamedTuple):
     scores: tuple[Metric, ...]
     further: Mapping[str, Sequence[Metric]]
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of all metrics."""
-        return tuple(metric.name for metric in self.list_all())
-
     def list_all(self) -> tuple[Metric, ...]:
         """List all metrics."""
         return (*self.scores, *(metric for metrics in self.further.values() for metric in metrics))

@@ -52,9 +52,9 @@ class RunPlan:
 
     `metrics` are all that are judged, `asked` the names of those that are judged on each case. `judge` is for the
     metrics that name none, and None if no metric asks a model; `judges` are those of single metrics. If methods are
-    asked, `rows` are the samples and the rows that are none, `indexes` has the index of each group, and `answering` is
-    the model that answers for searches of the reference pipeline without a spec. `sections` are the metrics of the
-    result files, if these are written.
+    asked, `rows` are the samples and the rows that are none, and `indexes` has the index of each group. `searched` are
+    the indexes that the reference pipeline searches for methods without a spec, and `answering` is the model that
+    answers then. `sections` are the metrics of the result files, if these are written.
     """
 
     config: RunConfig
@@ -67,6 +67,7 @@ class RunPlan:
     judges: Mapping[str, Judge] = field(default_factory=dict)
     rows: Sequence[Case | RowFault] = ()
     indexes: Mapping[str, GroupIndex] = field(default_factory=dict)
+    searched: Sequence[tuple[str, GroupIndex]] = ()
     answering: Judge | BaseChatModel | None = None
     sections: EvaluationMetrics = NO_SECTIONS
     command: RunCommand | None = None
@@ -115,7 +116,7 @@ class RunPlan:
         """
         groups = {group: len(samples) for group, samples in self.group_samples().items()}
         if report:
-            build_indexes(self._list_searched(), report)
+            build_indexes(self.searched, report)
         return load_run_methods(self.config, groups, self.indexes, self.answering)
 
     def open_cases(self, cases: Sequence[Case] | None = None) -> Rows:
@@ -141,11 +142,6 @@ class RunPlan:
         # without resuming, the run has a folder of its own, which holds nothing but the responses
         options["resume"] = True
         return {**options, "origin": CaseSource(self.origin.label, digest), "total": len(self.unread) + len(cases)}
-
-    def _list_searched(self) -> list[tuple[str, GroupIndex]]:
-        groups = self.group_samples()
-        indexes = {group: self.indexes[group] for group in groups if group in self.indexes}
-        return list_searched(self.config.methods or {}, indexes)
 
 
 def prepare_run(
@@ -186,8 +182,8 @@ def prepare_run(
     groups = Counter(sample.tags[config.group_by] for sample in samples) if config.group_by else {}
     indexes = find_indexes(config)
     check_searches(config, groups, indexes)
-    searched = {group: indexes[group] for group in groups if group in indexes}
-    answering = choose_answering_model(config, judge) if list_searched(config.methods or {}, searched) else None
+    searched = list_searched(config.methods or {}, {group: indexes[group] for group in groups if group in indexes})
+    answering = choose_answering_model(config, judge) if searched else None
     if line := describe_shared_model(answering, metric_judge):
         report(line)
     sections = select_metrics(loaded.metrics, samples) if config.result_files else NO_SECTIONS
@@ -209,6 +205,7 @@ def prepare_run(
         judges=judges,
         rows=rows,
         indexes=indexes,
+        searched=searched,
         answering=answering,
         sections=sections,
         command=RunCommand(

@@ -166,7 +166,7 @@ def build_summary(plan: RunPlan, responses: JudgedResponses) -> Json:
     def build_table(samples: Iterable[Sample], summarise: Callable[[list[JudgedResponse | None]], Json]) -> Json:
         return {method: summarise([responses.get((one.id, method)) for one in samples]) for method in plan.methods}
 
-    count = partial(_count_outcomes, metrics=plan.sections.names)
+    count = partial(_count_outcomes, metrics=[metric.name for metric in plan.sections.list_all()])
     compute_means = partial(_compute_mean_scores, metrics=[metric.name for metric in plan.sections.scores])
     groups = plan.group_samples()
     by_group = "by_movie" if plan.group_by == DEFAULT_GROUP_BY else f"by_{plan.group_by}"

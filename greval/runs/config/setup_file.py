@@ -12,7 +12,7 @@ from langchain_core.language_models import BaseChatModel
 from greval.errors import DataError, StoreError
 from greval.judging.model.judge import Judge
 from greval.methods.loading import resolve_spec
-from greval.runs.config.group_indexes import GroupIndex, build_search_spec, list_searched
+from greval.runs.config.group_indexes import GroupIndex, build_search_spec
 from greval.runs.config.model import GenerationConfig
 from greval.runs.config.plan import RunPlan
 from greval.runs.config.result_files import write_json
@@ -128,7 +128,7 @@ def _describe_changes(before: Settings, now: Settings, plan: RunPlan) -> Iterato
         old, new = before.get("indexes", {}).get(group), now["indexes"].get(group)
         if old is not None and old != new:
             yield f"indexes: {group} was {old} and is {new}"
-    searched = {group for group, _ in list_searched(plan.config.methods or {}, plan.indexes)}
+    searched = {group for group, _ in plan.searched}
     for group in groups:
         old, new = before.get("contents", {}).get(group), now["contents"].get(group)
         if old and old != new and group in searched:

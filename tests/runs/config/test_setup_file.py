@@ -12,7 +12,7 @@ from greval.errors import StoreError
 from greval.judging.model.judge import Judge
 from greval.records.case import Case
 from greval.runs.config.file import read_config_file
-from greval.runs.config.group_indexes import find_indexes
+from greval.runs.config.group_indexes import find_indexes, list_searched
 from greval.runs.config.plan import choose_answering_model, describe_shared_model
 from greval.runs.config.setup_file import check_setup, write_setup
 from greval.testing import ScriptedJudge
@@ -30,8 +30,10 @@ def plan(folder, groups=("tt1", "tt2"), answering=None, config=SEARCHES):
     make_folder(folder, config)
     read = read_config_file(folder / "eval_config.yaml").config
     rows = [Case(id=group, question="Who?", tags={"imdb_key": group}) for group in groups]
-    answering = answering or Judge("local")
-    return make_plan(read, folder / "out", rows, judge=Judge("local"), indexes=find_indexes(read), answering=answering)
+    indexes = find_indexes(read)
+    searched = list_searched(read.methods, {group: indexes[group] for group in groups if group in indexes})
+    parts = {"judge": Judge("local"), "indexes": indexes, "searched": searched}
+    return make_plan(read, folder / "out", rows, answering=answering or Judge("local"), **parts)
 
 
 def check_and_write(folder, **parts):
