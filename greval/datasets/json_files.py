@@ -17,7 +17,6 @@ from pathlib import Path
 
 from greval._util.wording import find_typo
 from greval.datasets.field_names import format_printable
-from greval.datasets.query_sets import read_query_set
 from greval.datasets.read_limits import explain_large_row, explain_many_fields, iterate_lines
 from greval.datasets.row_purpose import CASE_ROWS, RowPurpose
 from greval.errors import DataError
@@ -225,22 +224,24 @@ def _parse_lines(lines: Iterable[bytes], purpose: RowPurpose) -> Iterator[RawRow
     for number, line in enumerate(lines, 1):
         content = line.removeprefix(BOM) if number == 1 else line
         if content.strip():
-            yield _parse_line(content, number, purpose)
+            yield from _parse_line(content, number, purpose)
 
 
-def _parse_line(content: bytes, number: int, purpose: RowPurpose) -> RawRow:
-    if fault := explain_large_row(content):
-        return RawRow(number, faults={"": fault})
+def _parse_line(content: bytes, number: int, purpose: RowPurpose) -> Iterator[RawRow]:
+    """Yield the row of a line, or the rows that its object holds."""
+    fault = explain_large_row(content)
     try:
-        row, doubtful = parse_json(content.decode())
-        return build_row(row, number, doubtful=doubtful, purpose=purpose)
+        value, doubtful = (None, False) if fault else parse_json(content.decode())
     except UnicodeDecodeError as error:
-        return RawRow(
-            number, faults={"": describe_encoding_fault(content[error.start], f"at byte {error.start + 1} of the line")}
-        )
+        fault = describe_encoding_fault(content[error.start], f"at byte {error.start + 1} of the line")
     except InvalidJsonError as error:
-        where = f" at column {error.column}" if error.column else ""
-        return RawRow(number, faults={"": f"{error}{where}"})
+        fault = f"{error} at column {error.column}" if error.column else str(error)
+    if fault:
+        yield RawRow(number, faults={"": fault})
+        return
+    rows = purpose.expand(value) if isinstance(value, dict) else None
+    for row in [value] if rows is None else rows:
+        yield build_row(row, number, doubtful=doubtful, purpose=purpose)
 
 
 def describe_encoding_fault(byte: int, where: str) -> str:
@@ -289,7 +290,7 @@ def find_list(content: object, name: str, purpose: RowPurpose = CASE_ROWS) -> li
         raise DataError(f"{name}: must be a list of {purpose.noun}s, got {describe_type(content)}")
     if (table := _read_pandas_table(content, purpose)) is not None:
         return table
-    if (rows := read_query_set(content)) is not None:
+    if (rows := purpose.expand(content)) is not None:
         return rows
     for rows in _iterate_lists(content, purpose):
         return rows

@@ -20,8 +20,8 @@ from greval.datasets.parquet_tables import read_parquet
 from greval.datasets.record_rows import is_table, read_record_rows
 from greval.datasets.row_faults import RowFault
 from greval.datasets.row_purpose import CASE_ROWS, ColumnCheck, RowPurpose, check_known
-from greval.datasets.tables import read_csv
-from greval.datasets.trec import read_trec_rows
+from greval.datasets.tables import HEADER_CHARACTERS, find_header, read_csv
+from greval.datasets.trec import QRELS_COLUMNS, RUN_COLUMNS, read_trec_lines, read_trec_questions
 from greval.errors import DataError
 from greval.records.case import Case
 
@@ -31,9 +31,9 @@ JSON_READERS: Mapping[str, Callable[[Path, RowPurpose], Iterator[RawRow]]] = {
     ".ndjson": read_json_lines,
     ".json": read_json,
 }
-DELIMITERS = {".csv": ",", ".tsv": "\t"}
-PARQUET, EXCEL = ".parquet", ".xlsx"
-TREC_ENDINGS = (".trec", ".run", ".qrels")
+PARQUET, EXCEL, TSV, TREC = ".parquet", ".xlsx", ".tsv", ".trec"
+DELIMITERS = {".csv": ",", TSV: "\t"}
+TREC_ENDINGS = (TREC, ".run", ".qrels")
 TABLES = frozenset({*DELIMITERS, PARQUET, EXCEL})
 """The endings of files whose rows all have the same columns."""
 ENDINGS = (*JSON_READERS, *DELIMITERS, PARQUET, EXCEL, *TREC_ENDINGS)
@@ -122,12 +122,40 @@ def _open_rows(source: object, purpose: RowPurpose, columns: ColumnMap | None) -
     return read_stdin(purpose) if isinstance(source, str) and source == STDIN else read_record_rows(source, purpose)
 
 
-def _open_file(path: Path, purpose: RowPurpose, columns: ColumnMap | None) -> Iterator[RawRow]:
+def find_format(path: Path, purpose: RowPurpose) -> str:
+    """Return the ending whose format a file has; a file for lines of TREC may have any ending that no table has."""
     suffix = path.suffix.lower()
+    if suffix in TREC_ENDINGS or (purpose.trec_columns and (suffix not in ENDINGS or _is_trec_table(path, purpose))):
+        return TREC
+    return suffix
+
+
+def _is_trec_table(path: Path, purpose: RowPurpose) -> bool:
+    """Return whether a file that ends in .tsv has no header that can be used but the columns of TREC."""
+    if path.suffix.lower() != TSV:
+        return False
+    head = read_head(path)
+    cells = head.split("\n", 1)[0].split()
+    is_trec = len(cells) in {len(QRELS_COLUMNS), len(RUN_COLUMNS)}
+    return is_trec and not find_header(head, DELIMITERS[TSV], purpose.check)[1]
+
+
+def read_head(path: Path) -> str:
+    """Return the whole lines at the beginning of a text file; empty if it is not UTF-8."""
+    with path.open("rb") as stream:
+        head = stream.read(HEADER_CHARACTERS)
+    try:
+        return head[: head.rfind(b"\n") + 1 or None].decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return ""
+
+
+def _open_file(path: Path, purpose: RowPurpose, columns: ColumnMap | None) -> Iterator[RawRow]:
+    suffix = find_format(path, purpose)
     if suffix in JSON_READERS:
         return JSON_READERS[suffix](path, purpose)
-    if suffix in TREC_ENDINGS:
-        return read_trec_rows(path)
+    if suffix == TREC:
+        return read_trec_lines(path, purpose.trec_columns) if purpose.trec_columns else read_trec_questions(path)
     check = _build_check(purpose, columns)
     if suffix == EXCEL:
         return _drop_failed_formulas(read_excel(path, check), columns)
