@@ -42,11 +42,21 @@ def find_statement(text: str, line: int) -> int:
     return max(node.lineno for node in statements if node.lineno <= line <= (node.end_lineno or node.lineno))
 
 
+def find_line(mutant: dict[str, str], text: str) -> int:
+    """Return the line of a mutant in the text of its file: of those that read like it, the nearest to where it was."""
+    numbers = [number for number, line in enumerate(text.splitlines(), 1) if line.strip() == mutant["before"]]
+    if not numbers:
+        message = f"{mutant['file']}: expected a line {mutant['before']!r}, found none"
+        raise SystemExit(f"{message}; the code has changed: put a mutant of it as it is now into {MUTANTS.name}")
+    return min(numbers, key=lambda number: abs(number - int(mutant["line"])))
+
+
 def list_tests(mutant: dict[str, str], data: CoverageData) -> list[str]:
     """Return the tests that run the line of a mutant, those of its own part first; all of its part if none is known."""
-    file, line = mutant["file"], int(mutant["line"])
+    file = mutant["file"]
+    text = (ROOT / file).read_text(encoding="utf-8")
     (measured,) = (path for path in data.measured_files() if path.endswith(f"/{file}"))
-    first = find_statement((ROOT / file).read_text(encoding="utf-8"), line)
+    first = find_statement(text, find_line(mutant, text))
     contexts = data.contexts_by_lineno(measured).get(first, [])
     tests = {context.rpartition("|")[0].partition("[")[0] for context in contexts if context}
     part = f"tests/{Path(file).parts[1]}"
@@ -59,11 +69,8 @@ def find_killer(mutant: dict[str, str], clone: Path, tests: list[str]) -> str:
     file = clone / mutant["file"]
     original = file.read_text(encoding="utf-8")
     lines = original.splitlines(keepends=True)
-    line = lines[int(mutant["line"]) - 1]
-    if line.strip() != mutant["before"]:
-        message = f"{mutant['file']}:{mutant['line']}: expected {mutant['before']!r}, found {line.strip()!r}"
-        raise SystemExit(f"{message}; the code has changed: put the line as it is now into {MUTANTS.name}")
-    lines[int(mutant["line"]) - 1] = line.replace(mutant["before"], mutant["after"])
+    index = find_line(mutant, original) - 1
+    lines[index] = lines[index].replace(mutant["before"], mutant["after"])
     file.write_text("".join(lines), encoding="utf-8")
     try:
         if not passes(["-m", SUITES["change"], *tests], clone):

@@ -33,7 +33,8 @@ CellKind = Literal["list", "passages", "turns", "answers", "wrapper", "text"]
 """How a text is read: as a list or an object; as one if it looks like one; as accepted answers; as an object; as is."""
 TURN_NAMES = frozenset((*HISTORY_NAMES, *CONVERSATION_NAMES))
 STRUCTURED = frozenset({"triples", *CLAIM_FIELDS, "tags", "traversal", "gold", "usage"})
-LIST_STARTS = ("[", "{", "array(")
+TUPLE_STARTS = ("('", '("')
+LIST_STARTS = ("[", "{", "array(", *TUPLE_STARTS)
 PASSAGE_STARTS = ('["', "['", "[{", "[[", "[(", '{"', "{'", "[Document(", "array(")
 """The beginnings of lists and objects in JSON and in Python's repr; plain text may begin with "[1]"."""
 MISSING = frozenset({"nan", "none", "null", "<na>", "nat"})
@@ -103,7 +104,8 @@ def _read_cell(name: str, cell: str, kind: CellKind, faults: dict[str, str]) -> 
         if kind == "wrapper"
         else kind != "answers" or list_accepted_answers(content) is not None
     )
-    if not is_meant:
+    # a text in quotation marks and brackets is no tuple: ("Ada")
+    if not is_meant or (text.startswith(TUPLE_STARTS) and not isinstance(content, list)):
         return cell
     if doubtful:
         faults |= find_faults({name: content})

@@ -10,10 +10,9 @@ import asyncio
 import json
 from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
 from functools import cached_property
 from math import exp
-from typing import Any, Self, TypeVar, cast
+from typing import Any, NamedTuple, Self, TypeVar, cast
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
@@ -72,8 +71,7 @@ ItemBatch = tuple[Item, ...]
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class AttemptResult:
+class AttemptResult(NamedTuple):
     """The result of one attempt: judgements and failures (one for each item, if any), the usage and the last text."""
 
     judgements: tuple[Judgement, ...]
@@ -83,8 +81,7 @@ class AttemptResult:
     served_by: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class CallContext:
+class CallContext(NamedTuple):
     """The context of a call: LangChain's config, the number of the repeat, and whether a judgement takes more calls."""
 
     config: RunnableConfig
@@ -225,7 +222,8 @@ class MetricJudge:
         judgements = tuple(judgement for part in parts for judgement in part.judgements)
         failures = tuple(failure for part in parts for failure in part.failures)
         served_by = tuple(dict.fromkeys(model for part in parts for model in part.served_by))
-        return CaseOutcome(build_outcome(judgements, failures), sum((part.usage for part in parts), Usage()), served_by)
+        usage = sum((part.usage for part in parts[1:]), parts[0].usage)
+        return CaseOutcome(build_outcome(judgements, failures), usage, served_by)
 
     def split_batches(self, case: Case) -> list[ItemBatch]:
         """Split a case into calls: batches of items, or one empty batch for the case as a whole."""
@@ -254,9 +252,9 @@ class MetricJudge:
     async def _ask_with_repair(self, case: Case, batch: ItemBatch, context: CallContext) -> AttemptResult:
         """Ask, and ask once more for the parts whose failure a second answer may repair."""
         first = await self._ask_once(case, batch, context)
-        left = tuple(item for item in batch if item.id in {f.item for f in first.failures})
         if not self.client.asks_again or not any(failure.kind in REPAIRABLE_FAILURES for failure in first.failures):
             return first
+        left = tuple(item for item in batch if item.id in {f.item for f in first.failures})
         tail = () if first.judgements else _build_objection(first)
         again = await self._ask_once(case, left, context, tail)
         place = {item.id: n for n, item in enumerate(batch)}

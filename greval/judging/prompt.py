@@ -214,11 +214,10 @@ def list_numbered_ids(metric: JudgedMetric, case: Case, numbered: Sequence[Item]
     if metric.preference:
         return {}
     needs = [need for need in metric.needs if need != metric.over]
-    wanted = {field for need in needs for field in (LISTINGS if need == "context" else (need,))}
     ids: ShownIds = {}
     for field, kind in LISTINGS.items():
-        if field in wanted and (found := list_items(field, case)):
-            ids[kind] = tuple(item.id for item in found)
+        if (field in needs or "context" in needs) and (items := list_items(field, case)):
+            ids[kind] = tuple(item.id for item in items)
     return {**ids, "item": tuple(item.id for item in numbered)} if len(numbered) > 1 else ids
 
 

@@ -87,7 +87,7 @@ class Usage(Record):
 
         The cost is unknown if one of them has tokens without a cost.
         """
-        is_partial = any(part.cost is None and part.output_tokens is not None for part in (self, other))
+        is_partial = _lacks_cost(self) or _lacks_cost(other)
         return Usage(
             calls=self.calls + other.calls,
             input_tokens=_add_reported(self.input_tokens, other.input_tokens),
@@ -96,6 +96,10 @@ class Usage(Record):
             hits=self.hits + other.hits,
             cost=None if is_partial else _add_reported(self.cost, other.cost),
         )
+
+
+def _lacks_cost(usage: Usage) -> bool:
+    return usage.cost is None and usage.output_tokens is not None
 
 
 class OrderVerdict(Record):

@@ -9,7 +9,6 @@ file.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, Unpack, cast
 
@@ -276,7 +275,7 @@ async def _fetch_replies(plan: BatchPlan, batch: str, out: Path) -> dict[str, Re
             if reply.failure:
                 failed[key] = reply
             else:
-                journal.put(replace(reply, key=key))
+                journal.put(reply._replace(key=key))
     return failed
 
 

@@ -138,7 +138,7 @@ def replace_clients(
     What was built for them is shared. A server compiles its metrics once, and each request has a guard of its own.
     """
     return {
-        name: runnable.with_judging(runnable.judging.with_client(clients[name]), clients[name].ready)
+        name: runnable.with_judging(runnable.judging.with_client(clients[name]), clients[name].prepare)
         if isinstance(runnable.judging, MetricJudge | RepeatedJudge)
         else runnable
         for name, runnable in compiled.items()
@@ -212,7 +212,7 @@ def _compile_one(
     settings = {**asking.settings, "prompt": PROMPT_VERSION, "tier": client.tier}
     mark = compute_fingerprint(metric, {**settings, "repeats": repeats}, fingerprints)
     judging = asking if repeats == 1 and not metric.preference else RepeatedJudge(asking, repeats)
-    compiled = MetricRunnable(metric, judging, judge=client.label, tier=client.tier, mark=mark, prepare=client.ready)
+    compiled = MetricRunnable(metric, judging, judge=client.label, tier=client.tier, mark=mark, prepare=client.prepare)
     compiled.prompt_group = asking.prompt_group
     return compiled
 

@@ -591,13 +591,15 @@ async def _read_dependencies(metric: Metric, start: StartMetric) -> dict[str, Re
     None if one of them is missing, because the run is stopped.
     """
     results: dict[str, Result] = {}
-    while names := [name for name in list_read_metrics(metric, results) if name not in results]:
-        tasks = {name: start(name) for name in names}
+    names = list_read_metrics(metric, results)
+    while missing := [name for name in names if name not in results]:
+        tasks = {name: start(name) for name in missing}
         for name, task in tasks.items():
             if (result := await task) is None:
                 return None
             results[name] = result
-    return {name: results[name] for name in list_read_metrics(metric, results)}
+        names = list_read_metrics(metric, results)
+    return {name: results[name] for name in names}
 
 
 def list_read_metrics(metric: Metric, results: Mapping[str, Result]) -> tuple[str, ...]:

@@ -48,6 +48,10 @@ SHAPES: dict[str, tuple[Cells, Case | str]] = {
     "a list of NumPy": ({"contexts": repr(TWO).replace(", ", " ", 1)}, with_chunks(*TWO)),
     "a list of NumPy over lines": ({"contexts": repr(TWO).replace(", ", "\n ", 1)}, with_chunks(*TWO)),
     "an array of NumPy": ({"contexts": f"array({TWO!r}, dtype=object)"}, with_chunks(*TWO)),
+    "a tuple": ({"contexts": repr(tuple(TWO))}, with_chunks(*TWO)),
+    "a tuple of one": ({"essential_docs": "('d1',)"}, Case(**BASE, gold={"essential_docs": ["d1"]})),
+    "a passage in quotation marks and brackets": ({"context": '("It rained")'}, with_chunks('("It rained")')),
+    "a passage that begins so": ({"context": '("It rained"), he said.'}, with_chunks('("It rained"), he said.')),
     "a tuple in a list": ({"contexts": "[('A.', 'B.')]"}, "contexts[0] (chunks): must be an object, got a list"),
     "documents of LangChain": (
         {"contexts": "[Document(metadata={'source': 's.md'}, page_content='A.')]"},

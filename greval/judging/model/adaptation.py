@@ -300,13 +300,9 @@ def choose_changes(
     first = changes[part]
     if not adaptation.changes:
         return (first,)
-    is_format_only = part == "format" and adaptation.changes == ("tools",)
-    rest: tuple[RequestPart, ...] = (
-        () if is_format_only else ("format", "temperature")
-    )  # a temperature is worth keeping
-    plain = ("system", "logprobs", *rest)
     changes["format"] = "text"
-    return tuple(dict.fromkeys((first, *(changes[name] for name in plain if name in {*sent}))))
+    refusable: tuple[RequestPart, ...] = ("system", "logprobs", "format", "temperature")
+    return tuple(dict.fromkeys((first, *(changes[name] for name in refusable if name in {*sent}))))
 
 
 def adapt_messages(

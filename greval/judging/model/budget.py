@@ -199,8 +199,7 @@ class RunGuard:
     def note_waiting(self, seconds: float, reason: str) -> Iterator[None]:
         """Note for `describe_waiting` that a call waits for a number of seconds inside this context."""
         waits, ticket = self.run.waits, object()
-        if seconds > 0:
-            waits[ticket] = asyncio.get_running_loop().time() + seconds, reason
+        waits[ticket] = asyncio.get_running_loop().time() + seconds, reason
         try:
             yield
         finally:
@@ -224,8 +223,9 @@ class RunGuard:
         Raises:
             StoppedError: If the run is stopped meanwhile.
         """
-        with self.cancel_on_stop():
-            while self._is_cost_unknown() or self._is_unproven_limit_reached():
+        self._raise_if_stopped()
+        while self._is_cost_unknown() or self._is_unproven_limit_reached():
+            with self.cancel_on_stop():
                 self._came.clear()
                 await self._came.wait()
 
@@ -237,12 +237,13 @@ class RunGuard:
         """
         if self.max_calls is not None and self.total_spending.calls >= self.max_calls:
             self.stop(format_cap_reason(self.run.before, max_calls=self.max_calls))
-        spending = self.total_spending
-        spent = spending.cost or 0.0
-        if self.max_cost is not None and spent + self._estimate_cost(tokens) > self.max_cost:
-            out = f"; ${spent:.4f} spent, {format_count(self.run.flying, 'call')} out"
-            out += format_estimated_calls(spending.estimated)
-            self.stop(format_cap_reason(self.run.before, max_cost=self.max_cost, in_flight=out))
+        if self.max_cost is not None:
+            spending = self.total_spending
+            spent = spending.cost or 0.0
+            if spent + self._estimate_cost(tokens) > self.max_cost:
+                out = f"; ${spent:.4f} spent, {format_count(self.run.flying, 'call')} out"
+                out += format_estimated_calls(spending.estimated)
+                self.stop(format_cap_reason(self.run.before, max_cost=self.max_cost, in_flight=out))
         self._raise_if_stopped()
         for guard in self._list_guards():
             guard.calls += 1
@@ -269,7 +270,7 @@ class RunGuard:
         if failure and failure.kind == "rate_limit":
             self._row["dead"] = 0  # a rate limit shows that the endpoint works
             return
-        sort = next((sort for sort, kinds in FAILURE_GROUPS.items() if failure and failure.kind in kinds), None)
+        sort = failure and next((sort for sort, kinds in FAILURE_GROUPS.items() if failure.kind in kinds), None)
         if sort:
             self._row[sort] += 1
         else:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 from weakref import WeakKeyDictionary
@@ -191,7 +191,7 @@ class JudgeClient:
     @property
     def adaptation(self) -> Adaptation:
         """The changes of requests that the judge refuses otherwise."""
-        return next((state.adaptation for state in reversed(self._states.values())), NO_ADAPTATION)
+        return next(reversed(self._states.values())).adaptation if self._states else NO_ADAPTATION
 
     def restore_adaptation(self, adaptation: Adaptation) -> None:
         """Ask the judge as it was asked for stored results. A refusal is a failure then and changes nothing."""
@@ -200,7 +200,8 @@ class JudgeClient:
 
     def select_tier(self, tier: Tier) -> Tier:
         """Return the tier by which the judge is really asked for an answer that is planned by another one."""
-        return self.adaptation.select_tier(tier) if self._may_change("format") else tier
+        adaptation = self.adaptation
+        return adaptation.select_tier(tier) if adaptation.changes and self._may_change("format") else tier
 
     def _read_environment(self) -> tuple[str | None, ...]:
         return read_environment(self._variables)
@@ -216,7 +217,7 @@ class JudgeClient:
         loop = asyncio.get_running_loop()
         environment = environment or self._read_environment()
         line, adaptation = self._lines.get(loop), self._get_state().adaptation
-        if line is None or line.environment != environment or line.adaptation != adaptation:
+        if line is None or line.environment != environment or line.adaptation is not adaptation:
             for ended in [known for known in self._lines if known.is_closed()]:
                 del self._lines[ended]
                 self._states.pop(ended, None)
@@ -227,6 +228,11 @@ class JudgeClient:
                     model = adapt_model(self._given, adaptation)
                 line = self._lines[loop] = self._connect(model, adaptation)
         return line
+
+    async def prepare(self) -> None:
+        """Create the connection for the running event loop if it has none, so that this is no part of a latency."""
+        if asyncio.get_running_loop() not in self._lines:
+            await self.ready()
 
     def _get_state(self) -> JudgeState:
         """Return what is learnt of the judge in the running event loop; at first, what other clients have learnt."""
@@ -283,7 +289,7 @@ class JudgeClient:
             key = self._compute_key(question, messages, repeat, environment) if is_named else ""
             for store in memory:
                 if known := store.get(key):
-                    return replace(known, usage=sum(spent, known.usage)) if spent else known
+                    return known._replace(usage=sum(spent, known.usage)) if spent else known
             line = await self.ready(environment)
             if self._reply_source:
                 return await self._reply_source(key, line, question, messages)
@@ -292,10 +298,10 @@ class JudgeClient:
                 reply = await self._ask_with_retries(line, question, messages, config, retries, spent)
             except _AdaptedError:
                 continue
-            reply = reply if len(spent) == 1 else replace(reply, usage=sum(spent, Usage()))
+            reply = reply if len(spent) == 1 else reply._replace(usage=sum(spent, Usage()))
             if key and self.adaptation.changes:  # they may be newer than the key
                 key = self._compute_key(question, messages, repeat, environment)
-            return replace(reply, key=key) if key else reply
+            return reply._replace(key=key) if key else reply
 
     def remember(self, reply: Reply, *, one_of_many: bool = False) -> None:
         """Store a reply that was read as a verdict in the cache and, for one of several calls, in the journal."""
@@ -342,15 +348,17 @@ class JudgeClient:
 
         async def attempt() -> Reply:
             async with AsyncExitStack() as held:
-                with count_as_waiting():
-                    with self.guard.cancel_on_stop():  # a server that ends grants nothing to those that wait
-                        await held.enter_async_context(self._gate)
-                        if state.has_trial and not state.proven:
-                            await held.enter_async_context(state.wait_for_trial())
-                        if state.adaptation != line.adaptation:
-                            raise _AdaptedError
-                        with self.guard.note_waiting(line.pace.pause_seconds, f"the rate limit of {self.label}"):
-                            await line.pace.acquire(tokens, cautious=self.guard.watchful)
+                # a server that ends grants nothing to those that wait
+                with count_as_waiting(), self.guard.cancel_on_stop():
+                    await held.enter_async_context(self._gate)
+                    if state.has_trial and not state.proven:
+                        await held.enter_async_context(state.wait_for_trial())
+                    if state.adaptation is not line.adaptation:
+                        raise _AdaptedError
+                    pause = line.pace.pause_seconds
+                    reason = f"the rate limit of {self.label}"
+                    with self.guard.note_waiting(pause, reason) if pause else nullcontext():
+                        await line.pace.acquire(tokens, cautious=self.guard.watchful)
                     held.callback(line.pace.release)
                     await self.guard.wait_until_allowed()
                 call = partial(asked.ask, line.model, messages, config, direct=line.direct)
@@ -361,7 +369,7 @@ class JudgeClient:
                     state.proven = True
             spent.append(reply.usage)
             last[:] = [reply]
-            if state.adaptation != line.adaptation and reply.failure and reply.failure.kind == "request":
+            if state.adaptation is not line.adaptation and reply.failure and reply.failure.kind == "request":
                 raise _AdaptedError
             return reply
 
@@ -395,7 +403,7 @@ class JudgeClient:
             if self._meter:
                 self._meter.record_usage(self.label, reply.usage if reply else Usage(calls=1))
         line.record_reply(reply, tokens)
-        return replace(reply, latency=read_clock() - start)
+        return reply._replace(latency=read_clock() - start)
 
     def _read_error(
         self,
@@ -411,7 +419,7 @@ class JudgeClient:
             line.pace.warn_once(f"{self.label} asks to wait {wait.unusable[:MAX_WAIT_CHARS]!r}, which cannot be meant")
         elif wait.seconds is not None and wait.seconds > MAX_PAUSE_SECONDS:
             line.pace.warn_once(f"{self.label} asks to wait {wait.seconds:,.0f} s; it is asked again after 5 minutes")
-        is_adapted = refusal is not None and line.adaptation != self._get_state().adaptation
+        is_adapted = refusal is not None and line.adaptation is not self._get_state().adaptation
         is_final = is_permanent(error) or (refusal is not None and not is_adapted)
         return Reply("", Usage(calls=1), refusal or failure, pause=wait.seconds, permanent=is_final)
 
@@ -438,7 +446,7 @@ class JudgeClient:
         if part is None:
             return None
         state = self._get_state()
-        if state.adaptation != line.adaptation:  # another call was refused meanwhile
+        if state.adaptation is not line.adaptation:  # another call was refused meanwhile
             return failure.model_copy(update={"kind": "request"})
         changeable = [name for name in sent if self._may_change(name)]
         if part not in changeable or state.proven or state.fixed:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -150,17 +150,16 @@ def _build_failure(kind: FailureKind, error: BaseException, secrets: Iterable[st
 
 def find_finish_failure(message: AIMessage) -> Failure | None:
     """Return the failure of an incomplete answer (refused, filtered or truncated), or None if it is complete."""
-    refusal = message.additional_kwargs.get("refusal") or next(
-        (block.get("refusal") for block in _iterate_blocks(message) if block.get("type") == "refusal"), None
-    )
-    if refusal:
+    refusals = [block.get("refusal") for block in _list_blocks(message) if block.get("type") == "refusal"]
+    if refusal := message.additional_kwargs.get("refusal") or next(iter(refusals), None):
         return Failure(kind="refusal", message=FINISH_MESSAGES["refusal"], raw=replace_lone_surrogates(str(refusal)))
-    kind = next((kind for end in _list_ends(message) if (kind := KIND_BY_FINISH_REASON.get(end))), None)
+    ends = _list_ends(message)
+    kind = next(filter(None, map(KIND_BY_FINISH_REASON.get, ends)), None)
     if kind is None:
         return None
-    told = ", ".join(dict.fromkeys(_list_ends(message)))
+    words = ", ".join(dict.fromkeys(ends))
     return Failure(
-        kind=kind, message=f"{FINISH_MESSAGES[kind]} ({told})", raw=replace_lone_surrogates(message.text) or None
+        kind=kind, message=f"{FINISH_MESSAGES[kind]} ({words})", raw=replace_lone_surrogates(message.text) or None
     )
 
 
@@ -178,7 +177,7 @@ def _list_ends(message: AIMessage) -> list[str]:
 
 def find_thoughts(message: AIMessage) -> str:
     """Return the thoughts that a server puts beside the text of an answer, or an empty text."""
-    places: list[Mapping[str, object]] = [message.additional_kwargs, *_iterate_blocks(message)]
+    places: list[Mapping[str, object]] = [message.additional_kwargs, *_list_blocks(message)]
     texts = [place.get(key) for place in places for key in THOUGHT_KEYS]
     return replace_lone_surrogates("\n".join(text for text in texts if isinstance(text, str)).strip())
 
@@ -207,9 +206,9 @@ def find_prompt_cut(messages: Sequence[BaseMessage], usage: Usage) -> Failure | 
     read = (usage.input_tokens or 0) + (usage.cached_tokens or 0)
     if read < MIN_CUT_TOKENS:
         return None
+    if read * WORD_CHARS > sum(len(message.text) for message in messages) + len(messages) - 1:
+        return None  # as almost always, and the words need not be counted
     text = "\n".join(message.text for message in messages)
-    if read * WORD_CHARS > len(text):  # as almost always, and the words need not be counted
-        return None
     least = len(text.split()) + (0 if text.isascii() else len(_WIDE_LETTERS.findall(text)) // 4)
     if read >= least:
         return None
@@ -253,9 +252,9 @@ def _classify_by_class_name(error: BaseException) -> FailureKind | None:
     return next((kind for part, kind in KIND_BY_CLASS_NAME if part in names), None)
 
 
-def _iterate_blocks(message: AIMessage) -> Iterator[dict[str, object]]:
+def _list_blocks(message: AIMessage) -> list[dict[str, object]]:
     content = message.content
-    yield from (block for block in content if isinstance(block, dict)) if isinstance(content, list) else ()
+    return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
 
 
 FAILURE_LOG_FILE = "debug.jsonl"

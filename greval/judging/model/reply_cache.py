@@ -10,7 +10,6 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -29,8 +28,7 @@ class ReplyOrigin(NamedTuple):
     fingerprint: str
 
 
-@dataclass(frozen=True)
-class Reply:
+class Reply(NamedTuple):
     """The reply to a call: the text (JSON, if the call succeeded) or the failure, and the usage.
 
     `tokens` holds the log-probabilities that the model returned, and `pause` the seconds that the provider asked to

@@ -6,7 +6,7 @@ beside them, and only the total shows which. A count of 0 or less is none: serve
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -78,20 +78,22 @@ def read_reported_usage(block: object) -> ReportedUsage:
     """
     if not isinstance(block, Mapping):
         return ReportedUsage(Usage(calls=1))
-    numbers = dict(_iterate_numbers(block))
-    read, written, total = (_find_count(numbers, names) for names in (INPUT_NAMES, OUTPUT_NAMES, TOTAL_NAMES))
-    cached, thoughts = _find_count(numbers, CACHED_NAMES), _find_count(numbers, THOUGHT_NAMES)
-    if beside := _count_input_beside(numbers, read or 0, cached or 0):
+    numbers = _read_numbers(block)
+    counts = {name: int(number) for name, number in numbers.items() if 1 <= number < MAX_COUNT}
+    read, written = _find_first(counts, INPUT_NAMES), _find_first(counts, OUTPUT_NAMES)
+    total, cached = _find_first(counts, TOTAL_NAMES), _find_first(counts, CACHED_NAMES)
+    thoughts = _find_first(counts, THOUGHT_NAMES)
+    if beside := _count_input_beside(counts, read or 0, cached or 0, is_inclusive=INCLUSIVE_INPUT_NAME in numbers):
         read = (read or 0) + beside
     rest = total - (read or 0) - (written or 0) if total and (read or written) else 0
     if rest > 0 and not (read and written):
         read, written = read or rest, written or rest
     elif rest > 0:
-        into_input = _find_input_share(rest, numbers, cached, thoughts)
+        into_input = _find_input_share(rest, counts, cached, thoughts)
         read, written = (read or 0) + into_input, (written or 0) + rest - into_input
-    elif thoughts and written and (thoughts > written or (not total and _find_count(numbers, ADDED_THOUGHT_NAMES))):
+    elif thoughts and written and (thoughts > written or (not total and _find_first(counts, ADDED_THOUGHT_NAMES))):
         written += thoughts
-    if cached is None and any(numbers.get(name) == 0 for name in CACHED_NAMES):
+    if cached is None and 0 in map(numbers.get, CACHED_NAMES):
         cached = 0
     return ReportedUsage(
         Usage(
@@ -129,39 +131,41 @@ def estimate_unreported_usage(reported: ReportedUsage, input_tokens: int, output
     return usage.model_copy(update={"input_tokens": read, "output_tokens": written})
 
 
-def _iterate_numbers(block: Mapping[str, object]) -> Iterator[tuple[str, float]]:
-    """Iterate over the numbers of a block by their names: first those of nested blocks, which those beside replace."""
-    for part in reversed([*block.values()]):
-        if isinstance(part, Mapping):
-            yield from _iterate_numbers(part)
+def _read_numbers(block: Mapping[str, object]) -> dict[str, float]:
+    """Read the numbers of a block by their names; those of nested blocks are replaced by those beside them."""
+    numbers: dict[str, float] = {}
+    nested: dict[str, float] = {}
     for name, content in block.items():
         if isinstance(content, int | float | str) and not isinstance(content, bool):
             try:
-                yield name, float(content)
+                numbers[name] = float(content)
             except ValueError:  # such as the name of a service tier
                 continue
+        elif isinstance(content, Mapping):
+            nested = _read_numbers(content) | nested
+    return nested | numbers
 
 
-def _find_count(numbers: Mapping[str, float], names: Iterable[str]) -> int | None:
-    """Return the first count above 0 by the names, None if all are missing."""
-    return next((int(numbers[name]) for name in names if 0 < numbers.get(name, 0) < MAX_COUNT), None)
+def _find_first(counts: Mapping[str, int], names: Iterable[str]) -> int | None:
+    """Return the count under the first of the names that has one, None if none has."""
+    return next(filter(None, map(counts.get, names)), None)
 
 
-def _count_input_beside(numbers: Mapping[str, float], read: int, cached: int) -> int:
+def _count_input_beside(counts: Mapping[str, int], read: int, cached: int, *, is_inclusive: bool) -> int:
     """Count the cached tokens that are surely not part of the input: by their names, or because they do not fit."""
-    if INCLUSIVE_INPUT_NAME not in numbers:
-        added = sum(_find_count(numbers, names) or 0 for names in (ADDED_CACHE_NAMES, ADDED_WRITE_NAMES))
+    if not is_inclusive:
+        added = sum(_find_first(counts, names) or 0 for names in (ADDED_CACHE_NAMES, ADDED_WRITE_NAMES))
         if added:
             return added
-    missed = _find_count(numbers, CACHE_MISS_NAMES)
+    missed = _find_first(counts, CACHE_MISS_NAMES)
     if missed:
         return max(missed + cached - read, 0)
     return cached if cached > read else 0
 
 
-def _find_input_share(rest: int, numbers: Mapping[str, float], cached: int | None, thoughts: int | None) -> int:
+def _find_input_share(rest: int, counts: Mapping[str, int], cached: int | None, thoughts: int | None) -> int:
     """Return how much of what the total holds beyond input and output is input, by the counts that add up to it."""
-    written, tools = _find_count(numbers, CACHE_WRITE_NAMES), _find_count(numbers, TOOL_PROMPT_NAMES)
+    written, tools = _find_first(counts, CACHE_WRITE_NAMES), _find_first(counts, TOOL_PROMPT_NAMES)
     parts = [(thoughts or 0, 0), *((count, count) for count in (cached, written, tools) if count)]
     for size in range(1, len(parts) + 1):
         for chosen in combinations(parts, size):
