@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from typing import Literal
 
 from greval.datasets.field_names import fold_name
 from greval.datasets.field_values import find_first
@@ -11,6 +12,10 @@ from greval.datasets.query_sets import JUDGED_NAMES
 from greval.datasets.row_purpose import RowPurpose
 from greval.datasets.trec import QRELS_COLUMNS, RUN_COLUMNS
 
+RankOrder = Literal["score", "rank", "file"]
+"""What ranks the documents of a question: their scores, their ranks, or their order in the file."""
+TieOrder = Literal["given", "trec_eval"]
+"""The order of documents with the same score: that of the file, or by falling id."""
 QUESTION, DOCUMENT, SCORE, RANK, GRADE = "question", "document", "score", "rank", "grade"
 ID_FIELDS, NUMBER_FIELDS = (QUESTION, DOCUMENT), (SCORE, RANK, GRADE)
 QUESTION_NAMES = ("question_id", "query_id", "qid", "topic_id", "topic", "question", "query")
