@@ -11,9 +11,6 @@ from .analysis.duel.records import Duel
 from .analysis.gate.api import check_gate
 from .analysis.gold.api import check_gold
 from .analysis.gold.rules import Finding
-from .analysis.ranking.api import measure_runs
-from .analysis.ranking.files import read_qrels, read_rankings
-from .analysis.ranking.records import RankingReport
 from .datasets import RowFault, read_cases
 from .datasets.case_records import read_records
 from .datasets.chunk_sources import fill_sources
@@ -55,11 +52,6 @@ from .methods.reference.building import BuildReport, build_index
 from .methods.reference.index import ReferenceIndex
 from .methods.reference.records import Document
 from .methods.reference.settings import IndexSettings, SearchSettings
-from .metrics.columns.qrels import Qrels
-from .metrics.columns.rankings import Rankings
-from .metrics.columns.run_measures import measure_rankings
-from .metrics.columns.trec_files import read_trec, read_trec_run
-from .metrics.columns.trec_measures import trec_eval
 from .metrics.computed import COMPUTED_METRICS, formulas
 from .metrics.files import parse_metric, read_metric, write_metric
 from .metrics.library import load_folder, load_metric, predefined
@@ -183,10 +175,7 @@ __all__ = [
     "PreferenceMetric",
     "Prices",
     "Probe",
-    "Qrels",
     "QuestionReport",
-    "RankingReport",
-    "Rankings",
     "ReferenceIndex",
     "Replay",
     "Response",
@@ -254,8 +243,6 @@ __all__ = [
     "load_method",
     "load_metric",
     "load_metrics",
-    "measure_rankings",
-    "measure_runs",
     "merge",
     "panel",
     "panel_annotations",
@@ -271,11 +258,7 @@ __all__ = [
     "read_gold",
     "read_inventory",
     "read_metric",
-    "read_qrels",
-    "read_rankings",
     "read_records",
-    "read_trec",
-    "read_trec_run",
     "replay",
     "replay_async",
     "run_server",
@@ -283,7 +266,6 @@ __all__ = [
     "summarise",
     "summarise_data",
     "summarise_duel",
-    "trec_eval",
     "with_gold",
     "write_annotations",
     "write_label_sheet",

@@ -1,20 +1,33 @@
-"""Ranking measures over whole runs: judgements and rankings as arrays, millions of rows in a second."""
+"""Ranking measures of whole runs: from files, columns or cases to figures, for millions of rows.
 
-from greval.metrics.columns.qrels import Qrels
-from greval.metrics.columns.rankings import Rankings
-from greval.metrics.columns.run_measures import MeasureResult, MeasureResults, measure_rankings
-from greval.metrics.columns.trec_files import read_trec, read_trec_qrels, read_trec_run
-from greval.metrics.columns.trec_measures import TrecEval, trec_eval
+Files and columns are read and joined by polars, and `trec_eval` computes by pytrec-eval-terrier:
+`pip install 'greval[ranking]'`.
+"""
+
+from __future__ import annotations
+
+from greval.analysis.ranking.api import measure_runs
+from greval.analysis.ranking.files import read_qrels, read_rankings
+from greval.analysis.ranking.qrels import Qrels
+from greval.analysis.ranking.rankings import Rankings
+from greval.analysis.ranking.records import MeasuredRun, QuestionValues, RankingReport, RunMean, UnreadRun
+from greval.analysis.ranking.run_measures import MeasureResult, MeasureResults, measure_rankings
+from greval.analysis.ranking.trec_measures import TrecEval, trec_eval
 
 __all__ = [
     "MeasureResult",
     "MeasureResults",
+    "MeasuredRun",
     "Qrels",
+    "QuestionValues",
+    "RankingReport",
     "Rankings",
+    "RunMean",
     "TrecEval",
+    "UnreadRun",
     "measure_rankings",
-    "read_trec",
-    "read_trec_qrels",
-    "read_trec_run",
+    "measure_runs",
+    "read_qrels",
+    "read_rankings",
     "trec_eval",
 ]

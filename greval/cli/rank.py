@@ -11,8 +11,7 @@ from greval._util.joins import JOIN_REMARKS
 from greval.cli import FAILED
 from greval.cli.console import escape_control_characters
 from greval.cli.options import Columns, parse_columns, print_report
-from greval.metrics.columns.rankings import TieOrder
-from greval.metrics.columns.trec_files import RankOrder
+from greval.datasets.ranked_rows import RankOrder, TieOrder
 from greval.stats.correction import Correction
 
 

@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from greval import Skipped, evaluate, load_metric, read_trec
+from greval import Skipped, evaluate, load_metric
 from greval.datasets import read_cases
 from greval.datasets.gold import read_gold, with_gold
 from greval.errors import DataError
+from greval.ranking import measure_rankings, read_qrels, read_rankings
 
 RUN = "q1 Q0 d1 1 0.5 bm25\nq1 Q0 d2 2 0.9 bm25 more\n\nq2\tQ0\td3\t1\t1\tbm25\n"
 QRELS = "# judged in May\nq1 0 d1 3\nq2 0 d3 1\nq1 0 d2 0\nq1 0 d4 -1\n"
@@ -45,14 +46,14 @@ def test_qrels_of_beir(tmp_path):
     text = "query-id\tcorpus-id\tscore\nq1\td1\t2\nq1\td2\t1\n"
     ((_, row),) = read_gold(wrote(tmp_path, "test.qrels", text))
     assert (row.id, row.gold.grades) == ("q1", {"d1": 2, "d2": 1})
-    with pytest.raises(DataError, match=r"test\.qrels:3: must be a line of a run"):
+    with pytest.raises(DataError, match=r"test\.qrels:3: must have 3 columns \(question document grade\), got 2: 'q1 d2'"):
         [*read_gold(wrote(tmp_path, "test.qrels", text.replace("d2\t1", "d2")))]
 
 
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("a.run", "q1 Q0 d1 1 0.5 a\nq1 Q0 d2\n", "a.run:2: must be a line of a run"),
+        ("a.run", "q1 Q0 d1 1 0.5 a\nq1 Q0 d2\n", "a.run:2: must have 6 columns (question Q0 document rank score name), got 3"),
         ("a.run", "q1 Q0 d1 1 high a\n", "a.run:1: the score must be a number, got 'high'"),
         ("a.run", "q1 d1\n", "a.run:1: must be a line of a run"),
         ("a.qrels", "q1 0 d1 1\nq1 0 d2 0.5\n", "a.qrels:2: the grade must be a whole number, got '0.5'"),
@@ -76,22 +77,24 @@ rankings = st.dictionaries(
 
 
 @given(rankings, rankings)
-def test_rows_are_those_of_the_array_readers(tmp_path_factory, ranked, judged):
-    """The same two files give the same rankings and the same nDCG as `read_trec`, which reads them into arrays."""
+def test_cases_have_the_figures_of_arrays(tmp_path_factory, ranked, judged):
+    """The same two files give the same nDCG of each question, read as cases or into arrays."""
     folder = tmp_path_factory.mktemp("trec")
-    lines = (f"{q} Q0 {d} 1 {score} bm25" for q, found in ranked.items() for d, score in found.items())
+    lines = (f"{q} Q0 {d} 1 {score} bm25" for q, scores in ranked.items() for d, score in scores.items())
     run = wrote(folder, "a.run", "\n".join(lines))
-    grades = (f"{q} 0 {d} {grade}" for q, found in judged.items() for d, grade in found.items())
-    qrels = wrote(folder, "a.qrels", "\n".join(grades))
-    arrays = {case.id: case for case in read_trec(qrels, run, essential=2)}
-    for case in read_cases(run):
-        assert case.chunks == arrays[case.id].chunks
-    metric = load_metric("ndcg@3")
-    for _, row in read_gold(qrels):
-        case = arrays[row.id]
-        found, expected = (metric.compute(one) for one in (case.model_copy(update={"gold": row.gold}), case))
-        assert isinstance(found, Skipped) is isinstance(expected, Skipped)
-        assert isinstance(found, Skipped) or found[0].number == pytest.approx(expected[0].number)
+    rows = (f"{q} 0 {d} {grade}" for q, grades in judged.items() for d, grade in grades.items())
+    qrels = wrote(folder, "a.qrels", "\n".join(rows))
+    golds = {row.id: row.gold for _, row in read_gold(qrels)}
+    cases = [case.model_copy(update={"gold": golds[case.id]}) for case in read_cases(run) if case.id in golds]
+    if not cases:
+        with pytest.raises(DataError, match="0 of . judged questions met"):
+            measure_rankings(read_qrels(qrels), read_rankings(run), ["ndcg@3"])
+        return
+    values = measure_rankings(read_qrels(qrels), read_rankings(run), ["ndcg@3"])["ndcg@3"].by_question()
+    for case in cases:
+        outcome = load_metric("ndcg@3").compute(case)
+        assert isinstance(outcome, Skipped) is (case.id not in values)
+        assert isinstance(outcome, Skipped) or outcome[0].number == pytest.approx(values[case.id])
 
 
 def test_a_run_is_measured_with_its_qrels(tmp_path):

@@ -18,13 +18,12 @@ from greval.analysis.ranking.figures import (
     find_measure_direction,
 )
 from greval.analysis.ranking.files import read_qrels, read_rankings
+from greval.analysis.ranking.qrels import Qrels
 from greval.analysis.ranking.records import Conventions, MeasuredRun, RankingReport, UnreadRun
 from greval.analysis.ranking.run_names import find_run, name_runs
 from greval.analysis.ranking.warnings import find_warnings
+from greval.datasets.ranked_rows import RankOrder, TieOrder
 from greval.errors import DataError
-from greval.metrics.columns.qrels import Qrels
-from greval.metrics.columns.rankings import TieOrder
-from greval.metrics.columns.trec_files import RankOrder
 from greval.runs.score_columns import ComparisonSide, ScoreColumn, ScoreColumns
 from greval.stats.correction import Correction
 from greval.stats.interval import LEVEL, check_level

@@ -8,13 +8,19 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from greval.analysis.ranking.qrels import Qrels
+from greval.analysis.ranking.rankings import Rankings
 from greval.analysis.ranking.records import Conventions, QuestionValues, RunMean
+from greval.analysis.ranking.run_join import check_run_join
+from greval.analysis.ranking.run_measures import check_measure_names, measure_rankings
+from greval.analysis.ranking.trec_measures import (
+    UNJUDGED_CUTS,
+    WITHOUT_QUESTIONS,
+    expand_trec_measures,
+    list_trec_measures,
+    trec_eval,
+)
 from greval.errors import DefinitionError
-from greval.metrics.columns.qrels import Qrels
-from greval.metrics.columns.rankings import Rankings
-from greval.metrics.columns.run_join import check_run_join
-from greval.metrics.columns.run_measures import check_measure_names, measure_rankings
-from greval.metrics.columns.trec_measures import GEOMETRIC, SUMS, expand_trec_measures, list_trec_measures, trec_eval
 from greval.metrics.computed.metric_names import find_computed_metric
 from greval.records.number_range import NumberRange, find_number_range
 from greval.records.scale_direction import ScaleDirection
@@ -26,9 +32,10 @@ DEFAULT_MEASURES: Mapping[Conventions, tuple[str, ...]] = {
     "greval": ("ndcg@10", "recall@20", "mrr", "map"),
     "trec_eval": ("map", "Rprec", "bpref", "recip_rank", "P_10", "recall_100", "ndcg_cut_10"),
 }
-WITHOUT_QUESTIONS = frozenset({"num_q", *GEOMETRIC})
-"""Measures of trec_eval that have no value for a single question."""
-NOT_COMPARED = WITHOUT_QUESTIONS | {*SUMS, "unj_5", "unj_10", "unj_20", "rbp_resid"}
+NOT_COMPARED = WITHOUT_QUESTIONS | {
+    *("num_ret", "num_rel", "num_rel_ret", "num_nonrel_judged_ret", "rbp_resid"),
+    *(f"unj_{cut}" for cut in UNJUDGED_CUTS),
+}
 """Measures of trec_eval that do not say of a single question how good its ranking is."""
 UTILITY = "utility"
 """The only measure of single questions without ends."""
@@ -132,26 +139,26 @@ def _compute_by_greval(qrels: Qrels, rankings: Rankings, wanted: MeasureSettings
 
 def _compute_by_trec_eval(qrels: Qrels, rankings: Rankings, wanted: MeasureSettings) -> RankingFigures:
     """Compute trec_eval's measures: a judged question without a ranking is left out."""
-    remarks = check_run_join(qrels, rankings, rankings.find_hits(qrels))
-    found, names = trec_eval(qrels, rankings), qrels.questions
-    answered = np.array([name in found.by_question for name in names], np.bool_)
-    rows = [found.by_question[name] for name in names if name in found.by_question]
+    hits = rankings.find_hits(qrels)
+    remarks = check_run_join(qrels, rankings, hits)
+    measured, names = trec_eval(qrels, rankings, wanted.names), qrels.questions
+    rows = measured.by_question
+    answered = np.array([name in rows for name in names], np.bool_)
     states = np.where(answered, SCORED, MISSING).astype(np.uint8)
     columns = {}
-    for name in wanted.names:
-        if name not in WITHOUT_QUESTIONS:
+    for measure in wanted.names:
+        if measure not in WITHOUT_QUESTIONS:
             values = np.zeros(len(names))
-            values[answered] = [row[name] for row in rows]
-            columns[name] = values, states
+            values[answered] = [rows[name][measure] for name in names if name in rows]
+            columns[measure] = values, states
     means = tuple(
-        RunMean(measure=name, n=len(rows), mean=found.overall.get(name))
-        if name in NOT_COMPARED
-        else _build_mean(name, columns[name][0][answered], wanted)
-        for name in wanted.names
+        RunMean(measure=measure, n=len(rows), mean=measured.overall.get(measure))
+        if measure in NOT_COMPARED
+        else _build_mean(measure, columns[measure][0][answered], wanted)
+        for measure in wanted.names
     )
-    missing = tuple(name for name in names if name not in found.by_question)
-    unjudged = tuple(name for name in rankings.questions if name not in qrels.grouped.places)
-    return RankingFigures(columns, means, missing, unjudged, len(rows), remarks, _list_irrelevant(qrels))
+    missing = tuple(name for name in names if name not in rows)
+    return RankingFigures(columns, means, missing, hits.unknown, len(rows), remarks, _list_irrelevant(qrels))
 
 
 def _list_irrelevant(qrels: Qrels) -> tuple[str, ...]:

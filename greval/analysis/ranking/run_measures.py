@@ -15,14 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from greval._util.wording import find_similar, format_count
+from greval.analysis.ranking.qrels import Qrels
+from greval.analysis.ranking.question_documents import Flags, Floats, Ints
+from greval.analysis.ranking.rankings import Hits, Rankings
+from greval.analysis.ranking.run_join import check_run_join
 from greval.errors import DefinitionError
-from greval.metrics.columns.chunked_array import Flags, Ints
-from greval.metrics.columns.id_join import Hits
-from greval.metrics.columns.qrels import Qrels
-from greval.metrics.columns.rankings import Rankings
-from greval.metrics.columns.run_join import check_run_join
 
-Floats = npt.NDArray[np.float64]
 _NAME = re.compile(r"(?P<base>[a-z_]+)(?:@(?P<cut>[1-9][0-9]{0,8}))?(?P<exponential>-exponential)?")
 MissingPolicy = Literal["zero", "drop"]
 
@@ -46,7 +44,7 @@ class MeasureInput:
     @property
     def size(self) -> int:
         """The number of questions."""
-        return len(self.qrels.grouped.names)
+        return len(self.qrels.judged.questions)
 
     @property
     def cutoff_mask(self) -> Flags:
@@ -87,7 +85,7 @@ def _compute_ndcg(found: MeasureInput) -> tuple[Floats, Flags]:
 def _compute_ideal_dcg(found: MeasureInput) -> Floats:
     """Compute the ideal DCG of each question, which ranks its documents by falling grade."""
     qrels = found.qrels
-    longest = int(qrels.grouped.lengths.max(initial=0))
+    longest = int(qrels.judged.lengths.max(initial=0))
     cut = longest if found.cut is None else min(found.cut, longest)
     discounts = np.concatenate([[0.0], np.cumsum(1 / np.log2(np.arange(cut) + 2))])
     best, ranks = np.zeros(found.size), np.zeros(found.size, np.intp)
@@ -297,7 +295,7 @@ def measure_rankings(
     remarks = check_run_join(qrels, rankings, hits)
     answered = hits.depths >= 0
     figures = {name: _compute_result(name, qrels, hits, answered if missing == "drop" else None) for name in names}
-    absent = tuple(qrels.grouped.names[n] for n in np.flatnonzero(~answered).tolist())
+    absent = tuple(qrels.questions[n] for n in np.flatnonzero(~answered).tolist())
     return MeasureResults(figures, absent, hits.unknown, remarks)
 
 
@@ -305,12 +303,12 @@ def _compute_result(name: str, qrels: Qrels, hits: Hits, counted: Flags | None) 
     """Compute a measure for the questions that count."""
     values, defined = compute_values(name, qrels, hits)
     places = np.flatnonzero(defined if counted is None else defined & counted)
-    question_count = len(qrels.grouped.names) + len(hits.unknown)
+    question_count = len(qrels.questions) + len(hits.unknown)
     return MeasureResult(
         measure=name,
         values=values[places],
         places=places,
-        names=qrels.grouped.names,
+        names=qrels.questions,
         asked=question_count,
         skipped=question_count - int(defined.sum()),
         missing=int((defined & (hits.depths < 0)).sum()),
