@@ -1,8 +1,9 @@
-"""Regular TREC files are read by Arrow, and no file is read otherwise than line by line."""
+"""Frames of ranked rows: what polars reads of a file is what its rows hold, and faults name their row."""
 
 from __future__ import annotations
 
 import gzip
+import json
 from math import isnan
 
 import numpy as np
@@ -10,10 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from greval import DataError, read_trec_run
-from greval.metrics.columns.arrow_trec_reader import read_regular_file
+from greval import DataError
+from greval.datasets.ranked_rows import QRELS_ROWS, RUN_ROWS
+from greval.datasets.row_frames import FrameColumns, build_frame, read_column, read_frame, read_regular_frame
 
-RUN = ("question", "Q0", "document", "rank", "score", "name")
+RUN = FrameColumns(RUN_ROWS, ("score", "rank"), {}, is_required=False)
+QRELS = FrameColumns(QRELS_ROWS, ("grade",), {}, is_required=True)
 IDS = st.sampled_from(["q1", "q2", "d7", "文書", "#3", '"a"', "a\\b", "0", "NA", "null", ""])
 NUMBERS = st.sampled_from(["1", "2.5", "-3", "1e-7", "inf", "nan", "1_0", "x", "", "0x1", "+4", "0.1", ".5"])
 SPACES = st.sampled_from([" ", " ", " ", " ", " ", "\t", "  ", "\v", "\x1c", "\u00a0"])
@@ -35,61 +38,152 @@ def split_plainly(text):
     """Return the cells of a run as Python splits them, or None if a line is no result."""
     rows = [line.split() for line in text.encode().split(b"\n") if line.strip()]
     try:
-        cells = [(row[0].decode(), row[2].decode(), float(row[4])) for row in rows if len(row) >= len(RUN) or row[99]]
+        cells = [(row[0].decode(), row[2].decode(), float(row[4])) for row in rows if len(row) >= 6 or row[99]]
     except (ValueError, IndexError):
         return None
     return None if any(isnan(score) for *_, score in cells) else cells
 
 
-def list_rows(found):
-    """Return the questions, documents and numbers of columns as rows."""
-    rows = np.arange(len(found.questions))
-    return list(
-        zip(found.questions.read(rows), found.documents.read(rows), found.numbers.read(rows).tolist(), strict=True)
-    )
-
-
 @given(text=run_texts())
-def test_reads_what_plain_python_reads(tmp_path_factory, text):
-    """What Arrow reads of a file is what splitting its lines gives, or nothing."""
-    path = tmp_path_factory.mktemp("run") / "run.txt"
-    path.write_bytes(text.encode())
-    found = read_regular_file(path, RUN, "score", comments=False)
-    assert found is None or list_rows(found) == split_plainly(text)
-
-
-@given(text=run_texts())
-def test_any_file_is_read_or_refused_alike(tmp_path_factory, text):
-    """A run is read if plain Python can read it, and refused with its file if not, whichever way it is read."""
+def test_any_run_is_read_or_refused_as_plain_python_does(tmp_path_factory, text):
+    """What polars reads of a file is what splitting its lines gives, or nothing; other files are read or refused."""
     path = tmp_path_factory.mktemp("run") / "run.txt"
     path.write_bytes(text.encode())
     expected = split_plainly(text)
-    if expected is None:
-        with pytest.raises(DataError, match=r"run\.txt"):
-            read_trec_run(path, order="file")
+    regular = read_regular_frame(path, RUN)
+    assert regular is None or regular.rows() == expected
+    if expected:
+        assert read_frame(path, RUN).rows() == expected
     else:
-        asked = read_trec_run(path, order="file").questions
-        assert tuple(asked) == tuple(dict.fromkeys(question for question, *_ in expected))
+        with pytest.raises(DataError, match=r"run\.txt"):
+            read_frame(path, RUN)
 
 
 @pytest.mark.parametrize("separator", [" ", "\t"])
-@pytest.mark.parametrize("packed", [False, True])
-def test_regular_files_need_no_line_reader(tmp_path, separator, packed):
-    """Runs with one space or one tab between their columns are read by Arrow, packed or not, and with their name."""
+@pytest.mark.parametrize("is_packed", [False, True])
+def test_regular_runs_need_no_reading_line_by_line(tmp_path, separator, is_packed):
+    """Runs with one space or one tab between their columns are read by polars, packed or not."""
     text = "".join(separator.join((f"q{n % 7}", "Q0", f"dö{n}", "1", f"{n / 7}", "mine")) + "\n" for n in range(1000))
-    path = tmp_path / f"run{'.gz' if packed else '.txt'}"
-    path.write_bytes(gzip.compress(text.encode()) if packed else text.encode())
-    found = read_regular_file(path, RUN, "score", comments=False)
-    assert found is not None
-    assert list_rows(found) == split_plainly(text)
-    assert found.name == "mine"
+    path = tmp_path / "run.txt"
+    path.write_bytes(text.encode())
+    assert read_regular_frame(path, RUN).rows() == split_plainly(text)
+    if is_packed:
+        path = tmp_path / "run.gz"
+        path.write_bytes(gzip.compress(text.encode()))
+    assert read_frame(path, RUN).rows() == split_plainly(text)
 
 
 @pytest.mark.parametrize(
     "text", ["q1 0 d1 1\n# by hand\n", "#q1 0 d1 1\n", "q1 0 d1 1.5\n", "q1 0 d1 1 \n", "", "\n", "q1 0 d1\xa01 1\r\n"]
 )
-def test_other_files_are_left_to_the_line_reader(tmp_path, text):
-    """Comments, grades that are not whole, empty cells and empty files are not read by Arrow."""
+def test_other_qrels_are_left_to_the_line_reader(tmp_path, text):
+    """Comments, grades that are not whole, empty cells and empty files are not read by polars."""
     path = tmp_path / "qrels.txt"
     path.write_bytes(text.encode())
-    assert read_regular_file(path, ("question", "iteration", "document", "grade"), "grade", comments=True) is None
+    assert read_regular_frame(path, QRELS) is None
+
+
+LINES = [
+    {"qid": "q1", "docid": "d1", "score": 1.5},
+    {"qid": "q1", "docid": "a, b: {c}", "score": -2e-05},
+    {"qid": "文", "docid": " ", "score": 3},
+]
+
+
+@pytest.mark.parametrize("separators", [(",", ":"), (", ", ": ")])
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("qid", "docid", "score"),
+        ("score", "qid", "docid"),
+        ("text", "docid", "n", "score", "flag", "qid", "a.b"),
+    ],
+)
+def test_alike_json_lines_are_read_by_polars(tmp_path, separators, names):
+    """Lines of any order of names and of both usual separators give the values of JSON."""
+    others = {"text": "any text", "n": 7, "flag": True, "a.b": None}
+    lines = [json.dumps({name: {**row, **others}[name] for name in names}, separators=separators) for row in LINES]
+    lines[2] = lines[2].encode().decode("unicode_escape")
+    path = tmp_path / "run.jsonl"
+    path.write_text("\n".join(lines), encoding="utf-8")
+    assert read_regular_frame(path, RUN).rows() == [(*list(row.values())[:2], float(row["score"])) for row in LINES]
+
+
+@pytest.mark.parametrize(
+    "second",
+    [
+        '{"qid":"q1","docid":"d2","score":2]',
+        '{"qid":"q1","docid":"d2","score":}',
+        '{"qid":"q1";"docid":"d2","score":2}',
+        '{"qid":"q1","docid":"d2","score";2}',
+        '{"qid":"q1","docid":"d2","score":Infinity}',
+        '{"qid":"q1","docid":"d2","score":null}',
+        '{"qid":"q1","docid":"d2","score":"2"}',
+        '{"qid":"q1","docid":"d2","score":02}',
+        '{"qid":"q1","docid":2,"score":2}',
+        '{"qid":"q1","docid":"\\u0064\\u0032","score":2}',
+        '{"qid":"q1","other":"d2","score":2}',
+        '{"docid":"d2","qid":"q1","score":2}',
+        '{"qid":"q1","docid":"","score":2}',
+        '{"qid":"","docid":"d2","score":2}',
+        '{"qid":"q1","docid":"d2"}',
+        '{"qid":"q1","docid":"d2","score":2}\x00',
+        "not JSON",
+    ],
+)
+def test_json_lines_unlike_the_first_are_left_to_the_row_reader(tmp_path, second):
+    """A line of another form, or without a value, is never taken for one that it is not."""
+    path = tmp_path / "run.jsonl"
+    path.write_text(f'{{"qid":"q1","docid":"d1","score":1}}\n{second}\n', encoding="utf-8")
+    assert read_regular_frame(path, RUN) is None
+
+
+@given(ids=st.lists(st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=9) | st.integers(-99, 10**12)))
+def test_ids_of_columns_are_texts(ids):
+    """Texts stay as they are, whole numbers are their digits."""
+    assert read_column(ids, "document").to_list() == [str(value) for value in ids]
+
+
+@given(ids=st.lists(st.text("aé文", min_size=1, max_size=12), max_size=9), start=st.integers(0, 9))
+@pytest.mark.parametrize("kind", ["string", "large_string", "dictionary"])
+def test_slices_of_arrow_columns(ids, start, kind):
+    """A slice of an Arrow column starts at its offset; plain, large and dictionary columns read the same."""
+    pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    column = pa.array(ids, pa.large_string() if kind == "large_string" else pa.string())
+    column = column.dictionary_encode() if kind == "dictionary" else column
+    assert read_column(column[start:], "document").to_list() == ids[start:]
+
+
+@pytest.mark.parametrize(
+    ("values", "field", "message"),
+    [
+        ([1.0, float("nan")], "score", "scores, row 2: the score must be a number, got nan"),
+        ([[1, 2], [3, 4]], "score", r"scores, row 1: the score must be a number, got '\[1, 2\]'"),
+        (np.array([1.0, 1.5]), "rank", "ranks, row 2: the rank must be a whole number, got 1.5"),
+        ([1, None], "grade", "grades, row 2: the grade must be a whole number, it is missing"),
+        (["d1", ""], "document", "documents, row 2: the document must be a text or a whole number, it is missing"),
+        (["d1", 2.5], "document", "documents, row 2: the document must be a text or a whole number, got 2.5"),
+        ("d1", "document", "documents: must be a column, got str; give a list or an array"),
+        (7, "document", "documents: must be a column, got int"),
+    ],
+)
+def test_faults_of_columns_name_their_row(values, field, message):
+    """NaN, lists, missing values and texts that are one value are faults of the column."""
+    with pytest.raises(DataError, match=message):
+        read_column(values, field)
+
+
+def test_missing_arrow_values_name_their_row():
+    """A null in an Arrow column is a fault with its row; floats that are whole are ids, others are none."""
+    pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    with pytest.raises(DataError, match="documents, row 2: the document must be a text or a whole number, it is missing"):
+        read_column(pa.array(["a", None]), "document")
+    with pytest.raises(DataError, match=r"documents, row 1: .*, got 0\.5"):
+        read_column(pa.array([0.5]), "document")
+    assert read_column(pa.array([], pa.string()), "document").to_list() == []
+
+
+def test_columns_are_equally_long():
+    """A column that is shorter than another is refused with both lengths."""
+    with pytest.raises(DataError, match="questions and scores must be equally long, got 2 and 1 rows"):
+        build_frame({"question": ["a", "b"], "document": ["c", "d"], "score": [1]})

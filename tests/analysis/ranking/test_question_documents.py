@@ -1,58 +1,53 @@
-"""Rows are grouped by question, in blocks and in order."""
+"""Rows are grouped by question, and ranked in their order."""
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from greval.analysis.ranking.question_documents import QuestionDocuments
+from greval.datasets.row_frames import build_frame
 from greval.errors import DataError
-from greval.metrics.columns.chunked_array import NumberColumn
-from greval.metrics.columns.grouping import group_columns, group_lists, iterate_blocks, sort_documents
-
-
-@given(lengths=st.lists(st.integers(0, 9) | st.integers(0, 300), max_size=40), size=st.integers(1, 100))
-def test_blocks_hold_every_question_once_and_stay_small(lengths, size):
-    """Ranges of questions follow one another, and their tables have at most twice the size asked for."""
-    ranges = list(iterate_blocks(np.array(lengths, dtype=np.intp), size))
-    assert [n for first, last in ranges for n in range(first, last)] == list(range(len(lengths)))
-    assert all(last - first == 1 or (last - first) * max(lengths[first:last]) <= 2 * size for first, last in ranges)
-
+from greval.ranking import Rankings
 
 ROWS = st.lists(st.tuples(st.sampled_from("pqr"), st.sampled_from("abcdé"), st.integers(0, 2)), max_size=25)
+
+
+def split_columns(rows):
+    """Return the columns of rows."""
+    return [*map(list, zip(*rows, strict=True))] if rows else [[], [], []]
 
 
 @given(rows=ROWS)
 def test_rows_of_a_question_keep_their_order(rows):
     """Scattered rows are brought together by question, in the order of first occurrence."""
-    questions, documents, _ = map(list, zip(*rows, strict=True)) if rows else ([], [], [])
-    grouped = group_columns(questions, documents)
-    assert list(grouped.names) == list(dict.fromkeys(questions))
-    assert list(grouped.ids) == [d for name in grouped.names for q, d, _ in rows if q == name]
+    questions, documents, _ = split_columns(rows)
+    grouped = QuestionDocuments.from_frame(build_frame({"question": questions, "document": documents}))
+    assert grouped.names == tuple(dict.fromkeys(questions))
+    assert grouped.rows["document"].to_list() == [d for name in grouped.names for q, d, _ in rows if q == name]
+    assert grouped.lengths.tolist() == [questions.count(name) for name in grouped.names]
 
 
-@given(rows=ROWS, descending=st.booleans(), ties_by_id=st.booleans())
-def test_documents_are_sorted_as_python_sorts(rows, descending, ties_by_id):
-    """The sort is stable by number, or breaks ties by falling id as trec_eval does."""
-    questions, documents, numbers = map(list, zip(*rows, strict=True)) if rows else ([], [], [])
-    grouped = group_columns(questions, documents)
-    found = sort_documents(
-        grouped, NumberColumn([np.array(numbers, dtype=float)]), descending=descending, ties_by_id=ties_by_id
-    )
+@given(rows=ROWS, number=st.sampled_from(["scores", "ranks"]), ties=st.sampled_from(["given", "trec_eval"]))
+def test_documents_are_sorted_as_python_sorts(rows, number, ties):
+    """The sort is stable by number, or breaks ties by falling id as trec_eval does; each document counts once."""
+    questions, documents, numbers = split_columns(rows)
+    rankings = Rankings.from_columns(questions, documents, **{number: numbers}, ties=ties)
     expected = []
-    for name in grouped.names:
+    for name in rankings.questions:
         own = [(d, n) for q, d, n in rows if q == name]
-        if ties_by_id:
+        if ties == "trec_eval":
             own.sort(key=lambda pair: pair[0], reverse=True)
-        own.sort(key=lambda pair: -pair[1] if descending else pair[1])
-        expected += [document for document, _ in own]
-    assert list(found.ids) == expected
+        own.sort(key=lambda pair: -pair[1] if number == "scores" else pair[1])
+        expected += dict.fromkeys(document for document, _ in own)
+    assert rankings.ranked.rows["document"].to_list() == expected
 
 
-def test_lists_of_texts_stay_strings():
-    """Listed texts are kept as they are; whole numbers are read as texts."""
-    assert group_lists({"q": ["a", "b"]}).document_list == ["a", "b"]
-    assert group_lists({"q": [7], "r": []}).ids == ["7"]
-    with pytest.raises(DataError, match="an id must be a text or a whole number"):
-        group_lists({"q": [1.5]})
+def test_questions_without_documents_are_there():
+    """A question with an empty list is one; whole numbers are read as texts, others are refused."""
+    grouped = QuestionDocuments.from_mapping({"q": [7, "a"], "r": [], 3: ["b"]})
+    assert (grouped.names, grouped.lengths.tolist()) == (("q", "r", "3"), [2, 0, 1])
+    assert grouped.list_by_question([1.0, 2.0, 3.0]) == {"q": {"7": 1.0, "a": 2.0}, "3": {"b": 3.0}}
+    with pytest.raises(DataError, match="documents, row 1: the document must be a text or a whole number, got 1.5"):
+        QuestionDocuments.from_mapping({"q": [1.5]})
